@@ -1,0 +1,552 @@
+/*
+ * Spry: sparse matrix products on CPUs and GPUs.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The only public header. It is written in the order in which it is learned:
+ *
+ *    1. versions            5. planning and multiplying      9. checking, figures, verification
+ *    2. status and errors   6. what a plan is and costs     10. converting a matrix
+ *    3. types               7. reading and writing files    11. devices, formats and kernels
+ *    4. context, matrix     8. generated matrices
+ *
+ * Rules that hold everywhere:
+ *  - y = alpha*op(A)*x + beta*y; A is m x n with nnz stored entries; i is a row, j a column, k an entry.
+ *    Rows, columns and entries are counted from 0.
+ *  - A fallible function returns a spry_status and takes a spry_error pointer last, which may be NULL.
+ *    On failure its outputs are left as they were, nothing leaks, and the error says what, where and
+ *    what was expected. The library never prints, never exits and never aborts.
+ *  - Outputs come first after the context. Handles (context, matrix, plan) are opaque; each has one
+ *    destroy function, which accepts NULL.
+ *  - Structs that may grow begin with struct_size; set it to sizeof the struct (SPRY_INIT does) and
+ *    leave the rest zero: zero means the default. Strings in a filled struct belong to the library and
+ *    live as long as the handle they came from, or for ever where there is none.
+ *  - A context may be used by several threads at once; a matrix and a plan may too, once made.
+ *    What needs exclusive use says so.
+ *  - Sizes in bytes are called ..._bytes, times in microseconds ..._us.
+ */
+#ifndef SPRY_SPRY_H
+#define SPRY_SPRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define SPRY_API
+#else
+#define SPRY_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 1. Versions
+ * ------------------------------------------------------------------------------------------------ */
+
+#define SPRY_VERSION_MAJOR 0
+#define SPRY_VERSION_MINOR 1
+#define SPRY_VERSION_PATCH 0
+
+/* The version of the library that runs, "0.1.0"; the macros tell the one compiled against. */
+SPRY_API const char *spry_version(void);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 2. Status and errors
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Numbered in decades by theme; a number never changes its meaning. */
+typedef enum spry_status {
+    SPRY_OK = 0,
+
+    SPRY_INVALID_ARGUMENT = 10, /* NULL, a value outside its range, an option struct of unknown size */
+    SPRY_INVALID_SIZE = 11,     /* vector or matrix sizes that do not fit together */
+    SPRY_INVALID_MATRIX = 12,   /* arrays that are no matrix: offsets that fall, a column out of range */
+    SPRY_UNKNOWN_NAME = 13,     /* no such format, kernel, device, generator or suite */
+
+    SPRY_FILE_ERROR = 20, /* cannot be opened, read or written: missing, a directory, no permission */
+    SPRY_BAD_FILE = 21,   /* opened, but its content is wrong; error.line tells where */
+
+    SPRY_OUT_OF_MEMORY = 30,
+    SPRY_TOO_LARGE = 31, /* refused before allocating: over a limit or past what the index type holds */
+
+    SPRY_UNSUPPORTED = 40,   /* well-formed, but this library cannot do it (yet); never a silent fallback */
+    SPRY_NOT_CONVERGED = 41, /* an iteration stopped without reaching its tolerance */
+
+    SPRY_DEVICE_UNAVAILABLE = 50, /* no such device here, or it cannot be used; the message tells why */
+    SPRY_DEVICE_FAILED = 51,      /* the device reported an error while working */
+
+    SPRY_INTERNAL = 90 /* a fault of the library itself */
+} spry_status;
+
+/*
+ * What went wrong, for a program (fields) and for a person (message: one sentence, no newline).
+ * The caller owns it and may keep it on the stack; a call that succeeds leaves it untouched.
+ * Initialise with spry_error err = {0} when it is read without looking at the status.
+ */
+typedef struct spry_error {
+    spry_status status;
+    char message[512];
+    char argument[48]; /* name of the offending argument or option, "" where there is none */
+    int64_t value;     /* the offending value and the limit it broke, 0 where there is none */
+    int64_t limit;
+    char file[256]; /* input file, "" where there is none */
+    int64_t line;   /* line in it, counted from 1; 0 where there is none */
+} spry_error;
+
+/* Short constant text such as "out of memory". */
+SPRY_API const char *spry_status_text(spry_status status);
+
+/* spry_spmv_options options = SPRY_INIT(spry_spmv_options); zeroes the struct and sets its size. */
+#ifdef __cplusplus
+extern "C++" { /* templates have no C linkage */
+template <typename T> static inline T spry_init_(void)
+{
+    T value = T();
+    value.struct_size = sizeof value;
+    return value;
+}
+}
+#define SPRY_INIT(type) (spry_init_<type>())
+#else
+#define SPRY_INIT(type) ((type){.struct_size = sizeof(type)})
+#endif
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 3. Types
+ * ------------------------------------------------------------------------------------------------ */
+
+/* What a number is. SPRY_PATTERN: no values are stored, every entry counts as 1. */
+typedef enum spry_type { SPRY_TYPE_DEFAULT = 0, SPRY_F32 = 1, SPRY_F64 = 2, SPRY_PATTERN = 3 } spry_type;
+
+/* What an index is. Legal (offset, column) pairs: 32/32, 64/32, 64/64. */
+typedef enum spry_index_type { SPRY_INDEX_DEFAULT = 0, SPRY_I32 = 1, SPRY_I64 = 2 } spry_index_type;
+
+typedef enum spry_op {
+    SPRY_NO_TRANSPOSE = 0, /* op(A) = A */
+    SPRY_TRANSPOSE = 1     /* op(A) = A^T */
+} spry_op;
+
+/* Something that is known to hold, known not to hold, or not known: never guessed. */
+typedef enum spry_known { SPRY_NOT_KNOWN = 0, SPRY_KNOWN_NO = 1, SPRY_KNOWN_YES = 2 } spry_known;
+
+SPRY_API size_t spry_type_bytes(spry_type type);             /* 4, 8, 0 */
+SPRY_API const char *spry_type_name(spry_type type);         /* "f32", "f64", "pattern" */
+SPRY_API size_t spry_index_type_bytes(spry_index_type type); /* 4, 8 */
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 4. Context and matrix
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_context spry_context; /* allocator, threads, devices */
+typedef struct spry_matrix spry_matrix;   /* the user's data, borrowed or owned; never modified */
+typedef struct spry_plan spry_plan;       /* a matrix made ready for one operation on one device */
+
+typedef struct spry_context_options {
+    size_t struct_size;
+    /*
+     * Memory hooks, all three or none. allocate returns at least `bytes` bytes aligned to `alignment`
+     * (a power of two) or NULL; release gets the same size back. Both may be called from any thread.
+     */
+    void *(*allocate)(void *user, size_t bytes, size_t alignment);
+    void (*release)(void *user, void *pointer, size_t bytes);
+    void *user;
+    /* Threads a product may use; 0: as many as OpenMP would (OMP_NUM_THREADS, else the processors). */
+    int threads;
+} spry_context_options;
+
+/* options may be NULL. The context must outlive every matrix and plan made with it. */
+SPRY_API spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err);
+SPRY_API void spry_context_destroy(spry_context *context);
+
+SPRY_API int spry_context_threads(const spry_context *context);
+
+/* Bytes that the library holds for this context now, and the most it ever held. Borrowed arrays are the caller's. */
+SPRY_API int64_t spry_context_bytes(const spry_context *context);
+SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
+
+/* The forms in which a matrix can be handed over; a plan may store it otherwise. */
+typedef enum spry_layout {
+    SPRY_LAYOUT_DEFAULT = 0,
+    SPRY_CSR = 1, /* offsets[m+1] over rows,    indices = columns; row i holds entries offsets[i] .. offsets[i+1]-1 */
+    SPRY_COO = 2, /* rows[nnz] and indices[nnz] = columns; any order; duplicates count as their sum */
+    SPRY_CSC = 3  /* offsets[n+1] over columns, indices = rows */
+} spry_layout;
+
+typedef enum spry_ownership {
+    SPRY_BORROW = 0, /* the caller keeps the arrays alive and unchanged while the matrix or a plan of it lives */
+    SPRY_COPY = 1    /* the library copies them now */
+} spry_ownership;
+
+typedef enum spry_symmetry {
+    SPRY_GENERAL = 0,
+    SPRY_SYMMETRIC = 1,     /* A = A^T; every entry is stored, both halves */
+    SPRY_SKEW_SYMMETRIC = 2 /* A = -A^T; every entry is stored, both halves */
+} spry_symmetry;
+
+/* The arrays of a matrix, as given to spry_matrix_create and as shown by spry_matrix_get_arrays. */
+typedef struct spry_arrays {
+    size_t struct_size;
+    spry_layout layout;
+    int64_t rows, cols, nnz;
+    spry_index_type offset_type; /* CSR, CSC: of offsets. COO: unused */
+    spry_index_type index_type;  /* of indices, and of COO's rows */
+    spry_type value_type;        /* SPRY_PATTERN: values is NULL */
+    const void *offsets;         /* rows+1 (CSR) or cols+1 (CSC) entries, first 0, last nnz, never falling */
+    const void *row_indices;     /* COO: nnz entries */
+    const void *indices;         /* nnz entries */
+    const void *values;          /* nnz entries */
+    int device;                  /* where the arrays are: 0 host memory, else a device number of section 11 */
+    spry_ownership ownership;
+    /* What the caller vouches for; SPRY_NOT_KNOWN is always safe. sorted: by row (column in CSC), then index. */
+    spry_known sorted, unique;
+    spry_symmetry symmetry; /* SPRY_GENERAL claims nothing */
+} spry_arrays;
+
+/*
+ * Makes a matrix of the caller's arrays. Checks in constant time what can be: sizes, pointers, types,
+ * first and last offset, nnz against the index type. spry_matrix_check (section 9) checks the rest.
+ */
+SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays,
+                                        spry_error *err);
+
+/* The commonest cases in one line: borrowed CSR arrays in host memory with 32-bit indices. nnz = offsets[rows]. */
+SPRY_API spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
+                                                const int32_t *offsets, const int32_t *columns, const double *values,
+                                                spry_error *err);
+SPRY_API spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
+                                                const int32_t *offsets, const int32_t *columns, const float *values,
+                                                spry_error *err);
+
+/* A plan keeps what it needs of its matrix: the handle may go first, borrowed arrays may not. */
+SPRY_API void spry_matrix_destroy(spry_matrix *A);
+
+/* Shows the arrays; they stay the matrix's own. `ownership` tells whether they are borrowed. */
+SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 5. Planning and multiplying
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * A dense vector, or `columns` of them: entry i of column c is data[c*stride + i].
+ * The data stay the caller's. x is only read.
+ */
+typedef struct spry_vector {
+    void *data;
+    int64_t length;
+    spry_type type;  /* SPRY_F32 or SPRY_F64 */
+    int64_t columns; /* 0 counts as 1 */
+    int64_t stride;  /* from one column to the next, in entries; 0 counts as length */
+    int device;      /* where the data are: 0 host memory, else a device number */
+} spry_vector;
+
+/* One column in host memory. The const is taken off for x, which is only read. */
+static inline spry_vector spry_vector_f64(const double *data, int64_t length)
+{
+    spry_vector v = {(void *)(uintptr_t)data, length, SPRY_F64, 1, length, 0};
+    return v;
+}
+static inline spry_vector spry_vector_f32(const float *data, int64_t length)
+{
+    spry_vector v = {(void *)(uintptr_t)data, length, SPRY_F32, 1, length, 0};
+    return v;
+}
+
+typedef struct spry_spmv_options {
+    size_t struct_size;
+    spry_op op;
+    const char *device;   /* "cpu" or a name of section 11; NULL: where the matrix is */
+    const char *format;   /* a format of section 11 or "auto"; NULL: "auto" */
+    const char *kernel;   /* a kernel of section 11, which settles format and device; NULL: the best for them */
+    const char *ordering; /* "none"; NULL: "none" */
+    /* x, y and the compute type; default: the matrix's value type (f64 for a pattern). alpha and beta have it too. */
+    spry_type vector_type;
+    int vector_device;           /* where x and y will be: 0 host memory, else a device number */
+    int64_t expected_calls;      /* products expected of the plan, against which conversion is weighed; 0: many */
+    int allow_nondeterministic;  /* 1: kernels whose bits may change from run to run may be picked */
+    int64_t memory_limit_bytes;  /* refuse a format that needs more than this; 0: only the padding guard refuses */
+} spry_spmv_options;
+
+/*
+ * Makes A ready for y = alpha*op(A)*x + beta*y. options may be NULL.
+ * While the plan lives A's arrays must not change; after a change of values (not of the structure)
+ * say spry_plan_update_values. A plan is immutable otherwise, so several threads may run it at once,
+ * each with a workspace of its own (see spry_run_options).
+ *
+ * Default: format csr, no copy of the matrix, set-up of a few microseconds.
+ * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads.
+ * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
+ *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
+ */
+SPRY_API spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
+                                    const spry_spmv_options *options, spry_error *err);
+SPRY_API void spry_plan_destroy(spry_plan *plan);
+
+typedef struct spry_run_options {
+    size_t struct_size;
+    void *stream; /* GPU: the cudaStream_t to run in; NULL: the default stream */
+    /*
+     * Workspace of at least spry_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes.
+     * NULL: the plan's own, of which there is one: then runs of this plan must not overlap.
+     */
+    void *workspace;
+    int64_t workspace_bytes;
+} spry_run_options;
+
+/*
+ * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
+ * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
+ * so NaN in it does not matter. x and y must not overlap. options may be NULL. Allocates nothing.
+ */
+SPRY_API spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta,
+                                   spry_vector y, const spry_run_options *options, spry_error *err);
+
+/* For values changed in place, structure unchanged: refreshes what the plan copied of them. Exclusive use. */
+SPRY_API spry_status spry_plan_update_values(spry_plan *plan, spry_error *err);
+
+/* One product without a plan to keep: plans with default options, runs once, and destroys the plan. */
+SPRY_API spry_status spry_spmv(spry_context *context, const void *alpha, const spry_matrix *A, spry_vector x,
+                               const void *beta, spry_vector y, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 6. What a plan is and costs
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_plan_info {
+    size_t struct_size;
+    const char *op;       /* "spmv", "spmv_t" */
+    const char *device;   /* "cpu", ... */
+    const char *format;   /* "csr", ... */
+    const char *kernel;   /* "csr_avx512_cpu", ... */
+    const char *ordering; /* "none", ... */
+    const char *reason;   /* one sentence: why these */
+    int deterministic;    /* 1: the same bits in every run */
+    int threads;          /* threads a run may use; 0 on a GPU */
+    int64_t storage_bytes;   /* of the format that a run reads, borrowed arrays included */
+    int64_t owned_bytes;     /* of it and beside it, what the plan itself allocated */
+    int64_t workspace_bytes; /* what a concurrent run must bring */
+    double setup_us;         /* time that planning took: analysis, conversion */
+    double upload_us;        /* of which moving data to the device */
+    double predicted_us;     /* time of a run by the cost model; 0: no model yet */
+} spry_plan_info;
+
+SPRY_API spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry_error *err);
+
+typedef struct spry_measurement {
+    size_t struct_size;
+    double first_us;                          /* the first run of this call, nothing warmed up */
+    double median_us, mean_us, min_us;        /* of the batches, per run */
+    double spread_us;                         /* third quartile - first quartile of the batches */
+    int64_t runs;                             /* timed runs in all */
+    double gflops;                            /* 2*nnz / median */
+    double gbps;                              /* bytes of plain CSR / median: values, columns, offsets, x once, y once */
+} spry_measurement;
+
+/*
+ * Measures the plan on vectors of its own: at least 20 batches of at least 1 ms, warm. It takes a
+ * fraction of a second, and allocates the two vectors. Uses the plan's workspace: runs must not overlap.
+ */
+SPRY_API spry_status spry_plan_measure(spry_plan *plan, spry_measurement *measurement, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 7. Reading and writing files
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_read_options {
+    size_t struct_size;
+    spry_type value_type;        /* default f64 (a pattern file's entries are 1.0); SPRY_PATTERN drops the values */
+    spry_index_type offset_type; /* default: 32 bits where nnz allows, else 64 */
+    spry_index_type index_type;  /* default: 32 bits where rows and columns allow, else 64 */
+} spry_read_options;
+
+/*
+ * Reads a Matrix Market file (.mtx; gzip is recognised by its content), "-" for standard input, or
+ * "gen:NAME[,key=value...]" (section 8) into an owned CSR matrix: sorted, duplicates summed, both
+ * halves of a symmetric file stored. Values are rounded correctly to value_type, whatever the locale.
+ * Complex files are SPRY_UNSUPPORTED; whatever is wrong in a file is SPRY_BAD_FILE with the line.
+ * Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
+ */
+SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
+                                      const spry_read_options *options, spry_error *err);
+
+/* The same of `bytes` bytes of Matrix Market text (or gzip of it) in memory; `name` stands for the file in messages. */
+SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
+                                             const char *name, const spry_read_options *options, spry_error *err);
+
+typedef struct spry_write_options {
+    size_t struct_size;
+    int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
+    const char *comment; /* written after the banner, each line behind "%"; NULL: none */
+} spry_write_options;
+
+/*
+ * Writes Matrix Market text, gzip if path ends in ".gz", to standard output if it is "-". Values are
+ * written with as many digits as bring back the same value. The file appears under its name only when
+ * it is complete (temporary file, then rename); a device or FIFO is written directly. options may be NULL.
+ */
+SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
+                                       spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 8. Generated matrices
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_generator_info {
+    size_t struct_size;
+    const char *name;        /* "grid7" */
+    const char *parameters;  /* "x=140,y=140,z=140": the keys and their defaults */
+    const char *description; /* one line */
+} spry_generator_info;
+
+/* Lists the generators: index from 0; SPRY_UNKNOWN_NAME past the last. */
+SPRY_API int spry_generator_count(void);
+SPRY_API spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err);
+
+/* spec is "NAME" or "NAME,key=value,...", as behind "gen:". The same matrix on every machine for a spec. */
+SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
+                                          const spry_read_options *options, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 9. Checking, figures, verification
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Faults of a matrix's arrays. A count of 0 leaves its positions at -1. "Major" is the row (CSR, COO), column (CSC). */
+typedef struct spry_matrix_report {
+    size_t struct_size;
+    int64_t bad_ends;          /* 1 or 2: offsets do not start at 0, do not end at nnz */
+    int64_t falling_offsets;   /* offsets smaller than the one before or past nnz */
+    int64_t first_falling;     /* major index of the first */
+    int64_t out_of_range;      /* indices below 0 or past the last row or column */
+    int64_t first_out_of_range;       /* entry of the first ... */
+    int64_t first_out_of_range_major; /* ... and its major index */
+    int64_t first_out_of_range_value; /* ... and the index found there */
+    int64_t unsorted;          /* entries smaller than the one before them in their row (COO: in row order) */
+    int64_t first_unsorted, first_unsorted_major;
+    int64_t duplicates;        /* entries whose position is stored earlier */
+    int64_t first_duplicate, first_duplicate_major;
+    int64_t not_finite;        /* values that are Inf or NaN */
+    int64_t first_not_finite, first_not_finite_major;
+} spry_matrix_report;
+
+/*
+ * Looks at every entry. SPRY_INVALID_MATRIX when a structural fault makes products undefined (offsets,
+ * ranges), with the first one in the message; unsorted, duplicate and non-finite entries are legal and
+ * only reported. What it learns of order and uniqueness becomes known of A: exclusive use of A. report may be NULL.
+ */
+SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err);
+
+enum { SPRY_HISTOGRAM_BINS = 40 };
+
+/* Figures of a matrix's structure. Row lengths count stored entries. */
+typedef struct spry_matrix_stats {
+    size_t struct_size;
+    int64_t rows, cols, nnz;
+    int64_t min_row, max_row, empty_rows;
+    int64_t longest_row;                  /* index of the first row of max_row entries */
+    double mean_row, variance_row;        /* variance over rows, divided by rows */
+    int64_t bandwidth;                    /* max |i - j| */
+    int64_t profile;                      /* sum over rows of i - (smallest column <= i of the row, or i) */
+    int64_t diagonal_entries;             /* rows whose (i,i) is stored */
+    spry_known pattern_symmetric, value_symmetric; /* of square matrices; KNOWN_NO for others */
+    /* rows of length 0; 1; 2..3; 4..7; ... bin b > 0 counts lengths 2^(b-1) .. 2^b - 1 */
+    int64_t histogram[SPRY_HISTOGRAM_BINS];
+} spry_matrix_stats;
+
+/* O(nnz). A must be sound (spry_matrix_check); CSR, COO or CSC in host memory. */
+SPRY_API spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err);
+
+/* Density picture: counts[r*width + c] = entries that fall in cell (r, c) of a height x width grid over A. O(nnz). */
+SPRY_API spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err);
+
+typedef struct spry_verification {
+    size_t struct_size;
+    double max_error;   /* largest |computed - reference| as a share of the bound of section 5; NaN or Inf: infinite */
+    int64_t worst_row;  /* where */
+    int64_t wrong_rows; /* rows past the bound */
+} spry_verification;
+
+/*
+ * Recomputes alpha*op(A)*x + beta*y_before in about twice the precision and compares y row by row under
+ * the bound of section 5. y_before may be an empty vector (data NULL) when beta is 0 or NULL.
+ * Returns SPRY_OK when it could compare: wrong_rows == 0 is the verdict.
+ * An entry whose reference is not finite must be the same infinity, or NaN, in y.
+ */
+SPRY_API spry_status spry_verify_spmv(spry_context *context, spry_verification *verification, const spry_matrix *A,
+                                      spry_op op, const void *alpha, spry_vector x, const void *beta,
+                                      spry_vector y_before, spry_vector y, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 10. Converting a matrix
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_convert_options {
+    size_t struct_size;
+    spry_layout layout;          /* default CSR */
+    spry_type value_type;        /* default: as A. From a pattern every value is 1 */
+    spry_index_type offset_type; /* default: as A where it has offsets, else the smallest that holds nnz */
+    spry_index_type index_type;  /* default: as A */
+    int keep_duplicates;         /* 1: keep entries at the same position apart; 0: sum them, in stored order */
+} spry_convert_options;
+
+/* Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. */
+SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                         const spry_convert_options *options, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 11. Devices, formats and kernels
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_device_info {
+    size_t struct_size;
+    const char *name;        /* "cpu", "cuda", "cuda:1", ...: what options name */
+    const char *description; /* "Intel(R) Xeon(R) Processor" */
+    int available;           /* 1: can be used */
+    const char *reason;      /* why not, "" if it can */
+    int units;               /* processors, multiprocessors */
+    const char *simd;        /* CPU: the level that kernels use, "portable", "avx2", "avx512" */
+    int64_t memory_bytes;
+    int64_t cache_bytes;     /* last level */
+} spry_device_info;
+
+/* Device 0 is the CPU and always available. A device that cannot be used is listed with the reason. */
+SPRY_API int spry_device_count(const spry_context *context);
+SPRY_API spry_status spry_device_get_info(const spry_context *context, int device, spry_device_info *info,
+                                          spry_error *err);
+
+typedef struct spry_format_info {
+    size_t struct_size;
+    const char *name;        /* "csr" */
+    const char *title;       /* "compressed sparse rows" */
+    const char *storage;     /* formula in words: "nnz values + nnz columns + (m+1) offsets" */
+    const char *best_for;    /* one line */
+    int kernels;             /* how many kernels there are */
+} spry_format_info;
+
+SPRY_API int spry_format_count(void);
+SPRY_API spry_status spry_format_get_info(int index, spry_format_info *info, spry_error *err);
+
+typedef struct spry_kernel_info {
+    size_t struct_size;
+    const char *name;        /* "csr_avx512_cpu" */
+    const char *format;      /* "csr" */
+    const char *device;      /* "cpu" or "cuda" */
+    const char *operations;  /* "spmv" or "spmv spmv_t" */
+    const char *types;       /* "f32 f64" */
+    const char *indices;     /* "32/32 64/32 64/64" */
+    int deterministic;
+    int available;           /* 1: this machine can run it */
+    const char *reason;      /* why not, "" if it can */
+    const char *idea;        /* one sentence */
+    const char *source;      /* paper and section, or "this library" */
+} spry_kernel_info;
+
+/* Every kernel the library knows, also those that this machine cannot run. */
+SPRY_API int spry_kernel_count(void);
+SPRY_API spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info,
+                                          spry_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

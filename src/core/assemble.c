@@ -1,0 +1,337 @@
+#include "core/assemble.h"
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+/*
+ * Grouping in two passes: entries are spread over at most MAX_BUCKETS ranges of majors, each of which then fits
+ * a cache and is settled by itself. Both passes keep the stored order, so how the entries were cut into chunks
+ * leaves no trace. Lists are then sorted: by insertion while short, by radix when long.
+ */
+enum {
+    RADIX_BITS = 8,
+    RADIX = 1 << RADIX_BITS,
+    SHORT_ROW = 40,      /* entries up to which insertion is faster */
+    MAX_BUCKETS = 1024,  /* as many write streams as a core follows without missing its second-level TLB */
+    SERIAL_BELOW = 16384 /* entries for which starting threads costs more than it gains */
+};
+
+typedef struct grouping {
+    int chunks, shift;
+    int64_t buckets;
+    int64_t *cursors;             /* chunks x buckets: where the chunk's next entry of the bucket goes */
+    int64_t *starts;              /* buckets + 1 */
+    void *major, *minor, *values; /* the entries, bucket by bucket */
+} grouping;
+
+static int64_t chunk_start(const grouping *g, int64_t nnz, int chunk)
+{
+    return nnz / g->chunks * chunk + nnz % g->chunks * chunk / g->chunks;
+}
+
+#define INDEX int32_t
+#define VALUE uint32_t
+#define HAS_VALUES 0
+#define NAME(x) x##_i32_v0
+#include "core/assemble.tmpl.c"
+
+#define INDEX int32_t
+#define VALUE uint32_t
+#define HAS_VALUES 1
+#define NAME(x) x##_i32_v4
+#include "core/assemble.tmpl.c"
+
+#define INDEX int32_t
+#define VALUE uint64_t
+#define HAS_VALUES 1
+#define NAME(x) x##_i32_v8
+#include "core/assemble.tmpl.c"
+
+#define INDEX int64_t
+#define VALUE uint32_t
+#define HAS_VALUES 0
+#define NAME(x) x##_i64_v0
+#include "core/assemble.tmpl.c"
+
+#define INDEX int64_t
+#define VALUE uint32_t
+#define HAS_VALUES 1
+#define NAME(x) x##_i64_v4
+#include "core/assemble.tmpl.c"
+
+#define INDEX int64_t
+#define VALUE uint64_t
+#define HAS_VALUES 1
+#define NAME(x) x##_i64_v8
+#include "core/assemble.tmpl.c"
+
+typedef struct typed_steps {
+    void (*spread)(const grouping *g, const spryi_entries *from, int chunk);
+    void (*settle)(const grouping *g, const spryi_compressed *a, int64_t bucket);
+    void (*sort_majors)(const spryi_compressed *a, int64_t begin, int64_t end, void *scratch, void *scratch_values);
+    int64_t (*longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end);
+} typed_steps;
+
+static const typed_steps *steps_of(spry_index_type index_type, spry_type value_type)
+{
+#define STEPS(s)                                                                                                       \
+    {                                                                                                                  \
+        spread##s, settle##s, sort_majors##s, longest_unsorted##s                                                      \
+    }
+    static const typed_steps steps[2][3] = {{STEPS(_i32_v0), STEPS(_i32_v4), STEPS(_i32_v8)},
+                                            {STEPS(_i64_v0), STEPS(_i64_v4), STEPS(_i64_v8)}};
+#undef STEPS
+    return &steps[index_type == SPRY_I64][value_type == SPRY_F32 ? 1 : value_type == SPRY_F64 ? 2 : 0];
+}
+
+int spryi_threads(const spry_context *context, int64_t work)
+{
+    return work < SERIAL_BELOW ? 1 : context->threads;
+}
+
+void spryi_compressed_clear(spry_context *context, spryi_compressed *a)
+{
+    spryi_release(context, a->offsets);
+    spryi_release(context, a->indices);
+    spryi_release(context, a->values);
+    *a = (spryi_compressed){0};
+}
+
+void spryi_scan(int64_t *offsets, int64_t count)
+{
+    offsets[0] = 0;
+    for (int64_t i = 0; i < count; i++) offsets[i + 1] += offsets[i];
+}
+
+/* Allocates the arrays of *a, whose sizes and types are set. */
+static spry_status allocate_arrays(spry_context *context, spryi_compressed *a, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(SPRYI_NEW(context, &a->offsets, a->majors + 1, "offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &a->indices, a->nnz, spry_index_type_bytes(a->index_type), "indices", err));
+    if (a->value_type != SPRY_PATTERN)
+        SPRYI_TRY(spryi_allocate(context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
+done:
+    return status;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------- */
+
+spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const typed_steps *steps = steps_of(a->index_type, a->value_type);
+    int threads = spryi_threads(context, a->nnz);
+    void *scratch = NULL, *scratch_values = NULL;
+    enum { BLOCK = 512 };
+    int64_t longest = 0, blocks = (a->majors + BLOCK - 1) / BLOCK;
+
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(max : longest)
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t end = (b + 1) * BLOCK < a->majors ? (b + 1) * BLOCK : a->majors;
+        int64_t found = steps->longest_unsorted(a, b * BLOCK, end);
+        if (found > longest) longest = found;
+    }
+    if (longest == 0) return SPRY_OK;
+    if (longest > SHORT_ROW) {
+        SPRYI_TRY(spryi_allocate(context, &scratch, a->nnz, spry_index_type_bytes(a->index_type),
+                                 "workspace of sorting", err));
+        SPRYI_TRY(spryi_allocate(context, &scratch_values, a->nnz, spry_type_bytes(a->value_type),
+                                 "workspace of sorting", err));
+    }
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t end = (b + 1) * BLOCK < a->majors ? (b + 1) * BLOCK : a->majors;
+        steps->sort_majors(a, b * BLOCK, end, scratch, scratch_values);
+    }
+done:
+    spryi_release(context, scratch);
+    spryi_release(context, scratch_values);
+    return status;
+}
+
+/* ---- grouping -------------------------------------------------------------------------------- */
+
+static int in_major_order(const spryi_entries *from, int threads)
+{
+    int falls = 0;
+#pragma omp parallel for num_threads(threads) reduction(| : falls)
+    for (int64_t k = 1; k < from->nnz; k++)
+        falls |= spryi_index_at(from->major, from->index_type, k - 1) >
+                 spryi_index_at(from->major, from->index_type, k);
+    return !falls;
+}
+
+/* Entries that come major by major: offsets from where the major changes, the rest is copied. */
+static void copy_in_order(spryi_compressed *to, const spryi_entries *from, int threads)
+{
+    size_t width = spry_type_bytes(to->value_type);
+#pragma omp parallel for num_threads(threads)
+    for (int64_t k = 0; k <= from->nnz; k++) {
+        int64_t i = k > 0 ? spryi_index_at(from->major, from->index_type, k - 1) + 1 : 0;
+        int64_t end = k < from->nnz ? spryi_index_at(from->major, from->index_type, k) : to->majors;
+        for (; i <= end; i++) to->offsets[i] = k;
+        if (k == from->nnz) continue;
+        spryi_set_index(to->indices, to->index_type, k, spryi_index_at(from->minor, from->index_type, k));
+        if (width == 8) ((uint64_t *)to->values)[k] = ((const uint64_t *)from->values)[k];
+        if (width == 4) ((uint32_t *)to->values)[k] = ((const uint32_t *)from->values)[k];
+    }
+}
+
+static spry_status grouping_create(spry_context *context, grouping *g, const spryi_compressed *to, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    size_t index_bytes = spry_index_type_bytes(to->index_type);
+    g->chunks = spryi_threads(context, to->nnz);
+    int64_t most = to->nnz < SERIAL_BELOW ? 1 : MAX_BUCKETS;
+    while ((to->majors - 1) >> g->shift >= most) g->shift++;
+    g->buckets = ((to->majors - 1) >> g->shift) + 1;
+    SPRYI_TRY(SPRYI_NEW(context, &g->cursors, g->chunks * g->buckets, "workspace of grouping", err));
+    SPRYI_TRY(SPRYI_NEW(context, &g->starts, g->buckets + 1, "workspace of grouping", err));
+    SPRYI_TRY(spryi_allocate(context, &g->major, to->nnz, index_bytes, "workspace of grouping", err));
+    SPRYI_TRY(spryi_allocate(context, &g->minor, to->nnz, index_bytes, "workspace of grouping", err));
+    SPRYI_TRY(
+        spryi_allocate(context, &g->values, to->nnz, spry_type_bytes(to->value_type), "workspace of grouping", err));
+done:
+    return status;
+}
+
+static void grouping_destroy(spry_context *context, grouping *g)
+{
+    spryi_release(context, g->cursors);
+    spryi_release(context, g->starts);
+    spryi_release(context, g->major);
+    spryi_release(context, g->minor);
+    spryi_release(context, g->values);
+}
+
+/* Counts each chunk's entries of each bucket, and turns counts into places: by bucket, then by chunk. */
+static void place_chunks(grouping *g, const spryi_entries *from)
+{
+    memset(g->cursors, 0, (size_t)g->chunks * (size_t)g->buckets * sizeof *g->cursors);
+#pragma omp parallel for num_threads(g->chunks) schedule(static, 1)
+    for (int chunk = 0; chunk < g->chunks; chunk++) {
+        int64_t *count = g->cursors + chunk * g->buckets, last = chunk_start(g, from->nnz, chunk + 1);
+        for (int64_t k = chunk_start(g, from->nnz, chunk); k < last; k++)
+            count[spryi_index_at(from->major, from->index_type, k) >> g->shift]++;
+    }
+    int64_t sum = 0;
+    for (int64_t bucket = 0; bucket < g->buckets; bucket++) {
+        g->starts[bucket] = sum;
+        for (int chunk = 0; chunk < g->chunks; chunk++) {
+            int64_t *cursor = &g->cursors[chunk * g->buckets + bucket], count = *cursor;
+            *cursor = sum;
+            sum += count;
+        }
+    }
+    g->starts[g->buckets] = sum;
+}
+
+spry_status spryi_group(spry_context *context, spryi_compressed *to, const spryi_entries *from,
+                        spry_index_type index_type, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    grouping g = {0};
+    spryi_compressed made = {.majors = from->majors,
+                             .minors = from->minors,
+                             .nnz = from->nnz,
+                             .index_type = index_type,
+                             .value_type = from->value_type};
+    int threads = spryi_threads(context, from->nnz);
+    SPRYI_TRY(allocate_arrays(context, &made, err));
+    if (in_major_order(from, threads)) {
+        copy_in_order(&made, from, threads);
+        SPRYI_TRY(spryi_sort(context, &made, err));
+    } else {
+        const typed_steps *steps = steps_of(index_type, from->value_type);
+        SPRYI_TRY(grouping_create(context, &g, &made, err));
+        place_chunks(&g, from);
+#pragma omp parallel for num_threads(g.chunks) schedule(static, 1)
+        for (int chunk = 0; chunk < g.chunks; chunk++) steps->spread(&g, from, chunk);
+        made.offsets[0] = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+        for (int64_t bucket = 0; bucket < g.buckets; bucket++) steps->settle(&g, &made, bucket);
+    }
+    *to = made;
+    made = (spryi_compressed){0};
+done:
+    grouping_destroy(context, &g);
+    spryi_compressed_clear(context, &made);
+    return status;
+}
+
+/* ---- merging --------------------------------------------------------------------------------- */
+
+/* Entries of major i that lie where the one before them does. */
+static int64_t count_repeats(const spryi_compressed *a, int64_t i)
+{
+    int64_t repeats = 0;
+    for (int64_t k = a->offsets[i] + 1; k < a->offsets[i + 1]; k++)
+        repeats += spryi_index_at(a->indices, a->index_type, k) == spryi_index_at(a->indices, a->index_type, k - 1);
+    return repeats;
+}
+
+static void merge_major(const spryi_compressed *to, const spryi_compressed *a, int64_t i)
+{
+    int64_t at = to->offsets[i];
+    for (int64_t k = a->offsets[i], last = a->offsets[i + 1]; k < last; at++) {
+        int64_t j = spryi_index_at(a->indices, a->index_type, k);
+        double sum = spryi_value_at(a->values, a->value_type, k);
+        for (k++; k < last && spryi_index_at(a->indices, a->index_type, k) == j; k++)
+            sum += spryi_value_at(a->values, a->value_type, k);
+        spryi_set_index(to->indices, to->index_type, at, j);
+        spryi_set_value(to->values, to->value_type, at, sum);
+    }
+}
+
+static spry_status change_values(spry_context *context, spryi_compressed *a, spry_type value_type, spry_error *err)
+{
+    void *values = NULL;
+    if (value_type != SPRY_PATTERN) {
+        spry_status status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(value_type), "values", err);
+        if (status != SPRY_OK) return status;
+        int threads = spryi_threads(context, a->nnz);
+#pragma omp parallel for num_threads(threads)
+        for (int64_t k = 0; k < a->nnz; k++)
+            spryi_set_value(values, value_type, k, spryi_value_at(a->values, a->value_type, k));
+    }
+    spryi_release(context, a->values);
+    a->values = values;
+    a->value_type = value_type;
+    return SPRY_OK;
+}
+
+spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, int keep_duplicates,
+                        int64_t *duplicates, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_compressed made = *a;
+    made.offsets = NULL;
+    made.indices = made.values = NULL;
+    made.value_type = value_type;
+    int threads = spryi_threads(context, a->nnz);
+    int64_t repeats = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(+ : repeats)
+    for (int64_t i = 0; i < a->majors; i++) repeats += count_repeats(a, i);
+    if (duplicates) *duplicates = repeats;
+    if (repeats == 0 || keep_duplicates)
+        return value_type == a->value_type ? SPRY_OK : change_values(context, a, value_type, err);
+
+    made.nnz = a->nnz - repeats;
+    SPRYI_TRY(allocate_arrays(context, &made, err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
+    for (int64_t i = 0; i < a->majors; i++)
+        made.offsets[i + 1] = a->offsets[i + 1] - a->offsets[i] - count_repeats(a, i);
+    spryi_scan(made.offsets, made.majors);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
+    for (int64_t i = 0; i < a->majors; i++) merge_major(&made, a, i);
+    spryi_compressed_clear(context, a);
+    *a = made;
+    made = (spryi_compressed){0};
+done:
+    spryi_compressed_clear(context, &made);
+    return status;
+}

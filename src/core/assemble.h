@@ -1,0 +1,91 @@
+/*
+ * Putting entries in order: the steps from any layout to sorted, compressed arrays. Reading, generating,
+ * converting and the formats share them. All are parallel over the context's threads, and their result
+ * does not depend on how many those are.
+ *
+ * "Major" is the index that offsets run over (rows of CSR, columns of CSC), "minor" the other one.
+ */
+#ifndef SPRYI_ASSEMBLE_H
+#define SPRYI_ASSEMBLE_H
+
+#include "core/matrix.h"
+#include "spry/spry.h"
+
+/* Compressed arrays while they are being made: 64-bit offsets whatever they become. All owned, by spryi_allocate. */
+typedef struct spryi_compressed {
+    int64_t majors, minors, nnz;
+    spry_index_type index_type;
+    spry_type value_type; /* SPRY_PATTERN: values is NULL */
+    int64_t *offsets;     /* majors + 1 */
+    void *indices, *values;
+} spryi_compressed;
+
+/* Entries in any order, as COO has them; the arrays stay the caller's. Indices must be in range. */
+typedef struct spryi_entries {
+    int64_t majors, minors, nnz;
+    spry_index_type index_type; /* of major and minor */
+    spry_type value_type;
+    const void *major, *minor, *values;
+} spryi_entries;
+
+/* Threads worth starting for so many entries or rows: 1, or the context's. */
+int spryi_threads(const spry_context *context, int64_t work);
+
+/* Releases the arrays and clears the struct; fine on a cleared one. */
+void spryi_compressed_clear(spry_context *context, spryi_compressed *a);
+
+/*
+ * Gathers entries by major index and sorts each by minor index, entries at one position staying in stored
+ * order. Duplicates are kept. index_type is the result's and must hold majors and minors.
+ * Cost: two passes over the entries, a copy of them as workspace; no comparison sort.
+ */
+spry_status spryi_group(spry_context *context, spryi_compressed *to, const spryi_entries *from,
+                        spry_index_type index_type, spry_error *err);
+
+/* Sorts each major's entries by minor index, stably. Looks first: sorted arrays cost one pass and no memory. */
+spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err);
+
+/*
+ * Of sorted a: sums the entries at one position (in stored order, in f64, rounded once) and changes the value
+ * type; a pattern's entries count as 1, and into a pattern positions alone survive. Does nothing when there is
+ * nothing to do. *duplicates (may be NULL) tells how many entries lie where an earlier one does.
+ */
+spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, int keep_duplicates,
+                        int64_t *duplicates, spry_error *err);
+
+/* Copies A, CSR or CSC, or turns it around (then majors of the result are minors of A), or groups COO. Unmerged. */
+spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
+                           spry_index_type index_type, spry_error *err);
+
+/*
+ * Makes the matrix: offsets narrowed to offset_type, or for SPRY_COO turned into row indices. Takes over a's
+ * arrays (also on failure) and clears a. types must have been picked to hold the sizes.
+ */
+spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spryi_compressed *a, spry_layout layout,
+                                    spry_index_type offset_type, spry_known unique, spry_symmetry symmetry,
+                                    spryi_field field, spry_error *err);
+
+/* offsets[0 .. count] holds counts in 1 .. count: sums them up, offsets[0] becomes 0. */
+void spryi_scan(int64_t *offsets, int64_t count);
+
+/* Entry k of an array of either type, for code that need not be instantiated. A pattern's value is 1. */
+static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
+{
+    return type == SPRY_F64 ? ((const double *)values)[k] : type == SPRY_F32 ? (double)((const float *)values)[k] : 1.0;
+}
+static inline void spryi_set_value(void *values, spry_type type, int64_t k, double value)
+{
+    if (type == SPRY_F64)
+        ((double *)values)[k] = value;
+    else if (type == SPRY_F32)
+        ((float *)values)[k] = (float)value;
+}
+static inline void spryi_set_index(void *indices, spry_index_type type, int64_t k, int64_t index)
+{
+    if (type == SPRY_I32)
+        ((int32_t *)indices)[k] = (int32_t)index;
+    else
+        ((int64_t *)indices)[k] = index;
+}
+
+#endif

@@ -1,0 +1,69 @@
+#include "core/context.h"
+
+#include "core/error.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+enum { MAX_THREADS = 4096 };
+
+static spry_status check_options(const spry_context_options *options, spry_error *err)
+{
+    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
+    if (status != SPRY_OK || !options) return status;
+    if (!options->allocate != !options->release)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allocate",
+                          "context: allocate and release must both be given or both be NULL");
+    if (options->threads < 0 || options->threads > MAX_THREADS)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threads", options->threads, MAX_THREADS,
+                                "context: threads is %d, expected 0 to %d", options->threads, MAX_THREADS);
+    return SPRY_OK;
+}
+
+spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err)
+{
+    if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context: where to put it is NULL");
+    spry_status status = check_options(options, err);
+    if (status != SPRY_OK) return status;
+
+    spry_context_options chosen = options ? *options : SPRY_INIT(spry_context_options);
+    spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, sizeof *made, _Alignof(max_align_t))
+                                         : malloc(sizeof *made);
+    if (!made)
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes",
+                          sizeof *made);
+    *made = (spry_context){
+        .allocate = chosen.allocate,
+        .release = chosen.release,
+        .user = chosen.user,
+        .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
+        .simd = spryi_allowed_simd(),
+    };
+    *context = made;
+    return SPRY_OK;
+}
+
+void spry_context_destroy(spry_context *context)
+{
+    if (!context) return;
+    if (context->release) {
+        context->release(context->user, context, sizeof *context);
+    } else {
+        free(context);
+    }
+}
+
+int spry_context_threads(const spry_context *context)
+{
+    return context ? context->threads : 0;
+}
+
+int64_t spry_context_bytes(const spry_context *context)
+{
+    return context ? atomic_load(&context->bytes) : 0;
+}
+
+int64_t spry_context_peak_bytes(const spry_context *context)
+{
+    return context ? atomic_load(&context->peak_bytes) : 0;
+}

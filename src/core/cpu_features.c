@@ -1,0 +1,101 @@
+#include "core/cpu_features.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+
+static uint64_t xgetbv0(void)
+{
+    uint32_t low, high;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    return (uint64_t)high << 32 | low;
+}
+
+spryi_simd spryi_cpu_simd(void)
+{
+    uint32_t a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return SPRYI_PORTABLE;
+    const uint32_t fma = 1u << 12, osxsave = 1u << 27, avx = 1u << 28;
+    if ((c & (fma | osxsave | avx)) != (fma | osxsave | avx)) return SPRYI_PORTABLE;
+    uint64_t kept = xgetbv0(); /* what the operating system saves: bits 1, 2 xmm, ymm; 5 to 7 masks and zmm */
+    if ((kept & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return SPRYI_PORTABLE;
+    const uint32_t avx2 = 1u << 5, avx512f = 1u << 16, avx512dq = 1u << 17, avx512bw = 1u << 30, avx512vl = 1u << 31;
+    if (!(b & avx2)) return SPRYI_PORTABLE;
+    const uint32_t all512 = avx512f | avx512dq | avx512bw | avx512vl;
+    return (kept & 0xe0) == 0xe0 && (b & all512) == all512 ? SPRYI_AVX512 : SPRYI_AVX2;
+}
+#else
+spryi_simd spryi_cpu_simd(void)
+{
+    return SPRYI_PORTABLE;
+}
+#endif
+
+static const char *const simd_names[] = {"portable", "avx2", "avx512"};
+
+const char *spryi_simd_name(spryi_simd level)
+{
+    return simd_names[level];
+}
+
+spryi_simd spryi_allowed_simd(void)
+{
+    spryi_simd level = spryi_cpu_simd();
+    const char *wanted = getenv("SPRY_SIMD");
+    for (int l = 0; wanted && l < 3; l++)
+        if (strcmp(wanted, simd_names[l]) == 0 && l < (int)level) level = (spryi_simd)l;
+    return level;
+}
+
+static char cpu_name[96] = "unknown processor";
+
+static void read_cpu_name(void)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (!file) return;
+    char line[256];
+    while (fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon) continue;
+        snprintf(cpu_name, sizeof cpu_name, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+        break;
+    }
+    fclose(file);
+}
+
+const char *spryi_cpu_name(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_cpu_name);
+    return cpu_name;
+}
+
+int64_t spryi_memory_bytes(void)
+{
+    return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+}
+
+int64_t spryi_available_memory_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (!file) return spryi_memory_bytes();
+    char line[128];
+    long long kib = -1;
+    while (kib < 0 && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lld kB", &kib) != 1) kib = -1;
+    fclose(file);
+    return kib < 0 ? spryi_memory_bytes() : (int64_t)kib * 1024;
+}
+
+int64_t spryi_cache_bytes(int level)
+{
+    const int names[] = {0, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};
+    if (level < 1 || level > 3) return 0;
+    long bytes = sysconf(names[level]);
+    return bytes > 0 ? bytes : 0;
+}

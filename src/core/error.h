@@ -1,0 +1,36 @@
+/* Errors: one way to report, one way out of a function. */
+#ifndef SPRYI_ERROR_H
+#define SPRYI_ERROR_H
+
+#include "spry/spry.h"
+
+/*
+ * Fills err (if there is one) and returns status, so that a precondition is one line:
+ *     if (n < 0) return spryi_fail(err, SPRY_INVALID_SIZE, "cols", "cols is %lld, expected >= 0", n);
+ * argument may be NULL. The innermost function that knows the facts reports; callers pass it on.
+ */
+spry_status spryi_fail(spry_error *err, spry_status status, const char *argument, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same with the offending value and the limit it broke. */
+spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
+                             const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+/* A fault of an input file. line 0: none. The message becomes "FILE:LINE: text" ("FILE: text" without a line). */
+spry_status spryi_fail_file(spry_error *err, spry_status status, const char *file, int64_t line, const char *format,
+                            ...) __attribute__((format(printf, 5, 6)));
+
+/* Needs `spry_status status` and a label `done` in the function. */
+#define SPRYI_TRY(call)                                                                                                \
+    do {                                                                                                               \
+        status = (call);                                                                                               \
+        if (status != SPRY_OK) goto done;                                                                              \
+    } while (0)
+
+/* Every option struct passes here: NULL is fine; a size of 0, or larger than ours, is not. */
+spry_status spryi_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err);
+#define SPRYI_CHECK_OPTIONS(options, err)                                                                              \
+    ((options) == NULL ? SPRY_OK                                                                                       \
+                       : spryi_check_struct((options)->struct_size, sizeof *(options), #options, (err)))
+
+#endif

@@ -1,0 +1,24 @@
+/* Part of instantiate.h: the template once for each index pair, in the order of spryi_index_pair. */
+#define SPRY_P int32_t
+#define SPRY_J int32_t
+#define SPRY_J_IS_64 0
+#define SPRYI_PAIR_TAG 32_32
+#include SPRYI_TEMPLATE
+#undef SPRY_P
+#undef SPRYI_PAIR_TAG
+
+#define SPRY_P int64_t
+#define SPRYI_PAIR_TAG 64_32
+#include SPRYI_TEMPLATE
+#undef SPRY_J
+#undef SPRY_J_IS_64
+#undef SPRYI_PAIR_TAG
+
+#define SPRY_J int64_t
+#define SPRY_J_IS_64 1
+#define SPRYI_PAIR_TAG 64_64
+#include SPRYI_TEMPLATE
+#undef SPRY_P
+#undef SPRY_J
+#undef SPRY_J_IS_64
+#undef SPRYI_PAIR_TAG

@@ -1,0 +1,287 @@
+#include "core/matrix.h"
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <string.h>
+
+int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type)
+{
+    if (offset_type == SPRY_I32 && index_type == SPRY_I32) return 0;
+    if (offset_type == SPRY_I64 && index_type == SPRY_I32) return 1;
+    if (offset_type == SPRY_I64 && index_type == SPRY_I64) return 2;
+    return -1;
+}
+
+const char *spryi_index_pair_name(int pair)
+{
+    static const char *const names[SPRYI_INDEX_PAIRS] = {"32/32", "64/32", "64/64"};
+    return pair >= 0 && pair < SPRYI_INDEX_PAIRS ? names[pair] : "unknown";
+}
+
+int spryi_value_slot(spry_type type)
+{
+    return type == SPRY_F32 ? 0 : type == SPRY_F64 ? 1 : -1;
+}
+
+static int64_t offset_count(const spry_arrays *a)
+{
+    return a->layout == SPRY_CSR ? a->rows + 1 : a->layout == SPRY_CSC ? a->cols + 1 : 0;
+}
+
+int64_t spryi_arrays_bytes(const spry_arrays *a)
+{
+    int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
+    if (a->layout == SPRY_COO) entry += (int64_t)spry_index_type_bytes(a->index_type);
+    return a->nnz * entry + offset_count(a) * (int64_t)spry_index_type_bytes(a->offset_type);
+}
+
+spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,
+                                   int64_t cols, int64_t nnz, spry_error *err)
+{
+    int64_t longer = rows > cols ? rows : cols;
+    if (*index_type == SPRY_INDEX_DEFAULT)
+        *index_type = longer <= INT32_MAX ? SPRY_I32 : SPRY_I64;
+    if (*offset_type == SPRY_INDEX_DEFAULT)
+        *offset_type = nnz <= INT32_MAX && *index_type == SPRY_I32 ? SPRY_I32 : SPRY_I64;
+    if (spryi_index_pair(*offset_type, *index_type) < 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
+                          "32-bit offsets with 64-bit indices: the legal pairs are 32/32, 64/32 and 64/64");
+    if (*index_type == SPRY_I32 && longer > INT32_MAX)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "index_type", longer, INT32_MAX,
+                                "%lld rows or columns do not fit 32-bit indices, which hold %d", (long long)longer,
+                                INT32_MAX);
+    if (*offset_type == SPRY_I32 && nnz > INT32_MAX)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "offset_type", nnz, INT32_MAX,
+                                "%lld entries do not fit 32-bit offsets, which hold %d", (long long)nnz, INT32_MAX);
+    return SPRY_OK;
+}
+
+/* ---- creating -------------------------------------------------------------------------------- */
+
+static spry_status check_types(const spry_arrays *a, spry_error *err)
+{
+    if (a->layout < SPRY_CSR || a->layout > SPRY_CSC)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "layout", a->layout, SPRY_CSC,
+                                "arrays: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)a->layout);
+    if (a->value_type < SPRY_F32 || a->value_type > SPRY_PATTERN)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", a->value_type, SPRY_PATTERN,
+                                "arrays: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN",
+                                (int)a->value_type);
+    int coo = a->layout == SPRY_COO;
+    int pair = spryi_index_pair(coo ? SPRY_I64 : a->offset_type, a->index_type);
+    if (pair < 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, coo ? "index_type" : "offset_type",
+                          "arrays: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
+    if (a->ownership != SPRY_BORROW && a->ownership != SPRY_COPY)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ownership", a->ownership, SPRY_COPY,
+                                "arrays: ownership is %d, expected SPRY_BORROW or SPRY_COPY", (int)a->ownership);
+    if (a->device != 0)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", a->device, 0,
+                                "arrays: device is %d, but this build knows host memory (0) only", a->device);
+    return SPRY_OK;
+}
+
+static spry_status check_sizes(const spry_arrays *a, spry_error *err)
+{
+    const struct {
+        const char *name;
+        int64_t value;
+    } sizes[] = {{"rows", a->rows}, {"cols", a->cols}, {"nnz", a->nnz}};
+    for (int s = 0; s < 3; s++)
+        if (sizes[s].value < 0 || sizes[s].value > INT64_MAX / 64)
+            return spryi_fail_value(err, SPRY_INVALID_SIZE, sizes[s].name, sizes[s].value, INT64_MAX / 64,
+                                    "arrays: %s is %lld, expected 0 to %lld", sizes[s].name,
+                                    (long long)sizes[s].value, (long long)(INT64_MAX / 64));
+    if (a->nnz > 0 && (a->rows == 0 || a->cols == 0))
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "nnz", a->nnz, 0,
+                                "arrays: nnz is %lld in a matrix of %lld rows and %lld columns, expected 0",
+                                (long long)a->nnz, (long long)a->rows, (long long)a->cols);
+    spry_index_type offset_type = a->layout == SPRY_COO ? SPRY_I64 : a->offset_type, index_type = a->index_type;
+    spry_status status = spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, a->nnz, err);
+    if (status != SPRY_OK) return status;
+    if (a->symmetry < SPRY_GENERAL || a->symmetry > SPRY_SKEW_SYMMETRIC)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "symmetry", a->symmetry, SPRY_SKEW_SYMMETRIC,
+                                "arrays: symmetry is %d, expected SPRY_GENERAL, SPRY_SYMMETRIC or SPRY_SKEW_SYMMETRIC",
+                                (int)a->symmetry);
+    if (a->symmetry != SPRY_GENERAL && a->rows != a->cols)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "symmetry", a->rows, a->cols,
+                                "arrays: claimed symmetric, but it has %lld rows and %lld columns", (long long)a->rows,
+                                (long long)a->cols);
+    return SPRY_OK;
+}
+
+static spry_status check_pointers(const spry_arrays *a, spry_error *err)
+{
+    const char *missing = NULL;
+    if (a->layout != SPRY_COO && !a->offsets) missing = "offsets";
+    if (a->layout == SPRY_COO && a->nnz > 0 && !a->row_indices) missing = "row_indices";
+    if (a->nnz > 0 && !a->indices) missing = "indices";
+    if (a->nnz > 0 && !a->values && a->value_type != SPRY_PATTERN) missing = "values";
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "arrays: %s is NULL with %lld entries", missing,
+                          (long long)a->nnz);
+    if (a->value_type == SPRY_PATTERN && a->values)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
+                          "arrays: values is given with SPRY_PATTERN, which has none");
+    if (a->layout == SPRY_COO) return SPRY_OK;
+    int64_t first = spryi_index_at(a->offsets, a->offset_type, 0);
+    int64_t last = spryi_index_at(a->offsets, a->offset_type, offset_count(a) - 1);
+    if (first != 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected 0",
+                                (long long)first);
+    if (last != a->nnz)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz,
+                                "offsets[%lld] is %lld, expected nnz = %lld", (long long)(offset_count(a) - 1),
+                                (long long)last, (long long)a->nnz);
+    return SPRY_OK;
+}
+
+static spry_status copy_array(spry_matrix *A, int slot, const void **array, int64_t count, size_t size,
+                              const char *what, spry_error *err)
+{
+    if (!*array) return SPRY_OK;
+    spry_status status = spryi_allocate(A->context, &A->owned[slot], count, size, what, err);
+    if (status != SPRY_OK) return status;
+    if (count > 0) memcpy(A->owned[slot], *array, (size_t)count * size);
+    *array = A->owned[slot];
+    return SPRY_OK;
+}
+
+static spry_status copy_arrays(spry_matrix *A, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    size_t index_bytes = spry_index_type_bytes(A->a.index_type);
+    SPRYI_TRY(copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spry_index_type_bytes(A->a.offset_type),
+                         "offsets", err));
+    SPRYI_TRY(copy_array(A, 1, &A->a.row_indices, A->a.nnz, index_bytes, "row indices", err));
+    SPRYI_TRY(copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err));
+    SPRYI_TRY(copy_array(A, 3, &A->a.values, A->a.nnz, spry_type_bytes(A->a.value_type), "values", err));
+done:
+    return status;
+}
+
+/* Unused fields are cleared, so that nothing later mistakes them for arrays. */
+static spry_arrays tidy(const spry_arrays *a)
+{
+    spry_arrays tidied = *a;
+    if (a->layout == SPRY_COO) {
+        tidied.offsets = NULL;
+        tidied.offset_type = SPRY_INDEX_DEFAULT;
+    } else {
+        tidied.row_indices = NULL;
+    }
+    return tidied;
+}
+
+static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
+                              spry_error *err)
+{
+    spry_status status = SPRYI_NEW(context, A, 1, "matrix handle", err);
+    if (status != SPRY_OK) return status;
+    **A = (spry_matrix){.context = context, .a = tidy(a), .field = field};
+    atomic_init(&(*A)->references, 1);
+    return SPRY_OK;
+}
+
+spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays, spry_error *err)
+{
+    if (!context || !A || !arrays)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : !A ? "A" : "arrays",
+                          "matrix: context, A and arrays must not be NULL");
+    spry_status status = SPRY_OK;
+    spry_matrix *made = NULL;
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(arrays, err));
+    SPRYI_TRY(check_types(arrays, err));
+    SPRYI_TRY(check_sizes(arrays, err));
+    SPRYI_TRY(check_pointers(arrays, err));
+    SPRYI_TRY(new_matrix(context, &made, arrays, arrays->value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL,
+                         err));
+    if (arrays->ownership == SPRY_COPY) SPRYI_TRY(copy_arrays(made, err));
+    *A = made;
+    made = NULL;
+done:
+    spryi_matrix_release(made);
+    return status;
+}
+
+static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
+                              const int32_t *offsets, const int32_t *columns, const void *values, spry_type type,
+                              spry_error *err)
+{
+    if (rows < 0) return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, 0, "rows is %lld, expected 0 or more",
+                                          (long long)rows);
+    if (!offsets) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "offsets", "offsets is NULL");
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = rows;
+    a.cols = cols;
+    a.nnz = offsets[rows];
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = type;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    return spry_matrix_create(context, A, &a, err);
+}
+
+spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
+                                       const int32_t *offsets, const int32_t *columns, const double *values,
+                                       spry_error *err)
+{
+    return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F64, err);
+}
+
+spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
+                                       const int32_t *offsets, const int32_t *columns, const float *values,
+                                       spry_error *err)
+{
+    return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
+}
+
+spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
+                               spry_error *err)
+{
+    void *const blocks[4] = {(void *)(uintptr_t)a->offsets, (void *)(uintptr_t)a->row_indices,
+                             (void *)(uintptr_t)a->indices, (void *)(uintptr_t)a->values};
+    spry_matrix *made = NULL;
+    spry_status status = new_matrix(context, &made, a, field, err);
+    if (status != SPRY_OK) {
+        for (int b = 0; b < 4; b++) spryi_release(context, blocks[b]);
+        return status;
+    }
+    memcpy(made->owned, blocks, sizeof blocks);
+    made->a.struct_size = sizeof made->a;
+    made->a.ownership = SPRY_COPY;
+    *A = made;
+    return SPRY_OK;
+}
+
+spry_matrix *spryi_matrix_retain(const spry_matrix *A)
+{
+    spry_matrix *counted = (spry_matrix *)(uintptr_t)A; /* the count is no part of the value */
+    atomic_fetch_add(&counted->references, 1);
+    return counted;
+}
+
+void spryi_matrix_release(spry_matrix *A)
+{
+    if (!A || atomic_fetch_sub(&A->references, 1) > 1) return;
+    for (int b = 0; b < 4; b++) spryi_release(A->context, A->owned[b]);
+    spryi_release(A->context, A);
+}
+
+void spry_matrix_destroy(spry_matrix *A)
+{
+    spryi_matrix_release(A);
+}
+
+spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err)
+{
+    if (!A || !arrays)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "arrays", "A and arrays must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(arrays, err);
+    if (status == SPRY_OK) *arrays = A->a;
+    return status;
+}

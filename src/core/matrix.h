@@ -1,0 +1,55 @@
+#ifndef SPRYI_MATRIX_H
+#define SPRYI_MATRIX_H
+
+#include "spry/spry.h"
+
+#include <stdatomic.h>
+
+/* The field named in a Matrix Market banner, kept so that writing gives back what was read. */
+typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTERN = 2 } spryi_field;
+
+/*
+ * Reference counted: a plan that borrows arrays of an owned matrix keeps it alive.
+ * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
+ */
+struct spry_matrix {
+    spry_context *context;
+    _Atomic int references;
+    spry_arrays a;
+    spryi_field field;
+    void *owned[4]; /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
+};
+
+/*
+ * Takes over arrays made with spryi_allocate (also on failure: they are released then). a->ownership is
+ * set to SPRY_COPY. a must be sound; nothing is checked again.
+ */
+spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
+                               spry_error *err);
+
+spry_matrix *spryi_matrix_retain(const spry_matrix *A);
+void spryi_matrix_release(spry_matrix *A);
+
+/* offset/column pair as a table index: 0 = 32/32, 1 = 64/32, 2 = 64/64; -1: not a legal pair. */
+enum { SPRYI_INDEX_PAIRS = 3 };
+int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
+const char *spryi_index_pair_name(int pair); /* "32/32" */
+
+/* Value types as a table index: 0 = f32, 1 = f64; -1 for others. */
+enum { SPRYI_VALUE_TYPES = 2 };
+int spryi_value_slot(spry_type type);
+
+/* Bytes of the arrays that hold A: values, indices, offsets. */
+int64_t spryi_arrays_bytes(const spry_arrays *a);
+
+/* Smallest legal index types for a shape; either may come preset (not DEFAULT) and is then checked for range. */
+spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,
+                                   int64_t cols, int64_t nnz, spry_error *err);
+
+/* Index k of an array of either type: for cold code that need not be instantiated. */
+static inline int64_t spryi_index_at(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I32 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
+}
+
+#endif

@@ -1,0 +1,369 @@
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <math.h>
+
+/*
+ * Offsets first: entries are looked at only where offsets that rise from 0 to nnz lead, so arrays full of
+ * garbage are never left. Threads tally what they find and the tallies are joined: counts add up, and the
+ * first of each kind is the one with the smallest entry, whoever found it.
+ */
+
+typedef struct finding {
+    int64_t count, first, major, value;
+} finding;
+
+typedef struct tally {
+    finding out_of_range, unsorted, duplicate, not_finite;
+    int first_is_row; /* COO: the first index out of range is a row */
+} tally;
+
+static void note(finding *f, int64_t k, int64_t major, int64_t value)
+{
+    if (f->count++ == 0 || k < f->first) {
+        f->first = k;
+        f->major = major;
+        f->value = value;
+    }
+}
+
+static void join(finding *to, const finding *from)
+{
+    int64_t count = to->count + from->count;
+    if (to->count == 0 || (from->count > 0 && from->first < to->first)) *to = *from;
+    to->count = count;
+}
+
+static void join_tally(tally *to, const tally *from)
+{
+    if (from->out_of_range.count > 0 &&
+        (to->out_of_range.count == 0 || from->out_of_range.first < to->out_of_range.first))
+        to->first_is_row = from->first_is_row;
+    join(&to->out_of_range, &from->out_of_range);
+    join(&to->unsorted, &from->unsorted);
+    join(&to->duplicate, &from->duplicate);
+    join(&to->not_finite, &from->not_finite);
+}
+
+static int64_t majors_of(const spry_arrays *a)
+{
+    return a->layout == SPRY_CSC ? a->cols : a->rows;
+}
+static int64_t minors_of(const spry_arrays *a)
+{
+    return a->layout == SPRY_CSC ? a->rows : a->cols;
+}
+static int64_t offset_at(const spry_arrays *a, int64_t i)
+{
+    return spryi_index_at(a->offsets, a->offset_type, i);
+}
+static int64_t index_at(const spry_arrays *a, int64_t k)
+{
+    return spryi_index_at(a->indices, a->index_type, k);
+}
+static int64_t row_at(const spry_arrays *a, int64_t k)
+{
+    return spryi_index_at(a->row_indices, a->index_type, k);
+}
+
+/* ---- offsets --------------------------------------------------------------------------------- */
+
+static void check_offsets(const spry_arrays *a, finding *falling, int64_t *bad_ends, int threads)
+{
+    int64_t majors = majors_of(a);
+    *bad_ends = (offset_at(a, 0) != 0) + (offset_at(a, majors) != a->nnz);
+#pragma omp parallel num_threads(threads)
+    {
+        finding mine = {0};
+#pragma omp for nowait
+        for (int64_t i = 0; i < majors; i++) {
+            int64_t next = offset_at(a, i + 1);
+            if (next < offset_at(a, i) || next > a->nnz) note(&mine, i, i, next);
+        }
+#pragma omp critical(spryi_check)
+        join(falling, &mine);
+    }
+}
+
+/* Where major i's entries end and, in *first, begin; nothing where the offsets are no range of entries. */
+static int64_t range_of(const spry_arrays *a, int64_t i, int64_t *first)
+{
+    int64_t begin = offset_at(a, i), end = offset_at(a, i + 1);
+    int valid = begin >= 0 && begin <= end && end <= a->nnz;
+    *first = valid ? begin : 0;
+    return valid ? end : 0;
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static void check_entries(const spry_arrays *a, int64_t major, int64_t first, int64_t last, tally *t)
+{
+    int64_t minors = minors_of(a);
+    for (int64_t k = first; k < last; k++) {
+        int64_t j = index_at(a, k);
+        if (j < 0 || j >= minors) note(&t->out_of_range, k, major, j);
+        if (k > first && j < index_at(a, k - 1)) note(&t->unsorted, k, major, j);
+    }
+}
+
+static void check_compressed(const spry_arrays *a, int offsets_sound, tally *t, int threads)
+{
+    int64_t majors = majors_of(a);
+    if (!offsets_sound) {
+        /* Ranges may overlap. None is entered twice, or many of them could cost far more than the entries. */
+        int64_t reached = 0;
+        for (int64_t i = 0; i < majors; i++) {
+            int64_t first, last = range_of(a, i, &first);
+            if (last > first && first >= reached) {
+                check_entries(a, i, first, last, t);
+                reached = last;
+            }
+        }
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        tally mine = {0};
+#pragma omp for schedule(dynamic, 1024) nowait
+        for (int64_t i = 0; i < majors; i++) check_entries(a, i, offset_at(a, i), offset_at(a, i + 1), &mine);
+#pragma omp critical(spryi_check)
+        join_tally(t, &mine);
+    }
+}
+
+static void check_coo(const spry_arrays *a, tally *t, int threads)
+{
+#pragma omp parallel num_threads(threads)
+    {
+        tally mine = {0};
+#pragma omp for schedule(static) nowait
+        for (int64_t k = 0; k < a->nnz; k++) { /* each thread from low to high: first_is_row depends on it */
+            int64_t i = row_at(a, k), j = index_at(a, k);
+            if (i < 0 || i >= a->rows) {
+                if (mine.out_of_range.count == 0) mine.first_is_row = 1;
+                note(&mine.out_of_range, k, i, i);
+            }
+            if (j < 0 || j >= a->cols) note(&mine.out_of_range, k, i, j);
+            if (k > 0 && (i < row_at(a, k - 1) || (i == row_at(a, k - 1) && j < index_at(a, k - 1))))
+                note(&mine.unsorted, k, i, j);
+        }
+#pragma omp critical(spryi_check)
+        join_tally(t, &mine);
+    }
+}
+
+static int is_finite_at(const spry_arrays *a, int64_t k)
+{
+    return a->value_type == SPRY_F64 ? isfinite(((const double *)a->values)[k])
+                                     : isfinite(((const float *)a->values)[k]);
+}
+
+/* The major of entry k, -1 if faulty offsets give it to none. */
+static int64_t major_of(const spry_arrays *a, int64_t k, int offsets_sound)
+{
+    if (a->layout == SPRY_COO) return row_at(a, k);
+    int64_t low = 0, high = majors_of(a);
+    if (!offsets_sound) {
+        for (int64_t i = 0; i < high; i++) {
+            int64_t first, last = range_of(a, i, &first);
+            if (k >= first && k < last) return i;
+        }
+        return -1;
+    }
+    while (high - low > 1) { /* offsets[low] <= k < offsets[high] */
+        int64_t middle = low + (high - low) / 2;
+        if (offset_at(a, middle) <= k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void check_values(const spry_arrays *a, int offsets_sound, tally *t, int threads)
+{
+    if (a->value_type == SPRY_PATTERN) return;
+#pragma omp parallel num_threads(threads)
+    {
+        finding mine = {0};
+#pragma omp for nowait
+        for (int64_t k = 0; k < a->nnz; k++)
+            if (!is_finite_at(a, k)) note(&mine, k, -1, 0);
+#pragma omp critical(spryi_check)
+        join(&t->not_finite, &mine);
+    }
+    if (t->not_finite.count > 0) t->not_finite.major = major_of(a, t->not_finite.first, offsets_sound);
+}
+
+/* ---- duplicates ------------------------------------------------------------------------------ */
+
+/* Copies of the entries in range, with their numbers, to be put in order. */
+typedef struct numbered {
+    int64_t *major, *minor, count;
+    double *number; /* exact up to 2^53, more entries than any memory holds */
+} numbered;
+
+static void number_entries(const spry_arrays *a, numbered *to, int64_t major, int64_t first, int64_t last)
+{
+    int64_t majors = majors_of(a), minors = minors_of(a);
+    for (int64_t k = first; k < last; k++) {
+        int64_t i = a->layout == SPRY_COO ? row_at(a, k) : major, j = index_at(a, k);
+        if (i < 0 || i >= majors || j < 0 || j >= minors) continue;
+        to->major[to->count] = i;
+        to->minor[to->count] = j;
+        to->number[to->count++] = (double)k;
+    }
+}
+
+/* Out of order: entries are grouped, which keeps the stored order of those at one position. O(nnz + majors) memory. */
+static spry_status check_duplicates(spry_context *context, const spry_arrays *a, tally *t, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    numbered list = {0};
+    spryi_compressed grouped = {0};
+    SPRYI_TRY(SPRYI_NEW(context, &list.major, a->nnz, "workspace of checking", err));
+    SPRYI_TRY(SPRYI_NEW(context, &list.minor, a->nnz, "workspace of checking", err));
+    SPRYI_TRY(SPRYI_NEW(context, &list.number, a->nnz, "workspace of checking", err));
+    if (a->layout == SPRY_COO) number_entries(a, &list, 0, 0, a->nnz);
+    int64_t reached = 0;
+    for (int64_t i = 0; i < majors_of(a) && a->layout != SPRY_COO; i++) {
+        int64_t first, last = range_of(a, i, &first);
+        if (last <= first || first < reached) continue;
+        number_entries(a, &list, i, first, last);
+        reached = last;
+    }
+    spryi_entries entries = {.majors = majors_of(a),
+                             .minors = minors_of(a),
+                             .nnz = list.count,
+                             .index_type = SPRY_I64,
+                             .value_type = SPRY_F64,
+                             .major = list.major,
+                             .minor = list.minor,
+                             .values = list.number};
+    SPRYI_TRY(spryi_group(context, &grouped, &entries, a->index_type, err));
+    for (int64_t i = 0; i < grouped.majors; i++)
+        for (int64_t k = grouped.offsets[i] + 1; k < grouped.offsets[i + 1]; k++) {
+            int64_t j = spryi_index_at(grouped.indices, grouped.index_type, k);
+            if (j == spryi_index_at(grouped.indices, grouped.index_type, k - 1))
+                note(&t->duplicate, (int64_t)((const double *)grouped.values)[k], i, j);
+        }
+done:
+    spryi_release(context, list.major);
+    spryi_release(context, list.minor);
+    spryi_release(context, list.number);
+    spryi_compressed_clear(context, &grouped);
+    return status;
+}
+
+/* In order, entries of one position follow each other: no memory is needed. */
+static void count_neighbours(const spry_arrays *a, tally *t, int threads)
+{
+    int coo = a->layout == SPRY_COO;
+    int64_t majors = coo ? 1 : majors_of(a);
+#pragma omp parallel num_threads(threads)
+    {
+        tally mine = {0};
+#pragma omp for schedule(dynamic, 1024) nowait
+        for (int64_t i = 0; i < majors; i++) {
+            int64_t last = coo ? a->nnz : offset_at(a, i + 1);
+            for (int64_t k = (coo ? 0 : offset_at(a, i)) + 1; k < last; k++)
+                if (index_at(a, k) == index_at(a, k - 1) && (!coo || row_at(a, k) == row_at(a, k - 1)))
+                    note(&mine.duplicate, k, coo ? row_at(a, k) : i, index_at(a, k));
+        }
+#pragma omp critical(spryi_check)
+        join_tally(t, &mine);
+    }
+}
+
+/* ---- all together ---------------------------------------------------------------------------- */
+
+static spry_status fail_offsets(const spry_arrays *a, const finding *falling, spry_error *err)
+{
+    int64_t first = offset_at(a, 0), majors = majors_of(a), last = offset_at(a, majors);
+    if (first != 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected 0",
+                                (long long)first);
+    if (falling->count > 0) {
+        int64_t i = falling->first, before = offset_at(a, i), after = offset_at(a, i + 1);
+        if (after < before)
+            return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", after, before,
+                                    "offsets[%lld] = %lld is smaller than offsets[%lld] = %lld", (long long)(i + 1),
+                                    (long long)after, (long long)i, (long long)before);
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", after, a->nnz,
+                                "offsets[%lld] = %lld is past nnz = %lld", (long long)(i + 1), (long long)after,
+                                (long long)a->nnz);
+    }
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz,
+                            "offsets[%lld] is %lld, expected nnz = %lld", (long long)majors, (long long)last,
+                            (long long)a->nnz);
+}
+
+static spry_status fail_range(const spry_arrays *a, const tally *t, spry_error *err)
+{
+    const finding *f = &t->out_of_range;
+    if (t->first_is_row)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "row_indices", f->value, a->rows - 1,
+                                "row %lld of entry %lld is outside 0..%lld", (long long)f->value, (long long)f->first,
+                                (long long)(a->rows - 1));
+    int csc = a->layout == SPRY_CSC;
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "indices", f->value, minors_of(a) - 1,
+                            "%s %lld of entry %lld (%s %lld) is outside 0..%lld", csc ? "row" : "column",
+                            (long long)f->value, (long long)f->first, csc ? "column" : "row", (long long)f->major,
+                            (long long)(minors_of(a) - 1));
+}
+
+static void fill_report(spry_matrix_report *report, const finding *falling, int64_t bad_ends, const tally *t)
+{
+    *report = SPRY_INIT(spry_matrix_report);
+    report->bad_ends = bad_ends;
+    report->falling_offsets = falling->count;
+    report->first_falling = falling->count ? falling->first : -1;
+    report->out_of_range = t->out_of_range.count;
+    report->first_out_of_range = t->out_of_range.count ? t->out_of_range.first : -1;
+    report->first_out_of_range_major = t->out_of_range.count ? t->out_of_range.major : -1;
+    report->first_out_of_range_value = t->out_of_range.count ? t->out_of_range.value : -1;
+    report->unsorted = t->unsorted.count;
+    report->first_unsorted = t->unsorted.count ? t->unsorted.first : -1;
+    report->first_unsorted_major = t->unsorted.count ? t->unsorted.major : -1;
+    report->duplicates = t->duplicate.count;
+    report->first_duplicate = t->duplicate.count ? t->duplicate.first : -1;
+    report->first_duplicate_major = t->duplicate.count ? t->duplicate.major : -1;
+    report->not_finite = t->not_finite.count;
+    report->first_not_finite = t->not_finite.count ? t->not_finite.first : -1;
+    report->first_not_finite_major = t->not_finite.count ? t->not_finite.major : -1;
+}
+
+spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err)
+{
+    if (!A) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "check: A must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(report, err);
+    if (status != SPRY_OK) return status;
+    if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");
+
+    const spry_arrays *a = &A->a;
+    int threads = spryi_threads(A->context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
+    finding falling = {0};
+    int64_t bad_ends = 0;
+    tally t = {0};
+    if (!coo) check_offsets(a, &falling, &bad_ends, threads);
+    int offsets_sound = falling.count == 0 && bad_ends == 0;
+    if (coo)
+        check_coo(a, &t, threads);
+    else
+        check_compressed(a, offsets_sound, &t, threads);
+    check_values(a, offsets_sound, &t, threads);
+
+    if (t.unsorted.count == 0 && offsets_sound && t.out_of_range.count == 0)
+        count_neighbours(a, &t, threads);
+    else
+        status = check_duplicates(A->context, a, &t, err);
+    if (status != SPRY_OK) return status;
+
+    if (report) fill_report(report, &falling, bad_ends, &t);
+    if (!offsets_sound) return fail_offsets(a, &falling, err);
+    if (t.out_of_range.count > 0) return fail_range(a, &t, err);
+    A->a.sorted = t.unsorted.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
+    A->a.unique = t.duplicate.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
+    return SPRY_OK;
+}

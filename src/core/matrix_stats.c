@@ -1,0 +1,151 @@
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+/* Rows of A, whatever its layout: A itself, or a CSR copy of it in `made`. */
+static spry_arrays view_of(const spryi_compressed *made)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = made->majors;
+    a.cols = made->minors;
+    a.nnz = made->nnz;
+    a.offset_type = SPRY_I64;
+    a.index_type = made->index_type;
+    a.value_type = made->value_type;
+    a.offsets = made->offsets;
+    a.indices = made->indices;
+    a.values = made->values;
+    return a;
+}
+
+static int64_t offset_at(const spry_arrays *a, int64_t i)
+{
+    return spryi_index_at(a->offsets, a->offset_type, i);
+}
+static int64_t index_at(const spry_arrays *a, int64_t k)
+{
+    return spryi_index_at(a->indices, a->index_type, k);
+}
+
+/* 0; 1; 2..3; 4..7; ... */
+static int bin_of(int64_t length)
+{
+    int bin = length == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)length);
+    return bin < SPRY_HISTOGRAM_BINS ? bin : SPRY_HISTOGRAM_BINS - 1;
+}
+
+/* One thread: sums of squares come out the same whatever the number of threads. */
+static void row_lengths(spry_matrix_stats *s, const spry_arrays *a)
+{
+    s->mean_row = a->rows > 0 ? (double)a->nnz / (double)a->rows : 0;
+    s->min_row = a->rows > 0 ? a->nnz : 0;
+    s->longest_row = a->rows > 0 ? 0 : -1;
+    double squares = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t length = offset_at(a, i + 1) - offset_at(a, i);
+        double away = (double)length - s->mean_row;
+        squares += away * away;
+        s->histogram[bin_of(length)]++;
+        s->empty_rows += length == 0;
+        if (length < s->min_row) s->min_row = length;
+        if (length > s->max_row) {
+            s->max_row = length;
+            s->longest_row = i;
+        }
+    }
+    if (a->rows > 0) s->variance_row = squares / (double)a->rows;
+}
+
+/* Returns whether every row is sorted and has no column twice. */
+static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
+{
+    int64_t bandwidth = 0, profile = 0, diagonal = 0, disorder = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) \
+    reduction(+ : profile, diagonal, disorder)
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t leftmost = i, last = offset_at(a, i + 1), before = -1;
+        int on_diagonal = 0;
+        for (int64_t k = offset_at(a, i); k < last; k++) {
+            int64_t j = index_at(a, k), distance = j > i ? j - i : i - j;
+            if (distance > bandwidth) bandwidth = distance;
+            if (j < leftmost) leftmost = j;
+            on_diagonal |= j == i;
+            disorder += j <= before;
+            before = j;
+        }
+        profile += i - leftmost;
+        diagonal += on_diagonal;
+    }
+    s->bandwidth = bandwidth;
+    s->profile = profile;
+    s->diagonal_entries = diagonal;
+    return disorder == 0;
+}
+
+/*
+ * Rows in order meet the columns of each earlier row in order too, so one cursor a row, which starts behind
+ * the diagonal, says where the mirror image of the next entry must be. O(nnz), and stops at the first fault.
+ */
+static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
+{
+    s->pattern_symmetric = s->value_symmetric = SPRY_KNOWN_NO;
+    int same_values = 1;
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t k = offset_at(a, i), last = offset_at(a, i + 1);
+        for (; k < last && index_at(a, k) < i; k++) {
+            int64_t j = index_at(a, k), image = cursor[j]++;
+            if (image >= offset_at(a, j + 1) || index_at(a, image) != i) return;
+            same_values &= spryi_value_at(a->values, a->value_type, k) ==
+                           spryi_value_at(a->values, a->value_type, image);
+        }
+        if (k < last && index_at(a, k) == i) {
+            double d = spryi_value_at(a->values, a->value_type, k++);
+            same_values &= d == d; /* NaN equals nothing, not even itself */
+        }
+        cursor[i] = k;
+    }
+    for (int64_t i = 0; i < a->rows; i++)
+        if (cursor[i] != offset_at(a, i + 1)) return;
+    s->pattern_symmetric = SPRY_KNOWN_YES;
+    if (same_values) s->value_symmetric = SPRY_KNOWN_YES;
+}
+
+spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
+{
+    if (!A || !stats)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "stats", "stats: A and stats must not be NULL");
+    spry_status status = SPRY_OK;
+    spryi_compressed made = {0};
+    int64_t *cursor = NULL;
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(stats, err));
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
+
+    spry_arrays a = A->a;
+    spry_matrix_stats s = SPRY_INIT(spry_matrix_stats);
+    s.rows = a.rows;
+    s.cols = a.cols;
+    s.nnz = a.nnz;
+    s.pattern_symmetric = s.value_symmetric = SPRY_KNOWN_NO;
+    if (a.layout != SPRY_CSR) {
+        SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
+        a = view_of(&made);
+    }
+    row_lengths(&s, &a);
+    int in_order = columns(&s, &a, spryi_threads(A->context, a.rows + a.nnz));
+    if (a.rows == a.cols) {
+        if (!in_order) {
+            if (!made.offsets) SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
+            SPRYI_TRY(spryi_merge(A->context, &made, made.value_type, 0, NULL, err));
+            a = view_of(&made);
+        }
+        SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));
+        mirror(&s, &a, cursor);
+    }
+    *stats = s;
+done:
+    spryi_release(A->context, cursor);
+    spryi_compressed_clear(A->context, &made);
+    return status;
+}

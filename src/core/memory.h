@@ -1,0 +1,25 @@
+/* Memory: every byte the library keeps passes through the context's allocator and is counted. */
+#ifndef SPRYI_MEMORY_H
+#define SPRYI_MEMORY_H
+
+#include "spry/spry.h"
+
+enum { SPRYI_ALIGNMENT = 64 };
+
+/*
+ * *pointer = count * size bytes, aligned to SPRYI_ALIGNMENT, not cleared; count 0 gives a valid pointer.
+ * SPRY_OUT_OF_MEMORY names `what` and the bytes; SPRY_TOO_LARGE when the product overflows.
+ * Large blocks ask for huge pages and are refused when the machine clearly lacks the memory,
+ * since Linux would otherwise grant them and kill the process later.
+ */
+spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+                           spry_error *err);
+
+/* NULL is fine. */
+void spryi_release(spry_context *context, void *pointer);
+
+/* Allocates into a typed pointer: SPRYI_TRY(SPRYI_NEW(context, &Ap, m + 1, "row offsets", err)); */
+#define SPRYI_NEW(context, pointer, count, what, err)                                                                  \
+    spryi_allocate((context), (void **)(pointer), (count), sizeof **(pointer), (what), (err))
+
+#endif

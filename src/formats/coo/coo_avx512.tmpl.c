@@ -1,0 +1,82 @@
+/* The inner functions with AVX-512; see coo.h for what each is given. */
+
+#undef STORE_PRODUCTS
+#if SPRY_IS_F64
+#if SPRY_J_IS_64
+#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
+    _mm512_storeu_pd(to, _mm512_mul_pd(_mm512_loadu_pd(Ax), _mm512_i64gather_pd(_mm512_loadu_si512(Aj), x, 8)))
+#else
+#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
+    _mm512_storeu_pd(to, _mm512_mul_pd(_mm512_loadu_pd(Ax),                                                            \
+                                       _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(Aj)), x, 8)))
+#endif
+#else
+#if SPRY_J_IS_64
+#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
+    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_loadu_ps(Ax), _mm512_i64gather_ps(_mm512_loadu_si512(Aj), x, 4)))
+#else
+#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
+    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_loadu_ps(Ax),                                                            \
+                                       _mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4)))
+#endif
+#endif
+
+static void SPRY_FN(scale)(const spryi_coo_job *job, int64_t begin, int64_t end)
+{
+    SPRY_V *y = job->y;
+    const SPRY_V beta = (SPRY_V)job->beta;
+    if (beta == 0) {
+        for (int64_t i = begin; i < end; i++) y[i] = 0;
+    } else if (beta != 1) {
+        for (int64_t i = begin; i < end; i++) y[i] *= beta;
+    }
+}
+
+/* Products of entries k .. k + count - 1, count <= CHUNK. */
+static inline void SPRY_FN(multiply)(const spryi_coo_job *job, int64_t k, int64_t count, SPRY_V *product)
+{
+    const SPRY_V *Ax = (const SPRY_V *)job->values + k, *x = job->x;
+    const SPRY_J *Ai = (const SPRY_J *)job->rows + k, *Aj = (const SPRY_J *)job->columns + k;
+    int64_t p = 0;
+    for (; p + 8 <= count; p += 8) {
+        spryi_prefetch_entries(Ax, Aj, p, p + 8, sizeof(SPRY_V), sizeof(SPRY_J));
+        spryi_prefetch(Ai, p * (int64_t)sizeof(SPRY_J) + SPRYI_AHEAD);
+        STORE_PRODUCTS(product + p, Ax + p, Aj + p, x);
+    }
+    for (; p < count; p++) product[p] = Ax[p] * x[Aj[p]];
+}
+
+static double SPRY_FN(block)(const spryi_coo_job *job, int64_t begin, int64_t end)
+{
+    const SPRY_J *Ai = job->rows;
+    const SPRY_V alpha = (SPRY_V)job->alpha;
+    SPRY_V *y = job->y, product[CHUNK], first = 0, sum = 0;
+    SPRY_J row = Ai[begin];
+    int in_first = 1;
+    for (int64_t k = begin; k < end; k += CHUNK) {
+        int64_t count = end - k < CHUNK ? end - k : CHUNK;
+        SPRY_FN(multiply)(job, k, count, product);
+        for (int64_t p = 0; p < count; p++) {
+            if (Ai[k + p] != row) {
+                if (in_first)
+                    first = sum;
+                else
+                    y[row] += alpha * sum;
+                in_first = 0;
+                row = Ai[k + p];
+                sum = 0;
+            }
+            sum += product[p];
+        }
+    }
+    if (in_first) return (double)sum;
+    y[row] += alpha * sum; /* its other part, if the next block has one, is that block's first row */
+    return (double)first;
+}
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    static const spryi_coo_leaves leaves = {SPRY_FN(scale), SPRY_FN(block)};
+    return spryi_coo_drive(args, &leaves);
+}

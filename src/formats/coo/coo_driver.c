@@ -1,0 +1,52 @@
+#include "formats/coo/coo.h"
+
+/* Each block's first row, in order; a row that fills several blocks gets its sums one after the other. */
+static void add_first_rows(const spryi_coo *s, const spryi_coo_job *job, const double *sums)
+{
+    for (int64_t b = 0; b < s->block_count;) {
+        int64_t i = spryi_index_at(s->a.row_indices, s->a.index_type, b * SPRYI_COO_BLOCK);
+        double sum = sums[b];
+        for (b++; b < s->block_count; b++) {
+            if (spryi_index_at(s->a.row_indices, s->a.index_type, b * SPRYI_COO_BLOCK) != i) break;
+            sum += sums[b];
+        }
+        if (s->a.value_type == SPRY_F64) {
+            ((double *)job->y)[i] += job->alpha * sum;
+        } else {
+            float *y = (float *)job->y + i;
+            *y = (float)((double)*y + job->alpha * sum);
+        }
+    }
+}
+
+spry_status spryi_coo_drive(const spryi_run_args *args, const spryi_coo_leaves *leaves)
+{
+    enum { SCALE_ROWS = 65536 };
+    const spryi_coo *s = args->storage;
+    int f64 = s->a.value_type == SPRY_F64;
+    const spryi_coo_job job = {
+        .rows = s->a.row_indices,
+        .columns = s->a.indices,
+        .values = s->a.values,
+        .x = args->x,
+        .y = args->y,
+        .alpha = f64 ? *(const double *)args->alpha : *(const float *)args->alpha,
+        .beta = f64 ? *(const double *)args->beta : *(const float *)args->beta,
+    };
+    double *sums = args->workspace;
+    int64_t m = s->a.rows, nnz = s->a.nnz, scales = (m + SCALE_ROWS - 1) / SCALE_ROWS;
+    int64_t most = scales > s->block_count ? scales : s->block_count;
+    int threads = args->threads < most ? args->threads : (int)(most > 0 ? most : 1);
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (int64_t c = 0; c < scales; c++)
+            leaves->scale(&job, c * SCALE_ROWS, c + 1 < scales ? (c + 1) * SCALE_ROWS : m);
+#pragma omp for schedule(static)
+        for (int64_t b = 0; b < s->block_count; b++)
+            sums[b] = leaves->block(&job, b * SPRYI_COO_BLOCK,
+                                    b + 1 < s->block_count ? (b + 1) * SPRYI_COO_BLOCK : nnz);
+    }
+    add_first_rows(s, &job, sums);
+    return SPRY_OK;
+}

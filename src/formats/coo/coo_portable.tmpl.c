@@ -1,0 +1,41 @@
+/* The inner functions in plain C; see coo.h for what each is given. */
+
+static void SPRY_FN(scale)(const spryi_coo_job *job, int64_t begin, int64_t end)
+{
+    SPRY_V *y = job->y;
+    const SPRY_V beta = (SPRY_V)job->beta;
+    if (beta == 0) {
+        for (int64_t i = begin; i < end; i++) y[i] = 0;
+    } else if (beta != 1) {
+        for (int64_t i = begin; i < end; i++) y[i] *= beta;
+    }
+}
+
+static double SPRY_FN(block)(const spryi_coo_job *job, int64_t begin, int64_t end)
+{
+    const SPRY_J *Ai = job->rows, *Aj = job->columns;
+    const SPRY_V *Ax = job->values, *x = job->x;
+    const SPRY_V alpha = (SPRY_V)job->alpha;
+    SPRY_V *y = job->y, first = 0, sum = 0;
+    SPRY_J row = Ai[begin];
+    int64_t k = begin;
+    for (; k < end && Ai[k] == row; k++) first += Ax[k] * x[Aj[k]];
+    if (k == end) return (double)first;
+    for (row = Ai[k]; k < end; k++) {
+        if (Ai[k] != row) {
+            y[row] += alpha * sum;
+            row = Ai[k];
+            sum = 0;
+        }
+        sum += Ax[k] * x[Aj[k]];
+    }
+    y[row] += alpha * sum; /* its other part, if the next block has one, is that block's first row */
+    return (double)first;
+}
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    static const spryi_coo_leaves leaves = {SPRY_FN(scale), SPRY_FN(block)};
+    return spryi_coo_drive(args, &leaves);
+}

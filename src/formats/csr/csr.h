@@ -1,0 +1,92 @@
+/*
+ * CSR on the CPU.
+ *
+ *     row 0: a . b .        offsets  0 2 3 5        row i holds entries offsets[i] .. offsets[i+1]-1
+ *     row 1: . c . .        columns  0 2 1 0 3
+ *     row 2: d . . e        values   a b c d e
+ *
+ * The user's three arrays are used as they are. Beside them the plan keeps auxiliary arrays, which
+ * hold no value of the matrix:
+ *
+ *   blocks  consecutive rows of about equal work, cut by the matrix alone, never by the number of
+ *           threads: that is what makes the bits of y independent of it. A row too long for a block
+ *           is cut into pieces, blocks of their own, whose sums meet in a workspace and are added in
+ *           order when all are done.
+ *   runs    inside a block, rows whose columns need not all be read:
+ *             stepped  equal lengths, and each row's columns are the last row's plus one (grids,
+ *                      bands, diagonals): x is loaded in vectors, not gathered
+ *             shared   groups of rows with the same columns (several unknowns a node, as in finite
+ *                      elements): a group reads its columns and gathers x once
+ *             general  everything else
+ *           Found by one reading of the columns; blocks that would gain little keep one general run.
+ */
+#ifndef SPRYI_CSR_H
+#define SPRYI_CSR_H
+
+#include "core/kernel.h"
+
+typedef enum spryi_csr_run_kind { SPRYI_RUN_GENERAL, SPRYI_RUN_STEPPED, SPRYI_RUN_SHARED } spryi_csr_run_kind;
+
+typedef struct spryi_csr_run {
+    int32_t begin, end; /* rows, counted from the block's first: a block has under SPRYI_CSR_BLOCK_COST */
+    int16_t kind;
+    int16_t group; /* SHARED: rows a group, 2 to SPRYI_MAX_GROUP; end - begin is a multiple */
+} spryi_csr_run;
+
+typedef struct spryi_csr_block {
+    int64_t begin, end; /* rows; of a piece: entries */
+    int64_t runs_begin, runs_end;
+    int64_t piece; /* slot of its sum, -1 for whole rows */
+} spryi_csr_block;
+
+/* A row in pieces: its sums are slots first .. first + count - 1. */
+typedef struct spryi_csr_long_row {
+    int64_t row, first, count;
+} spryi_csr_long_row;
+
+enum {
+    SPRYI_MAX_GROUP = 8,
+    SPRYI_MIN_STEPPED = 8,        /* shorter runs are faster as general rows */
+    SPRYI_CSR_ROW_COST = 2,       /* work of a row, in entries, beside its entries */
+    SPRYI_CSR_BLOCK_COST = 32768, /* of a block; small enough to balance, large enough to hide its start */
+    SPRYI_MIN_RUN_ENTRIES = 16,   /* a block whose runs have fewer on average keeps one general run */
+};
+
+/* The storage of format csr. */
+typedef struct spryi_csr {
+    spry_arrays a;      /* CSR in host memory, borrowed from the matrix or ... */
+    spry_matrix *owned; /* ... of this conversion, or NULL */
+    int64_t *offsets;   /* made here when only offsets were missing (from sorted COO), or NULL */
+    int64_t block_count, run_count, long_count, piece_count;
+    spryi_csr_block *blocks;
+    spryi_csr_run *runs;
+    spryi_csr_long_row *long_rows;
+    double structured; /* share of the entries in stepped and shared runs */
+} spryi_csr;
+
+extern const spryi_format spryi_format_csr;
+extern const spryi_kernel spryi_csr_reference_cpu, spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;
+
+/* csr_partition.c: fills blocks, long_rows and pieces of s; then csr_runs.c: the runs. */
+spry_status spryi_csr_partition(spry_context *context, spryi_csr *s, spry_error *err);
+spry_status spryi_csr_find_runs(spry_context *context, spryi_csr *s, spry_error *err);
+
+/* What the inner functions of a kernel work on. alpha and beta hold an f32 exactly. */
+typedef struct spryi_csr_job {
+    const void *offsets, *columns, *values, *x;
+    void *y;
+    double alpha, beta;
+} spryi_csr_job;
+
+/* The inner functions, one set a SIMD level, value type and index pair. They write y = alpha*A*x + beta*y. */
+typedef struct spryi_csr_leaves {
+    void (*rows)(const spryi_csr_job *job, int64_t begin, int64_t end);
+    void (*stepped)(const spryi_csr_job *job, int64_t begin, int64_t end);
+    void (*shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group);
+    double (*piece)(const spryi_csr_job *job, int64_t begin, int64_t end); /* the plain sum over entries */
+} spryi_csr_leaves;
+
+/* csr_driver.c: runs the leaves over the blocks on args->threads threads. */
+spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *leaves);
+
+#endif

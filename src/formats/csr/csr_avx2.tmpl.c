@@ -1,0 +1,165 @@
+/* The inner functions with AVX2: LANES entries or rows a register, 4 of f64 or 8 of f32; see csr.h. */
+
+#undef LANES
+#undef VEC
+#undef LOAD
+#undef MASK_LOAD
+#undef MASK_STORE
+#undef FMA
+#undef MUL
+#undef ADD
+#undef SET1
+#undef ZERO
+#undef GATHER
+#undef SUM_ROWS
+#undef TRANSPOSE
+
+#if SPRY_IS_F64
+#define LANES 4
+#define VEC __m256d
+#define LOAD(p) _mm256_loadu_pd(p)
+#define MASK_LOAD(p, count) _mm256_maskload_pd(p, first_lanes_pd(count))
+#define MASK_STORE(p, count, v) _mm256_maskstore_pd(p, first_lanes_pd(count), v)
+#define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define MUL(a, b) _mm256_mul_pd(a, b)
+#define ADD(a, b) _mm256_add_pd(a, b)
+#define SET1(s) _mm256_set1_pd(s)
+#define ZERO() _mm256_setzero_pd()
+#define SUM_ROWS sum_rows_pd
+#define TRANSPOSE transpose_pd
+#if SPRY_J_IS_64
+#define GATHER(x, Aj) _mm256_i64gather_pd(x, _mm256_loadu_si256((const __m256i *)(Aj)), 8)
+#else
+#define GATHER(x, Aj) _mm256_i32gather_pd(x, _mm_loadu_si128((const __m128i *)(Aj)), 8)
+#endif
+#else
+#define LANES 8
+#define VEC __m256
+#define LOAD(p) _mm256_loadu_ps(p)
+#define MASK_LOAD(p, count) _mm256_maskload_ps(p, first_lanes_ps(count))
+#define MASK_STORE(p, count, v) _mm256_maskstore_ps(p, first_lanes_ps(count), v)
+#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define MUL(a, b) _mm256_mul_ps(a, b)
+#define ADD(a, b) _mm256_add_ps(a, b)
+#define SET1(s) _mm256_set1_ps(s)
+#define ZERO() _mm256_setzero_ps()
+#define SUM_ROWS spryi_sum_rows_ps
+#define TRANSPOSE spryi_transpose_ps
+#if SPRY_J_IS_64
+#define GATHER(x, Aj)                                                                                                  \
+    _mm256_set_m128(_mm256_i64gather_ps(x, _mm256_loadu_si256((const __m256i *)((Aj) + 4)), 4),                        \
+                    _mm256_i64gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4))
+#else
+#define GATHER(x, Aj) _mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4)
+#endif
+#endif
+
+/* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
+static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
+{
+    SPRY_V *y = (SPRY_V *)job->y + i;
+    VEC result = MUL(SET1((SPRY_V)job->alpha), sums);
+    if (job->beta != 0) result = FMA(SET1((SPRY_V)job->beta), MASK_LOAD(y, count), result);
+    MASK_STORE(y, count, result);
+}
+
+/* Lane sums of entries k .. end - 1; what is left over LANES goes one by one into `rest`. */
+static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
+                               SPRY_V *rest)
+{
+    VEC sum = ZERO();
+    for (; k + LANES <= end; k += LANES) {
+        spryi_prefetch_entries(Ax, Aj, k, k + LANES, sizeof(SPRY_V), sizeof(SPRY_J));
+        sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
+    }
+    *rest = 0;
+    for (; k < end; k++) *rest += Ax[k] * x[Aj[k]];
+    return sum;
+}
+
+static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_J *Aj = job->columns;
+    const SPRY_V *Ax = job->values, *x = job->x;
+    for (int64_t i = begin; i < end; i += LANES) {
+        int count = end - i < LANES ? (int)(end - i) : LANES;
+        VEC sum[LANES];
+        SPRY_V rest[LANES] = {0};
+        spryi_prefetch_entries(Ax, Aj, Ap[i], Ap[i + count], sizeof(SPRY_V), sizeof(SPRY_J));
+        for (int r = 0; r < LANES; r++)
+            sum[r] = r < count ? SPRY_FN(row)(Ax, Aj, x, Ap[i + r], Ap[i + r + 1], &rest[r]) : ZERO();
+        SPRY_FN(put)(job, i, count, ADD(SUM_ROWS(sum), LOAD(rest)));
+    }
+}
+
+/* LANES rows side by side, one a lane; of the columns only those of the run's first row are read. */
+static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    const SPRY_P *Ap = job->offsets;
+    const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
+    const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+    for (int64_t i = begin; i < end; i += LANES) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + first + (i - begin) * length;
+        const SPRY_V *x = (const SPRY_V *)job->x + (i - begin);
+        int rows = end - i < LANES ? (int)(end - i) : LANES;
+        VEC sum = ZERO();
+        for (int64_t b = 0; b < LANES * length * (int64_t)sizeof(SPRY_V); b += 64) spryi_prefetch(Ax, b + SPRYI_AHEAD);
+        for (int64_t j = 0; j < length; j += LANES) {
+            VEC v[LANES];
+            int columns = length - j < LANES ? (int)(length - j) : LANES;
+            for (int r = 0; r < LANES; r++) v[r] = r < rows ? MASK_LOAD(Ax + r * length + j, columns) : ZERO();
+            TRANSPOSE(v);
+            for (int c = 0; c < LANES; c++)
+                if (c < columns) sum = FMA(v[c], rows == LANES ? LOAD(x + Aj[j + c]) : MASK_LOAD(x + Aj[j + c], rows), sum);
+        }
+        SPRY_FN(put)(job, i, rows, sum);
+    }
+}
+
+/* A group's columns are read and its x gathered once, for each of its rows. */
+static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_V *x = job->x;
+    for (int64_t i = begin; i < end; i += group) {
+        const int64_t first = Ap[i], length = Ap[i + 1] - first;
+        const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+        for (int from = 0; from < group; from += LANES) { /* f64: groups of 5 to 8 in two passes */
+            int rows = group - from < LANES ? group - from : LANES;
+            const SPRY_V *Ax = (const SPRY_V *)job->values + first + from * length;
+            VEC sum[LANES];
+            SPRY_V rest[LANES] = {0};
+            for (int r = 0; r < LANES; r++) sum[r] = ZERO();
+            int64_t j = 0;
+            for (; j + LANES <= length; j += LANES) {
+                VEC xs = GATHER(x, Aj + j);
+                for (int r = 0; r < LANES; r++) {
+                    if (r == rows) break;
+                    spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
+                    sum[r] = FMA(LOAD(Ax + r * length + j), xs, sum[r]);
+                }
+            }
+            for (; j < length; j++)
+                for (int r = 0; r < rows; r++) rest[r] += Ax[r * length + j] * x[Aj[j]];
+            SPRY_FN(put)(job, i + from, rows, ADD(SUM_ROWS(sum), LOAD(rest)));
+        }
+    }
+}
+
+static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_V rest, lanes[LANES];
+    VEC sum = SPRY_FN(row)(job->values, job->columns, job->x, begin, end, &rest);
+    MASK_STORE(lanes, LANES, sum);
+    double total = (double)rest;
+    for (int r = 0; r < LANES; r++) total += (double)lanes[r];
+    return total;
+}
+
+static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece)};
+    return spryi_csr_drive(args, &leaves);
+}

@@ -1,0 +1,63 @@
+#include "core/error.h"
+#include "formats/csr/csr.h"
+
+static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_leaves *leaves,
+                      const spryi_csr_block *block, double *sums)
+{
+    if (block->piece >= 0) {
+        sums[block->piece] = leaves->piece(job, block->begin, block->end);
+        return;
+    }
+    for (int64_t r = block->runs_begin; r < block->runs_end; r++) {
+        const spryi_csr_run *run = &s->runs[r];
+        int64_t begin = block->begin + run->begin, end = block->begin + run->end;
+        switch ((spryi_csr_run_kind)run->kind) {
+        case SPRYI_RUN_GENERAL: leaves->rows(job, begin, end); break;
+        case SPRYI_RUN_STEPPED: leaves->stepped(job, begin, end); break;
+        case SPRYI_RUN_SHARED: leaves->shared(job, begin, end, run->group); break;
+        }
+    }
+}
+
+/* The pieces of each long row, in order. */
+static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, const double *sums)
+{
+    for (int64_t l = 0; l < s->long_count; l++) {
+        const spryi_csr_long_row *row = &s->long_rows[l];
+        double sum = 0;
+        for (int64_t p = 0; p < row->count; p++) sum += sums[row->first + p];
+        if (s->a.value_type == SPRY_F64) {
+            double *y = (double *)job->y + row->row;
+            *y = job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * *y;
+        } else {
+            float *y = (float *)job->y + row->row;
+            *y = (float)(job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * (double)*y);
+        }
+    }
+}
+
+spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *leaves)
+{
+    const spryi_csr *s = args->storage;
+    int f64 = s->a.value_type == SPRY_F64;
+    const spryi_csr_job job = {
+        .offsets = s->a.offsets,
+        .columns = s->a.indices,
+        .values = s->a.values,
+        .x = args->x,
+        .y = args->y,
+        .alpha = f64 ? *(const double *)args->alpha : *(const float *)args->alpha,
+        .beta = f64 ? *(const double *)args->beta : *(const float *)args->beta,
+    };
+    double *sums = args->workspace;
+    int threads = args->threads < s->block_count ? args->threads : (int)s->block_count;
+    if (threads <= 1) {
+        for (int64_t b = 0; b < s->block_count; b++) run_block(s, &job, leaves, &s->blocks[b], sums);
+    } else {
+        /* static: a thread meets the same rows in every run, so they stay in its cache and on its node */
+#pragma omp parallel for num_threads(threads) schedule(static)
+        for (int64_t b = 0; b < s->block_count; b++) run_block(s, &job, leaves, &s->blocks[b], sums);
+    }
+    finish_long_rows(s, &job, sums);
+    return SPRY_OK;
+}

@@ -1,0 +1,141 @@
+/* Making the storage of format csr: arrays borrowed wherever the matrix already has them. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/csr/csr.h"
+
+static int is_sorted_coo(const spry_arrays *a)
+{
+    return a->layout == SPRY_COO && a->sorted == SPRY_KNOWN_YES;
+}
+
+/* Offsets of COO that is sorted by row: columns and values stay the user's. */
+static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spry_arrays *a, spry_error *err)
+{
+    spry_status status = SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err);
+    if (status != SPRY_OK) return status;
+    for (int64_t i = 0, k = 0; i <= a->rows; i++) {
+        while (k < a->nnz && spryi_index_at(a->row_indices, a->index_type, k) < i) k++;
+        s->offsets[i] = k;
+    }
+    s->a.layout = SPRY_CSR;
+    s->a.offset_type = SPRY_I64;
+    s->a.offsets = s->offsets;
+    s->a.row_indices = NULL;
+    return SPRY_OK;
+}
+
+static spry_status convert(spry_context *context, spryi_csr *s, const spry_matrix *A, spry_type value_type,
+                           spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
+    SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
+    SPRYI_TRY(spryi_merge(context, &c, value_type, 1, NULL, err));
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, c.nnz, err));
+    SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));
+    s->a = s->owned->a;
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_csr *s = storage;
+    spryi_matrix_release(s->owned);
+    spryi_release(context, s->offsets);
+    spryi_release(context, s->blocks);
+    spryi_release(context, s->runs);
+    spryi_release(context, s->long_rows);
+    spryi_release(context, s);
+}
+
+/* One general run a block, for plans that will not live long enough to profit from more. */
+static spry_status general_runs(spry_context *context, spryi_csr *s, spry_error *err)
+{
+    spry_status status = SPRYI_NEW(context, &s->runs, s->block_count, "row runs", err);
+    if (status != SPRY_OK) return status;
+    for (int64_t b = 0; b < s->block_count; b++) {
+        spryi_csr_block *block = &s->blocks[b];
+        block->runs_begin = block->runs_end = s->run_count;
+        if (block->piece >= 0) continue;
+        s->runs[s->run_count++] = (spryi_csr_run){.end = (int32_t)(block->end - block->begin)};
+        block->runs_end = s->run_count;
+    }
+    return SPRY_OK;
+}
+
+static spry_status build(spry_context *context, void **storage, const spry_matrix *A, const spry_spmv_options *options,
+                         spry_error *err)
+{
+    enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
+    spry_status status = SPRY_OK;
+    spryi_csr *s = NULL;
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr storage", err));
+    *s = (spryi_csr){.a = A->a};
+    int has_type = A->a.value_type == options->vector_type;
+    if (has_type && is_sorted_coo(&A->a)) {
+        SPRYI_TRY(offsets_of_coo(context, s, &A->a, err));
+    } else if (!has_type || A->a.layout != SPRY_CSR) {
+        SPRYI_TRY(convert(context, s, A, options->vector_type, err));
+    }
+    SPRYI_TRY(spryi_csr_partition(context, s, err));
+    int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
+    SPRYI_TRY(lives ? spryi_csr_find_runs(context, s, err) : general_runs(context, s, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static int64_t auxiliary_bytes(const spryi_csr *s)
+{
+    return s->block_count * (int64_t)sizeof *s->blocks + s->run_count * (int64_t)sizeof *s->runs +
+           s->long_count * (int64_t)sizeof *s->long_rows;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    const spryi_csr *s = storage;
+    return spryi_arrays_bytes(&s->a) + auxiliary_bytes(s);
+}
+
+static int64_t owned_bytes(const void *storage)
+{
+    const spryi_csr *s = storage;
+    int64_t arrays = s->owned ? spryi_arrays_bytes(&s->a) : s->offsets ? (s->a.rows + 1) * (int64_t)sizeof(int64_t) : 0;
+    return arrays + auxiliary_bytes(s);
+}
+
+static int64_t workspace_bytes(const void *storage)
+{
+    return ((const spryi_csr *)storage)->piece_count * (int64_t)sizeof(double);
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    return ((const spryi_csr *)storage)->a.values == A->a.values;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_csr *)storage)->a;
+}
+
+const spryi_format spryi_format_csr = {
+    .name = "csr",
+    .title = "compressed sparse rows",
+    .storage = "nnz values + nnz columns + (m+1) offsets",
+    .best_for = "everything, without a copy: the default",
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = owned_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = borrows_values,
+    .arrays = arrays,
+};

@@ -1,0 +1,24 @@
+/*
+ * csr_portable_cpu: plain C with OpenMP.
+ *
+ * Idea: row blocks of equal work, long rows in pieces, and runs that read the columns once for many rows.
+ * Work: one thread a block at a time; see csr.h.
+ * Cost: bytes of CSR, less the columns of stepped rows (all) and of shared rows (all but one of a group).
+ */
+#include "formats/csr/csr.h"
+
+#define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run);
+
+const spryi_kernel spryi_csr_portable_cpu = {
+    .name = "csr_portable_cpu",
+    .format = "csr",
+    .device = "cpu",
+    .idea = "row blocks of equal work on all threads, long rows in pieces, shared column reads; plain C",
+    .source = "this library",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &runs,
+};

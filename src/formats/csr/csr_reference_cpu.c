@@ -1,0 +1,23 @@
+/*
+ * csr_reference_cpu: the textbook loop, one thread.
+ *
+ * Idea: y_i is the dot product of row i with x. The kernel the others are read against.
+ * Cost: bytes of CSR at one thread's bandwidth; one addition after the other.
+ */
+#include "formats/csr/csr.h"
+
+#define SPRYI_TEMPLATE "formats/csr/csr_reference.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run);
+
+const spryi_kernel spryi_csr_reference_cpu = {
+    .name = "csr_reference_cpu",
+    .format = "csr",
+    .device = "cpu",
+    .idea = "the textbook loop over rows on one thread",
+    .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &runs,
+};

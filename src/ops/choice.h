@@ -1,0 +1,18 @@
+/* How ops asks which format to use. The answer comes from src/choose, through a pointer: ops knows no policy. */
+#ifndef SPRYI_CHOICE_H
+#define SPRYI_CHOICE_H
+
+#include "core/kernel.h"
+
+typedef struct spryi_choice {
+    const spryi_format *format;
+    char reason[200]; /* one sentence, for people */
+} spryi_choice;
+
+/* A is sound; options is never NULL and its format is "auto" or NULL. */
+typedef spry_status (*spryi_choose_fn)(const spry_matrix *A, const spry_spmv_options *options, spryi_choice *choice,
+                                       spry_error *err);
+
+extern const spryi_choose_fn spryi_choose_spmv;
+
+#endif

@@ -1,0 +1,105 @@
+/* Timing a plan on vectors of its own. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "ops/plan.h"
+
+#include <stdlib.h>
+
+enum { BATCHES = 20, MOST_RUNS = 100000 };
+static const double batch_us = 1000;
+
+/* Distinct numbers in (-1, 1): zeros or ones would hide wrong indices, and may run faster than real data. */
+static void fill(void *data, spry_type type, int64_t length, uint64_t seed)
+{
+    for (int64_t i = 0; i < length; i++) {
+        uint64_t z = seed + (uint64_t)i * 0x9E3779B97F4A7C15u;
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+        double value = (double)((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1;
+        if (type == SPRY_F64)
+            ((double *)data)[i] = value;
+        else
+            ((float *)data)[i] = (float)value;
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static spry_status time_runs(const spry_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
+                             spry_error *err)
+{
+    double start = spryi_now_us();
+    for (int64_t r = 0; r < runs; r++) {
+        spry_status status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
+        if (status != SPRY_OK) return status;
+    }
+    *us = spryi_now_us() - start;
+    return SPRY_OK;
+}
+
+/* Bytes that a product must move with the matrix in plain CSR. */
+static double csr_bytes(const spry_plan *plan)
+{
+    const spry_arrays *a = &plan->A->a;
+    size_t value = spry_type_bytes(plan->vector_type);
+    size_t offset = spry_index_type_bytes(a->offset_type != SPRY_INDEX_DEFAULT ? a->offset_type : a->index_type);
+    return (double)a->nnz * (double)(value + spry_index_type_bytes(a->index_type)) +
+           (double)(a->rows + 1) * (double)offset + (double)(plan->x_length + plan->y_length) * (double)value;
+}
+
+static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_measurement *m, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    double us, batch[BATCHES];
+    int64_t runs = 1;
+    SPRYI_TRY(time_runs(plan, x, y, 1, &m->first_us, err));
+    do { /* warms up, too */
+        SPRYI_TRY(time_runs(plan, x, y, runs, &us, err));
+        if (us < batch_us) runs = us > 0 ? (int64_t)((double)runs * batch_us * 1.2 / us) + 1 : runs * 10;
+        if (runs > MOST_RUNS) runs = MOST_RUNS;
+    } while (us < batch_us && runs < MOST_RUNS);
+    double sum = 0;
+    for (int b = 0; b < BATCHES; b++) {
+        SPRYI_TRY(time_runs(plan, x, y, runs, &us, err));
+        batch[b] = us / (double)runs;
+        sum += batch[b];
+    }
+    qsort(batch, BATCHES, sizeof *batch, by_value);
+    m->median_us = (batch[BATCHES / 2 - 1] + batch[BATCHES / 2]) / 2;
+    m->mean_us = sum / BATCHES;
+    m->min_us = batch[0];
+    m->spread_us = batch[3 * BATCHES / 4] - batch[BATCHES / 4];
+    m->runs = runs * BATCHES;
+    m->gflops = 2e-3 * (double)plan->A->a.nnz / m->median_us;
+    m->gbps = 1e-3 * csr_bytes(plan) / m->median_us;
+done:
+    return status;
+}
+
+spry_status spry_plan_measure(spry_plan *plan, spry_measurement *measurement, spry_error *err)
+{
+    if (!plan || !measurement)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "measurement",
+                          "plan and measurement must not be NULL");
+    spry_status status = SPRY_OK;
+    spry_vector x = {.length = plan->x_length, .type = plan->vector_type};
+    spry_vector y = {.length = plan->y_length, .type = plan->vector_type};
+    size_t size = spry_type_bytes(plan->vector_type);
+    spry_measurement m = SPRY_INIT(spry_measurement);
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(measurement, err));
+    SPRYI_TRY(spryi_allocate(plan->context, &x.data, x.length, size, "x", err));
+    SPRYI_TRY(spryi_allocate(plan->context, &y.data, y.length, size, "y", err));
+    fill(x.data, x.type, x.length, 1);
+    fill(y.data, y.type, y.length, 2);
+    SPRYI_TRY(measure(plan, x, y, &m, err));
+    *measurement = m;
+done:
+    spryi_release(plan->context, x.data);
+    spryi_release(plan->context, y.data);
+    return status;
+}

@@ -1,0 +1,215 @@
+/* Planning: names to descriptors, then the format's build. */
+#include "ops/plan.h"
+
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "ops/choice.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+double spryi_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+static spry_status check_options(const spry_spmv_options *o, spry_error *err)
+{
+    if (o->op != SPRY_NO_TRANSPOSE && o->op != SPRY_TRANSPOSE)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", o->op, SPRY_TRANSPOSE,
+                                "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)o->op);
+    if (o->vector_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->vector_type) < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_type", o->vector_type, SPRY_F64,
+                                "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
+    if (o->vector_device != 0)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "vector_device", o->vector_device, 0,
+                                "vector_device is %d, but this build knows host memory (0) only", o->vector_device);
+    if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
+                          "expected_calls and memory_limit_bytes must not be negative");
+    if (o->ordering && strcmp(o->ordering, "none") != 0)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"%s\", expected none", o->ordering);
+    if (o->device && strcmp(o->device, "cpu") != 0)
+        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "device", "no device \"%s\" here, expected cpu", o->device);
+    return SPRY_OK;
+}
+
+static spry_status vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+{
+    spry_type value_type = A->a.value_type;
+    *type = o->vector_type != SPRY_TYPE_DEFAULT ? o->vector_type : value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
+    if (value_type != SPRY_PATTERN && value_type != *type)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "vector_type",
+                          "%s values with %s vectors are not supported: convert the matrix with spry_matrix_convert",
+                          spry_type_name(value_type), spry_type_name(*type));
+    return SPRY_OK;
+}
+
+static spryi_run_fn run_of(const spryi_kernel *kernel, spry_op op, spry_type type, int pair)
+{
+    const spryi_run_table *table = op == SPRY_TRANSPOSE ? kernel->spmv_t : kernel->spmv;
+    return table ? (*table)[spryi_value_slot(type)][pair] : NULL;
+}
+
+static spry_status named_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const spryi_kernel *kernel = spryi_find_kernel(o->kernel);
+    if (!kernel)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\"; `spry kernels` lists them", o->kernel);
+    if (o->format && strcmp(o->format, "auto") != 0 && strcmp(o->format, kernel->format) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s works on format %s, but format is %s",
+                          kernel->name, kernel->format, o->format);
+    const char *reason;
+    if (!spryi_kernel_available(plan->context, kernel, &reason))
+        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", kernel->name, reason);
+    if (!kernel->deterministic && !o->allow_nondeterministic)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allow_nondeterministic",
+                          "kernel %s may change bits from run to run: set allow_nondeterministic to use it",
+                          kernel->name);
+    plan->kernel = kernel;
+    plan->format = spryi_find_format(kernel->format);
+    snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", kernel->name);
+    return SPRY_OK;
+}
+
+/* The fastest usable kernel of plan->format: the last one listed. */
+static spry_status best_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const char *reason = "";
+    for (int k = spryi_kernel_count - 1; k >= 0 && !plan->kernel; k--) {
+        const spryi_kernel *kernel = spryi_kernels[k];
+        int offers = plan->op == SPRY_TRANSPOSE ? kernel->spmv_t != NULL : kernel->spmv != NULL;
+        if (strcmp(kernel->format, plan->format->name) != 0 || strcmp(kernel->device, "cpu") != 0) continue;
+        if (!offers || (!kernel->deterministic && !o->allow_nondeterministic)) continue;
+        if (spryi_kernel_available(plan->context, kernel, &reason)) plan->kernel = kernel;
+    }
+    if (!plan->kernel)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s on the cpu",
+                          plan->format->name, plan->op == SPRY_TRANSPOSE ? "the transposed product" : "this product");
+    return SPRY_OK;
+}
+
+static spry_status pick(spry_plan *plan, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+{
+    if (o->kernel) return named_kernel(plan, o, err);
+    if (o->format && strcmp(o->format, "auto") != 0) {
+        plan->format = spryi_find_format(o->format);
+        if (!plan->format)
+            return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%s\"; `spry kernels` lists them",
+                              o->format);
+        snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
+    } else {
+        spryi_choice choice = {0};
+        spry_status status = spryi_choose_spmv(A, o, &choice, err);
+        if (status != SPRY_OK) return status;
+        plan->format = choice.format;
+        snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+    }
+    return best_kernel(plan, o, err);
+}
+
+static spry_status build(spry_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(plan->format->build(plan->context, &plan->storage, plan->A, &plan->options, err));
+    const spry_arrays *stored = plan->format->arrays(plan->storage);
+    spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
+    plan->run = run_of(plan->kernel, plan->op, plan->vector_type, spryi_index_pair(offset_type, stored->index_type));
+    if (!plan->run) {
+        status = spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s for %s values with these indices",
+                            plan->kernel->name, plan->op == SPRY_TRANSPOSE ? "transposed product" : "product",
+                            spry_type_name(plan->vector_type));
+        goto done;
+    }
+    plan->workspace_bytes = plan->format->workspace_bytes(plan->storage);
+    if (plan->workspace_bytes > 0)
+        SPRYI_TRY(spryi_allocate(plan->context, &plan->workspace, plan->workspace_bytes, 1, "workspace", err));
+done:
+    return status;
+}
+
+spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
+                           const spry_spmv_options *options, spry_error *err)
+{
+    if (!context || !plan || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : !plan ? "plan" : "A",
+                          "context, plan and A must not be NULL");
+    double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    spry_plan *made = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    SPRYI_TRY(check_options(&o, err));
+    SPRYI_TRY(vector_type_of(&o.vector_type, A, &o, err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
+    *made = (spry_plan){
+        .context = context,
+        .A = spryi_matrix_retain(A),
+        .op = o.op,
+        .vector_type = o.vector_type,
+        .y_length = o.op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows,
+        .x_length = o.op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols,
+        .threads = context->threads,
+        .options = o,
+    };
+    made->options.device = made->options.format = made->options.kernel = made->options.ordering = NULL;
+    SPRYI_TRY(pick(made, A, &o, err));
+    SPRYI_TRY(build(made, err));
+    made->setup_us = spryi_now_us() - start;
+    *plan = made;
+    made = NULL;
+done:
+    spry_plan_destroy(made);
+    return status;
+}
+
+void spry_plan_destroy(spry_plan *plan)
+{
+    if (!plan) return;
+    if (plan->storage) plan->format->destroy(plan->context, plan->storage);
+    spryi_release(plan->context, plan->workspace);
+    spryi_matrix_release(plan->A);
+    spryi_release(plan->context, plan);
+}
+
+/* Built anew beside the old, so that a failure leaves the plan as it was. */
+spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
+{
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (plan->format->borrows_values(plan->storage, plan->A)) return SPRY_OK;
+    void *fresh = NULL;
+    spry_status status = plan->format->build(plan->context, &fresh, plan->A, &plan->options, err);
+    if (status != SPRY_OK) return status;
+    plan->format->destroy(plan->context, plan->storage);
+    plan->storage = fresh;
+    return SPRY_OK;
+}
+
+spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry_error *err)
+{
+    if (!plan || !info)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status != SPRY_OK) return status;
+    *info = (spry_plan_info){
+        .struct_size = sizeof *info,
+        .op = plan->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv",
+        .device = plan->kernel->device,
+        .format = plan->format->name,
+        .kernel = plan->kernel->name,
+        .ordering = "none",
+        .reason = plan->reason,
+        .deterministic = plan->kernel->deterministic,
+        .threads = plan->threads,
+        .storage_bytes = plan->format->storage_bytes(plan->storage),
+        .owned_bytes = plan->format->owned_bytes(plan->storage) + plan->workspace_bytes,
+        .workspace_bytes = plan->workspace_bytes,
+        .setup_us = plan->setup_us,
+    };
+    return SPRY_OK;
+}

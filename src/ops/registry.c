@@ -1,0 +1,118 @@
+/* The lists of formats and kernels, and what the public header tells of them. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/kernel.h"
+#include "formats/coo/coo.h"
+#include "formats/csr/csr.h"
+
+#include <string.h>
+
+const spryi_format *const spryi_formats[] = {
+    &spryi_format_csr,
+    &spryi_format_coo,
+};
+const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
+
+/* Within a format from slow to fast: the last that is available is the default. */
+const spryi_kernel *const spryi_kernels[] = {
+    &spryi_csr_reference_cpu, &spryi_csr_portable_cpu, &spryi_csr_avx2_cpu, &spryi_csr_avx512_cpu,
+    &spryi_coo_reference_cpu, &spryi_coo_portable_cpu, &spryi_coo_avx512_cpu,
+};
+const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;
+
+const spryi_format *spryi_find_format(const char *name)
+{
+    for (int f = 0; f < spryi_format_count; f++)
+        if (strcmp(spryi_formats[f]->name, name) == 0) return spryi_formats[f];
+    return NULL;
+}
+
+const spryi_kernel *spryi_find_kernel(const char *name)
+{
+    for (int k = 0; k < spryi_kernel_count; k++)
+        if (strcmp(spryi_kernels[k]->name, name) == 0) return spryi_kernels[k];
+    return NULL;
+}
+
+int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
+{
+    *reason = "";
+    if (!kernel->spmv && !kernel->spmv_t) {
+        *reason = "not built for this processor";
+        return 0;
+    }
+    if (kernel->simd <= context->simd) return 1;
+    *reason = kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"
+                                           : "needs AVX2 and FMA, which this processor or SPRY_SIMD denies";
+    return 0;
+}
+
+/* ---- the public view --------------------------------------------------------------------------- */
+
+int spry_format_count(void)
+{
+    return spryi_format_count;
+}
+
+spry_status spry_format_get_info(int index, spry_format_info *info, spry_error *err)
+{
+    if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status != SPRY_OK) return status;
+    if (index < 0 || index >= spryi_format_count)
+        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spryi_format_count - 1,
+                                "format %d does not exist, expected 0 to %d", index, spryi_format_count - 1);
+    const spryi_format *format = spryi_formats[index];
+    int kernels = 0;
+    for (int k = 0; k < spryi_kernel_count; k++) kernels += strcmp(spryi_kernels[k]->format, format->name) == 0;
+    *info = (spry_format_info){
+        .struct_size = sizeof *info,
+        .name = format->name,
+        .title = format->title,
+        .storage = format->storage,
+        .best_for = format->best_for,
+        .kernels = kernels,
+    };
+    return SPRY_OK;
+}
+
+int spry_kernel_count(void)
+{
+    return spryi_kernel_count;
+}
+
+/* The legal texts for which of two things exist; constant, so that they live for ever. */
+static const char *operations_of(const spryi_kernel *kernel)
+{
+    return kernel->spmv_t ? kernel->spmv ? "spmv spmv_t" : "spmv_t" : "spmv";
+}
+
+spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
+{
+    if (!context || !info)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
+                          "context and info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status != SPRY_OK) return status;
+    if (index < 0 || index >= spryi_kernel_count)
+        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spryi_kernel_count - 1,
+                                "kernel %d does not exist, expected 0 to %d", index, spryi_kernel_count - 1);
+    const spryi_kernel *kernel = spryi_kernels[index];
+    const char *reason;
+    int available = spryi_kernel_available(context, kernel, &reason);
+    *info = (spry_kernel_info){
+        .struct_size = sizeof *info,
+        .name = kernel->name,
+        .format = kernel->format,
+        .device = kernel->device,
+        .operations = operations_of(kernel),
+        .types = "f32 f64",
+        .indices = strcmp(kernel->device, "cpu") == 0 ? "32/32 64/32 64/64" : "32/32 64/32",
+        .deterministic = kernel->deterministic,
+        .available = available,
+        .reason = reason,
+        .idea = kernel->idea,
+        .source = kernel->source,
+    };
+    return SPRY_OK;
+}

@@ -1,0 +1,133 @@
+/* Running a plan: validation here, none in the kernels. */
+#include "core/context.h"
+#include "core/error.h"
+#include "ops/plan.h"
+
+#include <stdint.h>
+
+static int64_t columns_of(const spry_vector *v)
+{
+    return v->columns == 0 ? 1 : v->columns;
+}
+
+static int64_t stride_of(const spry_vector *v)
+{
+    return v->stride == 0 ? v->length : v->stride;
+}
+
+/* Bytes from the first entry to past the last. */
+static size_t span_of(const spry_vector *v)
+{
+    if (v->length == 0) return 0;
+    return (size_t)(stride_of(v) * (columns_of(v) - 1) + v->length) * spry_type_bytes(v->type);
+}
+
+static spry_status check_vector(const spry_plan *plan, const spry_vector *v, const char *name, int64_t length,
+                                spry_error *err)
+{
+    if (v->length != length)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, length,
+                                "%s has %lld entries, the product needs %lld", name, (long long)v->length,
+                                (long long)length);
+    if (v->type != plan->vector_type)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, plan->vector_type,
+                                "%s is %s, the plan was made for %s", name, spry_type_name(v->type),
+                                spry_type_name(plan->vector_type));
+    if (v->device != plan->options.vector_device)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, plan->options.vector_device,
+                                "%s is on device %d, the plan was made for vectors on device %d", name, v->device,
+                                plan->options.vector_device);
+    if (!v->data && length > 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is NULL", name);
+    if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is not aligned to its type (%zu bytes)", name,
+                          spry_type_bytes(v->type));
+    if (v->columns < 0 || (columns_of(v) > 1 && stride_of(v) < length))
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->stride, length,
+                                "%s: %lld columns with stride %lld, expected columns >= 0 and stride >= %lld", name,
+                                (long long)v->columns, (long long)v->stride, (long long)length);
+    return SPRY_OK;
+}
+
+static spry_status check_run(const spry_plan *plan, const spry_vector *x, const spry_vector *y,
+                             const spry_run_options *options, spry_error *err)
+{
+    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
+    if (status == SPRY_OK) status = check_vector(plan, x, "x", plan->x_length, err);
+    if (status == SPRY_OK) status = check_vector(plan, y, "y", plan->y_length, err);
+    if (status != SPRY_OK) return status;
+    if (columns_of(x) != columns_of(y))
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", columns_of(y), columns_of(x),
+                                "y has %lld columns, x has %lld", (long long)columns_of(y), (long long)columns_of(x));
+    uintptr_t xs = (uintptr_t)x->data, ys = (uintptr_t)y->data;
+    if (span_of(x) > 0 && span_of(y) > 0 && xs < ys + span_of(y) && ys < xs + span_of(x))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "x and y overlap");
+    if (options && options->workspace &&
+        (options->workspace_bytes < plan->workspace_bytes || (uintptr_t)options->workspace % 64 != 0))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace", options->workspace_bytes,
+                                plan->workspace_bytes,
+                                "workspace of %lld bytes, expected %lld or more, aligned to 64 bytes",
+                                (long long)options->workspace_bytes, (long long)plan->workspace_bytes);
+    return SPRY_OK;
+}
+
+/* alpha = 0: y = beta*y, and A and x are not looked at (the rule of the BLAS). */
+static void scale(void *y, int64_t length, spry_type type, const void *beta)
+{
+    if (type == SPRY_F64) {
+        double b = *(const double *)beta, *v = y;
+        for (int64_t i = 0; i < length; i++) v[i] = b == 0 ? 0 : b * v[i];
+    } else {
+        float b = *(const float *)beta, *v = y;
+        for (int64_t i = 0; i < length; i++) v[i] = b == 0 ? 0 : b * v[i];
+    }
+}
+
+static int is_zero(const void *number, spry_type type)
+{
+    return type == SPRY_F64 ? *(const double *)number == 0 : *(const float *)number == 0;
+}
+
+spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,
+                          const spry_run_options *options, spry_error *err)
+{
+    static const double one_f64 = 1, zero_f64 = 0;
+    static const float one_f32 = 1, zero_f32 = 0;
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    spry_status status = check_run(plan, &x, &y, options, err);
+    if (status != SPRY_OK) return status;
+
+    int f64 = plan->vector_type == SPRY_F64;
+    size_t size = spry_type_bytes(plan->vector_type);
+    spryi_run_args args = {
+        .storage = plan->storage,
+        .alpha = alpha ? alpha : f64 ? (const void *)&one_f64 : (const void *)&one_f32,
+        .beta = beta ? beta : f64 ? (const void *)&zero_f64 : (const void *)&zero_f32,
+        .workspace = options && options->workspace ? options->workspace : plan->workspace,
+        .threads = plan->threads,
+        .stream = options ? options->stream : NULL,
+    };
+    for (int64_t c = 0; c < columns_of(&x) && status == SPRY_OK; c++) {
+        args.x = c == 0 ? x.data : (const char *)x.data + (size_t)(c * stride_of(&x)) * size;
+        args.y = c == 0 ? y.data : (char *)y.data + (size_t)(c * stride_of(&y)) * size;
+        if (is_zero(args.alpha, plan->vector_type)) {
+            scale(args.y, plan->y_length, plan->vector_type, args.beta);
+        } else {
+            status = plan->run(&args, err);
+        }
+    }
+    return status;
+}
+
+spry_status spry_spmv(spry_context *context, const void *alpha, const spry_matrix *A, spry_vector x, const void *beta,
+                      spry_vector y, spry_error *err)
+{
+    spry_plan *plan = NULL;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.expected_calls = 1;
+    options.vector_type = x.type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
+    spry_status status = spry_plan_spmv(context, &plan, A, &options, err);
+    if (status == SPRY_OK) status = spry_plan_run(plan, alpha, x, beta, y, NULL, err);
+    spry_plan_destroy(plan);
+    return status;
+}

@@ -1,0 +1,171 @@
+/*
+ * Verification: the product again, in about twice the precision, and the componentwise bound.
+ *
+ * Each row keeps its sum as an unevaluated pair hi + lo (double-double: two-sum, and the exact product by
+ * fma), so its error is near 2^-100 of |A||x|, and beside it |A||x| and the plain sum, which alone can say
+ * which infinity or NaN is due. Source: Ogita, Rump, Oishi, Accurate sum and dot product, 2005.
+ */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/assemble.h"
+#include "spry/spry.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct row_sum {
+    double hi, lo, plain, absolute;
+    int64_t entries;
+} row_sum;
+
+static void add(row_sum *s, double value)
+{
+    double sum = s->hi + value, part = sum - s->hi;
+    s->lo += (s->hi - (sum - part)) + (value - part);
+    s->hi = sum;
+}
+
+static void add_product(row_sum *s, double a, double b)
+{
+    double product = a * b;
+    add(s, product);
+    s->lo += fma(a, b, -product);
+    s->plain += product;
+    s->absolute += fabs(product);
+}
+
+typedef struct verify_job {
+    const spry_arrays *a;
+    spry_op op;
+    double alpha, beta;
+    spry_type type;
+    const void *x, *y_before, *y;
+    row_sum *rows;
+} verify_job;
+
+static double number(const void *data, spry_type type, int64_t i)
+{
+    return type == SPRY_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+static void accumulate(const verify_job *job, row_sum *s, int64_t k, int64_t j)
+{
+    add_product(s, spryi_value_at(job->a->values, job->a->value_type, k), number(job->x, job->type, j));
+    s->entries++;
+}
+
+/* Sums of op(A)x: by rows in parallel where the arrays run over them, else one entry after the other. */
+static void sum_rows(const verify_job *job, int threads)
+{
+    const spry_arrays *a = job->a;
+    int over_rows = (a->layout == SPRY_CSR && job->op == SPRY_NO_TRANSPOSE) ||
+                    (a->layout == SPRY_CSC && job->op == SPRY_TRANSPOSE);
+    int64_t majors = a->layout == SPRY_CSR ? a->rows : a->layout == SPRY_CSC ? a->cols : 0;
+    if (over_rows) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
+        for (int64_t i = 0; i < majors; i++) {
+            int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
+            for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
+                accumulate(job, &job->rows[i], k, spryi_index_at(a->indices, a->index_type, k));
+        }
+        return;
+    }
+    for (int64_t i = 0; i < majors; i++) {
+        int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
+        for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
+            accumulate(job, &job->rows[spryi_index_at(a->indices, a->index_type, k)], k, i);
+    }
+    for (int64_t k = 0; a->layout == SPRY_COO && k < a->nnz; k++) {
+        int64_t i = spryi_index_at(a->row_indices, a->index_type, k), j = spryi_index_at(a->indices, a->index_type, k);
+        accumulate(job, &job->rows[job->op == SPRY_TRANSPOSE ? j : i], k, job->op == SPRY_TRANSPOSE ? i : j);
+    }
+}
+
+/* |y_i - reference| as a share of the bound; infinite where one is not finite and the other is no equal. */
+static double share_of_bound(const verify_job *job, const row_sum *sum, int64_t i)
+{
+    int f64 = job->type == SPRY_F64;
+    double eps = f64 ? DBL_EPSILON : FLT_EPSILON;
+    double smallest = f64 ? 0x1p-1074 : 0x1p-149; /* rounding near zero is absolute */
+    double largest = f64 ? DBL_MAX : FLT_MAX;
+    double before = job->beta == 0 ? 0 : number(job->y_before, job->type, i);
+    double got = number(job->y, job->type, i);
+    row_sum total = {0};
+    if (job->alpha != 0) {
+        add_product(&total, job->alpha, sum->hi);
+        total.lo += job->alpha * sum->lo;
+    }
+    if (job->beta != 0) add_product(&total, job->beta, before);
+    double expected = total.hi + total.lo;
+    double plain = (job->alpha == 0 ? 0 : job->alpha * sum->plain) + (job->beta == 0 ? 0 : job->beta * before);
+    if (!isfinite(plain)) return (isnan(plain) && isnan(got)) || plain == got ? 0 : INFINITY;
+    if (fabs(expected) > largest && isinf(got) && (got > 0) == (expected > 0)) return 0;
+    if (!isfinite(got)) return INFINITY;
+    double scale = fabs(job->alpha) * (job->alpha == 0 ? 0 : sum->absolute) + fabs(job->beta * before);
+    double terms = (double)sum->entries + 3;
+    double error = fabs((got - total.hi) - total.lo), bound = terms * eps * scale;
+    if (error == 0) return 0;
+    /* Overflowing inner sums leave the scale infinite: then nothing can be told. */
+    return error / (bound + terms * smallest);
+}
+
+static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_vector *x, const spry_vector *before,
+                                 const spry_vector *y, int reads_before, spry_error *err)
+{
+    const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
+    const struct {
+        const char *name;
+        const spry_vector *v;
+        int64_t length;
+    } given[] = {{"x", x, n}, {"y", y, m}, {"y_before", before, m}};
+    for (int g = 0; g < (reads_before ? 3 : 2); g++) {
+        const spry_vector *v = given[g].v;
+        if (v->length != given[g].length)
+            return spryi_fail_value(err, SPRY_INVALID_SIZE, given[g].name, v->length, given[g].length,
+                                    "%s has %lld entries, expected %lld", given[g].name, (long long)v->length,
+                                    (long long)given[g].length);
+        if (spry_type_bytes(v->type) == 0 || v->type != x->type || v->device != 0 || (!v->data && v->length > 0) ||
+            v->columns > 1)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name,
+                              "%s: expected one column of f32 or f64 in host memory, of the type of x", given[g].name);
+    }
+    return SPRY_OK;
+}
+
+spry_status spry_verify_spmv(spry_context *context, spry_verification *verification, const spry_matrix *A, spry_op op,
+                             const void *alpha, spry_vector x, const void *beta, spry_vector y_before, spry_vector y,
+                             spry_error *err)
+{
+    if (!context || !verification || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : !A ? "A" : "verification",
+                          "context, verification and A must not be NULL");
+    spry_status status = SPRY_OK;
+    row_sum *rows = NULL;
+    double b = beta ? number(beta, x.type, 0) : 0;
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
+    SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
+    int64_t m = y.length;
+    SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));
+    verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .rows = rows};
+    job.alpha = alpha ? number(alpha, x.type, 0) : 1;
+    job.x = x.data;
+    job.y = y.data;
+    job.y_before = y_before.data;
+    for (int64_t i = 0; i < m; i++) rows[i] = (row_sum){0};
+    if (job.alpha != 0) sum_rows(&job, context->threads);
+    spry_verification v = SPRY_INIT(spry_verification);
+    v.worst_row = -1;
+    for (int64_t i = 0; i < m; i++) {
+        double share = share_of_bound(&job, &rows[i], i);
+        if (!(share <= 1)) v.wrong_rows++;
+        if (v.worst_row < 0 || share > v.max_error || isnan(share)) {
+            v.max_error = share;
+            v.worst_row = i;
+        }
+    }
+    *verification = v;
+done:
+    spryi_release(context, rows);
+    return status;
+}
