@@ -1,0 +1,184 @@
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *count_allocate(void *user, size_t bytes, size_t alignment)
+{
+    test_memory *memory = user;
+    int64_t call = ++memory->calls;
+    if (memory->fail_from > 0 && call >= memory->fail_from && call <= memory->fail_until) return NULL;
+    void *pointer = aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (pointer) {
+        memset(pointer, 0xa5, bytes); /* nothing may rely on cleared memory */
+        memory->blocks++;
+    }
+    return pointer;
+}
+
+static void count_release(void *user, void *pointer, size_t bytes)
+{
+    test_memory *memory = user;
+    memset(pointer, 0x5a, bytes);
+    memory->blocks--;
+    free(pointer);
+}
+
+spry_context *test_context(test_memory *memory, int threads)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.allocate = count_allocate;
+    options.release = count_release;
+    options.user = memory;
+    options.threads = threads;
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+static int succeeds_failing(test_work work, const void *input, int64_t from, int only_one)
+{
+    test_memory memory = {0};
+    spry_context *context = test_context(&memory, 2);
+    memory.fail_from = memory.calls + from;
+    memory.fail_until = only_one ? memory.fail_from : INT64_MAX;
+    spry_status status = work(context, input);
+    int64_t calls = memory.calls;
+    assert_int_equal(spry_context_bytes(context), 0);
+    assert_int_equal(memory.blocks, 1); /* the context */
+    int reached = calls >= memory.fail_from;
+    assert_int_equal(status, reached ? SPRY_OUT_OF_MEMORY : SPRY_OK);
+    spry_context_destroy(context);
+    assert_int_equal(memory.blocks, 0);
+    return !reached;
+}
+
+void test_every_allocation(test_work work, const void *input)
+{
+    for (int only_one = 0; only_one < 2; only_one++) {
+        int64_t n = 1;
+        while (!succeeds_failing(work, input, n, only_one)) n++;
+        assert_true(n > 1); /* something was allocated, so something failed */
+    }
+}
+
+uint64_t test_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state >> 16;
+}
+
+test_form test_form_number(int number)
+{
+    static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
+    static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
+    static const spry_index_type pairs[][2] = {{SPRY_I32, SPRY_I32}, {SPRY_I64, SPRY_I32}, {SPRY_I64, SPRY_I64}};
+    return (test_form){layouts[number % 3], types[number / 3 % 3], pairs[number / 9][0], pairs[number / 9][1]};
+}
+
+static void set_index(void *array, spry_index_type type, int64_t k, int64_t value)
+{
+    if (type == SPRY_I32)
+        ((int32_t *)array)[k] = (int32_t)value;
+    else
+        ((int64_t *)array)[k] = value;
+}
+
+spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, const test_entry *entries, int64_t nnz,
+                         test_form form)
+{
+    int by_column = form.layout == SPRY_CSC;
+    int64_t majors = by_column ? cols : rows;
+    void *offsets = calloc(form.layout == SPRY_COO ? 1 : (size_t)majors + 1, 8),
+         *row_indices = calloc((size_t)nnz + 1, 8);
+    void *indices = calloc((size_t)nnz + 1, 8), *values = calloc((size_t)nnz + 1, 8);
+    int64_t k = 0;
+    for (int64_t i = 0; i <= majors && form.layout != SPRY_COO; i++) {
+        while (k < nnz && (by_column ? entries[k].j : entries[k].i) < i) k++;
+        set_index(offsets, form.offset_type, i, k);
+    }
+    for (k = 0; k < nnz; k++) {
+        set_index(row_indices, form.index_type, k, entries[k].i);
+        set_index(indices, form.index_type, k, by_column ? entries[k].i : entries[k].j);
+        if (form.value_type == SPRY_F64) ((double *)values)[k] = entries[k].value;
+        if (form.value_type == SPRY_F32) ((float *)values)[k] = (float)entries[k].value;
+    }
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = form.layout;
+    a.rows = rows;
+    a.cols = cols;
+    a.nnz = nnz;
+    a.offset_type = form.offset_type;
+    a.index_type = form.index_type;
+    a.value_type = form.value_type;
+    a.offsets = form.layout == SPRY_COO ? NULL : offsets;
+    a.row_indices = form.layout == SPRY_COO ? row_indices : NULL;
+    a.indices = indices;
+    a.values = form.value_type == SPRY_PATTERN ? NULL : values;
+    a.ownership = SPRY_COPY;
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    assert_int_equal(spry_matrix_create(context, &A, &a, &err), SPRY_OK);
+    free(offsets);
+    free(row_indices);
+    free(indices);
+    free(values);
+    return A;
+}
+
+static int64_t at(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I32 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
+}
+int64_t test_offset(const spry_arrays *a, int64_t k)
+{
+    return at(a->offsets, a->offset_type, k);
+}
+int64_t test_index(const spry_arrays *a, int64_t k)
+{
+    return at(a->indices, a->index_type, k);
+}
+int64_t test_row(const spry_arrays *a, int64_t k)
+{
+    return at(a->row_indices, a->index_type, k);
+}
+double test_value(const spry_arrays *a, int64_t k)
+{
+    if (a->value_type == SPRY_F64) return ((const double *)a->values)[k];
+    return a->value_type == SPRY_F32 ? (double)((const float *)a->values)[k] : 1;
+}
+
+spry_arrays test_arrays(const spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    return a;
+}
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x100000001b3u;
+    return hash ^ (hash >> 29);
+}
+
+uint64_t test_structure_hash(const spry_arrays *a)
+{
+    uint64_t hash = mix(mix(0xcbf29ce484222325u, (uint64_t)a->rows), (uint64_t)a->cols);
+    for (int64_t i = 0; i <= a->rows; i++) hash = mix(hash, (uint64_t)test_offset(a, i));
+    for (int64_t k = 0; k < a->nnz; k++) hash = mix(hash, (uint64_t)test_index(a, k));
+    return hash;
+}
+
+uint64_t test_value_hash(const spry_arrays *a)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (int64_t k = 0; k < a->nnz; k++) {
+        double value = test_value(a, k);
+        uint64_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        hash = mix(hash, bits);
+    }
+    return hash;
+}

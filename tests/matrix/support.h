@@ -1,0 +1,63 @@
+/* What the tests of matrices share: a context whose n-th allocation fails, random arrays, hashes. */
+#ifndef TESTS_MATRIX_SUPPORT_H
+#define TESTS_MATRIX_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spry/spry.h"
+
+#include <stdatomic.h>
+
+typedef struct test_memory {
+    _Atomic int64_t calls, blocks;
+    int64_t fail_from, fail_until; /* calls that fail, counted from 1; 0: none */
+} test_memory;
+
+/* Counts and fails through *memory. */
+spry_context *test_context(test_memory *memory, int threads);
+
+/*
+ * Runs `work` again and again, its first allocation failing, then its second, ...; then from the n-th on. Each time
+ * it must return exactly SPRY_OUT_OF_MEMORY and leave no block behind. `work` destroys what it makes.
+ */
+typedef spry_status (*test_work)(spry_context *context, const void *input);
+void test_every_allocation(test_work work, const void *input);
+
+uint64_t test_random(uint64_t *state);
+
+/* A matrix given entry by entry, in a layout and types of choice. Arrays are the matrix's own copies. */
+typedef struct test_entry {
+    int64_t i, j;
+    double value;
+} test_entry;
+
+typedef struct test_form {
+    spry_layout layout;
+    spry_type value_type;
+    spry_index_type offset_type, index_type;
+} test_form;
+
+enum { TEST_FORMS = 27 };
+test_form test_form_number(int number);
+
+/* Entries must come row by row for CSR, column by column for CSC. */
+spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, const test_entry *entries, int64_t nnz,
+                         test_form form);
+
+/* Reading any arrays. */
+int64_t test_offset(const spry_arrays *a, int64_t k);
+int64_t test_index(const spry_arrays *a, int64_t k);
+int64_t test_row(const spry_arrays *a, int64_t k);
+double test_value(const spry_arrays *a, int64_t k);
+spry_arrays test_arrays(const spry_matrix *A);
+
+/* FNV-1a over 64-bit words: sizes, offsets and indices; the bits of the values as doubles. */
+uint64_t test_structure_hash(const spry_arrays *a);
+uint64_t test_value_hash(const spry_arrays *a);
+
+#endif

@@ -1,0 +1,498 @@
+#include "support.h"
+
+#include "core/matrix.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+/* ---- the naive way ----------------------------------------------------------------------------- */
+
+typedef struct placed {
+    int64_t major, minor, number;
+    double value;
+} placed;
+
+static int by_place(const void *left, const void *right)
+{
+    const placed *a = left, *b = right;
+    if (a->major != b->major) return a->major < b->major ? -1 : 1;
+    if (a->minor != b->minor) return a->minor < b->minor ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* The value as A stores it, then as B does. */
+static double rounded(double value, spry_type type)
+{
+    return type == SPRY_PATTERN ? 1 : type == SPRY_F32 ? (double)(float)value : value;
+}
+
+/* Sorted entries of the result; returns how many. */
+static int64_t expect(placed *list, const test_entry *entries, int64_t nnz, spry_type from, spry_type to, int by_column,
+                      int keep_duplicates)
+{
+    for (int64_t k = 0; k < nnz; k++)
+        list[k] = (placed){by_column ? entries[k].j : entries[k].i, by_column ? entries[k].i : entries[k].j, k,
+                           rounded(entries[k].value, from)};
+    qsort(list, (size_t)nnz, sizeof *list, by_place);
+    int64_t count = 0;
+    for (int64_t k = 0; k < nnz; k++) {
+        if (!keep_duplicates && count > 0 && list[count - 1].major == list[k].major &&
+            list[count - 1].minor == list[k].minor)
+            list[count - 1].value += list[k].value;
+        else
+            list[count++] = list[k];
+    }
+    for (int64_t k = 0; k < count; k++) list[k].value = rounded(list[k].value, to);
+    return count;
+}
+
+/* 1 if B holds the list. */
+static int holds(const spry_arrays *b, const placed *list, int64_t count)
+{
+    if (b->nnz != count || b->sorted != SPRY_KNOWN_YES) return 0;
+    int64_t majors = b->layout == SPRY_CSC ? b->cols : b->rows, major = 0;
+    if (b->layout != SPRY_COO && (test_offset(b, 0) != 0 || test_offset(b, majors) != count)) return 0;
+    for (int64_t k = 0; k < count; k++) {
+        if (b->layout == SPRY_COO) {
+            if (test_row(b, k) != list[k].major) return 0;
+        } else {
+            while (major < majors && test_offset(b, major + 1) <= k) major++;
+            if (major != list[k].major) return 0;
+        }
+        if (test_index(b, k) != list[k].minor || test_value(b, k) != list[k].value) return 0;
+    }
+    return 1;
+}
+
+static int by_row(const void *left, const void *right)
+{
+    const test_entry *a = left, *b = right;
+    return a->i < b->i ? -1 : a->i > b->i;
+}
+static int by_column(const void *left, const void *right)
+{
+    const test_entry *a = left, *b = right;
+    return a->j < b->j ? -1 : a->j > b->j;
+}
+
+/* Random entries with some repeated positions, in the order that a layout demands. */
+static void random_entries(test_entry *entries, int64_t rows, int64_t cols, int64_t nnz, spry_layout layout,
+                           uint64_t *state)
+{
+    for (int64_t k = 0; k < nnz; k++) {
+        if (k > 0 && test_random(state) % 4 == 0) {
+            entries[k] = entries[(int64_t)(test_random(state) % (uint64_t)k)];
+        } else {
+            entries[k].i = (int64_t)(test_random(state) % (uint64_t)rows);
+            entries[k].j = (int64_t)(test_random(state) % (uint64_t)cols);
+            if (test_random(state) % 3 == 0) entries[k].i = rows / 2; /* a long row */
+        }
+        entries[k].value = (double)(int64_t)(test_random(state) % 2001) / 7 - 100;
+    }
+    if (layout == SPRY_CSR) qsort(entries, (size_t)nnz, sizeof *entries, by_row);
+    if (layout == SPRY_CSC) qsort(entries, (size_t)nnz, sizeof *entries, by_column);
+}
+
+static void check_conversion(spry_context *context, int64_t rows, int64_t cols, int64_t nnz, test_form from,
+                             test_form to, int keep_duplicates, uint64_t seed)
+{
+    test_entry *entries = calloc((size_t)nnz + 1, sizeof *entries);
+    placed *list = calloc((size_t)nnz + 1, sizeof *list);
+    random_entries(entries, rows, cols, nnz, from.layout, &seed);
+    spry_matrix *A = test_matrix(context, rows, cols, entries, nnz, from), *B = NULL;
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = to.layout;
+    options.value_type = to.value_type;
+    options.offset_type = to.offset_type;
+    options.index_type = to.index_type;
+    options.keep_duplicates = keep_duplicates;
+    spry_error err = {0};
+    if (spry_matrix_convert(context, &B, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_arrays b = test_arrays(B);
+    assert_int_equal(b.layout, to.layout);
+    assert_int_equal(b.value_type, to.value_type);
+    assert_int_equal(b.index_type, to.index_type);
+    assert_int_equal(b.offset_type, to.layout == SPRY_COO ? SPRY_INDEX_DEFAULT : to.offset_type);
+    assert_int_equal(b.rows, rows);
+    assert_int_equal(b.cols, cols);
+    int64_t count = expect(list, entries, nnz, from.value_type, to.value_type, to.layout == SPRY_CSC, keep_duplicates);
+    assert_true(holds(&b, list, count));
+    spry_matrix_report report = SPRY_INIT(spry_matrix_report);
+    assert_int_equal(spry_matrix_check(B, &report, NULL), SPRY_OK);
+    assert_int_equal(b.unique, report.duplicates > 0 ? SPRY_KNOWN_NO : SPRY_KNOWN_YES);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    free(entries);
+    free(list);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------- */
+
+static int setup(void **state)
+{
+    spry_context *context = NULL;
+    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
+    *state = context;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    int64_t left = spry_context_bytes(*state);
+    spry_context_destroy(*state);
+    return left == 0 ? 0 : -1;
+}
+
+static void by_hand(void **state)
+{
+    /*  . 5 . 1      entries out of order, (0,1) given as 2 + 3
+        . . . .
+        7 . 4 .  */
+    static const test_entry entries[] = {{2, 2, 4}, {0, 1, 2}, {0, 3, 1}, {2, 0, 7}, {0, 1, 3}};
+    test_form form = {SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32};
+    spry_matrix *A = test_matrix(*state, 3, 4, entries, 5, form), *B = NULL;
+    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
+    spry_arrays b = test_arrays(B);
+    assert_int_equal(b.layout, SPRY_CSR);
+    assert_int_equal(b.nnz, 4);
+    assert_int_equal(b.offset_type, SPRY_I32);
+    assert_memory_equal(b.offsets, ((int32_t[]){0, 2, 2, 4}), 16);
+    assert_memory_equal(b.indices, ((int32_t[]){1, 3, 0, 2}), 16);
+    assert_memory_equal(b.values, ((double[]){5, 1, 7, 4}), 32);
+    assert_int_equal(b.sorted, SPRY_KNOWN_YES);
+    assert_int_equal(b.unique, SPRY_KNOWN_YES);
+    assert_int_equal(b.ownership, SPRY_COPY);
+    spry_matrix_destroy(B);
+
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = SPRY_CSC;
+    options.value_type = SPRY_F32;
+    options.keep_duplicates = 1;
+    assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
+    b = test_arrays(B);
+    assert_int_equal(b.nnz, 5);
+    assert_memory_equal(b.offsets, ((int32_t[]){0, 1, 3, 4, 5}), 20);
+    assert_memory_equal(b.indices, ((int32_t[]){2, 0, 0, 2, 0}), 20);
+    assert_memory_equal(b.values, ((float[]){7, 2, 3, 4, 1}), 20);
+    assert_int_equal(b.unique, SPRY_KNOWN_NO);
+
+    spry_matrix *C = NULL; /* and on from CSC, in 64/64 */
+    options.layout = SPRY_COO;
+    options.index_type = SPRY_I64;
+    options.keep_duplicates = 0;
+    assert_int_equal(spry_matrix_convert(*state, &C, B, &options, NULL), SPRY_OK);
+    spry_arrays c = test_arrays(C);
+    assert_memory_equal(c.row_indices, ((int64_t[]){0, 0, 2, 2}), 32);
+    assert_memory_equal(c.indices, ((int64_t[]){1, 3, 0, 2}), 32);
+    assert_memory_equal(c.values, ((float[]){5, 1, 7, 4}), 16);
+    assert_null(c.offsets);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(C);
+}
+
+static void comparison_rejects_one_changed_entry(void **state)
+{
+    static const test_entry entries[] = {{0, 1, 2}, {0, 3, 1}, {2, 0, 7}, {2, 2, 4}};
+    spry_matrix *A = test_matrix(*state, 3, 4, entries, 4, (test_form){SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32});
+    spry_matrix *B = NULL;
+    placed list[4];
+    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
+    spry_arrays b = test_arrays(B);
+    int64_t count = expect(list, entries, 4, SPRY_F64, SPRY_F64, 0, 0);
+    assert_true(holds(&b, list, count));
+    for (int k = 0; k < 4; k++) {
+        list[k].value += 1e-15;
+        list[k].value = nextafter(list[k].value, 100);
+        assert_false(holds(&b, list, count));
+        count = expect(list, entries, 4, SPRY_F64, SPRY_F64, 0, 0);
+        list[k].minor ^= 1;
+        assert_false(holds(&b, list, count));
+        count = expect(list, entries, 4, SPRY_F64, SPRY_F64, 0, 0);
+        list[k].major ^= 1;
+        assert_false(holds(&b, list, count));
+        count = expect(list, entries, 4, SPRY_F64, SPRY_F64, 0, 0);
+    }
+    assert_true(holds(&b, list, count));
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+}
+
+/* Every form to every other, small. */
+static void every_pair_of_forms(void **state)
+{
+    static const int64_t sizes[][3] = {{6, 7, 20}, {1, 9, 60}, {9, 1, 60}, {40, 3, 5}};
+    for (int from = 0; from < TEST_FORMS; from++)
+        for (int to = 0; to < TEST_FORMS; to++)
+            for (int s = 0; s < COUNT(sizes); s++)
+                check_conversion(*state, sizes[s][0], sizes[s][1], sizes[s][2], test_form_number(from),
+                                 test_form_number(to), (from + to + s) % 2, (uint64_t)(1 + from * 100 + to * 7 + s));
+}
+
+/* Large enough for several threads, many buckets and radix sorting. */
+static void large(void **state)
+{
+    for (int from = 0; from < TEST_FORMS; from += 2)
+        for (int layout = 0; layout < 3; layout++) {
+            test_form target = test_form_number((from * 5 + 3 * layout) % TEST_FORMS / 3 * 3 + layout);
+            check_conversion(*state, 3000, 100000, 30000, test_form_number(from), target, from % 4 == 0,
+                             (uint64_t)(77 + from));
+            check_conversion(*state, 70000, 300, 40000, test_form_number(from), target, from % 4 == 2,
+                             (uint64_t)(99 + from));
+        }
+}
+
+static void empty_ones(void **state)
+{
+    static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {3, 3}};
+    for (int from = 0; from < TEST_FORMS; from++)
+        for (int s = 0; s < COUNT(sizes); s++) {
+            spry_matrix *A = test_matrix(*state, sizes[s][0], sizes[s][1], NULL, 0, test_form_number(from));
+            for (int to = 0; to < 3; to++) {
+                spry_matrix *B = NULL;
+                spry_convert_options options = SPRY_INIT(spry_convert_options);
+                options.layout = test_form_number(to).layout;
+                assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
+                spry_arrays b = test_arrays(B);
+                assert_true(b.rows == sizes[s][0] && b.cols == sizes[s][1] && b.nnz == 0);
+                spry_matrix_destroy(B);
+            }
+            spry_matrix_destroy(A);
+        }
+}
+
+/* 1 + 2^-24 + 2^-24: summed in f32 that would be 1. */
+static void sums_are_rounded_once(void **state)
+{
+    static const test_entry entries[] = {{0, 0, 1}, {0, 0, 0x1p-24}, {0, 0, 0x1p-24}};
+    spry_matrix *A = test_matrix(*state, 1, 1, entries, 3, (test_form){SPRY_COO, SPRY_F32, SPRY_I64, SPRY_I32});
+    spry_matrix *B = NULL;
+    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
+    spry_arrays b = test_arrays(B);
+    assert_int_equal(b.value_type, SPRY_F32);
+    assert_true(test_value(&b, 0) == 1 + 0x1p-23);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+}
+
+static void patterns(void **state)
+{
+    static const test_entry entries[] = {{0, 0, 1}, {0, 0, 1}, {1, 0, 1}};
+    spry_matrix *A = test_matrix(*state, 2, 1, entries, 3, (test_form){SPRY_COO, SPRY_PATTERN, SPRY_I64, SPRY_I32});
+    spry_matrix *B = NULL;
+    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
+    assert_int_equal(test_arrays(B).nnz, 2);
+    assert_int_equal(B->field, SPRYI_FIELD_PATTERN);
+    spry_matrix_destroy(B);
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.value_type = SPRY_F64;
+    assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
+    spry_arrays b = test_arrays(B);
+    assert_true(test_value(&b, 0) == 2 && test_value(&b, 1) == 1); /* each counted as 1 */
+    assert_int_equal(B->field, SPRYI_INTEGER);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+}
+
+static void claims_of_symmetry(void **state)
+{
+    static const double values[] = {1, 2, 3};
+    static const int32_t rows[] = {0, 1, 1}, twice[] = {1, 0, 0}, once[] = {1, 0, 1};
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_COO;
+    a.rows = a.cols = 2;
+    a.nnz = 3;
+    a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.row_indices = rows;
+    a.values = values;
+    a.symmetry = SPRY_SYMMETRIC; /* as if it were */
+    const struct {
+        const int32_t *columns;
+        spry_type to;
+        int keep;
+        spry_symmetry expected;
+    } cases[] = {{once, SPRY_F64, 0, SPRY_SYMMETRIC},
+                 {twice, SPRY_F64, 1, SPRY_SYMMETRIC},
+                 {twice, SPRY_F64, 0, SPRY_GENERAL},
+                 {twice, SPRY_PATTERN, 0, SPRY_SYMMETRIC}};
+    for (int c = 0; c < COUNT(cases); c++) {
+        spry_matrix *A = NULL, *B = NULL;
+        a.indices = cases[c].columns;
+        assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
+        spry_convert_options options = SPRY_INIT(spry_convert_options);
+        options.value_type = cases[c].to;
+        options.keep_duplicates = cases[c].keep;
+        assert_int_equal(spry_matrix_convert(*state, &B, A, &options, NULL), SPRY_OK);
+        assert_int_equal(test_arrays(B).symmetry, cases[c].expected);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+    }
+}
+
+static void source_is_left_alone(void **state)
+{
+    int32_t offsets[] = {0, 60, 61}, columns[61];
+    double values[61];
+    for (int k = 0; k < 61; k++) {
+        columns[k] = k < 60 ? 59 - k : 0;
+        values[k] = k;
+    }
+    spry_matrix *A = NULL, *B = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(*state, &A, 2, 60, offsets, columns, values, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_convert(*state, &B, A, NULL, NULL), SPRY_OK);
+    for (int k = 0; k < 60; k++) assert_true(columns[k] == 59 - k && values[k] == k);
+    spry_arrays b = test_arrays(B);
+    for (int k = 0; k < 60; k++) assert_true(test_index(&b, k) == k && test_value(&b, k) == 59 - k);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+}
+
+static void same_bits_for_any_thread_count(void **state)
+{
+    (void)state;
+    enum { ROWS = 5000, COLS = 7000, NNZ = 100000 };
+    test_entry *entries = calloc(NNZ, sizeof *entries);
+    uint64_t seed = 5;
+    random_entries(entries, ROWS, COLS, NNZ, SPRY_COO, &seed);
+    for (int k = 0; k < NNZ; k++) entries[k].value = 1.0 / (k + 1); /* sums depend on their order */
+    uint64_t structure = 0, values = 0;
+    static const int threads[] = {1, 2, 5};
+    for (int t = 0; t < COUNT(threads); t++) {
+        test_memory memory = {0};
+        spry_context *context = test_context(&memory, threads[t]);
+        spry_matrix *A =
+            test_matrix(context, ROWS, COLS, entries, NNZ, (test_form){SPRY_COO, SPRY_F64, SPRY_I64, SPRY_I32});
+        spry_matrix *B = NULL;
+        assert_int_equal(spry_matrix_convert(context, &B, A, NULL, NULL), SPRY_OK);
+        spry_arrays b = test_arrays(B);
+        if (t > 0) {
+            assert_int_equal(test_structure_hash(&b), structure);
+            assert_int_equal(test_value_hash(&b), values);
+        }
+        structure = test_structure_hash(&b);
+        values = test_value_hash(&b);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        spry_context_destroy(context);
+        assert_int_equal(memory.blocks, 0);
+    }
+    free(entries);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------- */
+
+static void refusals(void **state)
+{
+    (void)state;
+    test_memory memory = {0};
+    spry_context *context = test_context(&memory, 2);
+    static const test_entry entries[] = {{0, 2999999999, 1}};
+    spry_matrix *A = test_matrix(context, 2, 3000000000, entries, 1, (test_form){SPRY_COO, SPRY_F64, 0, SPRY_I64});
+    spry_matrix *B = NULL;
+    int64_t calls = memory.calls;
+    spry_error err = {0};
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.index_type = SPRY_I32;
+    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_TOO_LARGE);
+    assert_string_equal(err.argument, "index_type");
+    assert_true(err.value == 3000000000 && err.limit == INT32_MAX);
+
+    options = SPRY_INIT(spry_convert_options);
+    options.offset_type = SPRY_I32;
+    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT); /* 32/64 */
+    options.offset_type = (spry_index_type)3;
+    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.message, "convert: offset_type is 3, expected SPRY_I32 or SPRY_I64");
+    options = SPRY_INIT(spry_convert_options);
+    options.layout = (spry_layout)4;
+    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.message, "convert: layout is 4, expected SPRY_CSR, SPRY_COO or SPRY_CSC");
+    options = SPRY_INIT(spry_convert_options);
+    options.value_type = (spry_type)4;
+    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "value_type");
+    options = (spry_convert_options){0};
+    assert_int_equal(spry_matrix_convert(context, &B, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "struct_size");
+    assert_int_equal(spry_matrix_convert(NULL, &B, A, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_convert(context, &B, NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "A");
+    assert_null(B);
+    assert_int_equal(memory.calls, calls); /* all of it before anything was allocated */
+
+    assert_int_equal(spry_matrix_convert(context, &B, A, NULL, &err), SPRY_OK);
+    spry_arrays b = test_arrays(B);
+    assert_int_equal(test_index(&b, 0), 2999999999);
+    assert_int_equal(b.offset_type, SPRY_I64);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+    assert_int_equal(memory.blocks, 0);
+}
+
+typedef struct oom_case {
+    test_form from, to;
+    int keep_duplicates;
+} oom_case;
+
+static spry_status convert_and_drop(spry_context *context, const void *input)
+{
+    const oom_case *c = input;
+    /* The source lives in a context of its own, so that only the conversion's allocations fail. */
+    spry_context *quiet = NULL;
+    assert_int_equal(spry_context_create(&quiet, NULL, NULL), SPRY_OK);
+    enum { NNZ = 600 };
+    test_entry *entries = calloc(NNZ, sizeof *entries);
+    uint64_t seed = 3;
+    random_entries(entries, 300, 400, NNZ, c->from.layout, &seed);
+    spry_matrix *A = test_matrix(quiet, 300, 400, entries, NNZ, c->from), *B = NULL;
+    free(entries);
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = c->to.layout;
+    options.value_type = c->to.value_type;
+    options.offset_type = c->to.offset_type;
+    options.index_type = c->to.index_type;
+    options.keep_duplicates = c->keep_duplicates;
+    spry_status status = spry_matrix_convert(context, &B, A, &options, NULL);
+    if (status != SPRY_OK) assert_null(B);
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(A);
+    spry_context_destroy(quiet);
+    return status;
+}
+
+static void every_allocation_fails(void **state)
+{
+    (void)state;
+    for (int from = 0; from < TEST_FORMS; from += 4)
+        for (int to = 0; to < TEST_FORMS; to += 5)
+            for (int keep = 0; keep < 2; keep++) {
+                oom_case c = {test_form_number(from), test_form_number(to), keep};
+                test_every_allocation(convert_and_drop, &c);
+            }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(comparison_rejects_one_changed_entry),
+        cmocka_unit_test(every_pair_of_forms),
+        cmocka_unit_test(large),
+        cmocka_unit_test(empty_ones),
+        cmocka_unit_test(sums_are_rounded_once),
+        cmocka_unit_test(patterns),
+        cmocka_unit_test(claims_of_symmetry),
+        cmocka_unit_test(source_is_left_alone),
+        cmocka_unit_test(same_bits_for_any_thread_count),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(every_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,419 @@
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+static int setup(void **state)
+{
+    spry_context *context = NULL;
+    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
+    *state = context;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    int64_t left = spry_context_bytes(*state);
+    spry_context_destroy(*state);
+    return left == 0 ? 0 : -1;
+}
+
+static spry_matrix_stats stats_of(const spry_matrix *A)
+{
+    spry_matrix_stats s = SPRY_INIT(spry_matrix_stats);
+    spry_error err = {0};
+    if (spry_matrix_get_stats(A, &s, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return s;
+}
+
+static void by_hand(void **state)
+{
+    /*  x . . .       row lengths 1 0 4 2, mean 7/4
+        . . . .
+        x x x x
+        . x x .  */
+    static const test_entry entries[] = {{0, 0, 1}, {2, 0, 1}, {2, 1, 1}, {2, 2, 1}, {2, 3, 1}, {3, 1, 1}, {3, 2, 1}};
+    for (int f = 0; f < TEST_FORMS; f++) {
+        test_form form = test_form_number(f);
+        test_entry ordered[7];
+        memcpy(ordered, entries, sizeof entries);
+        if (form.layout == SPRY_CSC) { /* column by column */
+            static const int order[] = {0, 1, 2, 5, 3, 6, 4};
+            for (int k = 0; k < 7; k++) ordered[k] = entries[order[k]];
+        }
+        spry_matrix *A = test_matrix(*state, 4, 4, ordered, 7, form);
+        spry_matrix_stats s = stats_of(A);
+        assert_int_equal(s.rows, 4);
+        assert_int_equal(s.cols, 4);
+        assert_int_equal(s.nnz, 7);
+        assert_int_equal(s.min_row, 0);
+        assert_int_equal(s.max_row, 4);
+        assert_int_equal(s.empty_rows, 1);
+        assert_int_equal(s.longest_row, 2);
+        assert_true(s.mean_row == 1.75);
+        assert_true(s.variance_row == (0.75 * 0.75 + 1.75 * 1.75 + 2.25 * 2.25 + 0.25 * 0.25) / 4);
+        assert_int_equal(s.bandwidth, 2);
+        assert_int_equal(s.profile, 0 + 0 + 2 + 2);
+        assert_int_equal(s.diagonal_entries, 2);
+        assert_int_equal(s.pattern_symmetric, SPRY_KNOWN_NO);
+        assert_int_equal(s.value_symmetric, SPRY_KNOWN_NO);
+        int64_t histogram[SPRY_HISTOGRAM_BINS] = {1, 1, 1, 1};
+        assert_memory_equal(s.histogram, histogram, sizeof histogram);
+        spry_matrix_destroy(A);
+    }
+}
+
+/* ---- symmetry ----------------------------------------------------------------------------------- */
+
+typedef struct symmetry_case {
+    const char *entries; /* "i j value, ..." */
+    spry_known pattern, value;
+} symmetry_case;
+
+static int64_t parse_entries(test_entry *entries, const char *text)
+{
+    int64_t count = 0;
+    for (int used; *text; text += used, count++) {
+        long long i, j;
+        assert_int_equal(sscanf(text, "%lld %lld %lf%n", &i, &j, &entries[count].value, &used), 3);
+        entries[count].i = i;
+        entries[count].j = j;
+        if (text[used] == ',') used++;
+    }
+    return count;
+}
+
+static void symmetry(void **state)
+{
+    static const symmetry_case cases[] = {
+        {"", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"1 1 5", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"0 1 5", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
+        {"1 0 5", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
+        {"0 1 5, 1 0 5", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"0 1 5, 1 0 -5", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
+        {"0 1 5, 1 2 5", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
+        {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2, 2 1 3", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2, 2 1 4", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
+        {"0 1 1, 0 2 2, 1 0 1, 1 2 3, 2 0 2", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
+        {"0 1 1, 1 0 1, 1 2 3, 2 0 2, 2 1 3", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
+        {"0 2 1, 1 2 1, 2 1 1", SPRY_KNOWN_NO, SPRY_KNOWN_NO},
+        /* values that are sums: 2 + 3 against 5 */
+        {"0 1 2, 0 1 3, 1 0 5", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"0 1 2, 0 1 3, 1 0 4", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
+        /* unsorted */
+        {"0 2 7, 0 1 6, 1 0 6, 2 0 7", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"0 2 7, 0 1 6, 1 0 7, 2 0 6", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
+        {"0 0 0, 1 1 -0", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"0 1 0, 1 0 -0", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+        {"0 0 nan", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
+        {"0 1 nan, 1 0 nan", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
+        {"0 1 inf, 1 0 inf", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
+    };
+    for (int c = 0; c < COUNT(cases); c++)
+        for (int f = 0; f < TEST_FORMS; f++) {
+            test_form form = test_form_number(f);
+            test_entry entries[16];
+            int64_t nnz = parse_entries(entries, cases[c].entries);
+            for (int64_t k = 0; k < nnz && form.layout == SPRY_CSC; k++) { /* rows of the transpose: as symmetric */
+                int64_t i = entries[k].i;
+                entries[k].i = entries[k].j;
+                entries[k].j = i;
+            }
+            spry_matrix *A = test_matrix(*state, 3, 3, entries, nnz, form);
+            spry_matrix_stats s = stats_of(A);
+            if (s.pattern_symmetric != cases[c].pattern) fail_msg("%s (form %d): pattern", cases[c].entries, f);
+            if (form.value_type == SPRY_PATTERN) {
+                if (!strstr(cases[c].entries, "0 1 2, 0 1 3")) /* there two entries count as 2 */
+                    assert_int_equal(s.value_symmetric, cases[c].pattern);
+            } else if (s.value_symmetric != cases[c].value) {
+                fail_msg("%s (form %d): values", cases[c].entries, f);
+            }
+            spry_matrix_destroy(A);
+        }
+}
+
+/* A large symmetric matrix, and what one changed entry does to the verdict. */
+static void one_changed_entry_is_seen(void **state)
+{
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(*state, &A, "laplace7,x=15,y=16,z=17,shuffle=4", NULL, NULL), SPRY_OK);
+    spry_matrix_stats s = stats_of(A);
+    assert_int_equal(s.pattern_symmetric, SPRY_KNOWN_YES);
+    assert_int_equal(s.value_symmetric, SPRY_KNOWN_YES);
+    spry_arrays a = test_arrays(A);
+    double *values = (double *)(uintptr_t)a.values;
+    int32_t *columns = (int32_t *)(uintptr_t)a.indices;
+    for (int64_t i = 1; i < a.rows; i += 97) {
+        int64_t k = test_offset(&a, i);
+        if (columns[k] == i) continue; /* the diagonal, which is its own mirror image */
+        values[k] += 1;
+        s = stats_of(A);
+        assert_int_equal(s.pattern_symmetric, SPRY_KNOWN_YES);
+        assert_int_equal(s.value_symmetric, SPRY_KNOWN_NO);
+        values[k] -= 1;
+        int32_t kept = columns[k];
+        columns[k] = kept > 0 ? kept - 1 : columns[k + 1] - 1; /* elsewhere, still in order */
+        if (columns[k] != kept) assert_int_equal(stats_of(A).pattern_symmetric, SPRY_KNOWN_NO);
+        columns[k] = kept;
+    }
+    assert_int_equal(stats_of(A).value_symmetric, SPRY_KNOWN_YES);
+    spry_matrix_destroy(A);
+}
+
+/* ---- against the naive way ---------------------------------------------------------------------- */
+
+static void random_ones(void **state)
+{
+    uint64_t seed = 12;
+    for (int round = 0; round < 270; round++) {
+        test_form form = test_form_number(round % TEST_FORMS);
+        enum { MOST = 20 };
+        int64_t rows = 1 + (int64_t)(test_random(&seed) % MOST), cols = 1 + (int64_t)(test_random(&seed) % MOST);
+        if (round % 2) cols = rows;
+        int64_t lengths[MOST] = {0}, bins[SPRY_HISTOGRAM_BINS] = {0}, nnz = 0;
+        double dense[MOST][MOST] = {{0}};
+        int stored[MOST][MOST] = {{0}};
+        test_entry entries[MOST * MOST];
+        int64_t outer = form.layout == SPRY_CSC ? cols : rows, inner = form.layout == SPRY_CSC ? rows : cols;
+        for (int64_t p = 0; p < outer; p++)
+            for (int64_t q = 0; q < inner; q++) {
+                if (test_random(&seed) % 4 == 0) continue;
+                int64_t i = form.layout == SPRY_CSC ? q : p, j = form.layout == SPRY_CSC ? p : q;
+                entries[nnz++] = (test_entry){i, j, 1};
+                lengths[i]++;
+                dense[i][j] += 1;
+                stored[i][j] = 1;
+            }
+        int64_t bandwidth = 0, profile = 0, diagonal = 0, longest = 0, empty = 0, shortest = nnz;
+        int pattern = rows == cols, value = rows == cols;
+        double squares = 0;
+        for (int64_t i = 0; i < rows; i++) {
+            int64_t left = i;
+            for (int64_t j = 0; j < cols; j++) {
+                if (rows == cols && stored[i][j] != stored[j][i]) pattern = 0;
+                if (rows == cols && (dense[i][j] < dense[j][i] || dense[i][j] > dense[j][i])) value = 0;
+                if (!stored[i][j]) continue;
+                if (llabs(i - j) > bandwidth) bandwidth = llabs(i - j);
+                if (j < left) left = j;
+                diagonal += i == j;
+            }
+            profile += i - left;
+            if (lengths[i] > lengths[longest]) longest = i;
+            if (lengths[i] < shortest) shortest = lengths[i];
+            empty += lengths[i] == 0;
+            double away = (double)lengths[i] - (double)nnz / (double)rows;
+            squares += away * away;
+            int bin = 0;
+            while (lengths[i] >= 1 << bin) bin++;
+            bins[bin]++;
+        }
+        spry_matrix *A = test_matrix(*state, rows, cols, entries, nnz, form);
+        spry_matrix_stats s = stats_of(A);
+        assert_int_equal(s.bandwidth, bandwidth);
+        assert_int_equal(s.profile, profile);
+        assert_int_equal(s.diagonal_entries, diagonal);
+        assert_int_equal(s.longest_row, longest);
+        assert_int_equal(s.max_row, lengths[longest]);
+        assert_int_equal(s.min_row, shortest);
+        assert_int_equal(s.empty_rows, empty);
+        assert_true(fabs(s.variance_row - squares / (double)rows) < 1e-12);
+        assert_memory_equal(s.histogram, bins, sizeof bins);
+        assert_int_equal(s.pattern_symmetric, pattern ? SPRY_KNOWN_YES : SPRY_KNOWN_NO);
+        assert_int_equal(s.value_symmetric, pattern && value ? SPRY_KNOWN_YES : SPRY_KNOWN_NO);
+        spry_matrix_destroy(A);
+    }
+}
+
+static void long_rows_have_a_bin(void **state)
+{
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(*state, &A, "arrow,rows=70000", NULL, NULL), SPRY_OK);
+    spry_matrix_stats s = stats_of(A);
+    assert_int_equal(s.histogram[17], 1); /* 65536 .. 131071 */
+    assert_int_equal(s.histogram[2], 69999);
+    assert_int_equal(s.max_row, 70000);
+    assert_int_equal(s.longest_row, 0);
+    assert_int_equal(s.bandwidth, 69999);
+    assert_int_equal(s.diagonal_entries, 70000);
+    assert_int_equal(s.pattern_symmetric, SPRY_KNOWN_YES);
+    spry_matrix_destroy(A);
+}
+
+static void empty_ones(void **state)
+{
+    for (int f = 0; f < TEST_FORMS; f++) {
+        spry_matrix *A = test_matrix(*state, 0, 0, NULL, 0, test_form_number(f));
+        spry_matrix_stats s = stats_of(A);
+        assert_true(s.nnz == 0 && s.longest_row == -1 && s.max_row == 0 && s.min_row == 0);
+        assert_true(s.mean_row == 0 && s.variance_row == 0);
+        spry_matrix_destroy(A);
+        A = test_matrix(*state, 3, 0, NULL, 0, test_form_number(f));
+        s = stats_of(A);
+        assert_true(s.empty_rows == 3 && s.longest_row == 0 && s.histogram[0] == 3);
+        assert_int_equal(s.pattern_symmetric, SPRY_KNOWN_NO);
+        spry_matrix_destroy(A);
+    }
+}
+
+/* ---- spy ----------------------------------------------------------------------------------------- */
+
+static void pictures(void **state)
+{
+    uint64_t seed = 8;
+    for (int round = 0; round < 270; round++) {
+        test_form form = test_form_number(round % TEST_FORMS);
+        int64_t rows = 1 + (int64_t)(test_random(&seed) % 300), cols = 1 + (int64_t)(test_random(&seed) % 300);
+        int height = 1 + (int)(test_random(&seed) % 40), width = 1 + (int)(test_random(&seed) % 40);
+        int64_t expected[40 * 40] = {0}, counts[40 * 40 + 1], nnz = 0;
+        test_entry *entries = calloc((size_t)(rows * cols), sizeof *entries);
+        int64_t outer = form.layout == SPRY_CSC ? cols : rows, inner = form.layout == SPRY_CSC ? rows : cols;
+        for (int64_t p = 0; p < outer; p++)
+            for (int64_t q = 0; q < inner; q++) {
+                if (test_random(&seed) % 3) continue;
+                int64_t i = form.layout == SPRY_CSC ? q : p, j = form.layout == SPRY_CSC ? p : q;
+                entries[nnz++] = (test_entry){i, j, 1};
+                expected[i * height / rows * width + j * width / cols]++;
+            }
+        for (int c = 0; c <= height * width; c++) counts[c] = -9;
+        spry_matrix *A = test_matrix(*state, rows, cols, entries, nnz, form);
+        assert_int_equal(spry_matrix_spy(A, counts, height, width, NULL), SPRY_OK);
+        assert_memory_equal(counts, expected, (size_t)(height * width) * sizeof *counts);
+        assert_int_equal(counts[height * width], -9);
+        spry_matrix_destroy(A);
+        free(entries);
+    }
+}
+
+/* Many entries in few cells, by several threads; and a picture too large to share. */
+static void large_pictures(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 5};
+    for (int t = 0; t < COUNT(threads); t++) {
+        test_memory memory = {0};
+        spry_context *context = test_context(&memory, threads[t]);
+        spry_matrix *A = NULL;
+        assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=12", NULL, NULL), SPRY_OK);
+        spry_arrays a = test_arrays(A);
+        static const int sizes[][2] = {{3, 2}, {1100, 1000}};
+        for (int s = 0; s < 2; s++) {
+            int height = sizes[s][0], width = sizes[s][1];
+            size_t cells = (size_t)height * (size_t)width;
+            int64_t *counts = calloc(cells, sizeof *counts), *expected = calloc(cells, sizeof *expected);
+            for (int64_t i = 0; i < a.rows; i++)
+                for (int64_t k = test_offset(&a, i); k < test_offset(&a, i + 1); k++)
+                    expected[i * height / a.rows * width + test_index(&a, k) * width / a.cols]++;
+            assert_int_equal(spry_matrix_spy(A, counts, height, width, NULL), SPRY_OK);
+            assert_memory_equal(counts, expected, cells * sizeof *counts);
+            free(counts);
+            free(expected);
+        }
+        spry_matrix_destroy(A);
+        spry_context_destroy(context);
+        assert_int_equal(memory.blocks, 0);
+    }
+}
+
+/* Sizes at which i * height passes 2^63. */
+static void huge_picture(void **state)
+{
+    int64_t n = (int64_t)1 << 56, counts[4];
+    test_entry entries[] = {{0, n - 1, 1}, {n / 2 - 1, n / 2, 1}, {n - 1, n - 1, 1}};
+    spry_matrix *A = test_matrix(*state, n, n, entries, 3, (test_form){SPRY_COO, SPRY_PATTERN, 0, SPRY_I64});
+    assert_int_equal(spry_matrix_spy(A, counts, 2, 2, NULL), SPRY_OK);
+    assert_true(counts[0] == 0 && counts[1] == 2 && counts[2] == 0 && counts[3] == 1);
+    int64_t *tall = calloc(100000, sizeof *tall);
+    assert_int_equal(spry_matrix_spy(A, tall, 100000, 1, NULL), SPRY_OK);
+    assert_true(tall[0] == 1 && tall[49999] == 1 && tall[99999] == 1);
+    free(tall);
+    spry_matrix_destroy(A);
+}
+
+static void bad_arguments(void **state)
+{
+    int64_t counts[4] = {5, 5, 5, 5};
+    spry_error err = {0};
+    spry_matrix *A = test_matrix(*state, 2, 2, NULL, 0, test_form_number(0));
+    assert_int_equal(spry_matrix_spy(A, counts, 0, 2, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.message, "spy: height is 0, expected 1 or more");
+    assert_int_equal(spry_matrix_spy(A, counts, 2, -1, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.message, "spy: width is -1, expected 1 or more");
+    assert_int_equal(spry_matrix_spy(A, NULL, 2, 2, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_spy(NULL, counts, 2, 2, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(counts[0] + counts[1] + counts[2] + counts[3], 20);
+    spry_matrix_stats stats = {0};
+    assert_int_equal(spry_matrix_get_stats(A, &stats, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "struct_size");
+    assert_int_equal(spry_matrix_get_stats(NULL, &stats, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_matrix_get_stats(A, NULL, &err), SPRY_INVALID_ARGUMENT);
+    spry_matrix_destroy(A);
+}
+
+static spry_status get_stats(spry_context *context, const void *input)
+{
+    test_form form = test_form_number(*(const int *)input);
+    test_entry entries[100];
+    for (int k = 0; k < 100; k++)
+        entries[k] = form.layout == SPRY_CSC ? (test_entry){(99 - k) % 60, 1, 1} : (test_entry){1, (99 - k) % 60, 1};
+    spry_context *quiet = NULL;
+    assert_int_equal(spry_context_create(&quiet, NULL, NULL), SPRY_OK);
+    spry_matrix *made = test_matrix(quiet, 100, 100, entries, 100, form), *A = NULL;
+    spry_arrays a = test_arrays(made);
+    a.ownership = SPRY_BORROW;
+    spry_status status = spry_matrix_create(context, &A, &a, NULL);
+    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+    if (status == SPRY_OK) {
+        status = spry_matrix_get_stats(A, &stats, NULL);
+        assert_int_equal(stats.nnz, status == SPRY_OK ? 100 : 0);
+    }
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(made);
+    spry_context_destroy(quiet);
+    return status;
+}
+
+static spry_status draw_picture(spry_context *context, const void *input)
+{
+    spry_arrays a = test_arrays(input);
+    a.ownership = SPRY_BORROW;
+    spry_matrix *A = NULL;
+    int64_t counts[6] = {7, 7, 7, 7, 7, 7};
+    spry_status status = spry_matrix_create(context, &A, &a, NULL);
+    if (status == SPRY_OK) status = spry_matrix_spy(A, counts, 2, 3, NULL);
+    assert_int_equal(counts[0] + counts[1] + counts[2] + counts[3] + counts[4] + counts[5],
+                     status == SPRY_OK ? 20000 : 42);
+    spry_matrix_destroy(A);
+    return status;
+}
+
+static void every_allocation_fails(void **state)
+{
+    for (int f = 0; f < TEST_FORMS; f++) test_every_allocation(get_stats, &f);
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(*state, &A, "diagonal,rows=20000", NULL, NULL), SPRY_OK);
+    test_every_allocation(draw_picture, A);
+    spry_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_hand),
+        cmocka_unit_test(symmetry),
+        cmocka_unit_test(one_changed_entry_is_seen),
+        cmocka_unit_test(random_ones),
+        cmocka_unit_test(long_rows_have_a_bin),
+        cmocka_unit_test(empty_ones),
+        cmocka_unit_test(pictures),
+        cmocka_unit_test(large_pictures),
+        cmocka_unit_test(huge_picture),
+        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(every_allocation_fails),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
