@@ -1,0 +1,210 @@
+/*
+ * The benchmark engine, linked into the program. It stands on spry/spry.h alone.
+ *
+ * Protocol. Every case (a kernel or a peer on one matrix and type) is first checked: y is filled with
+ * NaN, one product is made with beta = 0 and compared row by row under the library's error bound; then a
+ * product with other alpha and beta. Cases that pass are timed in turns, five times round all of them,
+ * so that whatever drifts on the machine drifts for all: a turn is a few untimed runs, which bring the
+ * case's data back into the caches, then at least five batches of at least 1 ms. The median, mean,
+ * minimum and quartile distance of the batches are kept. Cold: one run a batch, caches flushed before it.
+ * Set-up, first run and steady state are separate figures.
+ */
+#ifndef SPRY_BENCH_H
+#define SPRY_BENCH_H
+
+#include "bench/peer.h"
+#include "spry/spry.h"
+
+#include <stdio.h>
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+typedef enum bench_status { BENCH_OK = 0, BENCH_WRONG, BENCH_SKIPPED, BENCH_FAILED } bench_status;
+
+/* One case. Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. */
+typedef struct bench_record {
+    const char *op;
+    char matrix[256];
+    int64_t rows, cols, nnz;
+    const char *class_name; /* "regular", "irregular" or "" */
+    int twin;
+    const char *type, *index;
+    char device[32];
+    int threads;
+    char format[32], kernel[64], ordering[32];
+    int peer, deterministic;
+    double setup_us, upload_us, first_us, time_us, mean_us, min_us, spread_us;
+    int64_t runs;
+    const char *state; /* "warm", "cold" */
+    double gflops, gbps, copy_gbps, roof;
+    int64_t bytes;
+    double max_error;
+    bench_status status;
+    char reason[512];
+} bench_record;
+
+void bench_record_init(bench_record *record);
+const char *bench_status_name(bench_status status);
+
+/* Whole figures as JSON, in the order of the fields above; adds to `object` (a cJSON object). 0: out of memory. */
+struct cJSON;
+int bench_record_to_json(const bench_record *record, struct cJSON *object);
+
+/* Numbers for cJSON: NaN and unknown become null, infinity the largest double, others 7 significant digits. */
+int bench_json_number(struct cJSON *object, const char *name, double value);
+int bench_json_integer(struct cJSON *object, const char *name, int64_t value); /* negative: null */
+int bench_json_text(struct cJSON *object, const char *name, const char *value); /* NULL or "": null */
+
+/* ---- statistics --------------------------------------------------------------------------------- */
+
+typedef struct bench_summary {
+    double median, mean, min, spread;
+} bench_summary;
+
+/* Sorts values. count >= 1. Quartiles by linear interpolation. */
+bench_summary bench_summarise(double *values, int count);
+double bench_now_us(void); /* monotonic */
+
+/* ---- peers -------------------------------------------------------------------------------------- */
+
+/* A peer's kernel, or what is known of one that cannot be had. */
+typedef struct bench_peer {
+    char module[32], version[32], name[64], format[32], device[32];
+    const spry_peer_kernel *kernel; /* NULL: not to be had, for this reason: */
+    char reason[384];
+} bench_peer;
+
+typedef struct bench_peers {
+    bench_peer *items;
+    int count;
+    char folder[4096];
+} bench_peers;
+
+/* Loads every module there is and lists those that ought to be. 0: out of memory. */
+int bench_peers_load(bench_peers *peers);
+void bench_peers_release(bench_peers *peers);
+
+/* ---- one matrix --------------------------------------------------------------------------------- */
+
+/* What is the same for all matrices of a run. */
+typedef struct bench_session {
+    spry_context *context;
+    const char *op; /* "spmv", "spmv_t", "spgemm" */
+    int64_t calls;  /* products that plans are told to expect; 0: many */
+    int cold;       /* 1: caches are flushed before every run */
+    int stopped; /* 1: records could not be handed on */
+    double copy_gbps;
+    void *flush; /* of flush_bytes, NULL when warm */
+    size_t flush_bytes;
+} bench_session;
+
+/*
+ * Measures the copy bandwidth and, for cold runs, makes the flush buffer. note gets a sentence when the
+ * arrays had to be smaller than the protocol asks, else "". 0: out of memory.
+ */
+int bench_session_open(bench_session *session, spry_context *context, char *note, size_t note_size);
+void bench_session_close(bench_session *session);
+
+typedef struct bench_case {
+    bench_record record;
+    spry_error err;               /* of planning, when that failed */
+    spry_plan *plan;              /* ours, */
+    const spry_peer_kernel *peer; /* or a peer's */
+    void *peer_state;
+    int64_t batch_runs;
+    double *samples;
+    int sample_count;
+    uint64_t y_hash; /* of the first y: a deterministic kernel must repeat it */
+} bench_case;
+
+/* A matrix in one type with its vectors and the cases that run on it. Read-only for callers. */
+typedef struct bench_group {
+    bench_session *session;
+    const spry_matrix *A;
+    spry_arrays arrays;
+    bench_record common; /* what all records of the group share */
+    int transpose;
+    int64_t x_length, y_length;
+    void *x, *y, *y_before;
+    double csr_bytes; /* of plain CSR: values, columns, offsets, x and y once */
+    bench_case *cases;
+    int case_count;
+    double others; /* share of the processors that other programs had while the cases were timed */
+} bench_group;
+
+/* A is CSR in host memory with values; name is for the records. */
+spry_status bench_group_open(bench_group *group, bench_session *session, const spry_matrix *A, const char *name,
+                             spry_error *err);
+void bench_group_close(bench_group *group);
+
+/*
+ * Plans, checks, and adds a case; its record tells how that went. label is for record.format, NULL: the
+ * plan's own. 0: out of memory.
+ */
+int bench_add_plan(bench_group *group, const spry_spmv_options *options, const char *label);
+int bench_add_peer(bench_group *group, const bench_peer *peer);
+/* Adds a case that is not run. */
+int bench_add_skipped(bench_group *group, const char *format, const char *kernel, const char *device,
+                      const char *reason);
+
+/* Times all cases that passed their checks, in turn. 0: out of memory. */
+int bench_measure(bench_group *group);
+
+/* Products after which a case's set-up has paid against base: 0 at once, -1 never, -2 not known. */
+int64_t bench_break_even(const bench_record *record, const bench_record *base);
+
+/* Distinct numbers of both signs, a quarter to one in size, so that no wrong index goes unseen. */
+void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed);
+
+/* ---- many matrices ------------------------------------------------------------------------------ */
+
+typedef struct bench_source {
+    char name[256];
+    char path[4096];  /* what spry_matrix_read takes; "": not to be had, */
+    char reason[512]; /* for this reason */
+} bench_source;
+
+typedef struct bench_list {
+    char **items;
+    int count;
+} bench_list;
+
+typedef struct bench_request {
+    const bench_source *sources;
+    int source_count;
+    bench_list formats; /* names or "auto" */
+    int all_kernels;    /* 1: every kernel of every format instead */
+    bench_list kernels; /* by name, peers' too */
+    const char *ordering;
+    const char *device; /* "cpu", "cuda", "all" */
+    int f32, f64;
+    spry_index_type offset_type, index_type;
+    const bench_peers *peers; /* NULL: none */
+    /* Called with the records of a matrix and type when they are complete. Not 0: stop. */
+    int (*emit)(void *user, const bench_record *records, int count);
+    void (*progress)(void *user, const char *text);
+    /* Called when other programs disturbed the timing of a matrix: their share of the processors. */
+    void (*disturbed)(void *user, const char *matrix, double share);
+    /* Called when a matrix cannot be had for a reason other than a missing suite file. */
+    void (*complain)(void *user, const spry_error *err);
+    void *user;
+} bench_request;
+
+/* SPRY_OK even when cases fail; otherwise what stopped it. */
+spry_status bench_run(bench_session *session, const bench_request *request, spry_error *err);
+
+/* 1: suite known and its matrices appended; 0: no such suite; -1: known by name, not there yet; -2: out of memory. */
+int bench_suite_sources(const char *suite, const char *folder, bench_source **sources, int *count);
+extern const char *const bench_suite_names[]; /* NULL-terminated, those that exist */
+
+/* "dir/G3_circuit.mtx.gz" -> "G3_circuit", "gen:grid7" -> "grid7", "-" -> "stdin". */
+void bench_matrix_name(char *name, size_t size, const char *path);
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+/* The records of one matrix and type as a block of a table. */
+void bench_print_group(FILE *out, const bench_record *records, int count);
+/* Geometric means by class and over all, performance profile, and every case that is not ok. */
+void bench_print_summary(FILE *out, const bench_record *records, int count);
+
+#endif

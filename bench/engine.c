@@ -1,0 +1,241 @@
+/* Goes through matrices, types, kernels and peers, and hands out a record for every case. */
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int list_has(const bench_list *list, const char *item)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->items[i], item) == 0) return 1;
+    return 0;
+}
+
+static int device_wanted(const bench_request *request, const char *device)
+{
+    return strcmp(request->device, "all") == 0 || strcmp(request->device, device) == 0;
+}
+
+static spry_spmv_options plan_options(const bench_group *group, const bench_request *request)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.op = group->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    options.ordering = request->ordering;
+    options.expected_calls = group->session->calls;
+    options.allow_nondeterministic = 1;
+    return options;
+}
+
+/* ---- which cases -------------------------------------------------------------------------------- */
+
+static int add_kernel(bench_group *group, const bench_request *request, const spry_kernel_info *kernel)
+{
+    if (!kernel->available)
+        return bench_add_skipped(group, kernel->format, kernel->name, kernel->device, kernel->reason);
+    spry_spmv_options options = plan_options(group, request);
+    options.kernel = kernel->name;
+    options.format = kernel->format;
+    options.device = kernel->device;
+    return bench_add_plan(group, &options, NULL);
+}
+
+/* Every kernel of the wanted devices, or those named. */
+static int add_kernels(bench_group *group, const bench_request *request, int all)
+{
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+        if (spry_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
+        if (all ? !device_wanted(request, kernel.device) : !list_has(&request->kernels, kernel.name)) continue;
+        if (!add_kernel(group, request, &kernel)) return 0;
+    }
+    return 1;
+}
+
+/*
+ * The best kernel of a format on each wanted device. auto is decided with every device open to it, so it
+ * is one case unless one device is asked for.
+ */
+static int add_format(bench_group *group, const bench_request *request, const char *format)
+{
+    spry_spmv_options options = plan_options(group, request);
+    options.format = format;
+    options.allow_nondeterministic = 0;
+    if (strcmp(format, "auto") == 0 || strcmp(request->device, "all") != 0) {
+        options.device = strcmp(request->device, "all") == 0 ? NULL : request->device;
+        return bench_add_plan(group, &options, format);
+    }
+    int added = 0;
+    for (int d = 0; d < spry_device_count(group->session->context); d++) {
+        spry_device_info device = SPRY_INIT(spry_device_info);
+        if (spry_device_get_info(group->session->context, d, &device, NULL) != SPRY_OK) continue;
+        if (strchr(device.name, ':')) continue; /* a second device of a kind */
+        options.device = device.name;
+        if (!(device.available ? bench_add_plan(group, &options, format)
+                               : bench_add_skipped(group, format, "", device.name, device.reason)))
+            return 0;
+        added++;
+    }
+    return added > 0 || bench_add_skipped(group, format, "", "", "no device is listed");
+}
+
+/* Peers of the chosen formats and devices; those named alone when any is named. */
+static int add_peers(bench_group *group, const bench_request *request)
+{
+    const bench_peers *peers = request->peers;
+    int named = 0;
+    if (!peers) return 1;
+    for (int p = 0; p < peers->count; p++) named |= list_has(&request->kernels, peers->items[p].name);
+    for (int p = 0; p < peers->count; p++) {
+        const bench_peer *peer = &peers->items[p];
+        int wanted = request->all_kernels || list_has(&request->formats, peer->format) ||
+                     list_has(&request->formats, "auto");
+        for (int i = 0; !wanted && i < group->case_count; i++)
+            wanted = strcmp(group->cases[i].record.format, peer->format) == 0;
+        if (named) wanted = list_has(&request->kernels, peer->name);
+        if (wanted && device_wanted(request, peer->device) && !bench_add_peer(group, peer)) return 0;
+    }
+    return 1;
+}
+
+static int add_cases(bench_group *group, const bench_request *request)
+{
+    int good = 1;
+    if (request->all_kernels) good = add_kernels(group, request, 1);
+    for (int f = 0; good && f < request->formats.count; f++) good = add_format(group, request, request->formats.items[f]);
+    if (good && request->kernels.count > 0 && !request->all_kernels) good = add_kernels(group, request, 0);
+    if (good) good = add_peers(group, request);
+    if (good && group->case_count == 0)
+        good = bench_add_skipped(group, "", "", strcmp(request->device, "all") == 0 ? "" : request->device,
+                                 "no kernel of the chosen formats is there for the chosen device");
+    return good;
+}
+
+/* ---- matrices ----------------------------------------------------------------------------------- */
+
+static spry_status out_of_memory(spry_error *err)
+{
+    if (err) {
+        *err = (spry_error){.status = SPRY_OUT_OF_MEMORY};
+        snprintf(err->message, sizeof err->message, "out of memory in the benchmark");
+    }
+    return SPRY_OUT_OF_MEMORY;
+}
+
+/* The records cannot be handed on, so there is no point in going on. */
+static spry_status stop(bench_session *session, spry_error *err)
+{
+    session->stopped = 1;
+    if (err) {
+        *err = (spry_error){.status = SPRY_FILE_ERROR};
+        snprintf(err->message, sizeof err->message, "the records cannot be written");
+    }
+    return SPRY_FILE_ERROR;
+}
+
+/* One record for a matrix that nothing ran on. */
+static spry_status emit_without_matrix(bench_session *session, const bench_request *request,
+                                       const bench_source *source, const char *type, bench_status status,
+                                       const char *reason, spry_error *err)
+{
+    bench_record r;
+    bench_record_init(&r);
+    r.op = session->op;
+    r.type = type;
+    r.state = session->cold ? "cold" : "warm";
+    r.copy_gbps = session->copy_gbps;
+    r.status = status;
+    r.peer = -1;
+    snprintf(r.matrix, sizeof r.matrix, "%s", source->name);
+    snprintf(r.reason, sizeof r.reason, "%s", reason);
+    return request->emit(request->user, &r, 1) == 0 ? SPRY_OK : stop(session, err);
+}
+
+/* All cases of a matrix in one type. */
+static spry_status run_group(bench_session *session, const bench_request *request, const spry_matrix *A,
+                             const char *name, spry_error *err)
+{
+    bench_group group;
+    spry_status status = bench_group_open(&group, session, A, name, err);
+    if (status != SPRY_OK) return status;
+    char text[320];
+    bench_record *records = NULL;
+    snprintf(text, sizeof text, "%s %s: planning and checking", name, group.common.type);
+    request->progress(request->user, text);
+    int good = strcmp(session->op, "spgemm") == 0
+                   ? bench_add_skipped(&group, "", "", "", "this library has no product of two sparse matrices yet")
+                   : add_cases(&group, request);
+    snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.type, group.case_count);
+    request->progress(request->user, text);
+    if (good) good = bench_measure(&group);
+    if (good && group.others >= 0.05) request->disturbed(request->user, name, group.others);
+    if (good) records = malloc((size_t)(group.case_count + 1) * sizeof *records);
+    if (records) {
+        for (int i = 0; i < group.case_count; i++) records[i] = group.cases[i].record;
+        status = request->emit(request->user, records, group.case_count) == 0 ? SPRY_OK : stop(session, err);
+    } else {
+        status = out_of_memory(err);
+    }
+    free(records);
+    bench_group_close(&group);
+    return status;
+}
+
+/* The matrix is read once; a second type is converted from it. */
+static spry_status read_matrix(const bench_session *session, const bench_request *request, const bench_source *source,
+                               spry_matrix **A, spry_error *err)
+{
+    spry_read_options options = SPRY_INIT(spry_read_options);
+    options.value_type = request->f64 ? SPRY_F64 : SPRY_F32;
+    options.offset_type = request->offset_type;
+    options.index_type = request->index_type;
+    return spry_matrix_read(session->context, A, source->path, &options, err);
+}
+
+static spry_status convert_to_f32(const bench_session *session, spry_matrix **A, spry_error *err)
+{
+    spry_matrix *B = NULL;
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.value_type = SPRY_F32;
+    spry_status status = spry_matrix_convert(session->context, &B, *A, &options, err);
+    if (status != SPRY_OK) return status;
+    spry_matrix_destroy(*A);
+    *A = B;
+    return SPRY_OK;
+}
+
+static spry_status run_source(bench_session *session, const bench_request *request, const bench_source *source,
+                              spry_error *err)
+{
+    const char *first_type = request->f64 ? "f64" : "f32";
+    if (!source->path[0])
+        return emit_without_matrix(session, request, source, first_type, BENCH_SKIPPED, source->reason, err);
+    char text[320];
+    snprintf(text, sizeof text, "%s: reading", source->name);
+    request->progress(request->user, text);
+    spry_error fault = {0};
+    spry_matrix *A = NULL;
+    spry_status status = read_matrix(session, request, source, &A, &fault);
+    if (status == SPRY_OK && request->f64) status = run_group(session, request, A, source->name, &fault);
+    if (status == SPRY_OK && request->f64 && request->f32) {
+        first_type = "f32";
+        status = convert_to_f32(session, &A, &fault);
+    }
+    if (status == SPRY_OK && request->f32) status = run_group(session, request, A, source->name, &fault);
+    spry_matrix_destroy(A);
+    if (status == SPRY_OK) return SPRY_OK;
+    if (session->stopped) {
+        if (err) *err = fault;
+        return status;
+    }
+    request->complain(request->user, &fault); /* one bad matrix does not stop the others */
+    return emit_without_matrix(session, request, source, first_type, BENCH_FAILED, fault.message, err);
+}
+
+spry_status bench_run(bench_session *session, const bench_request *request, spry_error *err)
+{
+    for (int s = 0; s < request->source_count; s++) {
+        spry_status status = run_source(session, request, &request->sources[s], err);
+        if (status != SPRY_OK) return status;
+    }
+    return SPRY_OK;
+}

@@ -1,0 +1,342 @@
+/* One matrix in one type: its vectors, its cases, and the check of every case. */
+#include "bench/group.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- vectors ------------------------------------------------------------------------------------ */
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed)
+{
+    for (int64_t i = 0; i < length; i++) {
+        uint64_t bits = mix((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15) + seed);
+        double value = 0.25 + 0.75 * (double)(bits >> 11) * 0x1p-53;
+        if (bits & 1) value = -value;
+        if (type == SPRY_F32)
+            ((float *)data)[i] = (float)value;
+        else
+            ((double *)data)[i] = value;
+    }
+}
+
+static void fill_nan(void *data, int64_t length, spry_type type)
+{
+    for (int64_t i = 0; i < length; i++)
+        if (type == SPRY_F32)
+            ((float *)data)[i] = NAN;
+        else
+            ((double *)data)[i] = NAN;
+}
+
+/* Eight bytes a step: it runs once a case, between timed runs, and must not take long. */
+static uint64_t hash_bytes(const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+    uint64_t hash = bytes, word;
+    for (; bytes >= 8; bytes -= 8, p += 8) {
+        memcpy(&word, p, 8);
+        hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    for (; bytes > 0; bytes--, p++) hash = (hash ^ *p) * UINT64_C(0x100000001B3);
+    return hash;
+}
+
+static spry_vector vector(const bench_group *group, void *data, int64_t length)
+{
+    return (spry_vector){.data = data, .length = length, .type = group->arrays.value_type, .columns = 1};
+}
+
+static size_t vector_bytes(const bench_group *group, int64_t length)
+{
+    return (size_t)length * spry_type_bytes(group->arrays.value_type);
+}
+
+/* ---- group -------------------------------------------------------------------------------------- */
+
+static const char *index_name(const spry_arrays *a)
+{
+    if (a->offset_type == SPRY_I32) return "32/32";
+    return a->index_type == SPRY_I32 ? "64/32" : "64/64";
+}
+
+static void fill_common(bench_group *group, const spry_matrix_stats *stats, const char *name)
+{
+    bench_record *r = &group->common;
+    bench_record_init(r);
+    r->op = group->session->op;
+    snprintf(r->matrix, sizeof r->matrix, "%s", name);
+    r->rows = group->arrays.rows;
+    r->cols = group->arrays.cols;
+    r->nnz = group->arrays.nnz;
+    r->class_name = stats->variance_row <= 10 ? "regular" : "irregular";
+    r->twin = 0;
+    r->type = spry_type_name(group->arrays.value_type);
+    r->index = index_name(&group->arrays);
+    r->state = group->session->cold ? "cold" : "warm";
+    r->copy_gbps = group->session->copy_gbps;
+}
+
+static spry_status fail(spry_error *err, spry_status status, const char *message)
+{
+    if (err) {
+        *err = (spry_error){.status = status};
+        snprintf(err->message, sizeof err->message, "%s", message);
+    }
+    return status;
+}
+
+spry_status bench_group_open(bench_group *group, bench_session *session, const spry_matrix *A, const char *name,
+                             spry_error *err)
+{
+    *group = (bench_group){.session = session, .A = A, .arrays = SPRY_INIT(spry_arrays)};
+    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+    spry_status status = spry_matrix_get_arrays(A, &group->arrays, err);
+    if (status == SPRY_OK) status = spry_matrix_get_stats(A, &stats, err);
+    if (status != SPRY_OK) return status;
+    const spry_arrays *a = &group->arrays;
+    fill_common(group, &stats, name);
+    group->transpose = strcmp(session->op, "spmv_t") == 0;
+    group->x_length = group->transpose ? a->rows : a->cols;
+    group->y_length = group->transpose ? a->cols : a->rows;
+    double value = (double)spry_type_bytes(a->value_type);
+    group->csr_bytes = (double)a->nnz * (value + (double)spry_index_type_bytes(a->index_type)) +
+                       (double)(a->rows + 1) * (double)spry_index_type_bytes(a->offset_type) +
+                       (double)(a->rows + a->cols) * value;
+    group->x = malloc(vector_bytes(group, group->x_length) + 8);
+    group->y = malloc(vector_bytes(group, group->y_length) + 8);
+    group->y_before = malloc(vector_bytes(group, group->y_length) + 8);
+    if (!group->x || !group->y || !group->y_before) {
+        bench_group_close(group);
+        return fail(err, SPRY_OUT_OF_MEMORY, "out of memory for the vectors of the benchmark");
+    }
+    bench_fill_random(group->x, group->x_length, a->value_type, 1);
+    bench_fill_random(group->y_before, group->y_length, a->value_type, 2);
+    return SPRY_OK;
+}
+
+void bench_group_close(bench_group *group)
+{
+    for (int i = 0; i < group->case_count; i++) {
+        bench_case *c = &group->cases[i];
+        spry_plan_destroy(c->plan);
+        if (c->peer && c->peer_state) c->peer->destroy(c->peer_state);
+        free(c->samples);
+    }
+    free(group->cases);
+    free(group->x);
+    free(group->y);
+    free(group->y_before);
+    *group = (bench_group){0};
+}
+
+/* ---- running and checking ----------------------------------------------------------------------- */
+
+__attribute__((format(printf, 3, 4))) static int set_status(bench_case *c, bench_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(c->record.reason, sizeof c->record.reason, format, arguments);
+    va_end(arguments);
+    c->record.status = status;
+    return 0;
+}
+
+/* A scalar of the compute type, as the library takes it. */
+typedef struct scalar {
+    float f32;
+    double f64;
+} scalar;
+
+static const void *scalar_pointer(const scalar *s, spry_type type)
+{
+    return type == SPRY_F32 ? (const void *)&s->f32 : (const void *)&s->f64;
+}
+
+int bench_case_run(bench_group *group, bench_case *c, double alpha, double beta)
+{
+    if (c->peer) {
+        if (c->peer->run(c->peer_state, alpha, group->x, beta, group->y) == SPRY_PEER_OK) return 1;
+        return set_status(c, BENCH_FAILED, "%s failed in a product", c->peer->name);
+    }
+    spry_error err = {0};
+    spry_type type = group->arrays.value_type;
+    scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
+    spry_status status = spry_plan_run(c->plan, scalar_pointer(&a, type), vector(group, group->x, group->x_length),
+                                       scalar_pointer(&b, type), vector(group, group->y, group->y_length), NULL, &err);
+    if (status == SPRY_OK) return 1;
+    return set_status(c, BENCH_FAILED, "%s", err.message);
+}
+
+/* Compares group->y with the reference. what names the product in the reason. */
+static int verify(bench_group *group, bench_case *c, double alpha, double beta, const char *what)
+{
+    spry_error err = {0};
+    spry_verification v = SPRY_INIT(spry_verification);
+    spry_type type = group->arrays.value_type;
+    scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
+    spry_vector before = beta == 0 ? (spry_vector){0} : vector(group, group->y_before, group->y_length);
+    spry_status status = spry_verify_spmv(group->session->context, &v, group->A,
+                                          group->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE,
+                                          scalar_pointer(&a, type), vector(group, group->x, group->x_length),
+                                          scalar_pointer(&b, type), before,
+                                          vector(group, group->y, group->y_length), &err);
+    if (status != SPRY_OK) return set_status(c, BENCH_FAILED, "the check itself failed: %s", err.message);
+    if (isnan(c->record.max_error) || v.max_error > c->record.max_error) c->record.max_error = v.max_error;
+    if (v.wrong_rows == 0) return 1;
+    return set_status(c, BENCH_WRONG, "%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound",
+                      what, (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+}
+
+/* The first product, with its time, and one with other scalars, which a peer need not offer as well. */
+static void check(bench_group *group, bench_case *c)
+{
+    size_t bytes = vector_bytes(group, group->y_length);
+    fill_nan(group->y, group->y_length, group->arrays.value_type);
+    double start = bench_now_us();
+    if (!bench_case_run(group, c, 1, 0)) return;
+    c->record.first_us = bench_now_us() - start;
+    c->y_hash = hash_bytes(group->y, bytes);
+    if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
+    memcpy(group->y, group->y_before, bytes);
+    if (bench_case_run(group, c, -1.75, 0.625)) verify(group, c, -1.75, 0.625, "alpha -1.75, beta 0.625");
+}
+
+void bench_case_recheck(bench_group *group, bench_case *c)
+{
+    if (hash_bytes(group->y, vector_bytes(group, group->y_length)) == c->y_hash) return;
+    if (c->record.deterministic == 1)
+        set_status(c, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
+    else
+        verify(group, c, 1, 0, "after timing");
+}
+
+/* ---- cases -------------------------------------------------------------------------------------- */
+
+static bench_case *add_case(bench_group *group)
+{
+    bench_case *grown = realloc(group->cases, (size_t)(group->case_count + 1) * sizeof *grown);
+    if (!grown) return NULL;
+    group->cases = grown;
+    bench_case *c = &grown[group->case_count++];
+    *c = (bench_case){.record = group->common};
+    return c;
+}
+
+#define SET_TEXT(field, text) snprintf((field), sizeof(field), "%s", (text) ? (text) : "")
+
+int bench_add_skipped(bench_group *group, const char *format, const char *kernel, const char *device,
+                      const char *reason)
+{
+    bench_case *c = add_case(group);
+    if (!c) return 0;
+    SET_TEXT(c->record.format, format);
+    SET_TEXT(c->record.kernel, kernel);
+    SET_TEXT(c->record.device, device);
+    set_status(c, BENCH_SKIPPED, "%s", reason);
+    return 1;
+}
+
+/* What the library cannot do (yet, here, or without wasting memory) is skipped; the rest is a failure. */
+static bench_status status_of_plan(spry_status status)
+{
+    switch (status) {
+    case SPRY_UNSUPPORTED:
+    case SPRY_UNKNOWN_NAME:
+    case SPRY_DEVICE_UNAVAILABLE:
+    case SPRY_TOO_LARGE: return BENCH_SKIPPED;
+    default: return BENCH_FAILED;
+    }
+}
+
+static void fill_from_plan(bench_case *c, const char *label)
+{
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_error err = {0};
+    if (spry_plan_get_info(c->plan, &info, &err) != SPRY_OK) {
+        set_status(c, BENCH_FAILED, "%s", err.message);
+        return;
+    }
+    bench_record *r = &c->record;
+    SET_TEXT(r->format, label ? label : info.format);
+    SET_TEXT(r->kernel, info.kernel);
+    SET_TEXT(r->device, info.device);
+    SET_TEXT(r->ordering, info.ordering);
+    SET_TEXT(r->reason, info.reason);
+    r->threads = info.threads;
+    r->deterministic = info.deterministic;
+    r->setup_us = info.setup_us;
+    r->upload_us = info.upload_us;
+    r->bytes = info.storage_bytes;
+}
+
+int bench_add_plan(bench_group *group, const spry_spmv_options *options, const char *label)
+{
+    bench_case *c = add_case(group);
+    if (!c) return 0;
+    SET_TEXT(c->record.format, label ? label : options->format);
+    SET_TEXT(c->record.kernel, options->kernel);
+    SET_TEXT(c->record.device, options->device);
+    SET_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
+    spry_status status = spry_plan_spmv(group->session->context, &c->plan, group->A, options, &c->err);
+    if (status != SPRY_OK) {
+        c->plan = NULL;
+        set_status(c, status_of_plan(status), "%s", c->err.message);
+        return 1;
+    }
+    fill_from_plan(c, label);
+    if (c->record.status == BENCH_OK) check(group, c);
+    return 1;
+}
+
+int bench_add_peer(bench_group *group, const bench_peer *peer)
+{
+    bench_case *c = add_case(group);
+    if (!c) return 0;
+    const spry_arrays *a = &group->arrays;
+    int threads = spry_context_threads(group->session->context);
+    SET_TEXT(c->record.format, peer->format);
+    SET_TEXT(c->record.kernel, peer->name);
+    SET_TEXT(c->record.device, peer->device);
+    SET_TEXT(c->record.ordering, "none");
+    c->record.peer = 1;
+    if (!peer->kernel) {
+        set_status(c, BENCH_SKIPPED, "%s", peer->reason);
+        return 1;
+    }
+    spry_peer_request request = {
+        .matrix = {a->rows, a->cols, a->nnz, (int)spry_type_bytes(a->value_type),
+                   (int)spry_index_type_bytes(a->offset_type), (int)spry_index_type_bytes(a->index_type), a->offsets,
+                   a->indices, a->values},
+        .transpose = group->transpose,
+        .threads = threads,
+        .expected_calls = group->session->calls > 0 ? group->session->calls : 1000};
+    spry_peer_cost cost = {.threads = threads};
+    char error[256] = "no reason given";
+    double start = bench_now_us();
+    int result = peer->kernel->prepare(&c->peer_state, &request, &cost, error, sizeof error);
+    double setup_us = bench_now_us() - start;
+    if (result != SPRY_PEER_OK) {
+        c->peer_state = NULL;
+        set_status(c, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s", error);
+        return 1;
+    }
+    c->peer = peer->kernel;
+    snprintf(c->record.reason, sizeof c->record.reason, "%s, version %s", peer->kernel->title, peer->version);
+    c->record.setup_us = setup_us;
+    c->record.upload_us = cost.upload_us;
+    c->record.threads = cost.threads;
+    c->record.deterministic = peer->kernel->deterministic;
+    c->record.bytes = cost.bytes > 0 ? cost.bytes : -1;
+    check(group, c);
+    return 1;
+}

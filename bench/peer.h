@@ -1,0 +1,78 @@
+/*
+ * The interface between the benchmark and a peer module: another library's product, measured beside
+ * Spry's in the same run. A module is a shared object spry-peer-<name>.so that exports one function,
+ * spry_peer_get. The benchmark looks for modules in the folder that the environment variable
+ * SPRY_PEER_DIR names, else in peers/ beside the program.
+ *
+ * A module borrows the arrays it is given: they live until destroy and never change. It prints nothing
+ * and does not exit. prepare may copy, convert and tune; run must do nothing but the product.
+ */
+#ifndef SPRY_BENCH_PEER_H
+#define SPRY_BENCH_PEER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { SPRY_PEER_ABI = 1 };
+
+/* What a function of a module answers. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
+enum { SPRY_PEER_OK = 0, SPRY_PEER_UNSUPPORTED = 1, SPRY_PEER_FAILED = 2 };
+
+/* CSR in host memory. The widths tell the types: 4 and 8 bytes are f32 and f64, int32_t and int64_t. */
+typedef struct spry_peer_matrix {
+    int64_t rows, cols, nnz;
+    int value_bytes, offset_bytes, index_bytes;
+    const void *offsets; /* rows + 1 */
+    const void *columns; /* nnz, sorted within each row */
+    const void *values;  /* nnz */
+} spry_peer_matrix;
+
+typedef struct spry_peer_request {
+    spry_peer_matrix matrix;
+    int transpose;          /* 1: y = alpha*A^T*x + beta*y */
+    int threads;            /* that the product may use */
+    int64_t expected_calls; /* products that will follow: what tuning may count on */
+} spry_peer_request;
+
+typedef struct spry_peer_cost {
+    double upload_us; /* of prepare's time, moving data to a device */
+    int64_t bytes;    /* that a run reads of the matrix; 0: not known */
+    int threads;      /* that a run really uses */
+} spry_peer_cost;
+
+typedef struct spry_peer_kernel {
+    const char *name;   /* "mkl_csr" */
+    const char *format; /* "csr": the format of Spry's that it stands beside */
+    const char *device; /* "cpu" */
+    const char *title;  /* "Intel oneMKL mkl_sparse_d_mv without hints" */
+    int deterministic;  /* 1: the same bits in every run; 0: not; -1: not documented */
+    /* The benchmark times prepare: that is the peer's set-up time. error gets one sentence when it is not OK. */
+    int (*prepare)(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
+                   size_t error_size);
+    /* x and y are of the matrix's value type. With beta = 0, y may hold NaN and must be overwritten. */
+    int (*run)(void *state, double alpha, const void *x, double beta, void *y);
+    void (*destroy)(void *state);
+} spry_peer_kernel;
+
+typedef struct spry_peer_module {
+    int abi;             /* SPRY_PEER_ABI */
+    const char *name;    /* "mkl" */
+    const char *version; /* of the library measured: "2025.2.0" */
+    int kernel_count;
+    const spry_peer_kernel *kernels;
+} spry_peer_module;
+
+/* NULL with a sentence in error when the module cannot be used here. */
+typedef const spry_peer_module *(*spry_peer_get_fn)(char *error, size_t error_size);
+
+#define SPRY_PEER_EXPORT __attribute__((visibility("default")))
+SPRY_PEER_EXPORT const spry_peer_module *spry_peer_get(char *error, size_t error_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,161 @@
+/* Finds and loads peer modules; those that ought to be there and are not are listed with the reason. */
+#include "bench/bench.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a complete build has. A module that is not here is loaded all the same when it is found. */
+static const struct {
+    const char *module, *kernel, *format, *device;
+} expected[] = {{"plain", "csr_plain", "csr", "cpu"},
+                {"eigen", "eigen_csr", "csr", "cpu"},
+                {"mkl", "mkl_csr", "csr", "cpu"},
+                {"mkl", "mkl_csr_optimized", "csr", "cpu"}};
+static const int expected_count = (int)(sizeof expected / sizeof *expected);
+
+static const char prefix[] = "spry-peer-", ending[] = ".so";
+
+/* SPRY_PEER_DIR, else peers/ beside the program; never the current directory by itself. */
+static void find_folder(char *folder, size_t size)
+{
+    const char *named = getenv("SPRY_PEER_DIR");
+    if (named && named[0]) {
+        snprintf(folder, size, "%s", named);
+        return;
+    }
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0) length = 0;
+    program[length] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = '\0';
+    snprintf(folder, size, "%.*s/peers", (int)size - 8, program);
+}
+
+static bench_peer *add_peer(bench_peers *peers, const char *module)
+{
+    bench_peer *grown = realloc(peers->items, (size_t)(peers->count + 1) * sizeof *grown);
+    if (!grown) return NULL;
+    peers->items = grown;
+    bench_peer *peer = &grown[peers->count++];
+    *peer = (bench_peer){0};
+    snprintf(peer->module, sizeof peer->module, "%s", module);
+    return peer;
+}
+
+/* Every kernel expected of a module, with the reason why it is not to be had. */
+static int add_missing(bench_peers *peers, const char *module, const char *reason)
+{
+    int known = 0;
+    for (int e = 0; e < expected_count; e++) {
+        if (strcmp(expected[e].module, module) != 0) continue;
+        bench_peer *peer = add_peer(peers, module);
+        if (!peer) return 0;
+        snprintf(peer->name, sizeof peer->name, "%s", expected[e].kernel);
+        snprintf(peer->format, sizeof peer->format, "%s", expected[e].format);
+        snprintf(peer->device, sizeof peer->device, "%s", expected[e].device);
+        snprintf(peer->reason, sizeof peer->reason, "%s", reason);
+        known = 1;
+    }
+    if (known) return 1;
+    bench_peer *peer = add_peer(peers, module);
+    if (!peer) return 0;
+    snprintf(peer->name, sizeof peer->name, "%s", module);
+    snprintf(peer->format, sizeof peer->format, "csr");
+    snprintf(peer->device, sizeof peer->device, "cpu");
+    snprintf(peer->reason, sizeof peer->reason, "%s", reason);
+    return 1;
+}
+
+static int add_module(bench_peers *peers, const char *name, const spry_peer_module *module)
+{
+    for (int k = 0; k < module->kernel_count; k++) {
+        const spry_peer_kernel *kernel = &module->kernels[k];
+        bench_peer *peer = add_peer(peers, name);
+        if (!peer) return 0;
+        snprintf(peer->name, sizeof peer->name, "%s", kernel->name);
+        snprintf(peer->format, sizeof peer->format, "%s", kernel->format);
+        snprintf(peer->device, sizeof peer->device, "%s", kernel->device);
+        snprintf(peer->version, sizeof peer->version, "%s", module->version);
+        peer->kernel = kernel;
+    }
+    return 1;
+}
+
+static int load_module(bench_peers *peers, const char *name)
+{
+    char path[sizeof peers->folder + 256], reason[384], error[256] = "";
+    snprintf(path, sizeof path, "%s/%s%s%s", peers->folder, prefix, name, ending);
+    if (access(path, F_OK) != 0) {
+        snprintf(reason, sizeof reason, "there is no peer module %.300s", path);
+        return add_missing(peers, name, reason);
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        snprintf(reason, sizeof reason, "the peer module cannot be loaded: %.300s", dlerror());
+        return add_missing(peers, name, reason);
+    }
+    /* ISO C has no conversion from object to function pointer; POSIX promises that it works. */
+    spry_peer_get_fn get = NULL;
+    void *symbol = dlsym(library, "spry_peer_get");
+    memcpy(&get, &symbol, sizeof get);
+    const spry_peer_module *module = get ? get(error, sizeof error) : NULL;
+    if (!module || module->abi != SPRY_PEER_ABI) {
+        if (module)
+            snprintf(reason, sizeof reason, "the peer module has interface %d, expected %d: build it anew", module->abi,
+                     SPRY_PEER_ABI);
+        else
+            snprintf(reason, sizeof reason, "%.300s", get ? error : "the peer module does not export spry_peer_get");
+        dlclose(library);
+        return add_missing(peers, name, reason);
+    }
+    return add_module(peers, name, module); /* it stays loaded: threads of its run-time may outlive a close */
+}
+
+static int is_listed(const bench_peers *peers, const char *module)
+{
+    for (int p = 0; p < peers->count; p++)
+        if (strcmp(peers->items[p].module, module) == 0) return 1;
+    return 0;
+}
+
+/* Modules beyond the expected ones, whatever they are called. */
+static int load_others(bench_peers *peers)
+{
+    DIR *folder = opendir(peers->folder);
+    if (!folder) return 1;
+    int good = 1;
+    for (struct dirent *entry; good && (entry = readdir(folder)) != NULL;) {
+        size_t length = strlen(entry->d_name), frame = strlen(prefix) + strlen(ending);
+        if (length <= frame || strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+            strcmp(entry->d_name + length - strlen(ending), ending) != 0)
+            continue;
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)(length - frame), entry->d_name + strlen(prefix));
+        if (!is_listed(peers, name)) good = load_module(peers, name);
+    }
+    closedir(folder);
+    return good;
+}
+
+int bench_peers_load(bench_peers *peers)
+{
+    *peers = (bench_peers){0};
+    find_folder(peers->folder, sizeof peers->folder);
+    int good = 1;
+    for (int e = 0; good && e < expected_count; e++)
+        if (!is_listed(peers, expected[e].module)) good = load_module(peers, expected[e].module);
+    if (good) good = load_others(peers);
+    if (!good) bench_peers_release(peers);
+    return good;
+}
+
+void bench_peers_release(bench_peers *peers)
+{
+    free(peers->items);
+    *peers = (bench_peers){0};
+}

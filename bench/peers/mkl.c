@@ -1,0 +1,133 @@
+/*
+ * mkl_csr and mkl_csr_optimized: Intel oneMKL's inspector-executor product, without and after
+ * mkl_sparse_set_mv_hint and mkl_sparse_optimize. 32-bit indices, the caller's arrays.
+ *
+ * MKL runs on the OpenMP run-time of the program (its GNU threading layer): with a second run-time
+ * (libiomp5) the idle threads of each spin for a while after a product and take the processors from the
+ * other's, which falsifies both when kernels are timed in turn.
+ */
+#include "bench/peer.h"
+
+#include <mkl.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct mkl_state {
+    sparse_matrix_t A;
+    struct matrix_descr descr;
+    sparse_operation_t operation;
+    int f64;
+} mkl_state;
+
+static const char *status_text(sparse_status_t status)
+{
+    switch (status) {
+    case SPARSE_STATUS_NOT_INITIALIZED: return "not initialized";
+    case SPARSE_STATUS_ALLOC_FAILED: return "allocation failed";
+    case SPARSE_STATUS_INVALID_VALUE: return "invalid value";
+    case SPARSE_STATUS_EXECUTION_FAILED: return "execution failed";
+    case SPARSE_STATUS_INTERNAL_ERROR: return "internal error";
+    case SPARSE_STATUS_NOT_SUPPORTED: return "not supported";
+    default: return "success";
+    }
+}
+
+static int answer(sparse_status_t status, const char *call, char *error, size_t error_size)
+{
+    if (status == SPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
+    snprintf(error, error_size, "%s: %s", call, status_text(status));
+    return status == SPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+}
+
+/* MKL's prototypes lack const; it does not write to the arrays. */
+static sparse_status_t create(mkl_state *s, const spry_peer_matrix *a)
+{
+    MKL_INT *offsets = (MKL_INT *)(uintptr_t)a->offsets, *columns = (MKL_INT *)(uintptr_t)a->columns;
+    MKL_INT rows = (MKL_INT)a->rows, cols = (MKL_INT)a->cols;
+    void *values = (void *)(uintptr_t)a->values;
+    return s->f64 ? mkl_sparse_d_create_csr(&s->A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns,
+                                            values)
+                  : mkl_sparse_s_create_csr(&s->A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns,
+                                            values);
+}
+
+static void destroy(void *state)
+{
+    mkl_state *s = state;
+    if (s->A) mkl_sparse_destroy(s->A);
+    free(s);
+}
+
+static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, int optimize, char *error,
+                       size_t error_size)
+{
+    const spry_peer_matrix *a = &request->matrix;
+    if (a->offset_bytes != 4 || a->index_bytes != 4) {
+        snprintf(error, error_size, "this module uses MKL's 32-bit interface, which takes indices 32/32 alone");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    mkl_state *s = calloc(1, sizeof *s);
+    if (!s) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    mkl_set_dynamic(0);
+    mkl_set_num_threads(request->threads);
+    s->f64 = a->value_bytes == 8;
+    s->descr.type = SPARSE_MATRIX_TYPE_GENERAL;
+    s->operation = request->transpose ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE;
+    int result = answer(create(s, a), "mkl_sparse_create_csr", error, error_size);
+    int64_t calls = request->expected_calls > INT32_MAX ? INT32_MAX : request->expected_calls;
+    if (result == SPRY_PEER_OK && optimize)
+        result = answer(mkl_sparse_set_mv_hint(s->A, s->operation, s->descr, (MKL_INT)calls), "mkl_sparse_set_mv_hint",
+                        error, error_size);
+    if (result == SPRY_PEER_OK && optimize)
+        result = answer(mkl_sparse_optimize(s->A), "mkl_sparse_optimize", error, error_size);
+    if (result != SPRY_PEER_OK) {
+        destroy(s);
+        return result;
+    }
+    cost->bytes = optimize ? 0 : a->nnz * (a->value_bytes + 4) + (a->rows + 1) * 4;
+    *state = s;
+    return SPRY_PEER_OK;
+}
+
+static int prepare_plain(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
+                         size_t error_size)
+{
+    return prepare_any(state, request, cost, 0, error, error_size);
+}
+
+static int prepare_optimized(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
+                             size_t error_size)
+{
+    return prepare_any(state, request, cost, 1, error, error_size);
+}
+
+static int run(void *state, double alpha, const void *x, double beta, void *y)
+{
+    const mkl_state *s = state;
+    sparse_status_t status =
+        s->f64 ? mkl_sparse_d_mv(s->operation, alpha, s->A, s->descr, x, beta, y)
+               : mkl_sparse_s_mv(s->operation, (float)alpha, s->A, s->descr, x, (float)beta, y);
+    return status == SPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+static const spry_peer_kernel kernels[] = {
+    {"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1, prepare_plain, run, destroy},
+    {"mkl_csr_optimized", "csr", "cpu", "oneMKL mkl_sparse_d_mv after set_mv_hint and optimize", -1, prepare_optimized,
+     run, destroy}};
+
+const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+{
+    static char version[64];
+    static const spry_peer_module module = {SPRY_PEER_ABI, "mkl", version, 2, kernels};
+    (void)error, (void)error_size;
+    /* Before any other call of MKL. */
+    mkl_set_interface_layer(MKL_INTERFACE_LP64);
+    mkl_set_threading_layer(MKL_THREADING_GNU);
+    MKLVersion v;
+    mkl_get_version(&v);
+    snprintf(version, sizeof version, "%d.%d.%d", v.MajorVersion, v.MinorVersion, v.UpdateVersion);
+    return &module;
+}

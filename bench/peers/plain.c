@@ -1,0 +1,80 @@
+/* csr_plain: the textbook loop on one thread, against which the seeds measure. No intrinsics, no tricks. */
+#include "bench/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct plain {
+    spry_peer_matrix a;
+    int slot, transpose;
+} plain;
+
+#define V float
+#define P int32_t
+#define I int32_t
+#define NAME(verb) verb##_f32_32_32
+#include "plain.tmpl.c"
+#define V float
+#define P int64_t
+#define I int32_t
+#define NAME(verb) verb##_f32_64_32
+#include "plain.tmpl.c"
+#define V float
+#define P int64_t
+#define I int64_t
+#define NAME(verb) verb##_f32_64_64
+#include "plain.tmpl.c"
+#define V double
+#define P int32_t
+#define I int32_t
+#define NAME(verb) verb##_f64_32_32
+#include "plain.tmpl.c"
+#define V double
+#define P int64_t
+#define I int32_t
+#define NAME(verb) verb##_f64_64_32
+#include "plain.tmpl.c"
+#define V double
+#define P int64_t
+#define I int64_t
+#define NAME(verb) verb##_f64_64_64
+#include "plain.tmpl.c"
+
+typedef void (*product)(const spry_peer_matrix *a, double alpha, const void *x, double beta, void *y);
+static const product products[2][6] = {{multiply_f32_32_32, multiply_f32_64_32, multiply_f32_64_64, multiply_f64_32_32,
+                                        multiply_f64_64_32, multiply_f64_64_64},
+                                       {transposed_f32_32_32, transposed_f32_64_32, transposed_f32_64_64,
+                                        transposed_f64_32_32, transposed_f64_64_32, transposed_f64_64_64}};
+
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error, size_t error_size)
+{
+    const spry_peer_matrix *a = &request->matrix;
+    plain *p = malloc(sizeof *p);
+    if (!p) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    *p = (plain){*a, (a->value_bytes == 8 ? 3 : 0) + (a->offset_bytes == 8) + (a->index_bytes == 8),
+                 request->transpose};
+    cost->threads = 1;
+    cost->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
+    *state = p;
+    return SPRY_PEER_OK;
+}
+
+static int run(void *state, double alpha, const void *x, double beta, void *y)
+{
+    const plain *p = state;
+    products[p->transpose][p->slot](&p->a, alpha, x, beta, y);
+    return SPRY_PEER_OK;
+}
+
+static const spry_peer_kernel kernels[] = {
+    {"csr_plain", "csr", "cpu", "the textbook CSR loop on one thread", 1, prepare, run, free}};
+static const spry_peer_module module = {SPRY_PEER_ABI, "plain", "1", 1, kernels};
+
+const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+{
+    (void)error, (void)error_size;
+    return &module;
+}

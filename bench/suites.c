@@ -1,0 +1,93 @@
+/* Named lists of matrices: generated ones, and real files from a folder that the user names. */
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct suite {
+    const char *name;
+    const char *matrices[12]; /* "gen:..." or the name of a file */
+} suite;
+
+static const suite suites[] = {
+    {"mesh", {"gen:grid5", "gen:grid7", "gen:grid27", "gen:fem3", "gen:road", "gen:rgg21", "G3_circuit"}},
+    {"scattered", {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"}},
+    {"shuffled", {"gen:rgg21p", "gen:grid7p"}},
+};
+static const char *const later[] = {"seed000", "csrk64", "spgemm002", "products"};
+
+const char *const bench_suite_names[] = {"mesh", "scattered", "shuffled", NULL};
+
+void bench_matrix_name(char *name, size_t size, const char *path)
+{
+    if (strcmp(path, "-") == 0) path = "stdin";
+    if (strncmp(path, "gen:", 4) == 0) {
+        snprintf(name, size, "%s", path + 4);
+        return;
+    }
+    const char *slash = strrchr(path, '/');
+    snprintf(name, size, "%s", slash && slash[1] ? slash + 1 : path);
+    static const char *const endings[] = {".gz", ".mtx"};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
+        size_t length = strlen(name), cut = strlen(endings[e]);
+        if (length > cut && strcmp(name + length - cut, endings[e]) == 0) name[length - cut] = '\0';
+    }
+}
+
+static int is_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+}
+
+/* Where the collections put a matrix: NAME.mtx.gz, or in a folder of its own. */
+static void find_file(bench_source *source, const char *folder)
+{
+    if (!folder || !folder[0]) {
+        snprintf(source->reason, sizeof source->reason,
+                 "%.200s is a real matrix: name the folder that has %.200s.mtx.gz with --matrices or SPRY_MATRIX_DIR",
+                 source->name, source->name);
+        return;
+    }
+    static const char *const endings[] = {".mtx.gz", ".mtx"};
+    for (int own = 0; own < 2; own++)
+        for (int e = 0; e < 2; e++) {
+            char path[sizeof source->path];
+            int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, own ? source->name : "", own ? "/" : "",
+                                  source->name, endings[e]);
+            if (length >= (int)sizeof path || !is_file(path)) continue;
+            memcpy(source->path, path, sizeof path);
+            return;
+        }
+    snprintf(source->reason, sizeof source->reason, "there is no %.100s.mtx.gz or %.100s.mtx in %.200s", source->name,
+             source->name, folder);
+}
+
+static int append(bench_source **sources, int *count, const char *matrix, const char *folder)
+{
+    bench_source *grown = realloc(*sources, (size_t)(*count + 1) * sizeof *grown);
+    if (!grown) return 0;
+    *sources = grown;
+    bench_source *source = &grown[(*count)++];
+    *source = (bench_source){0};
+    bench_matrix_name(source->name, sizeof source->name, matrix);
+    if (strncmp(matrix, "gen:", 4) == 0)
+        snprintf(source->path, sizeof source->path, "%s", matrix);
+    else
+        find_file(source, folder);
+    return 1;
+}
+
+int bench_suite_sources(const char *name, const char *folder, bench_source **sources, int *count)
+{
+    for (size_t s = 0; s < sizeof later / sizeof *later; s++)
+        if (strcmp(name, later[s]) == 0) return -1;
+    for (size_t s = 0; s < sizeof suites / sizeof *suites; s++) {
+        if (strcmp(name, suites[s].name) != 0) continue;
+        for (int i = 0; suites[s].matrices[i]; i++)
+            if (!append(sources, count, suites[s].matrices[i], folder)) return -2;
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,209 @@
+/* Records for people: a block for each matrix and type, and a summary over all of them. */
+#include "bench/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int timed(const bench_record *r)
+{
+    return r->status == BENCH_OK && r->time_us > 0;
+}
+
+/* The fastest peer, the best plain CSR of our own, and the fastest of all: NULL where there is none. */
+typedef struct landmarks {
+    const bench_record *peer, *csr, *best;
+} landmarks;
+
+static void keep_faster(const bench_record **kept, const bench_record *r)
+{
+    if (!*kept || r->time_us < (*kept)->time_us) *kept = r;
+}
+
+static landmarks find_landmarks(const bench_record *records, int count)
+{
+    landmarks l = {0};
+    for (int i = 0; i < count; i++) {
+        if (!timed(&records[i])) continue;
+        keep_faster(&l.best, &records[i]);
+        if (records[i].peer)
+            keep_faster(&l.peer, &records[i]);
+        else if (strcmp(records[i].format, "csr") == 0)
+            keep_faster(&l.csr, &records[i]);
+    }
+    return l;
+}
+
+/* ---- one matrix --------------------------------------------------------------------------------- */
+
+static void break_even_text(char *text, size_t size, const bench_record *r, const bench_record *base)
+{
+    int64_t calls = base ? bench_break_even(r, base) : -2;
+    if (calls == -2)
+        snprintf(text, size, "-");
+    else if (calls == -1)
+        snprintf(text, size, "never");
+    else
+        snprintf(text, size, "%lld", (long long)calls);
+}
+
+static void print_record(FILE *out, const bench_record *r, const landmarks *l)
+{
+    fprintf(out, "  %-6s  %-22s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");
+    if (!timed(r)) {
+        fprintf(out, "  %s: %s\n", bench_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
+        return;
+    }
+    char even[24], ratio[24] = "-";
+    break_even_text(even, sizeof even, r, l->csr);
+    if (l->peer) snprintf(ratio, sizeof ratio, "%.2f", l->peer->time_us / r->time_us);
+    fprintf(out, "  %10.1f  %5.1f%%  %8.2f  %8.2f  %5.0f%%  %10.0f  %10s  %7.2g", r->time_us,
+            100 * r->spread_us / r->time_us, r->gflops, r->gbps, 100 * r->roof, r->setup_us, even, r->max_error);
+    if (l->peer) fprintf(out, "  %7s", ratio);
+    fputc('\n', out);
+}
+
+void bench_print_group(FILE *out, const bench_record *records, int count)
+{
+    if (count == 0) return;
+    const bench_record *r = &records[0];
+    landmarks l = find_landmarks(records, count);
+    if (r->rows < 0)
+        fprintf(out, "%s\n", r->matrix);
+    else
+        fprintf(out, "%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s, %s caches\n", r->matrix,
+                (long long)r->rows, (long long)r->cols, (long long)r->nnz, r->class_name, r->op, r->index, r->type,
+                r->state);
+    if (l.best)
+        fprintf(out, "  %-6s  %-22s  %10s  %6s  %8s  %8s  %6s  %10s  %10s  %7s%s\n", "format", "kernel", "time us",
+                "spread", "GFLOP/s", "GB/s", "roof", "set-up us", "pays after", "error", l.peer ? "  vs peer" : "");
+    for (int i = 0; i < count; i++) print_record(out, &records[i], &l);
+    fputc('\n', out);
+}
+
+/* ---- all matrices ------------------------------------------------------------------------------- */
+
+static const double profile_limits[] = {1.0, 1.1, 1.5, 2.0};
+enum { PROFILE_LIMITS = 4 };
+
+/* What one kernel did over the matrices of a class; sums of logarithms. */
+typedef struct tally {
+    char label[64];
+    const char *type, *class_name;
+    int cases, with_peer, within[PROFILE_LIMITS];
+    double gflops, gbps, roof, ratio;
+} tally;
+
+typedef struct tallies {
+    tally *items;
+    int count;
+} tallies;
+
+static const char *label_of(const bench_record *r)
+{
+    return strcmp(r->format, "auto") == 0 ? "auto" : r->kernel;
+}
+
+static tally *find_tally(tallies *t, const bench_record *r, const char *class_name)
+{
+    for (int i = 0; i < t->count; i++)
+        if (strcmp(t->items[i].label, label_of(r)) == 0 && strcmp(t->items[i].type, r->type) == 0 &&
+            strcmp(t->items[i].class_name, class_name) == 0)
+            return &t->items[i];
+    tally *grown = realloc(t->items, (size_t)(t->count + 1) * sizeof *grown);
+    if (!grown) return NULL;
+    t->items = grown;
+    grown[t->count] = (tally){.type = r->type, .class_name = class_name};
+    snprintf(grown[t->count].label, sizeof grown[t->count].label, "%s", label_of(r));
+    return &grown[t->count++];
+}
+
+static void add_to(tally *t, const bench_record *r, const landmarks *l)
+{
+    if (!t) return;
+    t->cases++;
+    t->gflops += log(r->gflops);
+    t->gbps += log(r->gbps);
+    t->roof += log(r->roof);
+    if (l->peer) {
+        t->with_peer++;
+        t->ratio += log(l->peer->time_us / r->time_us);
+    }
+    for (int p = 0; p < PROFILE_LIMITS; p++) t->within[p] += r->time_us <= profile_limits[p] * l->best->time_us;
+}
+
+static int same_group(const bench_record *a, const bench_record *b)
+{
+    return strcmp(a->matrix, b->matrix) == 0 && strcmp(a->type, b->type) == 0;
+}
+
+static int group_length(const bench_record *records, int count)
+{
+    int length = 1;
+    while (length < count && same_group(&records[0], &records[length])) length++;
+    return length;
+}
+
+static void print_tallies(FILE *out, const tallies *t, const char *class_name, const char *title)
+{
+    int printed = 0;
+    for (int i = 0; i < t->count; i++) {
+        const tally *a = &t->items[i];
+        if (strcmp(a->class_name, class_name) != 0) continue;
+        if (!printed++)
+            fprintf(out, "  %-35s %5s  %8s  %8s  %6s  %8s   %5s  %5s  %5s  %5s\n", title, "cases", "GFLOP/s", "GB/s",
+                    "roof", "vs peer", "best", "1.1x", "1.5x", "2x");
+        char ratio[24] = "-";
+        if (a->with_peer > 0) snprintf(ratio, sizeof ratio, "%.2f", exp(a->ratio / a->with_peer));
+        fprintf(out, "    %-8s %-24s %5d  %8.2f  %8.2f  %5.0f%%  %8s ", a->type, a->label, a->cases,
+                exp(a->gflops / a->cases), exp(a->gbps / a->cases), 100 * exp(a->roof / a->cases), ratio);
+        for (int p = 0; p < PROFILE_LIMITS; p++) fprintf(out, "  %4.0f%%", 100.0 * a->within[p] / a->cases);
+        fputc('\n', out);
+    }
+}
+
+static void print_not_ok(FILE *out, const bench_record *records, int count)
+{
+    int listed = 0;
+    for (int i = 0; i < count; i++) {
+        const bench_record *r = &records[i];
+        if (r->status == BENCH_OK) continue;
+        if (!listed++) fputs("Not measured:\n", out);
+        fprintf(out, "  %-7s  %s %s %s: %s\n", bench_status_name(r->status), r->matrix, r->type,
+                r->kernel[0] ? r->kernel : r->format, r->reason);
+    }
+}
+
+void bench_print_summary(FILE *out, const bench_record *records, int count)
+{
+    tallies t = {0};
+    int groups = 0, classes = 0;
+    for (int i = 0; i < count;) {
+        int length = group_length(records + i, count - i);
+        landmarks l = find_landmarks(records + i, length);
+        groups += l.best != NULL;
+        for (int k = i; k < i + length; k++) {
+            if (!timed(&records[k])) continue;
+            add_to(find_tally(&t, &records[k], "all"), &records[k], &l);
+            add_to(find_tally(&t, &records[k], records[k].class_name), &records[k], &l);
+        }
+        i += length;
+    }
+    if (groups > 1) {
+        fputs("Geometric means, and the share of matrices on which a kernel is the best or within a factor of it:\n", out);
+        print_tallies(out, &t, "regular", "regular (row-length variance <= 10)");
+        print_tallies(out, &t, "irregular", "irregular");
+        for (int i = 0; i < t.count; i++) classes |= strcmp(t.items[i].class_name, "regular") == 0 ? 1 : 0;
+        for (int i = 0; i < t.count; i++) classes |= strcmp(t.items[i].class_name, "irregular") == 0 ? 2 : 0;
+        if (classes == 3) print_tallies(out, &t, "all", "all");
+        fputc('\n', out);
+    }
+    print_not_ok(out, records, count);
+    free(t.items);
+    if (count > 0 && records[0].copy_gbps > 0)
+        fprintf(out,
+                "Copy bandwidth %.1f GB/s, read and written; roof = bytes of plain CSR over time as a share of it.\n"
+                "pays after = products after which set-up has paid against the best csr kernel; error = share of the "
+                "bound.\n",
+                records[0].copy_gbps);
+}

@@ -1,0 +1,177 @@
+/* Times the cases of a matrix in turn, a few batches each, round after round. */
+#include "bench/bench.h"
+#include "bench/group.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { TURNS = 5, FEWEST_BATCHES = 5, MOST_BATCHES = 21, MOST_WARM_RUNS = 1000, TURN_WARM_RUNS = 8 };
+static const double batch_us = 1000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000, most_turn_warm_us = 60000;
+
+/* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
+static void flush_caches(const bench_session *session)
+{
+    volatile char *bytes = session->flush;
+    int64_t lines = (int64_t)(session->flush_bytes / 64);
+    int threads = spry_context_threads(session->context);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t l = 0; l < lines; l++) bytes[l * 64] = (char)(bytes[l * 64] + 1);
+}
+
+static int run_many(bench_group *group, bench_case *c, int64_t runs, double *us)
+{
+    double start = bench_now_us();
+    for (int64_t r = 0; r < runs; r++)
+        if (!bench_case_run(group, c, 1, 0)) return 0;
+    *us = bench_now_us() - start;
+    return 1;
+}
+
+/* A few runs: caches and threads wake up, and the fastest run tells how many make a batch. */
+static void warm_up(bench_group *group, bench_case *c)
+{
+    double fastest = INFINITY, spent = 0, us = 0;
+    for (int r = 0; r < MOST_WARM_RUNS && (r < 2 || spent < warm_us); r++) {
+        if (!run_many(group, c, 1, &us)) return;
+        if (us < fastest) fastest = us;
+        spent += us;
+    }
+    if (!(fastest > 0.01)) fastest = 0.01;
+    c->batch_runs = group->session->cold ? 1 : (int64_t)ceil(1.1 * batch_us / fastest);
+}
+
+/* One batch; one that turns out too short is made longer and repeated. */
+static void run_batch(bench_group *group, bench_case *c)
+{
+    double us = 0;
+    for (;;) {
+        if (group->session->cold) flush_caches(group->session);
+        if (!run_many(group, c, c->batch_runs, &us)) return;
+        if (group->session->cold || us >= batch_us) break;
+        c->batch_runs = c->batch_runs + c->batch_runs / 2 + 1;
+    }
+    c->samples[c->sample_count++] = us / (double)c->batch_runs;
+    c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + c->batch_runs;
+}
+
+/*
+ * A case's turn: some batches. Warm: untimed runs first, since the case before left its own data in the
+ * caches, and a last-level cache takes in a matrix over several passes, not one.
+ */
+static void take_turn(bench_group *group, bench_case *c, int batches)
+{
+    double us = 0, spent = 0;
+    if (!group->session->cold)
+        for (int r = 0; spent < turn_warm_us || (r < TURN_WARM_RUNS && spent < most_turn_warm_us); r++) {
+            if (!run_many(group, c, 1, &us)) return;
+            spent += us;
+        }
+    for (int b = 0; b < batches && c->record.status == BENCH_OK; b++) run_batch(group, c);
+}
+
+static void fill_record(bench_group *group, bench_case *c)
+{
+    bench_record *r = &c->record;
+    bench_summary s = bench_summarise(c->samples, c->sample_count);
+    r->time_us = s.median;
+    r->mean_us = s.mean;
+    r->min_us = s.min;
+    r->spread_us = s.spread;
+    r->gflops = 2e-3 * (double)r->nnz / s.median;
+    r->gbps = 1e-3 * group->csr_bytes / s.median;
+    r->roof = r->gbps / r->copy_gbps;
+}
+
+/* ---- other work on the machine ------------------------------------------------------------------ */
+
+/* Processor time in seconds: spent by anyone (or taken by the host), by us, and there in all. */
+typedef struct processor_time {
+    double busy, own, all;
+} processor_time;
+
+static processor_time read_processor_time(void)
+{
+    processor_time t = {0};
+    struct rusage own;
+    unsigned long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    double tick = (double)sysconf(_SC_CLK_TCK);
+    if (!file) return t;
+    if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft,
+               &steal) == 8 &&
+        getrusage(RUSAGE_SELF, &own) == 0) {
+        t.busy = (double)(user + nice + system + irq + soft + steal) / tick;
+        t.all = t.busy + (double)(idle + wait) / tick;
+        t.own = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                1e-6 * (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec);
+    }
+    fclose(file);
+    return t;
+}
+
+/* Times measured beside other work mean little; the records say so. */
+static void note_other_work(bench_group *group, processor_time before)
+{
+    processor_time after = read_processor_time();
+    double all = after.all - before.all, others = after.busy - before.busy - (after.own - before.own);
+    group->others = all > 0.1 && others > 0 ? others / all : 0;
+    if (group->others < 0.05) return;
+    for (int i = 0; i < group->case_count; i++) {
+        bench_record *r = &group->cases[i].record;
+        size_t used = strlen(r->reason);
+        if (r->status == BENCH_OK)
+            snprintf(r->reason + used, sizeof r->reason - used,
+                     "%sdisturbed: other programs had %.0f %% of the processors meanwhile", used ? "; " : "",
+                     100 * group->others);
+    }
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------- */
+
+static int is_live(const bench_case *c)
+{
+    return c->record.status == BENCH_OK;
+}
+
+int bench_measure(bench_group *group)
+{
+    double fastest_batch = INFINITY;
+    processor_time before = read_processor_time();
+    for (int i = 0; i < group->case_count; i++) {
+        bench_case *c = &group->cases[i];
+        if (!is_live(c)) continue;
+        c->samples = malloc(TURNS * MOST_BATCHES * sizeof *c->samples);
+        if (!c->samples) return 0;
+        warm_up(group, c);
+        double us = 0;
+        if (is_live(c) && !group->session->cold && run_many(group, c, c->batch_runs, &us) && us < fastest_batch)
+            fastest_batch = us;
+    }
+    /* Short batches are many, so that a disturbance of a few milliseconds cannot move the median. */
+    int batches = FEWEST_BATCHES;
+    if (isfinite(fastest_batch) && turn_us / fastest_batch > batches) batches = (int)(turn_us / fastest_batch);
+    if (batches > MOST_BATCHES) batches = MOST_BATCHES;
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < group->case_count; i++) {
+            bench_case *c = &group->cases[i];
+            if (is_live(c)) take_turn(group, c, batches);
+            if (is_live(c) && turn == TURNS - 1) bench_case_recheck(group, c);
+        }
+    for (int i = 0; i < group->case_count; i++)
+        if (is_live(&group->cases[i]) && group->cases[i].sample_count > 0) fill_record(group, &group->cases[i]);
+    note_other_work(group, before);
+    return 1;
+}
+
+int64_t bench_break_even(const bench_record *record, const bench_record *base)
+{
+    if (isnan(record->time_us) || isnan(base->time_us) || isnan(record->setup_us) || isnan(base->setup_us)) return -2;
+    double dearer = record->setup_us - base->setup_us, gain = base->time_us - record->time_us;
+    if (record == base || (dearer <= 0 && gain >= 0)) return 0;
+    if (gain <= 0) return -1;
+    return (int64_t)ceil(dearer / gain);
+}

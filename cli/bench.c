@@ -1,0 +1,400 @@
+/* spry bench: kernels and peers side by side, checked and timed. */
+#include "cli/cli.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    OPTION_SUITE,
+    OPTION_MATRICES,
+    OPTION_OP,
+    OPTION_FORMATS,
+    OPTION_KERNELS,
+    OPTION_ORDERING,
+    OPTION_DEVICE,
+    OPTION_TYPE,
+    OPTION_INDEX,
+    OPTION_THREADS,
+    OPTION_CALLS,
+    OPTION_COLD,
+    OPTION_PEERS,
+    OPTION_JSON
+};
+
+static const cli_option options[] = {
+    {"suite", 0, CLI_REQUIRED, "NAME", "a named list of matrices: mesh, scattered, shuffled"},
+    {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
+    {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation (default: spmv)"},
+    {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
+     "the best kernel of each format named, auto: what the library chooses,\n"
+     "all: every kernel of every format (default: csr,auto)"},
+    {"kernels", 0, CLI_REQUIRED, "LIST", "kernels by name ('spry kernels'), with --peers also peers'"},
+    {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree", "reorder first (default: none)"},
+    {"device", 0, CLI_REQUIRED, "cpu|cuda|all", "devices (default: all)"},
+    {"type", 0, CLI_REQUIRED, "f32|f64|all", "type of values and vectors (default: f64)"},
+    {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)"},
+    {"threads", 0, CLI_REQUIRED, "N", "threads of a product (default: as many as OpenMP would use)"},
+    {"calls", 0, CLI_REQUIRED, "N", "products that plans are told to expect (default: many)"},
+    {"cold", 0, CLI_NONE, NULL, "flush the caches before every run"},
+    {"peers", 0, CLI_NONE, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR"},
+    {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output (nothing else there) or FILE"},
+    {0}};
+
+typedef struct arguments {
+    const char *suite, *folder, *op, *ordering, *device;
+    cli_list formats, kernels;
+    int f32, f64, cold, want_peers;
+    spry_index_type offset_type, index_type;
+    int64_t threads, calls;
+    cli_json json;
+} arguments;
+
+/* A run: what came of it so far. */
+typedef struct run_state {
+    arguments *a;
+    bench_source *sources;
+    int source_count;
+    bench_peers peers;
+    bench_record *records;
+    int record_count;
+    int status; /* of matrices that could not be had */
+} run_state;
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+static int take_type(arguments *a, const char *value)
+{
+    static const char *const names[] = {"f32", "f64", "all", NULL};
+    int index = 0;
+    if (!cli_take_name("type", value, names, &index)) return CLI_USAGE;
+    a->f32 = index != 1;
+    a->f64 = index != 0;
+    return CLI_GO_ON;
+}
+
+static int take_index(arguments *a, const char *value)
+{
+    static const char *const names[] = {"32/32", "64/32", "64/64", NULL};
+    int index = 0;
+    if (!cli_take_name("index", value, names, &index)) return CLI_USAGE;
+    a->offset_type = index == 0 ? SPRY_I32 : SPRY_I64;
+    a->index_type = index == 2 ? SPRY_I64 : SPRY_I32;
+    return CLI_GO_ON;
+}
+
+static int take_word(const char **word, const char *option, const char *value, const char *const *names)
+{
+    int index = 0;
+    if (!cli_take_name(option, value, names, &index)) return CLI_USAGE;
+    *word = names[index];
+    return CLI_GO_ON;
+}
+
+static int take_count(int64_t *count, const char *option, const char *value, int64_t most)
+{
+    return cli_take_integer(option, value, 1, most, count) ? CLI_GO_ON : CLI_USAGE;
+}
+
+static int apply(void *state, int option, const char *value)
+{
+    static const char *const ops[] = {"spmv", "spmv_t", "spgemm", NULL};
+    static const char *const orderings[] = {"none", "rcm", "bandk", "degree", NULL};
+    static const char *const devices[] = {"cpu", "cuda", "all", NULL};
+    arguments *a = state;
+    switch (option) {
+    case OPTION_SUITE: a->suite = value; break;
+    case OPTION_MATRICES: a->folder = value; break;
+    case OPTION_OP: return take_word(&a->op, "op", value, ops);
+    case OPTION_FORMATS: return cli_take_list("formats", value, &a->formats) ? CLI_GO_ON : CLI_USAGE;
+    case OPTION_KERNELS: return cli_take_list("kernels", value, &a->kernels) ? CLI_GO_ON : CLI_USAGE;
+    case OPTION_ORDERING: return take_word(&a->ordering, "ordering", value, orderings);
+    case OPTION_DEVICE: return take_word(&a->device, "device", value, devices);
+    case OPTION_TYPE: return take_type(a, value);
+    case OPTION_INDEX: return take_index(a, value);
+    case OPTION_THREADS: return take_count(&a->threads, "threads", value, 1024);
+    case OPTION_CALLS: return take_count(&a->calls, "calls", value, INT64_C(1000000000000));
+    case OPTION_COLD: a->cold = 1; break;
+    case OPTION_PEERS: a->want_peers = 1; break;
+    default:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    }
+    return CLI_GO_ON;
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+enum { MOST_NAMES = 256 };
+typedef struct name_list {
+    const char *names[MOST_NAMES];
+    int count;
+} name_list;
+
+static int check_names(const char *option, const char *what, const cli_list *list, const name_list *known)
+{
+    for (int i = 0; i < list->count; i++) {
+        int found = 0;
+        for (int k = 0; k < known->count; k++) found |= strcmp(list->items[i], known->names[k]) == 0;
+        if (found) continue;
+        const char *nearest = cli_nearest(list->items[i], known->names, known->count);
+        if (nearest)
+            return cli_usage_error("--%s: there is no %s '%s'; did you mean '%s'?", option, what, list->items[i],
+                                   nearest);
+        return cli_usage_error("--%s: there is no %s '%s'; 'spry kernels' lists them", option, what, list->items[i]);
+    }
+    return CLI_GO_ON;
+}
+
+/* Formats that the library has, and those it will have: a plan says that they are not there yet. */
+static int check_formats(const arguments *a)
+{
+    static const char *const planned[] = {"auto", "coo", "csr", "csc",  "ell",  "sell",
+                                          "hyb",  "scoo", "bsr", "csr2", "csr3", "packed"};
+    name_list known = {.count = 0};
+    for (size_t p = 0; p < sizeof planned / sizeof *planned; p++) known.names[known.count++] = planned[p];
+    for (int f = 0; f < spry_format_count() && known.count < MOST_NAMES; f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        if (spry_format_get_info(f, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
+    }
+    for (int i = 0; i < a->formats.count; i++)
+        if (strcmp(a->formats.items[i], "all") == 0)
+            return cli_usage_error("--formats: 'all' stands alone, not in a list");
+    return check_names("formats", "format", &a->formats, &known);
+}
+
+static int check_kernels(const arguments *a, spry_context *context, const bench_peers *peers)
+{
+    name_list known = {.count = 0};
+    for (int k = 0; k < spry_kernel_count() && known.count < MOST_NAMES; k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        if (spry_kernel_get_info(context, k, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
+    }
+    for (int p = 0; p < peers->count; p++) {
+        for (int i = 0; !a->want_peers && i < a->kernels.count; i++)
+            if (strcmp(a->kernels.items[i], peers->items[p].name) == 0)
+                return cli_usage_error("--kernels: '%s' is a peer's kernel; add --peers", a->kernels.items[i]);
+        if (a->want_peers && known.count < MOST_NAMES) known.names[known.count++] = peers->items[p].name;
+    }
+    return check_names("kernels", "kernel", &a->kernels, &known);
+}
+
+/* ---- matrices ----------------------------------------------------------------------------------- */
+
+/* A name mistyped should be told before minutes are spent on the others. */
+static int check_path(const char *path)
+{
+    struct stat st;
+    if (strcmp(path, "-") == 0 || strncmp(path, "gen:", 4) == 0) return CLI_GO_ON;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) errno = EISDIR;
+    else if (access(path, R_OK) == 0) return CLI_GO_ON;
+    cli_message("%s: cannot be read: %s", path, strerror(errno));
+    return CLI_USAGE;
+}
+
+static int add_file(run_state *run, const char *path)
+{
+    int status = check_path(path);
+    if (status != CLI_GO_ON) return status;
+    bench_source *grown = realloc(run->sources, (size_t)(run->source_count + 1) * sizeof *grown);
+    if (!grown) {
+        cli_message("out of memory");
+        return CLI_UNSUCCESSFUL;
+    }
+    run->sources = grown;
+    bench_source *source = &grown[run->source_count];
+    *source = (bench_source){0};
+    if (strlen(path) >= sizeof source->path) return cli_usage_error("a file name is longer than a path can be");
+    bench_matrix_name(source->name, sizeof source->name, path);
+    snprintf(source->path, sizeof source->path, "%s", path);
+    run->source_count++;
+    return CLI_GO_ON;
+}
+
+static int add_suite(run_state *run)
+{
+    const char *folder = run->a->folder;
+    struct stat st;
+    if (folder && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)))
+        return cli_usage_error("--matrices is '%s', expected a folder that exists", folder);
+    if (!run->a->suite)
+        return folder ? cli_usage_error("--matrices goes with --suite: name the files themselves") : CLI_GO_ON;
+    if (!folder) folder = getenv("SPRY_MATRIX_DIR");
+    switch (bench_suite_sources(run->a->suite, folder, &run->sources, &run->source_count)) {
+    case 1: return CLI_GO_ON;
+    case -1:
+        return cli_usage_error("--suite: '%s' is not there yet; there are mesh, scattered and shuffled",
+                               run->a->suite);
+    case -2: cli_message("out of memory"); return CLI_UNSUCCESSFUL;
+    default: break;
+    }
+    int index = 0;
+    cli_take_name("suite", run->a->suite, bench_suite_names, &index);
+    return CLI_USAGE;
+}
+
+/* ---- the engine's callbacks --------------------------------------------------------------------- */
+
+static int emit(void *user, const bench_record *records, int count)
+{
+    run_state *run = user;
+    bench_record *grown = realloc(run->records, (size_t)(run->record_count + count) * sizeof *grown);
+    if (!grown && run->record_count + count > 0) return 1;
+    run->records = grown;
+    memcpy(grown + run->record_count, records, (size_t)count * sizeof *records);
+    run->record_count += count;
+    cli_progress(NULL);
+    for (int i = 0; run->a->json.wanted && i < count; i++) {
+        cJSON *o = cJSON_CreateObject();
+        if (!cli_json_line(&run->a->json, o, bench_record_to_json(&records[i], o))) return 1;
+    }
+    if (cli_for_people(&run->a->json)) {
+        bench_print_group(stdout, records, count);
+        fflush(stdout);
+    }
+    return 0;
+}
+
+static void progress(void *user, const char *text)
+{
+    (void)user;
+    cli_progress(text);
+}
+
+static void disturbed(void *user, const char *matrix, double share)
+{
+    (void)user;
+    cli_message("note: %s: other programs had %.0f %% of the processors meanwhile, so its times mean little", matrix,
+                100 * share);
+}
+
+static void complain(void *user, const spry_error *err)
+{
+    run_state *run = user;
+    int status = cli_fail(err);
+    if (status > run->status) run->status = status;
+}
+
+/* ---- command ------------------------------------------------------------------------------------ */
+
+static int status_of_records(const run_state *run)
+{
+    int status = run->status;
+    for (int i = 0; i < run->record_count; i++) {
+        bench_status s = run->records[i].status;
+        if ((s == BENCH_WRONG || s == BENCH_FAILED) && status < CLI_UNSUCCESSFUL) status = CLI_UNSUCCESSFUL;
+    }
+    return status;
+}
+
+static int measure(run_state *run, bench_session *session)
+{
+    arguments *a = run->a;
+    bench_request request = {.sources = run->sources,
+                             .source_count = run->source_count,
+                             .formats = {a->formats.items, a->formats.count},
+                             .kernels = {a->kernels.items, a->kernels.count},
+                             .ordering = a->ordering,
+                             .device = a->device,
+                             .f32 = a->f32,
+                             .f64 = a->f64,
+                             .offset_type = a->offset_type,
+                             .index_type = a->index_type,
+                             .peers = a->want_peers ? &run->peers : NULL,
+                             .emit = emit,
+                             .progress = progress,
+                             .disturbed = disturbed,
+                             .complain = complain,
+                             .user = run};
+    if (a->formats.count == 1 && strcmp(a->formats.items[0], "all") == 0) {
+        request.all_kernels = 1;
+        request.formats.count = 0;
+    }
+    spry_error err = {0};
+    int status = cli_json_open(&a->json);
+    if (status != CLI_GO_ON) return status;
+    status = bench_run(session, &request, &err) == SPRY_OK ? CLI_OK : cli_fail(&err);
+    if (cli_for_people(&a->json)) bench_print_summary(stdout, run->records, run->record_count);
+    int records = status_of_records(run);
+    return cli_json_close(&a->json, records > status ? records : status);
+}
+
+static int prepare_and_measure(run_state *run, spry_context *context)
+{
+    arguments *a = run->a;
+    char note[256];
+    if (!bench_peers_load(&run->peers)) {
+        cli_message("out of memory");
+        return CLI_UNSUCCESSFUL;
+    }
+    int status = check_kernels(a, context, &run->peers);
+    if (status != CLI_GO_ON) return status;
+    bench_session session = {.op = a->op, .calls = a->calls, .cold = a->cold};
+    cli_progress("measuring the copy bandwidth");
+    if (!bench_session_open(&session, context, note, sizeof note)) {
+        cli_message("out of memory for the arrays that measure the copy bandwidth");
+        return CLI_UNSUCCESSFUL;
+    }
+    if (note[0]) cli_message("note: %s", note);
+    status = measure(run, &session);
+    bench_session_close(&session);
+    return status;
+}
+
+static int take_defaults(arguments *a)
+{
+    static const char defaults[] = "csr,auto";
+    if (a->formats.count == 0 && a->kernels.count == 0 && !cli_take_list("formats", defaults, &a->formats))
+        return CLI_UNSUCCESSFUL;
+    if (a->formats.count == 1 && strcmp(a->formats.items[0], "all") == 0) return CLI_GO_ON;
+    return check_formats(a);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {.op = "spmv",
+                   .ordering = "none",
+                   .device = "all",
+                   .f64 = 1,
+                   .offset_type = SPRY_I32,
+                   .index_type = SPRY_I32};
+    run_state state = {.a = &a};
+    spry_context *context = NULL;
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status == CLI_GO_ON) status = take_defaults(&a);
+    if (status == CLI_GO_ON && argc == 0 && !a.suite)
+        status = cli_usage_error("nothing to measure: name a matrix FILE or a --suite");
+    for (int i = 0; status == CLI_GO_ON && i < argc; i++) status = add_file(&state, argv[i]);
+    if (status == CLI_GO_ON) status = add_suite(&state);
+    if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
+    if (status == CLI_GO_ON) status = prepare_and_measure(&state, context);
+    bench_peers_release(&state.peers);
+    spry_context_destroy(context);
+    free(state.sources);
+    free(state.records);
+    cli_release_list(&a.formats);
+    cli_release_list(&a.kernels);
+    return status;
+}
+
+const cli_command cli_bench = {
+    .name = "bench",
+    .summary = "measure kernels, and other libraries, side by side",
+    .usage = "FILE... [--suite NAME [--matrices DIR]] [OPTIONS]",
+    .about = "Multiplies with every chosen kernel, checks each result under the error bound, and times them in\n"
+             "turn: at least 20 batches of at least 1 ms. Rates count 2 operations an entry and the bytes of plain\n"
+             "CSR; roof is the share of the copy bandwidth, which is measured in the same run. Ends with status 1\n"
+             "when a case is wrong or failed; one that is skipped says why.",
+    .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
+                "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n",
+    .options = options,
+    .least = 0,
+    .most = -1,
+    .positional = "matrix FILEs",
+    .run = run};

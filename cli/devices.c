@@ -1,0 +1,124 @@
+/* spry devices: what products can run on here. */
+#include "cli/cli.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+
+enum { OPTION_MEASURE, OPTION_THREADS, OPTION_JSON };
+
+static const cli_option options[] = {
+    {"measure", 0, CLI_NONE, NULL, "measure the copy bandwidth (a few seconds, several GB of memory)"},
+    {"threads", 0, CLI_REQUIRED, "N", "threads that measure (default: as many as OpenMP would use)"},
+    {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE"},
+    {0}};
+
+typedef struct arguments {
+    int measure;
+    int64_t threads;
+    cli_json json;
+} arguments;
+
+static int apply(void *state, int option, const char *value)
+{
+    arguments *a = state;
+    switch (option) {
+    case OPTION_MEASURE: a->measure = 1; break;
+    case OPTION_THREADS:
+        if (!cli_take_integer("threads", value, 1, 1024, &a->threads)) return CLI_USAGE;
+        break;
+    case OPTION_JSON:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    default: break;
+    }
+    return CLI_GO_ON;
+}
+
+static void print_device(const spry_device_info *d, int threads, double copy_gbps)
+{
+    printf("%s: %s\n", d->name, d->description);
+    if (!d->available) {
+        printf("  not available: %s\n", d->reason);
+        return;
+    }
+    printf("  units         %d\n", d->units);
+    if (d->simd && d->simd[0]) printf("  simd          %s\n", d->simd);
+    if (d->memory_bytes > 0) printf("  memory        %s\n", cli_bytes(d->memory_bytes).s);
+    if (d->cache_bytes > 0) printf("  last cache    %s\n", cli_bytes(d->cache_bytes).s);
+    if (!isnan(copy_gbps)) printf("  copy          %.1f GB/s with %d threads, read and written\n", copy_gbps, threads);
+}
+
+static int json_device(cli_json *json, const spry_device_info *d, int threads, double copy_gbps)
+{
+    cJSON *o = cJSON_CreateObject();
+    int good = bench_json_text(o, "name", d->name) && bench_json_text(o, "description", d->description) &&
+               cJSON_AddBoolToObject(o, "available", d->available) && bench_json_text(o, "reason", d->reason) &&
+               bench_json_integer(o, "units", d->units) && bench_json_text(o, "simd", d->simd) &&
+               bench_json_integer(o, "memory_bytes", d->memory_bytes) &&
+               bench_json_integer(o, "cache_bytes", d->cache_bytes) && bench_json_integer(o, "threads", threads) &&
+               bench_json_number(o, "copy_gbps", copy_gbps);
+    return cli_json_line(json, o, good);
+}
+
+static int measure_copy(spry_context *context, double *gbps)
+{
+    bench_session session = {.op = "spmv"};
+    char note[256];
+    cli_progress("measuring the copy bandwidth");
+    if (!bench_session_open(&session, context, note, sizeof note)) {
+        cli_message("out of memory for the arrays that measure the copy bandwidth");
+        return CLI_UNSUCCESSFUL;
+    }
+    if (note[0]) cli_message("note: %s", note);
+    *gbps = session.copy_gbps;
+    bench_session_close(&session);
+    return CLI_GO_ON;
+}
+
+static int list_devices(spry_context *context, arguments *a)
+{
+    double cpu_gbps = NAN;
+    int status = a->measure ? measure_copy(context, &cpu_gbps) : CLI_GO_ON, good = 1;
+    if (status == CLI_GO_ON) status = cli_json_open(&a->json);
+    if (status != CLI_GO_ON) return status;
+    for (int d = 0; good && d < spry_device_count(context); d++) {
+        spry_device_info info = SPRY_INIT(spry_device_info);
+        spry_error err = {0};
+        if (spry_device_get_info(context, d, &info, &err) != SPRY_OK)
+            return cli_json_close(&a->json, cli_fail(&err));
+        int threads = d == 0 ? spry_context_threads(context) : -1;
+        double gbps = d == 0 ? cpu_gbps : NAN;
+        if (a->json.wanted) good = json_device(&a->json, &info, threads, gbps);
+        if (cli_for_people(&a->json)) print_device(&info, threads, gbps);
+    }
+    return cli_json_close(&a->json, good ? CLI_OK : CLI_UNSUCCESSFUL);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {0};
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status != CLI_GO_ON) return status;
+    spry_context *context = NULL;
+    status = cli_open_context(&context, a.threads);
+    if (status != CLI_GO_ON) return status;
+    status = list_devices(context, &a);
+    spry_context_destroy(context);
+    return status;
+}
+
+const cli_command cli_devices = {.name = "devices",
+                                 .summary = "list the devices that products can run on",
+                                 .usage = "[OPTIONS]",
+                                 .about = "Lists the devices that the library knows. One that cannot be used is listed with "
+                                          "the reason.",
+                                 .examples = "  spry devices\n"
+                                             "  spry devices --measure --json\n",
+                                 .options = options,
+                                 .least = 0,
+                                 .most = 0,
+                                 .positional = "no arguments",
+                                 .run = run};

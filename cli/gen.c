@@ -1,0 +1,121 @@
+/* spry gen: writes a generated matrix, or lists the generators. */
+#include "cli/cli.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+enum { OPTION_OUT, OPTION_LIST, OPTION_TYPE, OPTION_FULL, OPTION_JSON };
+
+static const cli_option options[] = {
+    {"out", 'o', CLI_REQUIRED, "OUT", "file to write: .mtx, or .mtx.gz to compress; '-' is standard output"},
+    {"list", 0, CLI_NONE, NULL, "list the generators with their parameters"},
+    {"type", 0, CLI_REQUIRED, "f32|f64|pattern", "type of the values (default: f64)"},
+    {"full", 0, CLI_NONE, NULL, "write both halves of a symmetric matrix"},
+    {"json", 0, CLI_OPTIONAL, "FILE", "with --list: JSON lines to standard output or FILE"},
+    {0}};
+
+typedef struct arguments {
+    const char *out;
+    int list, full;
+    spry_type type;
+    cli_json json;
+} arguments;
+
+static int apply(void *state, int option, const char *value)
+{
+    static const char *const types[] = {"f32", "f64", "pattern", NULL};
+    arguments *a = state;
+    int index = 0;
+    switch (option) {
+    case OPTION_OUT: a->out = value; break;
+    case OPTION_LIST: a->list = 1; break;
+    case OPTION_TYPE:
+        if (!cli_take_name("type", value, types, &index)) return CLI_USAGE;
+        a->type = (spry_type)(SPRY_F32 + index);
+        break;
+    case OPTION_FULL: a->full = 1; break;
+    case OPTION_JSON:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    default: break;
+    }
+    return CLI_GO_ON;
+}
+
+static int list_generators(cli_json *json)
+{
+    int status = cli_json_open(json), good = 1;
+    if (status != CLI_GO_ON) return status;
+    for (int g = 0; good && g < spry_generator_count(); g++) {
+        spry_generator_info info = SPRY_INIT(spry_generator_info);
+        if (spry_generator_get_info(g, &info, NULL) != SPRY_OK) continue;
+        if (json->wanted) {
+            cJSON *line = cJSON_CreateObject();
+            good = cli_json_line(json, line,
+                                 bench_json_text(line, "name", info.name) &&
+                                     bench_json_text(line, "parameters", info.parameters) &&
+                                     bench_json_text(line, "description", info.description));
+        }
+        if (cli_for_people(json)) {
+            printf("%-12s %s\n", info.name, info.description);
+            if (info.parameters[0]) printf("%12s %s\n", "", info.parameters);
+        }
+    }
+    return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
+}
+
+static int generate(const arguments *a, const char *spec)
+{
+    spry_context *context = NULL;
+    int status = cli_open_context(&context, 0);
+    if (status != CLI_GO_ON) return status;
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    spry_read_options reading = SPRY_INIT(spry_read_options);
+    spry_write_options writing = SPRY_INIT(spry_write_options);
+    char comment[512];
+    snprintf(comment, sizeof comment, "made by: spry gen %.400s", spec);
+    reading.value_type = a->type;
+    writing.full = a->full;
+    writing.comment = comment;
+    cli_progress("generating");
+    spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
+    cli_progress("writing");
+    if (result == SPRY_OK) result = spry_matrix_write(A, a->out, &writing, &err);
+    status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    return status;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {0};
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status != CLI_GO_ON) return status;
+    if (a.list) {
+        if (argc > 0) return cli_usage_error("--list takes no NAME, but got '%s'", argv[0]);
+        if (a.out) return cli_usage_error("--list and --out exclude each other");
+        return list_generators(&a.json);
+    }
+    if (a.json.wanted) return cli_usage_error("--json goes with --list: a matrix is written as Matrix Market");
+    if (argc == 0) return cli_usage_error("NAME of a generator is missing; 'spry gen --list' shows them");
+    if (!a.out) return cli_usage_error("-o OUT is missing: the file to write, or '-'");
+    return generate(&a, strncmp(argv[0], "gen:", 4) == 0 ? argv[0] + 4 : argv[0]);
+}
+
+const cli_command cli_gen = {.name = "gen",
+                             .summary = "write a generated matrix, or list the generators",
+                             .usage = "NAME[,key=value...] -o OUT [OPTIONS] | --list [--json[=FILE]]",
+                             .about = "Writes a generated matrix as Matrix Market. The same name and parameters give the\n"
+                                      "same matrix on every machine. Other commands take it directly as gen:NAME.",
+                             .examples = "  spry gen --list\n"
+                                         "  spry gen grid7,x=20,y=20,z=20 -o grid7.mtx.gz\n",
+                             .options = options,
+                             .least = 0,
+                             .most = 1,
+                             .positional = "one generator's NAME[,key=value...]",
+                             .run = run};

@@ -1,0 +1,270 @@
+/* spry info: what a matrix is like. */
+#include "cli/cli.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <string.h>
+
+enum { OPTION_TYPE, OPTION_JSON };
+enum { SPY_WIDTH = 56, SPY_HEIGHT = 24, BAR_WIDTH = 40 };
+
+static const cli_option options[] = {
+    {"type", 0, CLI_REQUIRED, "f32|f64|pattern", "type of the values, for the storage figures (default: f64)"},
+    {"json", 0, CLI_OPTIONAL, "FILE", "one JSON object to standard output or FILE"},
+    {0}};
+
+typedef struct arguments {
+    spry_type type;
+    cli_json json;
+} arguments;
+
+typedef struct facts {
+    spry_arrays a;
+    spry_matrix_stats s;
+    spry_matrix_report r;
+} facts;
+
+static int apply(void *state, int option, const char *value)
+{
+    static const char *const types[] = {"f32", "f64", "pattern", NULL};
+    arguments *a = state;
+    int index = 0;
+    switch (option) {
+    case OPTION_TYPE:
+        if (!cli_take_name("type", value, types, &index)) return CLI_USAGE;
+        a->type = (spry_type)(SPRY_F32 + index);
+        break;
+    case OPTION_JSON:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    default: break;
+    }
+    return CLI_GO_ON;
+}
+
+/* ---- storage ------------------------------------------------------------------------------------ */
+
+/* Words: stored numbers of any kind, as the literature counts them. */
+typedef struct storage {
+    const char *format, *formula;
+    int64_t words, bytes;
+} storage;
+
+enum { STORAGES = 2 };
+
+static void count_storage(storage s[STORAGES], const spry_arrays *a)
+{
+    int64_t value = (int64_t)spry_type_bytes(a->value_type), index = (int64_t)spry_index_type_bytes(a->index_type);
+    int64_t offset = (int64_t)spry_index_type_bytes(a->offset_type), values = value > 0 ? a->nnz : 0;
+    s[0] = (storage){"csr", value > 0 ? "nnz values + nnz columns + (m+1) offsets" : "nnz columns + (m+1) offsets",
+                     values + a->nnz + a->rows + 1, a->nnz * (value + index) + (a->rows + 1) * offset};
+    s[1] = (storage){"coo", value > 0 ? "nnz values + nnz rows + nnz columns" : "nnz rows + nnz columns",
+                     values + 2 * a->nnz, a->nnz * (value + 2 * index)};
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static const char *symmetry_text(const facts *f)
+{
+    if (f->a.symmetry == SPRY_SKEW_SYMMETRIC) return "skew-symmetric, as the file says";
+    if (f->a.symmetry == SPRY_SYMMETRIC) return "symmetric, as the file says";
+    if (f->s.value_symmetric == SPRY_KNOWN_YES) return "symmetric in pattern and values";
+    if (f->s.pattern_symmetric == SPRY_KNOWN_YES) return "symmetric in pattern, not in values";
+    if (f->s.pattern_symmetric == SPRY_KNOWN_NO) return "not symmetric";
+    return "not known";
+}
+
+static const char *class_of(const spry_matrix_stats *s)
+{
+    return s->variance_row <= 10 ? "regular" : "irregular";
+}
+
+static void print_histogram(const spry_matrix_stats *s)
+{
+    int last = 0;
+    int64_t most = 1;
+    for (int b = 0; b < SPRY_HISTOGRAM_BINS; b++) {
+        if (s->histogram[b] > 0) last = b;
+        if (s->histogram[b] > most) most = s->histogram[b];
+    }
+    printf("\n  rows by their number of entries\n");
+    for (int b = 0; b <= last; b++) {
+        char range[48];
+        if (b < 2)
+            snprintf(range, sizeof range, "%d", b);
+        else
+            snprintf(range, sizeof range, "%lld - %lld", 1LL << (b - 1), (1LL << b) - 1);
+        printf("  %19s  %13s  ", range, cli_count(s->histogram[b]).s);
+        cli_print_bar(stdout, (double)s->histogram[b] / (double)most, BAR_WIDTH);
+        putchar('\n');
+    }
+}
+
+/* The picture has the matrix's proportions; a character is about twice as high as wide. */
+static int print_picture(const spry_matrix *A, const facts *f)
+{
+    if (f->a.rows == 0 || f->a.cols == 0) return 1;
+    int width = SPY_WIDTH, height = SPY_HEIGHT;
+    double ratio = (double)f->a.rows / (double)f->a.cols;
+    if (ratio < 1) height = (int)(width * ratio / 2 + 0.5);
+    if (ratio > 1) width = (int)(2 * height / ratio + 0.5);
+    if (height < 1) height = 1;
+    if (height > SPY_HEIGHT) height = SPY_HEIGHT;
+    if (width < 2) width = 2;
+    if (height > f->a.rows) height = (int)f->a.rows;
+    if (width > f->a.cols) width = (int)f->a.cols;
+    printf("\n  density, each character %lld x %lld\n", (long long)((f->a.rows + height - 1) / height),
+           (long long)((f->a.cols + width - 1) / width));
+    return cli_print_spy(stdout, A, height, width, 2);
+}
+
+static void print_facts(const char *name, const facts *f)
+{
+    const spry_arrays *a = &f->a;
+    const spry_matrix_stats *s = &f->s;
+    storage stores[STORAGES];
+    count_storage(stores, a);
+    printf("%s\n", name);
+    printf("  size          %s x %s, %s entries\n", cli_count(a->rows).s, cli_count(a->cols).s, cli_count(a->nnz).s);
+    printf("  symmetry      %s\n", symmetry_text(f));
+    printf("  flags         sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits\n", cli_known(a->sorted),
+           cli_known(a->unique), spry_type_name(a->value_type), 8 * spry_index_type_bytes(a->offset_type),
+           8 * spry_index_type_bytes(a->index_type));
+    printf("  row lengths   min %lld, mean %.3f, max %lld (row %lld), variance %.3f: %s\n", (long long)s->min_row,
+           s->mean_row, (long long)s->max_row, (long long)s->longest_row, s->variance_row, class_of(s));
+    printf("  empty rows    %s\n", cli_count(s->empty_rows).s);
+    printf("  diagonal      %s of %s stored\n", cli_count(s->diagonal_entries).s,
+           cli_count(a->rows < a->cols ? a->rows : a->cols).s);
+    printf("  bandwidth     %s\n", cli_count(s->bandwidth).s);
+    printf("  profile       %s\n", cli_count(s->profile).s);
+    if (f->r.not_finite > 0)
+        printf("  not finite    %s values, the first in row %lld\n", cli_count(f->r.not_finite).s,
+               (long long)f->r.first_not_finite_major);
+    for (int i = 0; i < STORAGES; i++)
+        printf("  as %-3s        %s words, %s: %s\n", stores[i].format, cli_count(stores[i].words).s,
+               cli_bytes(stores[i].bytes).s, stores[i].formula);
+}
+
+/* ---- JSON --------------------------------------------------------------------------------------- */
+
+static int json_storage(cJSON *o, const spry_arrays *a)
+{
+    storage stores[STORAGES];
+    count_storage(stores, a);
+    cJSON *list = cJSON_AddArrayToObject(o, "storage");
+    for (int i = 0; list && i < STORAGES; i++) {
+        cJSON *item = cJSON_CreateObject();
+        if (!item || !cJSON_AddItemToArray(list, item) || !bench_json_text(item, "format", stores[i].format) ||
+            !bench_json_integer(item, "words", stores[i].words) || !bench_json_integer(item, "bytes", stores[i].bytes))
+            return 0;
+    }
+    return list != NULL;
+}
+
+/* Bins up to the last one that is not empty. */
+static int json_histogram(cJSON *o, const spry_matrix_stats *s)
+{
+    int last = 0;
+    for (int b = 0; b < SPRY_HISTOGRAM_BINS; b++)
+        if (s->histogram[b] > 0) last = b;
+    cJSON *list = cJSON_AddArrayToObject(o, "histogram");
+    for (int b = 0; list && b <= last; b++) {
+        cJSON *item = cJSON_CreateObject();
+        if (!item || !cJSON_AddItemToArray(list, item) ||
+            !bench_json_integer(item, "from", b < 2 ? b : INT64_C(1) << (b - 1)) ||
+            !bench_json_integer(item, "to", b < 2 ? b : (INT64_C(1) << b) - 1) ||
+            !bench_json_integer(item, "rows", s->histogram[b]))
+            return 0;
+    }
+    return list != NULL;
+}
+
+static int json_known(cJSON *o, const char *name, spry_known k)
+{
+    if (k == SPRY_NOT_KNOWN) return cJSON_AddNullToObject(o, name) != NULL;
+    return cJSON_AddBoolToObject(o, name, k == SPRY_KNOWN_YES) != NULL;
+}
+
+static int json_facts(cJSON *o, const char *name, const facts *f)
+{
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
+    const spry_arrays *a = &f->a;
+    const spry_matrix_stats *s = &f->s;
+    char index[16];
+    snprintf(index, sizeof index, "%zu/%zu", 8 * spry_index_type_bytes(a->offset_type),
+             8 * spry_index_type_bytes(a->index_type));
+    return bench_json_text(o, "matrix", name) && bench_json_integer(o, "rows", a->rows) &&
+           bench_json_integer(o, "cols", a->cols) && bench_json_integer(o, "nnz", a->nnz) &&
+           bench_json_text(o, "class", class_of(s)) && bench_json_text(o, "type", spry_type_name(a->value_type)) &&
+           bench_json_text(o, "index", index) && bench_json_text(o, "symmetry", symmetries[a->symmetry]) &&
+           json_known(o, "pattern_symmetric", s->pattern_symmetric) &&
+           json_known(o, "value_symmetric", s->value_symmetric) && json_known(o, "sorted", a->sorted) &&
+           json_known(o, "unique", a->unique) && bench_json_integer(o, "min_row", s->min_row) &&
+           bench_json_number(o, "mean_row", s->mean_row) && bench_json_integer(o, "max_row", s->max_row) &&
+           bench_json_integer(o, "longest_row", s->longest_row) &&
+           bench_json_number(o, "variance_row", s->variance_row) &&
+           bench_json_integer(o, "empty_rows", s->empty_rows) &&
+           bench_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
+           bench_json_integer(o, "bandwidth", s->bandwidth) && bench_json_integer(o, "profile", s->profile) &&
+           bench_json_integer(o, "not_finite", f->r.not_finite) && json_storage(o, a) && json_histogram(o, s);
+}
+
+/* ---- command ------------------------------------------------------------------------------------ */
+
+static int show(const spry_matrix *A, const char *path, const facts *f, cli_json *json)
+{
+    char name[256];
+    int good = 1, status = cli_json_open(json);
+    if (status != CLI_GO_ON) return status;
+    bench_matrix_name(name, sizeof name, path);
+    if (json->wanted) {
+        cJSON *o = cJSON_CreateObject();
+        good = cli_json_line(json, o, json_facts(o, name, f));
+    }
+    if (good && cli_for_people(json)) {
+        print_facts(name, f);
+        good = print_picture(A, f);
+        if (f->a.rows > 0) print_histogram(&f->s);
+    }
+    return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {0};
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status != CLI_GO_ON) return status;
+    spry_context *context = NULL;
+    status = cli_open_context(&context, 0);
+    if (status != CLI_GO_ON) return status;
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    spry_read_options reading = SPRY_INIT(spry_read_options);
+    facts f = {SPRY_INIT(spry_arrays), SPRY_INIT(spry_matrix_stats), SPRY_INIT(spry_matrix_report)};
+    reading.value_type = a.type;
+    cli_progress("reading");
+    spry_status result = spry_matrix_read(context, &A, argv[0], &reading, &err);
+    if (result == SPRY_OK) result = spry_matrix_check(A, &f.r, &err);
+    if (result == SPRY_OK) result = spry_matrix_get_arrays(A, &f.a, &err);
+    if (result == SPRY_OK) result = spry_matrix_get_stats(A, &f.s, &err);
+    status = result == SPRY_OK ? show(A, argv[0], &f, &a.json) : cli_fail(&err);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    return status;
+}
+
+const cli_command cli_info = {.name = "info",
+                              .summary = "show what a matrix is like: sizes, row lengths, picture",
+                              .usage = "FILE [OPTIONS]",
+                              .about = "Shows a matrix's sizes, symmetry, row lengths, bandwidth, storage, a picture of where its\n"
+                                       "entries lie, and a histogram of its row lengths. Regular: the variance of the row\n"
+                                       "lengths is at most 10. Words count stored numbers, values and indices alike.",
+                              .examples = "  spry info matrix.mtx.gz\n"
+                                          "  spry info gen:rmat16 --json\n",
+                              .options = options,
+                              .least = 1,
+                              .most = 1,
+                              .positional = "a matrix FILE",
+                              .run = run};

@@ -1,0 +1,150 @@
+/* Output files that appear under their name only when they are complete. */
+#include "cli/cli.h"
+
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What an interrupted command must not leave behind. */
+static char *volatile to_remove;
+
+static void remove_and_die(int signal_number)
+{
+    char *path = to_remove;
+    if (path) unlink(path);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void guard(char *temporary)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    to_remove = temporary;
+    for (size_t s = 0; s < sizeof signals / sizeof *signals; s++) {
+        struct sigaction old;
+        if (sigaction(signals[s], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            signal(signals[s], temporary ? remove_and_die : SIG_DFL);
+    }
+}
+
+static int cannot(const char *verb, const char *path)
+{
+    cli_message("%s: cannot be %s: %s", path, verb, strerror(errno));
+    return CLI_USAGE;
+}
+
+/* A file beside the target, with the rights that the target has or would get. */
+static int open_temporary(cli_output *output, const struct stat *old)
+{
+    char real[sizeof output->path];
+    if (old) { /* through a symbolic link to the file itself, so that the link stays */
+        char *resolved = realpath(output->path, NULL);
+        if (!resolved) return cannot("written", output->path);
+        snprintf(real, sizeof real, "%s", resolved);
+        free(resolved);
+        if (access(real, W_OK) != 0) return cannot("written", output->path);
+        memcpy(output->path, real, sizeof real);
+    }
+    int length = snprintf(output->temporary, sizeof output->temporary, "%.4080s.tmpXXXXXX", output->path);
+    int file = length < (int)sizeof output->temporary ? mkstemp(output->temporary) : -1;
+    if (file < 0) {
+        output->temporary[0] = '\0';
+        return cannot("written", output->path);
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    if (fchmod(file, old ? old->st_mode & 07777 : 0666 & ~mask) != 0 || !(output->stream = fdopen(file, "w"))) {
+        int status = cannot("written", output->path);
+        close(file);
+        unlink(output->temporary);
+        output->temporary[0] = '\0';
+        return status;
+    }
+    guard(output->temporary);
+    return CLI_GO_ON;
+}
+
+int cli_output_open(cli_output *output, const char *path)
+{
+    struct stat st;
+    *output = (cli_output){.stream = stdout};
+    if (!path || strcmp(path, "-") == 0) return CLI_GO_ON;
+    output->stream = NULL;
+    if (strlen(path) >= sizeof output->path) {
+        errno = ENAMETOOLONG;
+        return cannot("written", path);
+    }
+    snprintf(output->path, sizeof output->path, "%s", path);
+    int exists = stat(path, &st) == 0;
+    if (!exists && errno != ENOENT) return cannot("written", path);
+    if (exists && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return cannot("written", path);
+    }
+    if (!exists || S_ISREG(st.st_mode)) return open_temporary(output, exists ? &st : NULL);
+    output->stream = fopen(path, "w");
+    return output->stream ? CLI_GO_ON : cannot("written", path);
+}
+
+int cli_output_close(cli_output *output, int status)
+{
+    int good = 1;
+    if (!output->stream) return status;
+    errno = output->error ? output->error : ferror(output->stream) ? EIO : 0;
+    if (output->stream == stdout) {
+        good = fflush(stdout) == 0 && !ferror(stdout);
+        snprintf(output->path, sizeof output->path, "standard output");
+    } else {
+        int earlier = errno;
+        good = !ferror(output->stream);
+        good &= fclose(output->stream) == 0;
+        if (earlier) errno = earlier;
+    }
+    output->stream = NULL;
+    if (output->temporary[0]) {
+        good = good && rename(output->temporary, output->path) == 0;
+        int saved = errno;
+        if (!good) unlink(output->temporary);
+        guard(NULL);
+        errno = saved;
+    }
+    if (good) return status;
+    int failed = cannot("written", output->path);
+    return failed > status ? failed : status;
+}
+
+/* ---- JSON lines --------------------------------------------------------------------------------- */
+
+int cli_json_open(cli_json *json)
+{
+    if (!json->wanted) return CLI_GO_ON;
+    return cli_output_open(&json->output, json->path);
+}
+
+int cli_json_close(cli_json *json, int status)
+{
+    return json->wanted ? cli_output_close(&json->output, status) : status;
+}
+
+int cli_for_people(const cli_json *json)
+{
+    return !json->wanted || (json->path && strcmp(json->path, "-") != 0);
+}
+
+int cli_json_line(cli_json *json, cJSON *object, int good)
+{
+    char *text = good ? cJSON_PrintUnformatted(object) : NULL;
+    cJSON_Delete(object);
+    if (!text) {
+        cli_message("out of memory for a JSON record");
+        return 0;
+    }
+    int written = fprintf(json->output.stream, "%s\n", text) > 0 && fflush(json->output.stream) == 0;
+    if (!written) json->output.error = errno;
+    cJSON_free(text);
+    return written;
+}

@@ -1,0 +1,116 @@
+/* Numbers, pictures and bars for people. */
+#include "cli/cli.h"
+
+#include <langinfo.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+cli_text cli_bytes(int64_t bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
+    cli_text t;
+    double value = (double)bytes;
+    int unit = 0;
+    for (; value >= 999.5 && unit < 5; unit++) value /= 1000;
+    snprintf(t.s, sizeof t.s, unit == 0 || value >= 99.95 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    return t;
+}
+
+cli_text cli_count(int64_t count)
+{
+    cli_text t;
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%lld", (long long)count), used = 0;
+    for (int d = 0; d < length; d++) {
+        if (d > 0 && (length - d) % 3 == 0 && digits[d - 1] != '-') t.s[used++] = ' ';
+        t.s[used++] = digits[d];
+    }
+    t.s[used] = '\0';
+    return t;
+}
+
+cli_text cli_time(double us)
+{
+    cli_text t;
+    if (us < 1000)
+        snprintf(t.s, sizeof t.s, "%.3g us", us);
+    else if (us < 1e6)
+        snprintf(t.s, sizeof t.s, "%.3g ms", us * 1e-3);
+    else
+        snprintf(t.s, sizeof t.s, "%.3g s", us * 1e-6);
+    return t;
+}
+
+const char *cli_known(spry_known k)
+{
+    return k == SPRY_KNOWN_YES ? "yes" : k == SPRY_KNOWN_NO ? "no" : "not known";
+}
+
+int cli_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+/* ---- pictures ----------------------------------------------------------------------------------- */
+
+static const char *const unicode_shades[] = {" ", "░", "▒", "▓", "█"};
+static const char *const ascii_shades[] = {" ", ".", ":", "+", "#"};
+
+/* Shades by the logarithm: one entry must show, and a full cell must differ from it. */
+static int shade_of(int64_t count, int64_t most)
+{
+    if (count == 0) return 0;
+    if (most <= 1) return 4;
+    int shade = 1 + (int)(3.999 * log((double)count) / log((double)most));
+    return shade > 4 ? 4 : shade;
+}
+
+static void print_edge(FILE *out, int width, int indent, int top)
+{
+    const char *const left = top ? "┌" : "└", *const right = top ? "┐" : "┘";
+    fprintf(out, "%*s%s", indent, "", cli_utf8() ? left : "+");
+    for (int c = 0; c < width; c++) fputs(cli_utf8() ? "─" : "-", out);
+    fprintf(out, "%s\n", cli_utf8() ? right : "+");
+}
+
+int cli_print_spy(FILE *out, const spry_matrix *A, int height, int width, int indent)
+{
+    spry_error err = {0};
+    int64_t *counts = calloc((size_t)height * (size_t)width, sizeof *counts), most = 0;
+    if (!counts) {
+        cli_message("out of memory for the picture");
+        return 0;
+    }
+    if (spry_matrix_spy(A, counts, height, width, &err) != SPRY_OK) {
+        free(counts);
+        cli_fail(&err);
+        return 0;
+    }
+    for (int c = 0; c < height * width; c++)
+        if (counts[c] > most) most = counts[c];
+    const char *const *shades = cli_utf8() ? unicode_shades : ascii_shades;
+    const char *side = cli_utf8() ? "│" : "|";
+    print_edge(out, width, indent, 1);
+    for (int r = 0; r < height; r++) {
+        fprintf(out, "%*s%s", indent, "", side);
+        for (int c = 0; c < width; c++) fputs(shades[shade_of(counts[r * width + c], most)], out);
+        fprintf(out, "%s\n", side);
+    }
+    print_edge(out, width, indent, 0);
+    free(counts);
+    return 1;
+}
+
+void cli_print_bar(FILE *out, double share, int width)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    if (!cli_utf8()) {
+        int cells = (int)ceil(share * width);
+        for (int c = 0; c < cells; c++) fputc('#', out);
+        return;
+    }
+    int parts = (int)ceil(share * width * 8);
+    for (int c = 0; c < parts / 8; c++) fputs("█", out);
+    fputs(eighths[parts % 8], out);
+}

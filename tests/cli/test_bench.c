@@ -1,0 +1,402 @@
+/* spry bench and spry spmv: records, cases, peers, mistakes. */
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* docs: the record of the benchmark; n number, i whole number, s text, b flag, capital: never null when ok */
+static const struct {
+    const char *name;
+    char kind;
+} fields[] = {{"op", 'S'},        {"matrix", 'S'},   {"rows", 'I'},      {"cols", 'I'},    {"nnz", 'I'},
+              {"class", 'S'},     {"twin", 'B'},     {"type", 'S'},      {"index", 'S'},   {"device", 'S'},
+              {"threads", 'I'},   {"format", 'S'},   {"kernel", 'S'},    {"ordering", 'S'}, {"peer", 'B'},
+              {"deterministic", 'b'}, {"setup_us", 'N'}, {"upload_us", 'N'}, {"first_us", 'N'}, {"time_us", 'N'},
+              {"mean_us", 'N'},   {"min_us", 'N'},   {"spread_us", 'N'}, {"runs", 'I'},    {"state", 'S'},
+              {"gflops", 'N'},    {"gbps", 'N'},     {"copy_gbps", 'N'}, {"roof", 'N'},    {"bytes", 'i'},
+              {"max_error", 'N'}, {"status", 'S'},   {"reason", 's'}};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+static const char *text_of(const cJSON *record, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItem(record, name);
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+static double number_of(const cJSON *record, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItem(record, name);
+    assert_true(cJSON_IsNumber(item));
+    return item->valuedouble;
+}
+
+/* cmocka compares floats; these are doubles. */
+static void assert_near(double value, double expected, double tolerance)
+{
+    if (fabs(value - expected) <= tolerance) return;
+    print_error("%g, expected %g\n", value, expected);
+    fail();
+}
+
+/* Every field, in order, of the right kind; behind them only what the command adds. */
+static void check_record(const cJSON *record)
+{
+    const cJSON *item = record->child;
+    int ok = strcmp(text_of(record, "status"), "ok") == 0;
+    for (int f = 0; f < FIELDS; f++, item = item->next) {
+        assert_non_null(item);
+        assert_string_equal(item->string, fields[f].name);
+        int null = cJSON_IsNull(item), good = 0;
+        switch (fields[f].kind | 0x20) {
+        case 's': good = cJSON_IsString(item); break;
+        case 'b': good = cJSON_IsBool(item); break;
+        default: good = cJSON_IsNumber(item); break;
+        }
+        if (!(good || (null && (!ok || fields[f].kind & 0x20)))) {
+            print_error("field %s is of a wrong kind\n", fields[f].name);
+            fail();
+        }
+    }
+}
+
+/* Runs the command, checks all its records, and returns them as an array. */
+static cJSON *records_of(const char *command, int status)
+{
+    outcome o = spry("%s", command);
+    if (o.status != status) {
+        print_error("spry %s\n  status %d, expected %d\n%s\n%s\n", command, o.status, status, o.out, o.err);
+        fail();
+    }
+    cJSON *all = cJSON_CreateArray();
+    for (int l = 0; l < count_lines(o.out); l++) {
+        cJSON *record = json_line(o.out, l);
+        check_record(record);
+        cJSON_AddItemToArray(all, record);
+    }
+    release(&o);
+    return all;
+}
+
+static const cJSON *find(const cJSON *records, const char *field, const char *value)
+{
+    const cJSON *record;
+    cJSON_ArrayForEach(record, records) if (strcmp(text_of(record, field), value) == 0) return record;
+    return NULL;
+}
+
+static void one_record(void **state)
+{
+    (void)state;
+    cJSON *records = records_of("bench gen:grid5,x=30,y=20 --formats csr --json --threads 1", 0);
+    assert_int_equal(cJSON_GetArraySize(records), 1);
+    const cJSON *r = cJSON_GetArrayItem(records, 0);
+    assert_string_equal(text_of(r, "op"), "spmv");
+    assert_string_equal(text_of(r, "matrix"), "grid5,x=30,y=20");
+    assert_string_equal(text_of(r, "class"), "regular");
+    assert_string_equal(text_of(r, "type"), "f64");
+    assert_string_equal(text_of(r, "index"), "32/32");
+    assert_string_equal(text_of(r, "device"), "cpu");
+    assert_string_equal(text_of(r, "ordering"), "none");
+    assert_string_equal(text_of(r, "state"), "warm");
+    double nnz = 5 * 600 - 2 * 30 - 2 * 20, time = number_of(r, "time_us");
+    assert_near(number_of(r, "nnz"), nnz, 0);
+    assert_near(number_of(r, "threads"), 1, 0);
+    /* The figures belong together. */
+    assert_true(number_of(r, "runs") >= 20);
+    assert_true(number_of(r, "runs") * number_of(r, "mean_us") >= 20000);
+    assert_true(number_of(r, "min_us") <= time && time > 0);
+    assert_near(number_of(r, "gflops"), 2e-3 * nnz / time, 1e-4 * number_of(r, "gflops"));
+    double bytes = 12 * nnz + 4 * 601 + 8 * 1200;
+    assert_near(number_of(r, "gbps"), 1e-3 * bytes / time, 1e-4 * number_of(r, "gbps"));
+    assert_near(number_of(r, "roof"), number_of(r, "gbps") / number_of(r, "copy_gbps"), 1e-4);
+    assert_true(number_of(r, "max_error") >= 0 && number_of(r, "max_error") <= 1);
+    cJSON_Delete(records);
+}
+
+static void types_and_indices(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"32/32", "64/32", "64/64"};
+    for (int p = 0; p < 3; p++) {
+        char command[128];
+        snprintf(command, sizeof command, "bench $D/sym.mtx --formats all --type all --index %s --json", pairs[p]);
+        cJSON *records = records_of(command, 0);
+        int f32 = 0, f64 = 0;
+        const cJSON *r;
+        cJSON_ArrayForEach(r, records)
+        {
+            assert_string_equal(text_of(r, "index"), pairs[p]);
+            assert_true(strcmp(text_of(r, "status"), "ok") == 0 || strcmp(text_of(r, "status"), "skipped") == 0);
+            f32 += strcmp(text_of(r, "type"), "f32") == 0;
+            f64 += strcmp(text_of(r, "type"), "f64") == 0;
+        }
+        assert_true(f32 >= 4);
+        assert_int_equal(f32, f64);
+        cJSON_Delete(records);
+    }
+}
+
+/* --formats all is every kernel that `spry kernels` lists. */
+static void all_kernels(void **state)
+{
+    (void)state;
+    outcome o = spry("kernels --json");
+    cJSON *records = records_of("bench gen:rmat16 --formats all --json", 0);
+    assert_int_equal(cJSON_GetArraySize(records), count_lines(o.out));
+    for (int l = 0; l < count_lines(o.out); l++) {
+        cJSON *kernel = json_line(o.out, l);
+        const cJSON *r = find(records, "kernel", text_of(kernel, "name"));
+        assert_non_null(r);
+        assert_string_equal(text_of(r, "format"), text_of(kernel, "format"));
+        cJSON_Delete(kernel);
+    }
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 0), "class"), "irregular");
+    cJSON_Delete(records);
+    release(&o);
+}
+
+static void cases_that_are_not_there_yet(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"--op spgemm", "--ordering rcm", "--device cuda", "--formats ell,packed"};
+    for (size_t c = 0; c < sizeof options / sizeof *options; c++) {
+        char command[128];
+        snprintf(command, sizeof command, "bench $D/small.mtx %s --json", options[c]);
+        cJSON *records = records_of(command, 0);
+        assert_true(cJSON_GetArraySize(records) > 0);
+        const cJSON *r;
+        cJSON_ArrayForEach(r, records)
+        {
+            assert_string_equal(text_of(r, "status"), "skipped");
+            assert_true(strlen(text_of(r, "reason")) > 10);
+        }
+        cJSON_Delete(records);
+    }
+}
+
+static void cold(void **state)
+{
+    (void)state;
+    cJSON *records = records_of("bench $D/small.mtx --cold --formats csr --json", 0);
+    const cJSON *r = cJSON_GetArrayItem(records, 0);
+    assert_string_equal(text_of(r, "state"), "cold");
+    assert_true(number_of(r, "runs") >= 20);
+    cJSON_Delete(records);
+}
+
+static void suites(void **state)
+{
+    (void)state;
+    char path[256];
+    /* An empty folder: the real matrices are skipped, with the reason. Suites are large, so only the list is tested. */
+    expect("bench --suite mash", 2, NULL, "--suite is 'mash', expected one of: mesh, scattered, shuffled");
+    expect("bench --suite seed000", 2, NULL, "--suite: 'seed000' is not there yet");
+    expect("bench --suite mesh --matrices $D/none", 2, NULL, "none', expected a folder that exists");
+    expect("bench $D/small.mtx --matrices $D", 2, NULL, "--matrices goes with --suite");
+    (void)path;
+}
+
+static void mistakes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *options, *message;
+    } cases[] = {
+        {"", "nothing to measure: name a matrix FILE or a --suite"},
+        {"$D/small.mtx --op spmm", "--op is 'spmm', expected one of: spmv, spmv_t, spgemm"},
+        {"$D/small.mtx --formats csr,crs", "--formats: there is no format 'crs'; did you mean 'csr'?"},
+        {"$D/small.mtx --formats csr,,coo", "a name in the list is empty"},
+        {"$D/small.mtx --formats ,", "a name in the list is empty"},
+        {"$D/small.mtx --formats csr,csr", "--formats has 'csr' twice"},
+        {"$D/small.mtx --formats csr,all", "'all' stands alone"},
+        {"$D/small.mtx --formats=", "--formats is empty"},
+        {"$D/small.mtx --kernels csr_avx1024_cpu", "--kernels: there is no kernel 'csr_avx1024_cpu'; did you mean"},
+        {"$D/small.mtx --kernels mkl_csr", "'mkl_csr' is a peer's kernel; add --peers"},
+        {"$D/small.mtx --ordering metis", "--ordering is 'metis', expected one of: none, rcm, bandk, degree"},
+        {"$D/small.mtx --device gpu", "--device is 'gpu', expected one of: cpu, cuda, all"},
+        {"$D/small.mtx --type f16", "--type is 'f16', expected one of: f32, f64, all"},
+        {"$D/small.mtx --index 32/64", "--index is '32/64', expected one of: 32/32, 64/32, 64/64"},
+        {"$D/small.mtx --threads 0", "--threads is 0, expected 1 to 1024"},
+        {"$D/small.mtx --threads ' 2'", "--threads is ' 2', expected a whole number"},
+        {"$D/small.mtx --calls 1e6", "--calls is '1e6', expected a whole number"},
+        {"$D/small.mtx --calls -1", "--calls is -1, expected 1 to"},
+        {"$D/small.mtx --threads", "--threads needs a value: N"},
+        {"$D/small.mtx --fromats csr", "unknown option --fromats; did you mean --formats?"},
+        {"$D/small.mtx $D/none.mtx", "none.mtx: cannot be read: No such file"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char command[160];
+        snprintf(command, sizeof command, "bench %s", cases[c].options);
+        expect(command, 2, NULL, cases[c].message);
+    }
+}
+
+/* One bad matrix does not stop the others, and the status tells. */
+static void bad_matrix_among_good_ones(void **state)
+{
+    (void)state;
+    cJSON *records = records_of("bench $D/small.mtx $D/bad.mtx $D/sym.mtx --formats csr --json 2>$D/err", 2);
+    assert_int_equal(cJSON_GetArraySize(records), 3);
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 0), "status"), "ok");
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 1), "status"), "failed");
+    assert_non_null(strstr(text_of(cJSON_GetArrayItem(records, 1), "reason"), "bad.mtx:4"));
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 2), "matrix"), "sym");
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 2), "status"), "ok");
+    char *err = read_file("err");
+    if (!err) fail();
+    assert_non_null(strstr(err, "spry bench: "));
+    assert_non_null(strstr(err, "bad.mtx:4"));
+    free(err);
+    cJSON_Delete(records);
+}
+
+/* ---- peers -------------------------------------------------------------------------------------- */
+
+static void test_peer_folder(char *path, size_t size)
+{
+    snprintf(path, size, "%s", SPRY_CLI);
+    char *slash = strrchr(path, '/');
+    snprintf(slash, size - (size_t)(slash - path), "/tests/peers");
+}
+
+static void missing_peers_are_skipped(void **state)
+{
+    (void)state;
+    setenv("SPRY_PEER_DIR", folder(), 1);
+    cJSON *records = records_of("bench $D/small.mtx --peers --json", 0);
+    static const char *const names[] = {"csr_plain", "eigen_csr", "mkl_csr", "mkl_csr_optimized"};
+    for (int n = 0; n < 4; n++) {
+        const cJSON *r = find(records, "kernel", names[n]);
+        assert_non_null(r);
+        assert_string_equal(text_of(r, "status"), "skipped");
+        assert_true(cJSON_IsTrue(cJSON_GetObjectItem(r, "peer")));
+        assert_non_null(strstr(text_of(r, "reason"), "there is no peer module"));
+    }
+    cJSON_Delete(records);
+    expect("spmv $D/small.mtx 2>/dev/null", 0, "csr_plain: skipped, there is no peer module", NULL);
+    write_file("spry-peer-plain.so", "this is no shared object\n");
+    records = records_of("bench $D/small.mtx --peers --kernels csr_plain --json", 0);
+    assert_int_equal(cJSON_GetArraySize(records), 1);
+    assert_non_null(strstr(text_of(cJSON_GetArrayItem(records, 0), "reason"), "cannot be loaded"));
+    cJSON_Delete(records);
+    unsetenv("SPRY_PEER_DIR");
+}
+
+static void wrong_peer_is_found_out(void **state)
+{
+    (void)state;
+    char path[512];
+    test_peer_folder(path, sizeof path);
+    setenv("SPRY_PEER_DIR", path, 1);
+    static const char *const types[] = {"f32", "f64"};
+    for (int t = 0; t < 2; t++) {
+        char command[160];
+        snprintf(command, sizeof command, "bench gen:grid5,x=50,y=50 --peers --type %s --json", types[t]);
+        cJSON *records = records_of(command, 1);
+        const cJSON *wrong = find(records, "kernel", "csr_wrong"), *lost = find(records, "kernel", "csr_lost");
+        assert_non_null(wrong);
+        assert_string_equal(text_of(wrong, "status"), "wrong");
+        assert_non_null(strstr(text_of(wrong, "reason"), "1 rows past the error bound, worst at row 1250"));
+        assert_true(number_of(wrong, "max_error") > 1);
+        assert_true(cJSON_IsNull(cJSON_GetObjectItem(wrong, "time_us")));
+        assert_non_null(lost);
+        assert_string_equal(text_of(lost, "status"), "failed");
+        assert_string_equal(text_of(find(records, "format", "csr"), "status"), "ok");
+        cJSON_Delete(records);
+    }
+    expect("bench gen:grid5,x=50,y=50 --peers 2>/dev/null", 1, "csr_wrong               wrong: alpha 1, beta 0: 1 rows",
+           NULL);
+    expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 2, expected 1", NULL);
+    unsetenv("SPRY_PEER_DIR");
+}
+
+static void peers_beside_the_program(void **state)
+{
+    (void)state;
+    cJSON *records = records_of("bench gen:grid7,x=9,y=8,z=7 --peers --type all --json", 0);
+    const cJSON *r = find(records, "kernel", "csr_plain");
+    assert_non_null(r);
+    assert_string_equal(text_of(r, "status"), "ok");
+    assert_near(number_of(r, "threads"), 1, 0);
+    cJSON_Delete(records);
+    expect("bench $D/small.mtx --peers 2>/dev/null", 0, "vs peer", NULL);
+    /* A list that names peers runs those alone. */
+    records = records_of("bench $D/small.mtx --peers --kernels csr_plain,csr_reference_cpu --json", 0);
+    assert_int_equal(cJSON_GetArraySize(records), 2);
+    cJSON_Delete(records);
+    /* Peers stand beside the chosen formats. */
+    records = records_of("bench $D/small.mtx --peers --formats coo --json", 0);
+    assert_null(find(records, "kernel", "csr_plain"));
+    cJSON_Delete(records);
+    for (int p = 0; p < 2; p++) {
+        records = records_of(p == 0 ? "bench $D/small.mtx --peers --index 64/32 --json"
+                                    : "bench $D/small.mtx --peers --index 64/64 --json",
+                             0);
+        assert_string_equal(text_of(find(records, "kernel", "csr_plain"), "status"), "ok");
+        assert_string_equal(text_of(find(records, "kernel", "mkl_csr"), "status"), "skipped");
+        cJSON_Delete(records);
+    }
+}
+
+/* ---- spmv --------------------------------------------------------------------------------------- */
+
+static void spmv(void **state)
+{
+    (void)state;
+    expect("spmv $D/small.mtx 2>/dev/null", 0, "small: 4 x 5, 6 entries, regular", NULL);
+    expect("spmv $D/small.mtx --type f32 --index 64/64 2>/dev/null", 0, "f32, indices 64/64", NULL);
+    expect("spmv $D/small.mtx --kernel csr_reference_cpu 2>/dev/null", 0, "kernel          csr_reference_cpu", NULL);
+    expect("spmv $D/small.mtx --format coo 2>/dev/null", 0, "(format coo", NULL);
+    expect("spmv $D/small.mtx --threads 1 2>/dev/null", 0, "1 threads", NULL);
+    cJSON *records = records_of("spmv gen:banded,rows=100 --alpha 2.5 --beta -1 --json", 0);
+    assert_int_equal(cJSON_GetArraySize(records), 2);
+    const cJSON *r = cJSON_GetArrayItem(records, 0);
+    assert_near(number_of(r, "alpha"), 2.5, 0);
+    assert_near(number_of(r, "beta"), -1, 0);
+    assert_true(number_of(r, "read_us") > 0);
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 1), "kernel"), "csr_plain");
+    cJSON_Delete(records);
+    static const struct {
+        const char *options, *message;
+    } cases[] = {{"--alpha one", "--alpha is 'one', expected a finite number"},
+                 {"--alpha inf", "--alpha is 'inf', expected a finite number"},
+                 {"--beta 1,5", "--beta is '1,5', expected a finite number"},
+                 {"--x zeros", "--x is 'zeros', expected one of: random, ones"},
+                 {"--type pattern", "--type is 'pattern', expected one of: f32, f64"},
+                 {"--kernel csr_nothing", "csr_nothing"},
+                 {"--format nothing", "nothing"},
+                 {"--threads 0x2", "--threads is '0x2', expected a whole number"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char command[160];
+        snprintf(command, sizeof command, "spmv $D/small.mtx %s", cases[c].options);
+        expect(command, 2, NULL, cases[c].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_record),
+        cmocka_unit_test(types_and_indices),
+        cmocka_unit_test(all_kernels),
+        cmocka_unit_test(cases_that_are_not_there_yet),
+        cmocka_unit_test(cold),
+        cmocka_unit_test(suites),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(bad_matrix_among_good_ones),
+        cmocka_unit_test(missing_peers_are_skipped),
+        cmocka_unit_test(wrong_peer_is_found_out),
+        cmocka_unit_test(peers_beside_the_program),
+        cmocka_unit_test(spmv),
+    };
+    return cmocka_run_group_tests(tests, make_matrices, remove_folder);
+}

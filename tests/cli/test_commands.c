@@ -1,0 +1,235 @@
+/* Every command: help, what it prints, and the mistakes a user makes. */
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+static void help_and_version(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"info", "devices", "kernels", "spmv", "bench", "convert", "gen"};
+    expect("--help", 0, "Usage: spry COMMAND", NULL);
+    expect("help", 0, "Usage: spry COMMAND", NULL);
+    expect("--version", 0, "spry 0.", NULL);
+    expect("", 2, NULL, "Usage: spry COMMAND");
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        char command[64], usage[64], example[64];
+        snprintf(usage, sizeof usage, "Usage: spry %s ", commands[c]);
+        snprintf(example, sizeof example, "Examples:\n  spry %s", commands[c]);
+        for (int f = 0; f < 3; f++) {
+            snprintf(command, sizeof command, f == 0 ? "%s --help" : f == 1 ? "%s -h" : "help %s", commands[c]);
+            expect(command, 0, usage, NULL);
+            expect(command, 0, example, NULL);
+        }
+        expect("--help", 0, commands[c], NULL);
+    }
+}
+
+static void unknown_words(void **state)
+{
+    (void)state;
+    expect("smpv x.mtx", 2, NULL, "unknown command 'smpv'; did you mean 'spmv'?");
+    expect("benhc", 2, NULL, "did you mean 'bench'?");
+    expect("frobnicate", 2, NULL, "unknown command 'frobnicate'\nTry 'spry --help'.");
+    expect("help frobnicate", 2, NULL, "unknown command 'frobnicate'");
+    expect("--frob", 2, NULL, "unknown option --frob");
+    expect("''", 2, NULL, "unknown command ''");
+    expect("info --jsno $D/small.mtx", 2, NULL, "spry info: unknown option --jsno; did you mean --json?");
+    expect("info -z $D/small.mtx", 2, NULL, "unknown option -z");
+    expect("info --help=now", 2, NULL, "--help takes no value");
+    expect("bench --cold=1 $D/small.mtx", 2, NULL, "--cold takes no value");
+}
+
+static void files_that_are_not_there(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"info %s", "spmv %s", "bench %s", "convert %s -o $D/out.mtx"};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        static const struct {
+            const char *path, *message;
+        } cases[] = {{"$D/none.mtx", "none.mtx"}, {"$D", "irectory"}, {"$D/bad.mtx", "bad.mtx:4"}};
+        for (size_t p = 0; p < sizeof cases / sizeof *cases; p++) {
+            char command[128];
+            const char *hole = strstr(commands[c], "%s");
+            snprintf(command, sizeof command, "%.*s%s%s >/dev/null", (int)(hole - commands[c]), commands[c],
+                     cases[p].path, hole + 2);
+            expect(command, 2, NULL, cases[p].message);
+        }
+    }
+    assert_null(read_file("out.mtx"));
+    expect("info", 2, NULL, "a matrix FILE is missing");
+    expect("info a b", 2, NULL, "'b' is one argument too many");
+    expect("info ''", 2, NULL, "an argument is empty");
+    expect("info gen:nothing", 2, NULL, "nothing");
+}
+
+static void info(void **state)
+{
+    (void)state;
+    expect("info $D/small.mtx", 0, "4 x 5, 6 entries", NULL);
+    expect("info $D/small.mtx", 0, "min 0, mean 1.500, max 3 (row 3)", NULL);
+    expect("info $D/small.mtx", 0, "as csr        17 words, 92 B", NULL);
+    expect("info $D/small.mtx", 0, "as coo        18 words, 96 B", NULL);
+    expect("info --type f32 $D/small.mtx", 0, "as csr        17 words, 68 B", NULL);
+    expect("info --type pattern $D/small.mtx", 0, "as csr        11 words, 44 B", NULL);
+    expect("info $D/sym.mtx", 0, "3 x 3, 5 entries", NULL);
+    expect("info $D/sym.mtx", 0, "symmetric, as the file says", NULL);
+    expect("info - < $D/small.mtx", 0, "stdin\n", NULL);
+    expect("info --type int $D/small.mtx", 2, NULL, "--type is 'int', expected one of: f32, f64, pattern");
+    expect("info --type f32 --type f64 $D/small.mtx", 2, NULL, "--type is given twice");
+    expect("info --type", 2, NULL, "--type needs a value: f32|f64|pattern");
+    expect("info --type= $D/small.mtx", 2, NULL, "--type is empty");
+    outcome o = spry("info --json $D/small.mtx");
+    assert_int_equal(o.status, 0);
+    assert_int_equal(count_lines(o.out), 1);
+    cJSON *line = json_line(o.out, 0);
+    assert_string_equal(cJSON_GetObjectItem(line, "matrix")->valuestring, "small");
+    assert_int_equal(cJSON_GetObjectItem(line, "nnz")->valueint, 6);
+    assert_int_equal(cJSON_GetObjectItem(line, "bandwidth")->valueint, 4);
+    assert_int_equal(cJSON_GetObjectItem(line, "empty_rows")->valueint, 1);
+    assert_string_equal(cJSON_GetObjectItem(line, "class")->valuestring, "regular");
+    cJSON *histogram = cJSON_GetObjectItem(line, "histogram");
+    assert_int_equal(cJSON_GetArraySize(histogram), 3); /* lengths 0, 1, 2..3 */
+    assert_int_equal(cJSON_GetObjectItem(cJSON_GetArrayItem(histogram, 2), "rows")->valueint, 2);
+    cJSON_Delete(line);
+    release(&o);
+}
+
+/* The picture keeps the matrix's proportions and falls back to ASCII. */
+static void picture(void **state)
+{
+    (void)state;
+    expect("info gen:diagonal,rows=4", 0, "█", NULL);
+    setenv("LC_ALL", "C", 1);
+    expect("info gen:diagonal,rows=4", 0, "+----+\n  |#   |\n  | #  |\n  |  # |\n  |   #|\n  +----+\n", NULL);
+    setenv("LC_ALL", "C.UTF-8", 1);
+}
+
+static void empty_matrices(void **state)
+{
+    (void)state;
+    write_file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
+    write_file("blank.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n");
+    static const char *const files[] = {"empty", "blank"};
+    for (int f = 0; f < 2; f++) {
+        char command[64];
+        snprintf(command, sizeof command, "info $D/%s.mtx", files[f]);
+        expect(command, 0, "0 entries", NULL);
+        snprintf(command, sizeof command, "spmv $D/%s.mtx 2>/dev/null", files[f]);
+        expect(command, 0, "correct", NULL);
+        snprintf(command, sizeof command, "bench $D/%s.mtx --formats all 2>/dev/null", files[f]);
+        expect(command, 0, "0 entries", NULL);
+    }
+}
+
+static void devices_and_kernels(void **state)
+{
+    (void)state;
+    expect("devices", 0, "cpu: ", NULL);
+    expect("devices --threads 1 --measure 2>/dev/null", 0, "GB/s with 1 threads", NULL);
+    expect("devices now", 2, NULL, "takes no arguments, but got 'now'");
+    expect("devices --threads 0", 2, NULL, "--threads is 0, expected 1 to 1024");
+    expect("devices --threads two", 2, NULL, "--threads is 'two', expected a whole number");
+    expect("devices --threads -3", 2, NULL, "--threads is -3, expected 1 to");
+    expect("devices --threads 2x", 2, NULL, "--threads is '2x', expected a whole number");
+    expect("devices --threads 99999999999999999999", 2, NULL, "expected 1 to 1024");
+    expect("kernels", 0, "csr_reference_cpu", NULL);
+    expect("kernels --format coo", 0, "coo_reference_cpu", NULL);
+    expect("kernels --long --format csr", 0, "storage: ", NULL);
+    expect("kernels --format cs", 2, NULL, "--format is 'cs', expected one of: ");
+    expect("kernels --device tpu", 2, NULL, "--device is 'tpu', expected one of: cpu, cuda");
+    expect("kernels csr", 2, NULL, "takes no arguments");
+    outcome o = spry("kernels --json");
+    assert_int_equal(o.status, 0);
+    assert_true(count_lines(o.out) >= 4);
+    for (int l = 0; l < count_lines(o.out); l++) {
+        cJSON *line = json_line(o.out, l);
+        assert_true(cJSON_IsString(cJSON_GetObjectItem(line, "name")));
+        assert_true(cJSON_IsBool(cJSON_GetObjectItem(line, "deterministic")));
+        assert_true(cJSON_IsBool(cJSON_GetObjectItem(line, "available")));
+        cJSON_Delete(line);
+    }
+    release(&o);
+    o = spry("devices --json");
+    cJSON *line = json_line(o.out, 0);
+    assert_string_equal(cJSON_GetObjectItem(line, "name")->valuestring, "cpu");
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "copy_gbps")));
+    cJSON_Delete(line);
+    release(&o);
+}
+
+/* SPRY_SIMD lowers what may be used; the kernels above it are listed with the reason. */
+static void kernels_of_another_level(void **state)
+{
+    (void)state;
+    setenv("SPRY_SIMD", "portable", 1);
+    expect("kernels --format csr", 0, "csr_portable_cpu", NULL);
+    expect("spmv $D/small.mtx 2>/dev/null", 0, "csr_portable_cpu", NULL);
+#ifdef SPRY_HAVE_X86
+    expect("kernels --format csr", 0, "not here: ", NULL);
+    expect("bench --kernels csr_avx2_cpu $D/small.mtx 2>/dev/null", 0, "skipped: ", NULL);
+    expect("spmv --kernel csr_avx2_cpu $D/small.mtx 2>/dev/null >/dev/null", 1, NULL, NULL);
+#endif
+    unsetenv("SPRY_SIMD");
+}
+
+static void convert(void **state)
+{
+    (void)state;
+    expect("convert $D/small.mtx -o -", 0, "%%MatrixMarket matrix coordinate real general\n4 5 6\n1 1 2.5\n", NULL);
+    expect("convert $D/sym.mtx -o -", 0, "symmetric\n3 3 4\n1 1 4\n2 1 -1\n", NULL);
+    expect("convert $D/sym.mtx --full -o -", 0, "general\n3 3 5\n1 1 4\n1 2 -1\n2 1 -1\n", NULL);
+    expect("convert $D/small.mtx --type pattern -o -", 0, "pattern general\n4 5 6\n1 1\n1 5\n", NULL);
+    expect("convert - -o $D/copy.mtx < $D/small.mtx", 0, NULL, NULL);
+    char *copy = read_file("copy.mtx");
+    if (!copy) fail();
+    assert_non_null(strstr(copy, "4 4 100\n"));
+    free(copy);
+    expect("convert $D/small.mtx -o $D/copy.mtx.gz", 0, NULL, NULL);
+    expect("info $D/copy.mtx.gz", 0, "4 x 5, 6 entries", NULL);
+    expect("convert $D/small.mtx", 2, NULL, "-o OUT is missing");
+    expect("convert -o $D/copy.mtx", 2, NULL, "a matrix FILE is missing");
+    expect("convert $D/small.mtx -o $D/none/copy.mtx", 2, NULL, "none/copy.mtx");
+    expect("convert $D/small.mtx -o $D", 2, NULL, "irectory");
+    expect("convert $D/small.mtx -o", 2, NULL, "--out needs a value: OUT");
+}
+
+static void gen(void **state)
+{
+    (void)state;
+    expect("gen --list", 0, "grid7", NULL);
+    expect("gen grid5,x=2,y=2 -o - --full", 0, "\n4 4 12\n", NULL);
+    expect("gen gen:grid5,x=2,y=2 -o $D/grid.mtx", 0, NULL, NULL);
+    expect("info $D/grid.mtx", 0, "4 x 4, 12 entries", NULL);
+    expect("gen -o $D/x.mtx", 2, NULL, "NAME of a generator is missing");
+    expect("gen grid5", 2, NULL, "-o OUT is missing");
+    expect("gen gird5 -o $D/x.mtx", 2, NULL, "gird5");
+    expect("gen grid5,q=2 -o $D/x.mtx", 2, NULL, "q");
+    expect("gen grid5,x=many -o $D/x.mtx", 2, NULL, "many");
+    expect("gen --list grid5", 2, NULL, "--list takes no NAME");
+    expect("gen grid5 --json -o $D/x.mtx", 2, NULL, "--json goes with --list");
+    assert_null(read_file("x.mtx"));
+    outcome o = spry("gen --list --json");
+    assert_true(count_lines(o.out) > 10);
+    cJSON *line = json_line(o.out, 3);
+    assert_true(cJSON_IsString(cJSON_GetObjectItem(line, "description")));
+    cJSON_Delete(line);
+    release(&o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_and_version),  cmocka_unit_test(unknown_words), cmocka_unit_test(files_that_are_not_there),
+        cmocka_unit_test(info),              cmocka_unit_test(picture),       cmocka_unit_test(empty_matrices),
+        cmocka_unit_test(devices_and_kernels), cmocka_unit_test(kernels_of_another_level),
+        cmocka_unit_test(convert),           cmocka_unit_test(gen),
+    };
+    return cmocka_run_group_tests(tests, make_matrices, remove_folder);
+}

@@ -1,0 +1,149 @@
+/* The engine's parts by themselves: statistics, names, suites, records, break-even, copy bandwidth. */
+#include "bench/bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+static void statistics(void **state)
+{
+    (void)state;
+    double one[] = {7}, two[] = {3, 1}, five[] = {5, 1, 4, 2, 100};
+    bench_summary s = bench_summarise(one, 1);
+    assert_true(s.median == 7 && s.mean == 7 && s.min == 7 && s.spread == 0);
+    s = bench_summarise(two, 2);
+    assert_true(s.median == 2 && s.mean == 2 && s.min == 1 && s.spread == 1);
+    s = bench_summarise(five, 5);
+    assert_true(s.median == 4 && s.mean == 22.4 && s.min == 1 && s.spread == 3);
+    double before = bench_now_us();
+    assert_true(bench_now_us() >= before);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path, *name;
+    } cases[] = {{"/a/b/G3_circuit.mtx.gz", "G3_circuit"}, {"cnr-2000.mtx", "cnr-2000"}, {"gen:grid7", "grid7"},
+                 {"gen:grid7,x=3,y=4", "grid7,x=3,y=4"},   {"-", "stdin"},               {"a.b/c", "c"},
+                 {".mtx", ".mtx"},                         {"x.mtx.mtx", "x.mtx"},       {"dir/", "dir/"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char name[64];
+        bench_matrix_name(name, sizeof name, cases[c].path);
+        assert_string_equal(name, cases[c].name);
+    }
+    char small[4];
+    bench_matrix_name(small, sizeof small, "gen:grid7");
+    assert_string_equal(small, "gri");
+}
+
+static void suites(void **state)
+{
+    (void)state;
+    bench_source *sources = NULL;
+    int count = 0;
+    assert_int_equal(bench_suite_sources("mesh", "/nowhere", &sources, &count), 1);
+    assert_int_equal(count, 7);
+    assert_string_equal(sources[0].path, "gen:grid5");
+    assert_string_equal(sources[6].name, "G3_circuit");
+    assert_string_equal(sources[6].path, "");
+    assert_non_null(strstr(sources[6].reason, "there is no G3_circuit.mtx.gz"));
+    assert_int_equal(bench_suite_sources("scattered", NULL, &sources, &count), 1);
+    assert_int_equal(count, 13);
+    assert_non_null(strstr(sources[12].reason, "--matrices or SPRY_MATRIX_DIR"));
+    assert_int_equal(bench_suite_sources("seed000", NULL, &sources, &count), -1);
+    assert_int_equal(bench_suite_sources("sea", NULL, &sources, &count), 0);
+    assert_int_equal(count, 13);
+    for (int s = 0; bench_suite_names[s]; s++)
+        assert_int_equal(bench_suite_sources(bench_suite_names[s], NULL, &sources, &count), 1);
+    free(sources);
+}
+
+static void records(void **state)
+{
+    (void)state;
+    bench_record r;
+    bench_record_init(&r);
+    cJSON *o = cJSON_CreateObject();
+    assert_true(bench_record_to_json(&r, o));
+    assert_int_equal(cJSON_GetArraySize(o), 33);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, o)
+    {
+        if (strcmp(item->string, "status") != 0 && strcmp(item->string, "peer") != 0) assert_true(cJSON_IsNull(item));
+    }
+    cJSON_Delete(o);
+    o = cJSON_CreateObject();
+    assert_true(bench_json_number(o, "inf", INFINITY) && bench_json_number(o, "third", 1.0 / 3) &&
+                bench_json_integer(o, "large", INT64_MAX));
+    char *text = cJSON_PrintUnformatted(o);
+    assert_string_equal(text, "{\"inf\":1.7976931348623157e+308,\"third\":0.3333333,\"large\":9223372036854775807}");
+    cJSON_free(text);
+    cJSON_Delete(o);
+}
+
+static void break_even(void **state)
+{
+    (void)state;
+    bench_record base, r;
+    bench_record_init(&base);
+    r = base;
+    assert_int_equal(bench_break_even(&r, &base), -2);
+    base.time_us = 10, base.setup_us = 1;
+    r.time_us = 8, r.setup_us = 100;
+    assert_int_equal(bench_break_even(&r, &base), 50); /* 99 more, 2 gained a product */
+    assert_int_equal(bench_break_even(&base, &base), 0);
+    r.time_us = 12;
+    assert_int_equal(bench_break_even(&r, &base), -1);
+    r.setup_us = 0.5, r.time_us = 9;
+    assert_int_equal(bench_break_even(&r, &base), 0);
+}
+
+static void random_vectors(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    double x[N], other[N];
+    bench_fill_random(x, N, SPRY_F64, 1);
+    bench_fill_random(other, N, SPRY_F64, 2);
+    int negative = 0;
+    for (int i = 0; i < N; i++) {
+        assert_true(fabs(x[i]) >= 0.25 && fabs(x[i]) < 1 && x[i] != other[i]);
+        negative += x[i] < 0;
+        for (int j = 0; j < i; j++) assert_true(x[i] != x[j]);
+    }
+    assert_true(negative > N / 3 && negative < 2 * N / 3);
+}
+
+static void sessions(void **state)
+{
+    (void)state;
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    bench_session session = {.op = "spmv", .cold = 1};
+    char note[256];
+    setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
+    assert_int_equal(bench_session_open(&session, context, note, sizeof note), 1);
+    assert_true(session.copy_gbps > 0.1 && session.flush && session.flush_bytes > 0);
+    assert_non_null(strstr(note, "1 MiB"));
+    bench_session_close(&session);
+    assert_null(session.flush);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statistics), cmocka_unit_test(names),          cmocka_unit_test(suites),
+        cmocka_unit_test(records),    cmocka_unit_test(break_even),     cmocka_unit_test(random_vectors),
+        cmocka_unit_test(sessions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

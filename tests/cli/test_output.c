@@ -1,0 +1,195 @@
+/* Where output goes: JSON lines, files that appear whole, devices and FIFOs, standard output. */
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char *in_folder(const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder(), name);
+    return path;
+}
+
+static void json_to_file(void **state)
+{
+    (void)state;
+    /* People's table stays on standard output, the records are in the file, and nothing else is left. */
+    int before = count_files();
+    expect("bench $D/small.mtx --json=$D/out.jsonl 2>/dev/null", 0, "GFLOP/s", NULL);
+    assert_int_equal(count_files(), before + 1);
+    char *text = read_file("out.jsonl");
+    if (!text) fail();
+    assert_int_equal(count_lines(text), 2);
+    cJSON *line = json_line(text, 1);
+    assert_string_equal(cJSON_GetObjectItem(line, "status")->valuestring, "ok");
+    cJSON_Delete(line);
+    free(text);
+    unlink(in_folder("out.jsonl"));
+}
+
+static void json_to_stdout(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {
+        "bench $D/small.mtx --json 2>/dev/null", "bench $D/small.mtx --json=- 2>/dev/null",
+        "spmv $D/small.mtx --json 2>/dev/null", "info $D/small.mtx --json", "devices --json", "kernels --json"};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        outcome o = spry("%s", commands[c]);
+        assert_int_equal(o.status, 0);
+        assert_true(count_lines(o.out) > 0);
+        for (int l = 0; l < count_lines(o.out); l++) {
+            cJSON *line = json_line(o.out, l);
+            assert_true(cJSON_IsObject(line));
+            cJSON_Delete(line);
+        }
+        assert_string_equal(o.err, "");
+        release(&o);
+    }
+}
+
+static void targets_that_cannot_be_written(void **state)
+{
+    (void)state;
+    int before = count_files();
+    expect("info $D/small.mtx --json=$D/none/out.jsonl", 2, NULL, "none/out.jsonl: cannot be written: No such file");
+    expect("info $D/small.mtx --json=$D", 2, NULL, "cannot be written: Is a directory");
+    expect("info $D/small.mtx --json=", 2, NULL, "--json is empty, expected FILE");
+    expect("info $D/small.mtx --json --json", 2, NULL, "--json is given twice");
+    expect("info $D/small.mtx > /dev/full", 2, NULL, "standard output: cannot be written: No space left");
+    expect("info $D/small.mtx --json=/dev/full >/dev/null", 2, NULL, "/dev/full: cannot be written: No space left");
+    assert_int_equal(count_files(), before);
+}
+
+/* A target that exists keeps its rights; a symbolic link stays one; a failed run leaves the old content. */
+static void targets_that_exist(void **state)
+{
+    (void)state;
+    struct stat st;
+    write_file("old.jsonl", "old\n");
+    assert_int_equal(chmod(in_folder("old.jsonl"), 0640), 0);
+    assert_int_equal(symlink("old.jsonl", in_folder("link.jsonl")), 0);
+    expect("info $D/small.mtx --json=$D/link.jsonl >/dev/null", 0, NULL, NULL);
+    assert_int_equal(lstat(in_folder("link.jsonl"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(stat(in_folder("old.jsonl"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    char *text = read_file("old.jsonl");
+    if (!text) fail();
+    assert_non_null(strstr(text, "\"matrix\":\"small\""));
+    free(text);
+    write_file("old.jsonl", "old\n");
+    expect("info $D/bad.mtx --json=$D/old.jsonl", 2, NULL, "bad.mtx:4");
+    text = read_file("old.jsonl");
+    assert_string_equal(text, "old\n");
+    free(text);
+    unlink(in_folder("link.jsonl"));
+    unlink(in_folder("old.jsonl"));
+}
+
+/* Written directly and still there afterwards, as what it was. */
+static void devices_and_fifos(void **state)
+{
+    (void)state;
+    struct stat st;
+    expect("info $D/small.mtx --json=/dev/null >/dev/null", 0, NULL, NULL);
+    assert_int_equal(stat("/dev/null", &st), 0);
+    assert_true(S_ISCHR(st.st_mode));
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    expect("info $D/small.mtx --json=$D/pipe >/dev/null & cat $D/pipe; wait", 0, "\"matrix\":\"small\"", NULL);
+    expect("spmv $D/small.mtx -o $D/pipe >/dev/null 2>&1 & cat $D/pipe; wait", 0, "matrix array real general\n4 1\n",
+           NULL);
+    expect("convert $D/small.mtx -o $D/pipe & cat $D/pipe; wait", 0, "general\n4 5 6\n", NULL);
+    assert_int_equal(stat(in_folder("pipe"), &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    /* Reading from one works too. */
+    expect("info $D/pipe & cat $D/small.mtx > $D/pipe; wait", 0, "4 x 5, 6 entries", NULL);
+    unlink(in_folder("pipe"));
+}
+
+static void vector_out(void **state)
+{
+    (void)state;
+    expect("spmv $D/small.mtx --x ones -o - 2>/dev/null", 0,
+           "%%MatrixMarket matrix array real general\n4 1\n1.5\n3\n0\n104.125\n", NULL);
+    expect("spmv $D/small.mtx --x ones --alpha 2 --beta -1 -o $D/y.mtx 2>/dev/null", 0, "y written to", NULL);
+    char *text = read_file("y.mtx");
+    assert_string_equal(text, "%%MatrixMarket matrix array real general\n4 1\n2\n5\n-1\n207.25\n");
+    free(text);
+    expect("spmv $D/small.mtx --x ones --type f32 --alpha 0.5 -o - 2>/dev/null", 0, "\n0.75\n1.5\n0\n52.0625\n", NULL);
+    /* The same random x on every machine, and any number of threads. */
+    outcome one = spry("spmv gen:grid5,x=40,y=40 --threads 1 -o - 2>/dev/null");
+    outcome two = spry("spmv gen:grid5,x=40,y=40 --threads 2 -o - 2>/dev/null");
+    assert_int_equal(one.status, 0);
+    assert_int_equal(count_lines(one.out), 1602);
+    assert_string_equal(one.out, two.out);
+    release(&one);
+    release(&two);
+    expect("spmv $D/small.mtx -o $D/y.mtx.gz", 2, NULL, "expected a name without .gz");
+    expect("spmv $D/small.mtx -o - --json", 2, NULL, "both want standard output");
+    unlink(in_folder("y.mtx"));
+}
+
+static void messages_do_not_mix(void **state)
+{
+    (void)state;
+    /* Nothing but the report: no terminal, so no progress, and no escape sequences. */
+    outcome o = spry("spmv $D/small.mtx");
+    assert_int_equal(o.status, 0);
+    assert_null(strchr(o.out, '\033'));
+    assert_null(strchr(o.err, '\033'));
+    assert_non_null(strstr(o.err, "note: the copy bandwidth is measured with arrays of 1 MiB"));
+    /* A second note may tell of other work on the machine. */
+    for (const char *line = o.err; *line; line = strchr(line, '\n') + 1)
+        assert_int_equal(strncmp(line, "spry spmv: note: ", 17), 0);
+    release(&o);
+}
+
+/* An interrupted command leaves no temporary file. */
+static void interrupted(void **state)
+{
+    (void)state;
+    int before = count_files();
+    pid_t child = fork();
+    if (child == 0) {
+        char json[300];
+        snprintf(json, sizeof json, "--json=%s", in_folder("never.jsonl"));
+        int null = open("/dev/null", O_WRONLY);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
+        execl(SPRY_CLI, "spry", "bench", "gen:grid5", "gen:grid5", "gen:grid5", "gen:grid5", json, (char *)NULL);
+        _exit(127);
+    }
+    for (int wait = 0; wait < 1000 && count_files() == before; wait++) usleep(10000);
+    assert_int_equal(count_files(), before + 1);
+    kill(child, SIGTERM);
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+    assert_int_equal(count_files(), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(json_to_file),       cmocka_unit_test(json_to_stdout),
+        cmocka_unit_test(targets_that_cannot_be_written), cmocka_unit_test(targets_that_exist),
+        cmocka_unit_test(devices_and_fifos),  cmocka_unit_test(vector_out),
+        cmocka_unit_test(messages_do_not_mix), cmocka_unit_test(interrupted),
+    };
+    unsetenv("SPRY_BENCH_COPY_BYTES");
+    return cmocka_run_group_tests(tests, make_matrices, remove_folder);
+}
