@@ -1,0 +1,90 @@
+# Compiler flags, as two interface targets, and what depends on a source file's name.
+
+if(NOT CMAKE_C_COMPILER_ID MATCHES "^(GNU|Clang|AppleClang)$")
+  message(FATAL_ERROR "Spry is built with gcc or clang; this is ${CMAKE_C_COMPILER_ID}")
+endif()
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS OFF)
+
+include(CheckCSourceCompiles)
+check_c_source_compiles("
+#if !defined(__x86_64__)
+#error
+#endif
+int main(void) { return 0; }" SPRY_TARGET_IS_X86_64)
+
+# spry_flags: what every C file of the project is compiled with.
+# Never -march=native, which would make a binary for this machine alone, and never -ffast-math, which
+# would break the error bound and the handling of NaN.
+add_library(spry_flags INTERFACE)
+target_compile_definitions(spry_flags INTERFACE _GNU_SOURCE)
+# Line tables make profiles readable and cost no speed.
+target_compile_options(spry_flags INTERFACE $<$<CONFIG:Release>:-g1>)
+target_compile_options(spry_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wstrict-prototypes
+                                            -Wmissing-prototypes -Wundef -fno-common)
+if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+  # gcc's -Wconversion is meant, which leaves these two out. That an `omp simd` loop was not vectorised (always
+  # so when instrumented) is no fault of the source.
+  target_compile_options(spry_flags INTERFACE -Wno-sign-conversion -Wno-string-conversion -Wno-pass-failed)
+endif()
+if(SPRY_WERROR)
+  target_compile_options(spry_flags INTERFACE -Werror)
+endif()
+if(SPRY_TARGET_IS_X86_64)
+  target_compile_definitions(spry_flags INTERFACE SPRY_HAVE_X86=1)
+endif()
+
+# spry_link_flags: what every program and library of the project is linked with.
+add_library(spry_link_flags INTERFACE)
+
+if(SPRY_SANITIZE)
+  target_compile_options(spry_flags INTERFACE -fsanitize=${SPRY_SANITIZE} -fno-omit-frame-pointer
+                                              -fno-sanitize-recover=all)
+  target_link_options(spry_link_flags INTERFACE -fsanitize=${SPRY_SANITIZE})
+endif()
+# libFuzzer is clang's; its targets are built where they find most.
+set(SPRY_FUZZ OFF)
+if(CMAKE_C_COMPILER_ID STREQUAL "Clang" AND SPRY_SANITIZE MATCHES "address")
+  set(SPRY_FUZZ ON)
+endif()
+if(SPRY_COVERAGE)
+  target_compile_options(spry_flags INTERFACE --coverage)
+  target_link_options(spry_link_flags INTERFACE --coverage)
+endif()
+
+# spry_prepare_sources(LIST): sets flags by file name and takes out of LIST what this target cannot have.
+#   *_avx2*.c, *_avx512*.c   compiled for that level; left out on other processors than x86-64
+#   *.tmpl.c                 included by others, never compiled by itself
+#   io/generate*.c           no fused multiply-add, so that a generated matrix is the same everywhere
+function(spry_prepare_sources list)
+  set(kept)
+  foreach(source IN LISTS ${list})
+    get_filename_component(name ${source} NAME)
+    if(name MATCHES "\\.tmpl\\.c$")
+      continue()
+    endif()
+    set(options)
+    if(name MATCHES "_avx512")
+      list(APPEND options -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx2 -mfma -mprefer-vector-width=512)
+    elseif(name MATCHES "_avx2")
+      list(APPEND options -mavx2 -mfma)
+    endif()
+    if(name MATCHES "_avx(2|512)" AND NOT SPRY_TARGET_IS_X86_64)
+      continue()
+    endif()
+    if(name MATCHES "^generate")
+      list(APPEND options -ffp-contract=off)
+    endif()
+    if(name STREQUAL "cpu_features.c")
+      # It runs before the processor is known: nothing may be inlined into it from files built for a level.
+      list(APPEND options -fno-lto)
+    endif()
+    if(options)
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${options}")
+    endif()
+    list(APPEND kept ${source})
+  endforeach()
+  set(${list} ${kept} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,67 @@
+/*
+ * Prints the tables of the documentation from the library's descriptors, as Markdown:
+ *     spry_tables formats | kernels
+ * tests/install/tables.sh puts them into README.md and docs/kernels.md, and a test compares them.
+ * Nothing that depends on this machine is printed.
+ */
+#include <spry/spry.h>
+
+#include <stdio.h>
+#include <string.h>
+
+/* Text in a table's cell: a bar would end the cell. */
+static void cell(const char *text)
+{
+    printf(" ");
+    for (; *text; ++text) printf(*text == '|' ? "\\|" : "%c", *text);
+    printf(" |");
+}
+
+static int print_formats(void)
+{
+    printf("| format | name | stored | best for | kernels |\n|---|---|---|---|---|\n");
+    for (int f = 0; f < spry_format_count(); ++f) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        if (spry_format_get_info(f, &info, NULL) != SPRY_OK) return 1;
+        printf("| `%s` |", info.name);
+        cell(info.title);
+        cell(info.storage);
+        cell(info.best_for);
+        printf(" %d |\n", info.kernels);
+    }
+    return 0;
+}
+
+static int print_kernels(void)
+{
+    spry_context *context = NULL;
+    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 1;
+
+    int status = 0;
+    printf("| kernel | operations | types | indices | same bits every run | idea | source "
+           "|\n|---|---|---|---|---|---|---|\n");
+    for (int k = 0; k < spry_kernel_count() && status == 0; ++k) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        status = spry_kernel_get_info(context, k, &info, NULL) != SPRY_OK;
+        if (status == 0) {
+            printf("| `%s` |", info.name);
+            cell(info.operations);
+            cell(info.types);
+            cell(info.indices);
+            cell(info.deterministic ? "yes" : "no");
+            cell(info.idea);
+            cell(info.source);
+            printf("\n");
+        }
+    }
+    spry_context_destroy(context);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "formats") == 0) return print_formats();
+    if (argc == 2 && strcmp(argv[1], "kernels") == 0) return print_kernels();
+    fprintf(stderr, "usage: %s formats | kernels\n", argv[0]);
+    return 2;
+}

@@ -1,0 +1,43 @@
+# shellcheck shell=bash disable=SC2154 # $program is the script that sources this
+# Sourced by ./check: the sources' layout. The version is pinned, because each lays out a little differently.
+
+clang_format_version=14
+
+find_clang_format()
+{
+    local candidate
+    for candidate in clang-format-$clang_format_version clang-format; do
+        if command -v "$candidate" >/dev/null && "$candidate" --version | grep -q "version $clang_format_version\."; then
+            echo "$candidate"
+            return
+        fi
+    done
+}
+
+list_sources()
+{
+    find include src cli bench tests examples docs -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) | sort
+}
+
+check_format()
+{
+    local tool
+    tool=$(find_clang_format)
+    if [ -z "$tool" ]; then
+        echo "clang-format $clang_format_version is not installed: not checked"
+    elif ! list_sources | xargs "$tool" --dry-run -Werror; then
+        echo "$program: ./check --format lays them out" >&2
+        return 1
+    fi
+}
+
+format_sources()
+{
+    local tool
+    tool=$(find_clang_format)
+    if [ -z "$tool" ]; then
+        echo "$program: clang-format $clang_format_version is not installed; apt-get install clang-format-$clang_format_version" >&2
+        return 1
+    fi
+    list_sources | xargs "$tool" -i
+}

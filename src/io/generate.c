@@ -1,0 +1,280 @@
+#include "io/generate.h"
+
+#include "core/error.h"
+#include "io/decimal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+#define ORDER ",order=natural,shuffle=0"
+#define GENERATOR(name, parameters, kind, text)                                                                        \
+    {                                                                                                                  \
+        {sizeof(spry_generator_info), name, parameters, text}, &spryi_kind_##kind                                      \
+    }
+
+static const spryi_generator generators[] = {
+    GENERATOR("grid5", "x=2000,y=2000,seed=3" ORDER, grid_star, "5-point stencil on an x*y grid"),
+    GENERATOR("grid7", "x=140,y=140,z=140,seed=3" ORDER, grid_star, "7-point stencil on an x*y*z grid"),
+    GENERATOR("grid7p", "x=140,y=140,z=140,seed=3,order=natural,shuffle=23", grid_star, "grid7, shuffled"),
+    GENERATOR("grid9", "x=1500,y=1500,seed=3" ORDER, grid_full, "9-point stencil on an x*y grid"),
+    GENERATOR("grid27", "x=110,y=110,z=110,seed=3" ORDER, grid_full, "27-point stencil on an x*y*z grid"),
+    GENERATOR("grid27s", "x=80,y=80,z=80,seed=3" ORDER, grid_full, "grid27, smaller"),
+    GENERATOR("fem3", "x=56,y=56,z=56,dof=3,seed=3" ORDER, grid_full, "27-point stencil with dof unknowns a point"),
+    GENERATOR("fem3s", "x=40,y=40,z=40,dof=3,seed=3" ORDER, grid_full, "fem3, smaller"),
+    GENERATOR("laplace5", "x=1000,y=1000,ax=1,ay=1" ORDER, laplace,
+              "finite differences of -(ax u_xx + ay u_yy), positive definite"),
+    GENERATOR("laplace7", "x=100,y=100,z=100,ax=1,ay=1,az=1" ORDER, laplace,
+              "finite differences of -(ax u_xx + ay u_yy + az u_zz), positive definite"),
+    GENERATOR("grid5a", "x=1000,y=1000,ax=1,ay=0.01" ORDER, laplace, "laplace5, anisotropic"),
+    GENERATOR("grid7a", "x=100,y=100,z=100,ax=1,ay=1,az=0.01" ORDER, laplace, "laplace7, anisotropic"),
+    GENERATOR("road", "side=1600,seed=19" ORDER, road, "side*side lattice that lacks 30 % of its edges"),
+    GENERATOR("rgg", "scale=20,seed=5" ORDER, rgg,
+              "random geometric graph of 2^scale points, radius 0.55 sqrt(ln n/n), numbered cell by cell"),
+    GENERATOR("rgg20", "scale=20,seed=5" ORDER, rgg, "rgg, scale 20"),
+    GENERATOR("rgg21", "scale=21,seed=5" ORDER, rgg, "rgg, scale 21"),
+    GENERATOR("rgg21p", "scale=21,seed=5,order=natural,shuffle=23", rgg, "rgg21, shuffled"),
+    GENERATOR("rmat", "scale=20,edges=16,seed=11" ORDER, rmat,
+              "R-MAT .57 .19 .19 .05: 2^scale vertices, at most `edges` edges a vertex"),
+    GENERATOR("rmat16", "scale=16,edges=16,seed=11" ORDER, rmat, "rmat, scale 16"),
+    GENERATOR("rmat17", "scale=17,edges=16,seed=11" ORDER, rmat, "rmat, scale 17"),
+    GENERATOR("rmat18", "scale=18,edges=16,seed=11" ORDER, rmat, "rmat, scale 18"),
+    GENERATOR("rmat19", "scale=19,edges=16,seed=11" ORDER, rmat, "rmat, scale 19"),
+    GENERATOR("rmat20", "scale=20,edges=16,seed=11" ORDER, rmat, "rmat, scale 20"),
+    GENERATOR("rmat22", "scale=22,edges=8,seed=11" ORDER, rmat, "rmat, scale 22, 8 edges a vertex"),
+    GENERATOR("uniform", "rows=1000000,degree=16,seed=13" ORDER, uniform, "`degree` random columns in each row"),
+    GENERATOR("uni18", "rows=1500000,degree=18,seed=13" ORDER, uniform, "uniform, degree 18"),
+    GENERATOR("circuit", "rows=3000000,seed=17" ORDER, circuit,
+              "short rows near the diagonal and six nearly dense rows and columns"),
+    GENERATOR("circuit1", "rows=1000000,seed=17" ORDER, circuit, "circuit, smaller"),
+    GENERATOR("debruijn", "symbols=2,length=20,seed=3" ORDER, debruijn,
+              "de Bruijn graph: words of `length` symbols, joined to those shifted by one"),
+    GENERATOR("diagonal", "rows=1000000,seed=3" ORDER, diagonal, "a diagonal"),
+    GENERATOR("banded", "rows=1000000,half=8,seed=3" ORDER, banded, "all entries at most `half` off the diagonal"),
+    GENERATOR("arrow", "rows=1000000,width=1,seed=3" ORDER, arrow,
+              "`width` dense rows and columns in front, and the diagonal"),
+    GENERATOR("random", "rows=1000000,cols=1000000,density=0.00001,seed=29", random,
+              "every entry stored with probability `density`"),
+    GENERATOR("dense", "rows=2000,cols=2000,seed=3", dense, "every entry stored"),
+    GENERATOR("empty", "rows=1000,cols=1000", empty, "no entry stored"),
+};
+
+enum { GENERATORS = sizeof generators / sizeof generators[0] };
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+typedef struct key_rule {
+    const char *name;
+    int64_t first, last; /* of whole numbers */
+    double low, high;    /* of real ones */
+} key_rule;
+
+#define LARGEST ((int64_t)1 << 56)
+
+static const key_rule keys[SPRYI_KEYS] = {
+    [SPRYI_KEY_X] = {"x", 1, LARGEST, 0, 0},
+    [SPRYI_KEY_Y] = {"y", 1, LARGEST, 0, 0},
+    [SPRYI_KEY_Z] = {"z", 1, LARGEST, 0, 0},
+    [SPRYI_KEY_DOF] = {"dof", 1, 1024, 0, 0},
+    [SPRYI_KEY_SIDE] = {"side", 1, (int64_t)1 << 28, 0, 0},
+    [SPRYI_KEY_SCALE] = {"scale", 1, 30, 0, 0},
+    [SPRYI_KEY_EDGES] = {"edges", 1, 65536, 0, 0},
+    [SPRYI_KEY_DEGREE] = {"degree", 0, INT32_MAX, 0, 0},
+    [SPRYI_KEY_ROWS] = {"rows", 0, LARGEST, 0, 0},
+    [SPRYI_KEY_COLS] = {"cols", 0, LARGEST, 0, 0},
+    [SPRYI_KEY_HALF] = {"half", 0, LARGEST, 0, 0},
+    [SPRYI_KEY_WIDTH] = {"width", 0, LARGEST, 0, 0},
+    [SPRYI_KEY_SYMBOLS] = {"symbols", 1, 65536, 0, 0},
+    [SPRYI_KEY_LENGTH] = {"length", 1, 62, 0, 0},
+    [SPRYI_KEY_SEED] = {"seed", 0, INT64_MAX, 0, 0},
+    [SPRYI_KEY_SHUFFLE] = {"shuffle", 0, INT64_MAX, 0, 0}, /* seed of the shuffling; 0: none */
+    [SPRYI_KEY_ORDER] = {"order", 0, 1, 0, 0},
+    [SPRYI_KEY_AX] = {"ax", 0, 0, 1e-30, 1e30},
+    [SPRYI_KEY_AY] = {"ay", 0, 0, 1e-30, 1e30},
+    [SPRYI_KEY_AZ] = {"az", 0, 0, 1e-30, 1e30},
+    [SPRYI_KEY_DENSITY] = {"density", 0, 0, 0, 1},
+};
+
+static const char *const orders[] = {"natural", "degree"};
+
+/* A piece of the specification. */
+typedef struct text {
+    const char *start;
+    size_t length;
+} text;
+
+static int text_is(text t, const char *word)
+{
+    return strlen(word) == t.length && memcmp(t.start, word, t.length) == 0;
+}
+
+/* Cuts what is before the first `mark`, or all, off *rest. */
+static text cut(text *rest, char mark)
+{
+    const char *found = rest->length > 0 ? memchr(rest->start, mark, rest->length) : NULL;
+    text head = {rest->start, found ? (size_t)(found - rest->start) : rest->length};
+    size_t used = head.length + (found != NULL);
+    rest->start += used;
+    rest->length -= used;
+    return head;
+}
+
+/* How much of a piece a message shows. */
+static int shown(text t)
+{
+    return t.length > 60 ? 60 : (int)t.length;
+}
+
+static spry_status set_integer(spryi_generation *g, spryi_key key, text value, spry_error *err)
+{
+    const key_rule *rule = &keys[key];
+    int64_t n = 0;
+    int wrong = value.length == 0;
+    for (size_t c = 0; c < value.length && !wrong; c++) {
+        int digit = value.start[c] - '0';
+        wrong = digit < 0 || digit > 9 || __builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, digit, &n);
+    }
+    if (wrong || n < rule->first || n > rule->last)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, rule->name, wrong ? 0 : n, rule->last,
+                                "gen:%s: %s is '%.*s', expected a whole number from %lld to %lld",
+                                g->generator->info.name, rule->name, shown(value), value.start, (long long)rule->first,
+                                (long long)rule->last);
+    g->n[key] = n;
+    return SPRY_OK;
+}
+
+static spry_status set_real(spryi_generation *g, spryi_key key, text value, spry_error *err)
+{
+    const key_rule *rule = &keys[key];
+    spryi_decimal d = {0};
+    const char *end = value.start + value.length;
+    int whole = value.length > 0 && spryi_decimal_scan(value.start, end, &d) == end;
+    double x = whole ? spryi_decimal_f64(&d) : 0;
+    if (!whole || !(x >= rule->low && x <= rule->high))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, rule->name,
+                          "gen:%s: %s is '%.*s', expected a number from %g to %g", g->generator->info.name, rule->name,
+                          shown(value), value.start, rule->low, rule->high);
+    g->real[key] = x;
+    return SPRY_OK;
+}
+
+static spry_status set_order(spryi_generation *g, text value, spry_error *err)
+{
+    for (int o = 0; o < 2; o++)
+        if (text_is(value, orders[o])) {
+            g->n[SPRYI_KEY_ORDER] = o;
+            return SPRY_OK;
+        }
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "order", "gen:%s: order is '%.*s', expected natural or degree",
+                      g->generator->info.name, shown(value), value.start);
+}
+
+/* Sets what "key=value,..." says; *seen gets a bit for each key. Only keys in `legal` may occur. */
+static spry_status set_keys(spryi_generation *g, text list, unsigned legal, unsigned *seen, spry_error *err)
+{
+    while (list.length > 0) {
+        text value = cut(&list, ','), key = cut(&value, '=');
+        int k = 0;
+        while (k < SPRYI_KEYS && !(legal >> k & 1 && text_is(key, keys[k].name))) k++;
+        if (k == SPRYI_KEYS)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "spec", "gen:%s: no key '%.*s'; keys and defaults are %s",
+                              g->generator->info.name, shown(key), key.start, g->generator->info.parameters);
+        if (*seen >> k & 1)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, keys[k].name, "gen:%s: %s is given twice",
+                              g->generator->info.name, keys[k].name);
+        *seen |= 1u << k;
+        spry_status status = k == SPRYI_KEY_ORDER ? set_order(g, value, err)
+                             : k < SPRYI_KEY_AX   ? set_integer(g, (spryi_key)k, value, err)
+                                                  : set_real(g, (spryi_key)k, value, err);
+        if (status != SPRY_OK) return status;
+    }
+    return SPRY_OK;
+}
+
+/* ---- specification --------------------------------------------------------------------------- */
+
+static spry_status unknown_name(text name, spry_error *err)
+{
+    char names[360] = "";
+    size_t used = 0;
+    for (int i = 0; i < GENERATORS && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, " %s", generators[i].info.name);
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "spec", "no generator '%.*s'; there are%s", shown(name), name.start,
+                      names);
+}
+
+static spry_status parse(spryi_generation *g, const char *spec, spry_error *err)
+{
+    text rest = {spec, strlen(spec)}, name = cut(&rest, ',');
+    if (rest.length == 0 && rest.start != name.start + name.length)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "spec", "gen:%.*s: nothing behind the last comma", shown(name),
+                          spec);
+    int by_degree = name.length > 2 && memcmp(name.start + name.length - 2, ":d", 2) == 0;
+    if (by_degree) name.length -= 2;
+    for (int i = 0; i < GENERATORS; i++)
+        if (text_is(name, generators[i].info.name)) g->generator = &generators[i];
+    if (!g->generator) return unknown_name(name, err);
+
+    g->n[SPRYI_KEY_X] = g->n[SPRYI_KEY_Y] = g->n[SPRYI_KEY_Z] = g->n[SPRYI_KEY_DOF] = 1;
+    const char *parameters = g->generator->info.parameters;
+    unsigned legal = 0, seen = 0;
+    spry_status status = set_keys(g, (text){parameters, strlen(parameters)}, ~0u, &legal, err);
+    if (status != SPRY_OK) return status;
+    if (by_degree && !(legal >> SPRYI_KEY_ORDER & 1))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "order", "gen:%s has no order, so no ':d'",
+                          g->generator->info.name);
+    if (by_degree) g->n[SPRYI_KEY_ORDER] = 1;
+    return set_keys(g, rest, legal, &seen, err);
+}
+
+int spry_generator_count(void)
+{
+    return GENERATORS;
+}
+
+spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err)
+{
+    if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "generator: info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status != SPRY_OK) return status;
+    if (index < 0 || index >= GENERATORS)
+        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, GENERATORS - 1,
+                                "generator: index is %d, expected 0 to %d", index, GENERATORS - 1);
+    *info = generators[index].info;
+    return SPRY_OK;
+}
+
+static spry_status check_options(const spry_read_options *options, spry_error *err)
+{
+    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
+    if (status != SPRY_OK || !options) return status;
+    if (options->value_type < SPRY_TYPE_DEFAULT || options->value_type > SPRY_PATTERN)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", options->value_type, SPRY_PATTERN,
+                                "generate: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN",
+                                (int)options->value_type);
+    if (options->offset_type < SPRY_INDEX_DEFAULT || options->offset_type > SPRY_I64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "offset_type", options->offset_type, SPRY_I64,
+                                "generate: offset_type is %d, expected SPRY_I32 or SPRY_I64",
+                                (int)options->offset_type);
+    if (options->index_type < SPRY_INDEX_DEFAULT || options->index_type > SPRY_I64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_type", options->index_type, SPRY_I64,
+                                "generate: index_type is %d, expected SPRY_I32 or SPRY_I64", (int)options->index_type);
+    return SPRY_OK;
+}
+
+spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
+                                 const spry_read_options *options, spry_error *err)
+{
+    if (!context || !A || !spec)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context ? "context"
+                          : !A     ? "A"
+                                   : "spec",
+                          "generate: context, A and spec must not be NULL");
+    spryi_generation g = {.context = context};
+    spry_status status = check_options(options, err);
+    if (status == SPRY_OK) status = parse(&g, spec, err);
+    if (status == SPRY_OK) status = spryi_generate(&g, A, options, err);
+    return status;
+}

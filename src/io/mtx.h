@@ -1,0 +1,81 @@
+/*
+ * Matrix Market text, inside the reader: the head of a file, one line of it taken apart with care (mtx_line.c),
+ * and all its entries taken apart in haste (mtx_entries.c).
+ *
+ * Beyond the format's letter the reader accepts, since writers produce it: a UTF-8 byte order mark, CRLF, blanks
+ * and tabs anywhere, comments and blank lines between entries, exponents with d, inf and nan, entries of a
+ * symmetric matrix above the diagonal (each stands for its mirror image too; both of a pair are summed),
+ * explicit zeros (which stay entries), Hermitian matrices of a real field (they are symmetric).
+ * Of an array, dense by columns, every value that is not zero becomes an entry.
+ * A number past the largest is infinite, as rounding to nearest says.
+ */
+#ifndef SPRYI_MTX_H
+#define SPRYI_MTX_H
+
+#include "core/matrix.h"
+#include "io/text.h"
+
+typedef struct spryi_mtx {
+    const char *name; /* of the file, in messages */
+    int array;        /* dense values by columns, no indices */
+    spryi_field field;
+    spry_symmetry symmetry;
+    int64_t m, n;
+    int64_t entries; /* in the file */
+    int64_t lines;   /* that the head takes */
+} spryi_mtx;
+
+/* Reads the banner, comments and the size line; text then stands before the first entry. */
+spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err);
+
+/* ---- one line ---------------------------------------------------------------------------------- */
+
+typedef enum spryi_line { SPRYI_LINE_EMPTY, SPRYI_LINE_ENTRY, SPRYI_LINE_BAD } spryi_line;
+
+typedef struct spryi_entry {
+    int64_t i, j; /* from 0 */
+    double f64;
+    float f32;
+} spryi_entry;
+
+typedef struct spryi_fault {
+    char text[256];
+} spryi_fault;
+
+/* Takes the line p..end (without its newline) apart. fault may be NULL; it is set for a bad line. */
+spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
+                          spryi_fault *fault);
+
+/* The word at p for a message: short, in quotes, nothing unprintable; "the end of the line" where there is none. */
+typedef struct spryi_shown {
+    char text[64];
+} spryi_shown;
+spryi_shown spryi_mtx_show(const char *p, const char *end);
+
+static inline int spryi_is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+/* The end of the line that p lies in, before its newline. */
+const char *spryi_line_end(const char *p, const char *end);
+
+/* ---- all entries ------------------------------------------------------------------------------- */
+
+/* Entries in file order, indices from 0, in arrays made with spryi_allocate. */
+typedef struct spryi_mtx_entries {
+    spry_index_type index_type;
+    spry_type value_type; /* SPRY_PATTERN: no values */
+    int64_t count;
+    void *rows, *cols, *values; /* array: rows and cols are NULL, values hold all of it */
+    int rows_sorted;            /* rows never fall */
+    int sorted;                 /* and columns rise strictly within a row */
+} spryi_mtx_entries;
+
+/* Allocates and fills; value_type SPRY_PATTERN checks values and drops them. On failure nothing is left. */
+spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry_index_type index_type,
+                                   spry_type value_type, spryi_mtx_entries *entries, spry_error *err);
+
+void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
+
+#endif

@@ -1,0 +1,140 @@
+/* One line with care: every form that is legal, and for every other one what is wrong with it. */
+#include "io/decimal.h"
+#include "io/mtx.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+const char *spryi_line_end(const char *p, const char *end)
+{
+    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    return newline ? newline : end;
+}
+
+static const char *skip_blanks(const char *p, const char *end)
+{
+    while (p < end && spryi_is_blank(*p)) p++;
+    return p;
+}
+
+static const char *word_end(const char *p, const char *end)
+{
+    while (p < end && !spryi_is_blank(*p) && *p != '\n') p++;
+    return p;
+}
+
+spryi_shown spryi_mtx_show(const char *p, const char *end)
+{
+    spryi_shown shown;
+    p = skip_blanks(p, end);
+    end = word_end(p, end);
+    if (p == end) {
+        snprintf(shown.text, sizeof shown.text, "the end of the line");
+        return shown;
+    }
+    char *to = shown.text, *last = shown.text + sizeof shown.text - 10;
+    *to++ = '\'';
+    for (; p < end && to < last; p++) {
+        if (*p > ' ' && *p <= '~') {
+            *to++ = *p;
+        } else {
+            to += snprintf(to, 5, "\\x%02x", (unsigned)(unsigned char)*p);
+        }
+    }
+    snprintf(to, 5, p < end ? "...'" : "'");
+    return shown;
+}
+
+static spryi_line bad(spryi_fault *fault, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static spryi_line bad(spryi_fault *fault, const char *format, ...)
+{
+    if (fault) {
+        va_list list;
+        va_start(list, format);
+        vsnprintf(fault->text, sizeof fault->text, format, list);
+        va_end(list);
+    }
+    return SPRYI_LINE_BAD;
+}
+
+/* A whole word as an index from 1 to limit. Returns behind it, NULL when it is none. */
+static const char *read_index(const char *p, const char *end, int64_t limit, const char *what, int64_t *index,
+                              spryi_fault *fault)
+{
+    p = skip_blanks(p, end);
+    const char *stop = word_end(p, end), *digit = p;
+    int negative = p < stop && *p == '-';
+    if (negative || (p < stop && *p == '+')) digit++;
+    int64_t value = 0;
+    int digits = 0, past = 0;
+    for (; digit < stop && *digit >= '0' && *digit <= '9'; digit++, digits++) {
+        past |= __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *digit - '0', &value);
+    }
+    if (digits == 0 || digit < stop) {
+        (void)bad(fault, "expected a %s index, found %s", what, spryi_mtx_show(p, stop).text);
+        return NULL;
+    }
+    if (negative || (value == 0 && !past)) {
+        (void)bad(fault, "%s index %.*s is below 1, the first %s", what, (int)(stop - p > 40 ? 40 : stop - p), p, what);
+        return NULL;
+    }
+    if (past || value > limit) {
+        (void)bad(fault, "%s index %.*s is past the last %s %lld", what, (int)(stop - p > 40 ? 40 : stop - p), p, what,
+                  (long long)limit);
+        return NULL;
+    }
+    *index = value - 1;
+    return stop;
+}
+
+static const char *read_value(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
+                              spryi_fault *fault)
+{
+    p = skip_blanks(p, end);
+    const char *stop = word_end(p, end);
+    spryi_decimal d;
+    const char *read = p < stop ? spryi_decimal_scan(p, stop, &d) : NULL;
+    int integer = head->field == SPRYI_INTEGER;
+    if (read != stop || p == stop) {
+        (void)bad(fault, "expected %s, found %s", integer ? "an integer" : "a number", spryi_mtx_show(p, stop).text);
+        return NULL;
+    }
+    if (integer && !d.integer) {
+        (void)bad(fault, "expected an integer, as the banner says, found %s", spryi_mtx_show(p, stop).text);
+        return NULL;
+    }
+    entry->f64 = spryi_decimal_f64(&d);
+    entry->f32 = spryi_decimal_f32(&d);
+    return stop;
+}
+
+spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
+                          spryi_fault *fault)
+{
+    if (end - p > SPRYI_LINE_BYTES)
+        return bad(fault, "the line has more than %d characters, expected at most 1024", SPRYI_LINE_BYTES);
+    const char *start = skip_blanks(p, end);
+    if (start == end || *start == '%') return SPRYI_LINE_EMPTY;
+    p = start;
+    *entry = (spryi_entry){0};
+    if (!head->array) {
+        p = read_index(p, end, head->m, "row", &entry->i, fault);
+        if (!p) return SPRYI_LINE_BAD;
+        p = read_index(p, end, head->n, "column", &entry->j, fault);
+        if (!p) return SPRYI_LINE_BAD;
+    }
+    if (head->field != SPRYI_FIELD_PATTERN) {
+        p = read_value(head, p, end, entry, fault);
+        if (!p) return SPRYI_LINE_BAD;
+    }
+    p = skip_blanks(p, end);
+    if (p < end)
+        return bad(fault, "expected the end of the line after the %s, found %s",
+                   head->field == SPRYI_FIELD_PATTERN ? "column index" : "value", spryi_mtx_show(p, end).text);
+    if (!head->array && head->symmetry == SPRY_SKEW_SYMMETRIC && entry->i == entry->j && !(entry->f64 == 0))
+        return bad(fault, "diagonal entry (%lld, %lld) is %g, but a skew-symmetric matrix has zeros there",
+                   (long long)entry->i + 1, (long long)entry->j + 1, entry->f64);
+    return SPRYI_LINE_ENTRY;
+}

@@ -1,0 +1,86 @@
+#include "core/error.h"
+#include "io/mtx_to_csr.h"
+#include "io/mtx.h"
+
+#include <string.h>
+
+static spry_status check_options(spry_context *context, spry_matrix **A, const void *source, const char *source_name,
+                                 const spry_read_options *options, spry_error *err)
+{
+    if (!context || !A || !source) {
+        const char *missing = !context ? "context" : !A ? "A" : source_name;
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "read: %s is NULL", missing);
+    }
+    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
+    if (status != SPRY_OK || !options) return status;
+    if ((unsigned)options->value_type > SPRY_PATTERN)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", options->value_type, SPRY_PATTERN,
+                                "read: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN",
+                                (int)options->value_type);
+    if ((unsigned)options->offset_type > SPRY_I64 || (unsigned)options->index_type > SPRY_I64 ||
+        (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
+                          "read: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
+    return SPRY_OK;
+}
+
+static spry_status pick_index_type(const spryi_mtx *head, const spry_read_options *options, spry_index_type *type,
+                                   spry_error *err)
+{
+    int64_t longer = head->m > head->n ? head->m : head->n;
+    if (longer > INT32_MAX && (options->index_type == SPRY_I32 || options->offset_type == SPRY_I32))
+        return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
+                               "%lld rows or columns do not fit 32-bit indices, which hold %d", (long long)longer,
+                               INT32_MAX);
+    spry_index_type offset_type = options->offset_type;
+    *type = options->index_type;
+    return spryi_pick_index_types(&offset_type, type, head->m, head->n, 0, err);
+}
+
+static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
+{
+    spry_read_options chosen = options ? *options : SPRY_INIT(spry_read_options);
+    if (chosen.value_type == SPRY_TYPE_DEFAULT) chosen.value_type = SPRY_F64;
+    spryi_mtx head;
+    spryi_mtx_entries entries;
+    spryi_block block;
+    spry_index_type index_type;
+    spry_status status = spryi_block_create(text, &block, err);
+    if (status != SPRY_OK) return status;
+    SPRYI_TRY(spryi_mtx_read_head(text, &block, &head, err));
+    SPRYI_TRY(pick_index_type(&head, &chosen, &index_type, err));
+    spryi_block_destroy(text, &block);
+    SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, chosen.value_type, &entries, err));
+    status = spryi_mtx_to_csr(text->context, A, &head, &entries, chosen.offset_type, chosen.value_type, err);
+done:
+    spryi_block_destroy(text, &block);
+    return status;
+}
+
+spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
+                                    const char *name, const spry_read_options *options, spry_error *err)
+{
+    /* No text at all may come as NULL. */
+    spry_status status = check_options(context, A, text || bytes == 0 ? "" : NULL, "text", options, err);
+    if (status != SPRY_OK) return status;
+    spryi_text opened;
+    status = spryi_text_open_memory(context, &opened, text, bytes, name ? name : "memory", err);
+    if (status != SPRY_OK) return status;
+    status = read_text(&opened, A, options, err);
+    spryi_text_close(&opened);
+    return status;
+}
+
+spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
+                             const spry_read_options *options, spry_error *err)
+{
+    spry_status status = check_options(context, A, path, "path", options, err);
+    if (status != SPRY_OK) return status;
+    if (strncmp(path, "gen:", 4) == 0) return spry_matrix_generate(context, A, path + 4, options, err);
+    spryi_text opened;
+    status = spryi_text_open(context, &opened, path, err);
+    if (status != SPRY_OK) return status;
+    status = read_text(&opened, A, options, err);
+    spryi_text_close(&opened);
+    return status;
+}

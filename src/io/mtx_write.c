@@ -1,0 +1,347 @@
+/*
+ * Matrix Market text of a matrix. Entries are written in stored order, indices from 1; of a symmetric matrix
+ * the lower triangle. Threads format numbered pieces of as many entries each and write them in turn; for ".gz"
+ * each piece is a gzip member of its own, which gzip and zlib read as one file. The bytes do not depend on the
+ * number of threads.
+ */
+#include "core/error.h"
+#include "core/memory.h"
+#include "io/decimal.h"
+#include "io/mtx.h"
+#include "io/output.h"
+#include "io/turn.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+
+enum { PIECE_ENTRIES = 32768, MOST_LINE = 20 + 1 + 20 + 1 + SPRYI_NUMBER_CHARS + 1 };
+
+/* What one thread formats and compresses into. */
+typedef struct press {
+    char *text;
+    unsigned char *packed; /* NULL: plain text is written */
+    size_t packed_bytes;
+    z_stream z;
+} press;
+
+typedef struct writing {
+    const spry_matrix *A;
+    spryi_field field;
+    int lower; /* entries above the diagonal are left out */
+    spryi_output output;
+    int64_t pieces;
+    _Atomic int64_t next, turn;
+    /* belong to the thread whose turn it is */
+    spry_status status;
+    spry_error error;
+} writing;
+
+/* ---- entries ----------------------------------------------------------------------------------- */
+
+/* The major index (row of CSR, column of CSC) that entry k lies in. */
+static int64_t major_of(const spry_arrays *a, int64_t k)
+{
+    int64_t low = 0, high = a->layout == SPRY_CSR ? a->rows : a->cols;
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (spryi_index_at(a->offsets, a->offset_type, middle) <= k) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Walks over entries first .. in stored order. */
+typedef struct walk {
+    const spry_arrays *a;
+    int64_t major, majors, k, i, j;
+} walk;
+
+static walk start_walk(const spry_arrays *a, int64_t k)
+{
+    walk w = {.a = a, .k = k, .majors = a->layout == SPRY_CSR ? a->rows : a->cols};
+    if (a->layout != SPRY_COO && k < a->nnz) w.major = major_of(a, k);
+    return w;
+}
+
+/* Sets i and j of entry k. 0: they lie outside the matrix. */
+static inline int step(walk *w)
+{
+    const spry_arrays *a = w->a;
+    int64_t minor = spryi_index_at(a->indices, a->index_type, w->k);
+    if (a->layout == SPRY_COO) {
+        w->i = spryi_index_at(a->row_indices, a->index_type, w->k);
+        w->j = minor;
+    } else {
+        while (w->major + 1 < w->majors && spryi_index_at(a->offsets, a->offset_type, w->major + 1) <= w->k) w->major++;
+        w->i = a->layout == SPRY_CSR ? w->major : minor;
+        w->j = a->layout == SPRY_CSR ? minor : w->major;
+    }
+    w->k++;
+    return w->i >= 0 && w->i < a->rows && w->j >= 0 && w->j < a->cols;
+}
+
+static double value_at(const spry_arrays *a, int64_t k)
+{
+    return a->value_type == SPRY_F64 ? ((const double *)a->values)[k] : (double)((const float *)a->values)[k];
+}
+
+static int64_t piece_end(const spry_arrays *a, int64_t piece)
+{
+    return (piece + 1) * PIECE_ENTRIES < a->nnz ? (piece + 1) * PIECE_ENTRIES : a->nnz;
+}
+
+/* ---- what the banner says ---------------------------------------------------------------------- */
+
+/* The field that was read, unless values that it cannot express have come up since. */
+static spryi_field settle_field(const spry_matrix *A, int threads)
+{
+    const spry_arrays *a = &A->a;
+    int all_whole = 1, all_ones = 1;
+    if (a->value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
+    if (A->field == SPRYI_REAL) return SPRYI_REAL;
+#pragma omp parallel for num_threads(threads) reduction(& : all_whole, all_ones)
+    for (int64_t k = 0; k < a->nnz; k++) {
+        double x = value_at(a, k);
+        all_whole &= x == trunc(x) && fabs(x) < 0x1p63;
+        all_ones &= x == 1;
+    }
+    if (A->field == SPRYI_FIELD_PATTERN && all_ones) return SPRYI_FIELD_PATTERN;
+    return A->field == SPRYI_INTEGER && all_whole ? SPRYI_INTEGER : SPRYI_REAL;
+}
+
+static int64_t count_entries(const writing *w, int threads)
+{
+    const spry_arrays *a = &w->A->a;
+    int64_t count = 0;
+    if (!w->lower) return a->nnz;
+#pragma omp parallel for num_threads(threads) reduction(+ : count)
+    for (int64_t piece = 0; piece < w->pieces; piece++) {
+        walk at = start_walk(a, piece * PIECE_ENTRIES);
+        while (at.k < piece_end(a, piece)) {
+            (void)step(&at);
+            count += at.i >= at.j;
+        }
+    }
+    return count;
+}
+
+/* Banner, comment and size line, as text of *bytes bytes. */
+static spry_status make_head(const writing *w, const char *comment, int threads, char **text, size_t *bytes,
+                             spry_error *err)
+{
+    static const char *const fields[] = {"real", "integer", "pattern"};
+    static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
+    const spry_arrays *a = &w->A->a;
+    size_t lines = 1, length = comment ? strlen(comment) : 0;
+    for (size_t c = 0; c < length; c++) lines += comment[c] == '\n';
+    size_t capacity = length + lines + 256;
+    spry_status status = SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err);
+    if (status != SPRY_OK) return status;
+    char *to = *text + snprintf(*text, capacity, "%%%%MatrixMarket matrix coordinate %s %s\n", fields[w->field],
+                                symmetries[w->lower ? a->symmetry : SPRY_GENERAL]);
+    if (length > 0) {
+        *to++ = '%';
+        for (size_t c = 0; c < length; c++) {
+            *to++ = comment[c];
+            if (comment[c] == '\n' && c + 1 < length) *to++ = '%';
+        }
+        if (comment[length - 1] != '\n') *to++ = '\n';
+    }
+    to += snprintf(to, capacity - (size_t)(to - *text), "%lld %lld %lld\n", (long long)a->rows, (long long)a->cols,
+                   (long long)count_entries(w, threads));
+    *bytes = (size_t)(to - *text);
+    return SPRY_OK;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------ */
+
+static spry_status format_piece(const writing *w, int64_t piece, char *text, size_t *bytes, spry_error *err)
+{
+    const spry_arrays *a = &w->A->a;
+    char *to = text;
+    walk at = start_walk(a, piece * PIECE_ENTRIES);
+    while (at.k < piece_end(a, piece)) {
+        int64_t k = at.k;
+        if (!step(&at))
+            return spryi_fail_value(err, SPRY_INVALID_MATRIX, "indices", k, a->nnz,
+                                    "entry %lld is at row %lld, column %lld, outside the %lld x %lld matrix",
+                                    (long long)k, (long long)at.i, (long long)at.j, (long long)a->rows,
+                                    (long long)a->cols);
+        if (w->lower && at.i < at.j) continue;
+        to = spryi_decimal_write_i64(to, at.i + 1);
+        *to++ = ' ';
+        to = spryi_decimal_write_i64(to, at.j + 1);
+        if (w->field != SPRYI_FIELD_PATTERN) {
+            *to++ = ' ';
+            if (w->field == SPRYI_INTEGER) {
+                to = spryi_decimal_write_i64(to, (int64_t)value_at(a, k));
+            } else if (a->value_type == SPRY_F64) {
+                to = spryi_decimal_write_f64(to, ((const double *)a->values)[k]);
+            } else {
+                to = spryi_decimal_write_f32(to, ((const float *)a->values)[k]);
+            }
+        }
+        *to++ = '\n';
+    }
+    *bytes = (size_t)(to - text);
+    return SPRY_OK;
+}
+
+/* text as a gzip member into packed, which is large enough. */
+static size_t pack(press *p, const char *text, size_t bytes)
+{
+    (void)deflateReset(&p->z);
+    p->z.next_in = (Bytef *)(uintptr_t)text; /* only read; older headers lack the const */
+    p->z.avail_in = (uInt)bytes;
+    p->z.next_out = p->packed;
+    p->z.avail_out = (uInt)p->packed_bytes;
+    (void)deflate(&p->z, Z_FINISH);
+    return (size_t)(p->z.next_out - p->packed);
+}
+
+static void write_pieces(writing *w, press *p)
+{
+    for (;;) {
+        int64_t piece = atomic_fetch_add(&w->next, 1);
+        if (piece >= w->pieces) return;
+        spry_error error = {0};
+        size_t bytes = 0;
+        spry_status status = format_piece(w, piece, p->text, &bytes, &error);
+        const void *data = p->text;
+        if (status == SPRY_OK && p->packed && bytes > 0) {
+            bytes = pack(p, p->text, bytes);
+            data = p->packed;
+        }
+        spryi_turn_wait(&w->turn, piece);
+        if (w->status == SPRY_OK) {
+            if (status == SPRY_OK) status = spryi_output_write(&w->output, data, bytes, &error);
+            if (status != SPRY_OK) {
+                w->status = status;
+                w->error = error;
+            }
+        }
+        int stop = w->status != SPRY_OK;
+        spryi_turn_pass(&w->turn, piece);
+        if (stop) return;
+    }
+}
+
+/* A thread that leaves early leaves no number behind that others would wait for: numbers are taken in order. */
+
+static void *allocate_for_zlib(void *context, unsigned count, unsigned size)
+{
+    void *pointer = NULL;
+    return spryi_allocate(context, &pointer, count, size, "gzip window", NULL) == SPRY_OK ? pointer : NULL;
+}
+
+static void release_for_zlib(void *context, void *pointer)
+{
+    spryi_release(context, pointer);
+}
+
+static void destroy_press(spry_context *context, press *p)
+{
+    if (p->packed) (void)deflateEnd(&p->z);
+    spryi_release(context, p->packed);
+    spryi_release(context, p->text);
+}
+
+/* Room for `bytes` of text, and for it packed. */
+static spry_status create_press(spry_context *context, press *p, size_t bytes, int gzip, spry_error *err)
+{
+    memset(p, 0, sizeof *p);
+    spry_status status = SPRYI_NEW(context, &p->text, (int64_t)bytes, "text to write", err);
+    if (status != SPRY_OK || !gzip) return status;
+    p->z.zalloc = allocate_for_zlib;
+    p->z.zfree = release_for_zlib;
+    p->z.opaque = context;
+    int result = deflateInit2(&p->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+    if (result != Z_OK) {
+        status = result == Z_MEM_ERROR ? spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: the gzip window")
+                                       : spryi_fail(err, SPRY_INTERNAL, NULL, "zlib refused to start: error %d", result);
+        goto done;
+    }
+    p->packed_bytes = deflateBound(&p->z, (uLong)bytes);
+    status = SPRYI_NEW(context, &p->packed, (int64_t)p->packed_bytes, "gzip to write", err);
+    if (status != SPRY_OK) (void)deflateEnd(&p->z);
+done:
+    if (status != SPRY_OK) {
+        spryi_release(context, p->text);
+        p->text = NULL;
+    }
+    return status;
+}
+
+static spry_status write_head(writing *w, const char *text, size_t bytes, int gzip, spry_error *err)
+{
+    if (!gzip) return spryi_output_write(&w->output, text, bytes, err);
+    press p;
+    spry_status status = create_press(w->A->context, &p, bytes, 1, err);
+    if (status != SPRY_OK) return status;
+    size_t packed = pack(&p, text, bytes);
+    status = spryi_output_write(&w->output, p.packed, packed, err);
+    destroy_press(w->A->context, &p);
+    return status;
+}
+
+static spry_status write_all(writing *w, int gzip, int threads, spry_error *err)
+{
+    spry_context *context = w->A->context;
+    int ready = 0;
+    press *presses = NULL;
+    if (threads > w->pieces) threads = (int)w->pieces;
+    if (threads == 0) return SPRY_OK;
+    spry_status status = SPRYI_NEW(context, &presses, threads, "writers", err);
+    if (status != SPRY_OK) return status;
+    int64_t largest = w->A->a.nnz < PIECE_ENTRIES ? w->A->a.nnz : PIECE_ENTRIES;
+    for (; ready < threads; ready++)
+        SPRYI_TRY(create_press(context, &presses[ready], (size_t)largest * MOST_LINE, gzip, err));
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    write_pieces(w, &presses[omp_get_thread_num()]);
+    status = w->status;
+    if (status != SPRY_OK && err) *err = w->error;
+done:
+    while (ready > 0) destroy_press(context, &presses[--ready]);
+    spryi_release(context, presses);
+    return status;
+}
+
+static int ends_with_gz(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 3 && strcmp(path + length - 3, ".gz") == 0;
+}
+
+spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
+                              spry_error *err)
+{
+    if (!A || !path) return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
+    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
+    if (status != SPRY_OK) return status;
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
+    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context), gzip = ends_with_gz(path), open = 0;
+    char *head = NULL;
+    size_t head_bytes = 0;
+    writing w = {.A = A, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
+    w.lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
+    w.field = settle_field(A, threads);
+    SPRYI_TRY(make_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
+    SPRYI_TRY(spryi_output_open(&w.output, path, err));
+    open = 1;
+    SPRYI_TRY(write_head(&w, head, head_bytes, gzip, err));
+    SPRYI_TRY(write_all(&w, gzip, threads, err));
+done:
+    spryi_release(A->context, head);
+    if (open) {
+        spry_status closed = spryi_output_close(&w.output, status == SPRY_OK, err);
+        if (status == SPRY_OK) status = closed;
+    }
+    return status;
+}

@@ -1,0 +1,29 @@
+/*
+ * A file that appears under its name only when it is complete: written beside it, then renamed.
+ * What is no regular file (a device, a FIFO) and standard output are written directly.
+ */
+#ifndef SPRYI_OUTPUT_H
+#define SPRYI_OUTPUT_H
+
+#include "spry/spry.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+typedef struct spryi_output {
+    const char *name; /* in messages */
+    int fd;
+    int direct;              /* written in place: nothing to rename or to remove */
+    char target[PATH_MAX];   /* what path leads to, behind symbolic links */
+    char beside[PATH_MAX];   /* the temporary file */
+} spryi_output;
+
+/* path "-" is standard output. On failure nothing is left to close. */
+spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err);
+spry_status spryi_output_write(const spryi_output *output, const void *data, size_t bytes, spry_error *err);
+
+/* Closes. The file appears under its name if ok is 1 and closing succeeds; else nothing of it remains. */
+spry_status spryi_output_close(spryi_output *output, int ok, spry_error *err);
+
+#endif

@@ -1,0 +1,281 @@
+#include "io/text.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "io/inflater.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, TAIL_BYTES = 4 << 10, FIRST_PIPE_BYTES = 1 << 20 };
+
+static spry_status fail_errno(const char *name, const char *what, int number, spry_error *err)
+{
+    char text[128];
+#if defined(__GLIBC__) && defined(_GNU_SOURCE)
+    const char *reason = strerror_r(number, text, sizeof text);
+#else
+    const char *reason = strerror_r(number, text, sizeof text) == 0 ? text : "unknown error";
+#endif
+    return spryi_fail_file(err, SPRY_FILE_ERROR, name, 0, "%s: %s", what, reason);
+}
+
+/* Reads until `bytes` or the end of the file. */
+static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int64_t offset, int64_t *got,
+                           spry_error *err)
+{
+    *got = 0;
+    while (*got < bytes) {
+        ssize_t count = pread(text->fd, to + *got, (size_t)(bytes - *got), offset + *got);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return fail_errno(text->name, "cannot be read", errno, err);
+        if (count == 0) break;
+        *got += count;
+    }
+    return SPRY_OK;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------- */
+
+static spry_status grow(spry_context *context, char **buffer, int64_t used, int64_t *capacity, spry_error *err)
+{
+    int64_t larger = *capacity == 0 ? FIRST_PIPE_BYTES : *capacity * 2;
+    char *fresh = NULL;
+    spry_status status = SPRYI_NEW(context, &fresh, larger, "text read from a pipe", err);
+    if (status != SPRY_OK) return status;
+    if (used > 0) memcpy(fresh, *buffer, (size_t)used);
+    spryi_release(context, *buffer);
+    *buffer = fresh;
+    *capacity = larger;
+    return SPRY_OK;
+}
+
+static spry_status read_pipe(spryi_text *text, int fd, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    char *buffer = NULL;
+    int64_t used = 0, capacity = 0;
+    for (;;) {
+        if (used == capacity) SPRYI_TRY(grow(text->context, &buffer, used, &capacity, err));
+        ssize_t count = read(fd, buffer + used, (size_t)(capacity - used));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) {
+            status = fail_errno(text->name, "cannot be read", errno, err);
+            goto done;
+        }
+        if (count == 0) break;
+        used += count;
+    }
+    text->memory = text->owned = buffer;
+    text->bytes = used;
+    buffer = NULL;
+done:
+    spryi_release(text->context, buffer);
+    return status;
+}
+
+/* gzip is known by its first two bytes. */
+static spry_status recognise(spryi_text *text, spry_error *err)
+{
+    char magic[2] = {0, 0};
+    if (text->bytes >= 2) {
+        if (text->memory) {
+            memcpy(magic, text->memory, 2);
+        } else {
+            int64_t got;
+            spry_status status = read_at(text, magic, 2, 0, &got, err);
+            if (status != SPRY_OK) return status;
+        }
+    }
+    if (magic[0] != '\x1f' || magic[1] != '\x8b') return SPRY_OK;
+    return spryi_inflater_create(text->context, &text->inflater, err);
+}
+
+static void begin(spry_context *context, spryi_text *text, const char *name)
+{
+    *text = (spryi_text){.context = context, .name = name, .fd = -1};
+    pthread_mutex_init(&text->lock, NULL);
+}
+
+static spry_status open_regular(spryi_text *text, const char *path, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail_errno(path, "cannot be opened", errno, err);
+    struct stat facts;
+    if (fstat(fd, &facts) != 0) {
+        status = fail_errno(text->name, "cannot be read", errno, err);
+    } else if (S_ISDIR(facts.st_mode)) {
+        status = spryi_fail_file(err, SPRY_FILE_ERROR, text->name, 0, "is a directory, expected a Matrix Market file");
+    } else if (S_ISREG(facts.st_mode) && !standard) {
+        text->bytes = facts.st_size;
+        text->fd = fd;
+        fd = -1;
+    } else { /* standard input may be a file read half by someone before us: from here on */
+        status = read_pipe(text, fd, err);
+    }
+    if (fd >= 0 && !standard) (void)close(fd);
+    return status;
+}
+
+spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, spry_error *err)
+{
+    begin(context, text, strcmp(path, "-") == 0 ? "standard input" : path);
+    spry_status status = open_regular(text, path, err);
+    if (status == SPRY_OK) status = recognise(text, err);
+    if (status != SPRY_OK) spryi_text_close(text);
+    return status;
+}
+
+spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, const void *data, size_t bytes,
+                                   const char *name, spry_error *err)
+{
+    begin(context, text, name);
+    text->memory = data ? data : "";
+    text->bytes = (int64_t)bytes;
+    spry_status status = recognise(text, err);
+    if (status != SPRY_OK) spryi_text_close(text);
+    return status;
+}
+
+void spryi_text_close(spryi_text *text)
+{
+    spryi_inflater_destroy(text->context, text->inflater);
+    if (text->fd >= 0) (void)close(text->fd);
+    spryi_release(text->context, text->owned);
+    pthread_mutex_destroy(&text->lock);
+    text->fd = -1;
+    text->owned = NULL;
+    text->inflater = NULL;
+}
+
+int64_t spryi_text_most_left(const spryi_text *text)
+{
+    if (text->inflater) return spryi_inflater_most_left(text->inflater, text->bytes);
+    return text->bytes - text->next;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+spry_status spryi_block_create(const spryi_text *text, spryi_block *block, spry_error *err)
+{
+    *block = (spryi_block){0};
+    if (text->memory && !text->inflater) return SPRY_OK;
+    spry_status status = SPRYI_NEW(text->context, &block->buffer, BUFFER_BYTES + SPRYI_SLACK_BYTES, "text block", err);
+    if (status == SPRY_OK) memset(block->buffer + BUFFER_BYTES, 0, SPRYI_SLACK_BYTES);
+    return status;
+}
+
+void spryi_block_destroy(const spryi_text *text, spryi_block *block)
+{
+    spryi_release(text->context, block->buffer);
+    block->buffer = NULL;
+}
+
+/* Behind the first newline at or after p; NULL if there is none before end. */
+static const char *next_line(const char *p, const char *end)
+{
+    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
+    return newline ? newline + 1 : NULL;
+}
+
+/*
+ * Of data..data_end, which begins one byte before the range (or with it, at the text's start), the lines that
+ * begin in the range. complete: data_end is the end of the file. 0: more data are needed to know the end.
+ */
+static int cut(spryi_block *block, const char *data, const char *data_end, int at_start, int64_t range, int complete)
+{
+    const char *first = at_start ? data : next_line(data, data_end);
+    const char *range_end = data + (at_start ? 0 : 1) + range; /* lines that begin before it are ours */
+    block->text = block->end = data;
+    if (!first && !complete && data_end < range_end) return 0;
+    if (!first || first >= range_end) return 1;
+    const char *end = range_end - 1 < data_end ? next_line(range_end - 1, data_end) : NULL;
+    if (!end && !complete) return 0;
+    block->text = first;
+    block->end = end ? end : data_end;
+    return 1;
+}
+
+static spry_status read_range(const spryi_text *text, spryi_block *block, int64_t offset, int64_t range,
+                              spry_error *err)
+{
+    int at_start = offset == text->start;
+    int64_t from = at_start ? offset : offset - 1;
+    if (text->memory) {
+        int64_t most = (at_start ? 0 : 1) + range + SPRYI_LINE_BYTES, left = text->bytes - from;
+        const char *data = text->memory + from;
+        (void)cut(block, data, data + (left < most ? left : most), at_start, range, 1);
+        block->loadable = text->memory + text->bytes - 8;
+        return SPRY_OK;
+    }
+    int64_t have = 0;
+    for (int64_t want = (at_start ? 0 : 1) + range + TAIL_BYTES;; want += TAIL_BYTES) {
+        if (want > BUFFER_BYTES) want = BUFFER_BYTES;
+        int64_t got;
+        spry_status status = read_at(text, block->buffer + have, want - have, from + have, &got, err);
+        if (status != SPRY_OK) return status;
+        have += got;
+        int complete = have < want || want == BUFFER_BYTES; /* a line past a full buffer is too long anyway */
+        if (have < want && from + have < text->bytes)
+            return spryi_fail_file(err, SPRY_FILE_ERROR, text->name, 0,
+                                   "became shorter while it was read: %lld bytes instead of %lld",
+                                   (long long)(from + have), (long long)text->bytes);
+        if (cut(block, block->buffer, block->buffer + have, at_start, range, complete)) break;
+    }
+    memset(block->buffer + have, 0, SPRYI_SLACK_BYTES);
+    block->loadable = block->buffer + have + SPRYI_SLACK_BYTES - 8;
+    return SPRY_OK;
+}
+
+static spry_status inflate_next(spryi_text *text, spryi_block *block, spry_error *err)
+{
+    int64_t have = 0;
+    spry_status status = spryi_inflater_next(text, block->buffer, BUFFER_BYTES, &have, err);
+    block->text = block->buffer;
+    block->end = block->buffer + have;
+    block->finished = have == 0;
+    memset(block->buffer + have, 0, SPRYI_SLACK_BYTES);
+    block->loadable = block->buffer + have + SPRYI_SLACK_BYTES - 8;
+    return status;
+}
+
+spry_status spryi_text_next(spryi_text *text, spryi_block *block, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    block->text = block->end = NULL;
+    block->finished = 0;
+    pthread_mutex_lock(&text->lock);
+    block->number = text->blocks++;
+    if (text->inflater) {
+        status = inflate_next(text, block, err);
+        pthread_mutex_unlock(&text->lock);
+        return status;
+    }
+    int64_t offset = text->next, range = text->bytes - offset;
+    if (range > SPRYI_BLOCK_BYTES) range = SPRYI_BLOCK_BYTES;
+    text->next += range;
+    pthread_mutex_unlock(&text->lock);
+    block->finished = range == 0;
+    if (range == 0) return SPRY_OK;
+    status = read_range(text, block, offset, range, err);
+    block->offset = (offset == text->start ? offset : offset - 1);
+    if (!text->memory && status == SPRY_OK) block->offset += block->text - block->buffer;
+    return status;
+}
+
+void spryi_text_unread(spryi_text *text, const spryi_block *block, const char *from)
+{
+    text->blocks = 0;
+    if (text->inflater) {
+        spryi_inflater_put_back(text->inflater, from, block->end - from);
+    } else if (text->memory) {
+        text->start = text->next = from - text->memory;
+    } else {
+        text->start = text->next = block->offset + (from - block->text);
+    }
+}

@@ -1,0 +1,32 @@
+/* Threads that work on numbered pieces at the same time and hand their results in one after the other. */
+#ifndef SPRYI_TURN_H
+#define SPRYI_TURN_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#if defined(__x86_64__) || defined(__i386__)
+#define SPRYI_PAUSE() __builtin_ia32_pause()
+#else
+#define SPRYI_PAUSE() ((void)0)
+#endif
+
+/* Returns when piece `number` is next; what its predecessors wrote is then visible. Pieces are started in order. */
+static inline void spryi_turn_wait(const _Atomic int64_t *turn, int64_t number)
+{
+    for (int spins = 0; atomic_load_explicit(turn, memory_order_acquire) != number; spins++) {
+        if (spins < 2000) {
+            SPRYI_PAUSE();
+        } else {
+            (void)sched_yield(); /* more threads than processors: let the one waited for run */
+        }
+    }
+}
+
+static inline void spryi_turn_pass(_Atomic int64_t *turn, int64_t number)
+{
+    atomic_store_explicit(turn, number + 1, memory_order_release);
+}
+
+#endif

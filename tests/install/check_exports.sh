@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# check_exports.sh ROOT LIBRARY NM: the library exports the header's SPRY_API functions and nothing else,
+# has the right SONAME, calls nothing that prints or ends the process, and is not large.
+set -eu
+root=$1 library=$2 nm=$3
+status=0
+
+declared=$(awk '/^SPRY_API/ { inside = 1; text = "" } inside { text = text " " $0 }
+    inside && /;/ { inside = 0; sub(/\(.*/, "", text); n = split(text, word, /[ *]+/); print word[n] }' \
+    "$root/include/spry/spry.h" | sort)
+exported=$("$nm" -D --defined-only "$library" | awk '{ print $NF }' | sort)
+[ -n "$declared" ] || { echo "found no SPRY_API function in spry.h" >&2; exit 1; }
+if ! diff <(echo "$declared") <(echo "$exported") >&2; then
+    echo "< declared in spry.h, > exported by $library" >&2
+    status=1
+fi
+
+forbidden='v?printf(_chk)?|puts|putchar|perror|v?warnx?|v?errx?|exit|Exit|quick_exit|abort|assert(_fail)?|raise|stderr'
+called=$("$nm" -D --undefined-only "$library" | awk '{ sub(/@.*/, "", $NF); print $NF }' |
+    grep -xE "_*($forbidden)" || true)
+if [ -n "$called" ]; then
+    echo "the library prints or ends the process with: ${called//$'\n'/ }" >&2
+    status=1
+fi
+
+major=$(sed -n 's/^#define SPRY_VERSION_MAJOR //p' "$root/include/spry/spry.h")
+if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q "SONAME.*\[libspry\.so\.$major\]"; then
+    echo "the SONAME is not libspry.so.$major" >&2
+    status=1
+fi
+
+bytes=$(stat -L -c %s "$library")
+echo "libspry.so: $bytes bytes"
+if [ "$bytes" -gt 3000000 ]; then
+    echo "libspry.so has $bytes bytes, over 3000000" >&2
+    status=1
+fi
+exit $status

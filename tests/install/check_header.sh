@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# check_header.sh ROOT LANGUAGE COMPILER STANDARD: spry.h compiles alone, pedantically, and SPRY_INIT works.
+set -eu
+root=$1 language=$2 compiler=$3 standard=$4
+
+compile=("$compiler" "$standard" -x "$language" -I "$root/include" -Wall -Wextra -Wpedantic -Wconversion -Werror
+    -fsyntax-only -)
+
+"${compile[@]}" <<'END'
+#include <spry/spry.h>
+spry_spmv_options options(void);
+spry_spmv_options options(void)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.expected_calls = 10;
+    return o;
+}
+spry_vector vector(const double *x);
+spry_vector vector(const double *x)
+{
+    return spry_vector_f64(x, 3);
+}
+END
+
+# And once more with nothing defined or included before it.
+echo '#include <spry/spry.h>' | "${compile[@]}"

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# check_length.sh ROOT: a file that is longer than 620 lines or wider than 120 columns is hard to find one's way in.
+set -u
+cd "$1" || exit 1
+
+mapfile -t files < <(find include src cli bench tests examples docs -type f \
+    \( -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.sh' \) | sort)
+[ "${#files[@]}" -gt 0 ] || { echo "found no source files in $1" >&2; exit 1; }
+
+awk 'FNR == 1 { lines = 0 }
+    { ++lines; if (lines == 621) { print FILENAME ": over 620 lines"; bad = 1 } }
+    length($0) > 120 { print FILENAME ":" FNR ": " length($0) " columns"; bad = 1 }
+    /\t/ { print FILENAME ":" FNR ": a tab"; bad = 1 }
+    /[ \r]$/ { print FILENAME ":" FNR ": blanks at the end of the line"; bad = 1 }
+    END { exit bad }' "${files[@]}" >&2

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# install_prefix.sh BUILD PREFIX CMAKE: installs into a prefix of its own and looks whether all is there.
+set -eu
+build=$1 prefix=$2 cmake=$3
+
+rm -rf "$prefix"
+"$cmake" --install "$build" --prefix "$prefix" >/dev/null
+
+status=0
+for pattern in include/spry/spry.h 'lib*/libspry.so' 'lib*/libspry.so.0' 'lib*/libspry.so.0.1.0' \
+    'lib*/cmake/Spry/SpryConfig.cmake' 'lib*/cmake/Spry/SpryConfigVersion.cmake' 'lib*/cmake/Spry/SpryTargets.cmake' \
+    'lib*/pkgconfig/spry.pc'; do
+    # shellcheck disable=SC2086 # the pattern is meant to expand; on Debian the folder may be lib/<triplet>
+    if ! ls "$prefix"/$pattern >/dev/null 2>&1 && ! ls "$prefix"/${pattern/lib\*/lib/*} >/dev/null 2>&1; then
+        echo "not installed: $pattern" >&2
+        status=1
+    fi
+done
+
+# Nothing that is installed may name the folder it was built in.
+if grep -rIl --exclude-dir=.git -F "$build" "$prefix"; then
+    echo "the files above name the build folder $build" >&2
+    status=1
+fi
+
+# The installed program finds the library by itself.
+if [ -x "$prefix/bin/spry" ] && ! env -u LD_LIBRARY_PATH "$prefix/bin/spry" --version >/dev/null; then
+    echo "$prefix/bin/spry does not run" >&2
+    status=1
+fi
+exit $status

@@ -1,0 +1,162 @@
+/* Every allocation of the reader and the writer failed in turn: exactly "out of memory", nothing kept. */
+#include "files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+typedef struct hooks {
+    _Atomic int calls, fail_at, fail_after; /* the n-th fails; all from the n-th on */
+    _Atomic int64_t live;
+} hooks;
+
+static void *allocate(void *user, size_t bytes, size_t alignment)
+{
+    hooks *h = user;
+    int call = atomic_fetch_add(&h->calls, 1) + 1;
+    if (call == h->fail_at || (h->fail_after > 0 && call >= h->fail_after)) return NULL;
+    void *pointer = NULL;
+    if (posix_memalign(&pointer, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0) return NULL;
+    atomic_fetch_add(&h->live, (int64_t)bytes);
+    return pointer;
+}
+
+static void release(void *user, void *pointer, size_t bytes)
+{
+    atomic_fetch_sub(&((hooks *)user)->live, (int64_t)bytes);
+    free(pointer);
+}
+
+static const char *texts[] = {
+    "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 3\n",
+    "%%MatrixMarket matrix coordinate real general\n3 40 30\n",
+    "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n3 1\n1 1\n",
+    "%%MatrixMarket matrix array real general\n2 2\n1\n0\n2\n3\n",
+};
+
+/* The second text gets unsorted entries with duplicates. */
+static char *text_of(int which)
+{
+    char *text = malloc(4000), *to = text;
+    assert_non_null(text);
+    to += sprintf(to, "%s", texts[which]);
+    if (which == 1)
+        for (int k = 0; k < 30; k++) to += sprintf(to, "1 %d %d\n", 40 - k + k % 5, k);
+    return text;
+}
+
+typedef struct setting {
+    int text, file, gzip, threads, write;
+} setting;
+
+static spry_status attempt(spry_context *context, const setting *s, const char *path, const char *out, const void *data,
+                           size_t bytes, spry_error *err)
+{
+    spry_matrix *A = NULL;
+    spry_status status = s->file ? spry_matrix_read(context, &A, path, NULL, err)
+                                 : spry_matrix_read_memory(context, &A, data, bytes, "x", NULL, err);
+    if (status == SPRY_OK && s->write) status = spry_matrix_write(A, out, NULL, err);
+    spry_matrix_destroy(A);
+    return status;
+}
+
+static void fail_every_call(const setting *s)
+{
+    char *text = text_of(s->text);
+    size_t bytes = strlen(text);
+    unsigned char *packed = gzip_of(text, bytes, &bytes);
+    const void *data = s->gzip ? (const void *)packed : (const void *)text;
+    if (!s->gzip) bytes = strlen(text);
+    const char *path = temporary_file("in", data, bytes), *out = temporary_path(s->gzip ? "out.mtx.gz" : "out.mtx");
+    for (int onward = 0; onward < 2; onward++) {
+        int done = 0, failures = 0;
+        for (int n = 2; !done; n++) { /* call 1 makes the context */
+            assert_true(n < 1000);
+            hooks h = {0};
+            spry_context_options options = SPRY_INIT(spry_context_options);
+            options.allocate = allocate;
+            options.release = release;
+            options.user = &h;
+            options.threads = s->threads;
+            spry_context *context = NULL;
+            spry_error err = {0};
+            assert_int_equal(SPRY_OK, spry_context_create(&context, &options, &err));
+            (void)remove(out);
+            int files = count_files();
+            atomic_store(onward ? &h.fail_after : &h.fail_at, n);
+            spry_status status = attempt(context, s, path, out, data, bytes, &err);
+            done = atomic_load(&h.calls) < n;
+            if (done) {
+                assert_int_equal(SPRY_OK, status);
+            } else {
+                if (status != SPRY_OUT_OF_MEMORY) fail_msg("call %d failed, but the status is %d: %s", n, status, err.message);
+                assert_int_equal(SPRY_OUT_OF_MEMORY, err.status);
+                assert_true(strncmp(err.message, "out of memory", 13) == 0);
+                assert_int_equal(files, count_files());
+                failures++;
+            }
+            assert_int_equal(0, spry_context_bytes(context));
+            spry_context_destroy(context);
+            assert_int_equal(0, atomic_load(&h.live));
+        }
+        assert_true(failures > 3);
+    }
+    free(packed);
+    free(text);
+}
+
+static void test_all(void **state)
+{
+    (void)state;
+    for (int text = 0; text < 4; text++)
+        for (int way = 0; way < 8; way++)
+            fail_every_call(&(setting){text, way & 1, way >> 1 & 1, way & 4 ? 3 : 1, 1});
+}
+
+/* Large enough that several threads parse and write. */
+static void test_several_threads(void **state)
+{
+    (void)state;
+    enum { LINES = 60000 };
+    char *text = malloc(LINES * 24 + 100), *to = text;
+    assert_non_null(text);
+    to += sprintf(to, "%%%%MatrixMarket matrix coordinate real general\n%d 50 %d\n", LINES, LINES);
+    for (int k = 0; k < LINES; k++) to += sprintf(to, "%d %d 0.5\n", LINES - k, k % 50 + 1);
+    const char *path = temporary_file("many", text, (size_t)(to - text)), *out = temporary_path("many.out.gz");
+    int done = 0;
+    for (int n = 2; !done; n++) {
+        hooks h = {0};
+        spry_context_options options = SPRY_INIT(spry_context_options);
+        options.allocate = allocate;
+        options.release = release;
+        options.user = &h;
+        options.threads = 3;
+        spry_context *context = NULL;
+        spry_error err = {0};
+        assert_int_equal(SPRY_OK, spry_context_create(&context, &options, &err));
+        atomic_store(&h.fail_at, n);
+        setting s = {0, 1, 0, 3, 1};
+        spry_status status = attempt(context, &s, path, out, NULL, 0, &err);
+        done = atomic_load(&h.calls) < n;
+        assert_int_equal(done ? SPRY_OK : SPRY_OUT_OF_MEMORY, status);
+        assert_int_equal(0, spry_context_bytes(context));
+        spry_context_destroy(context);
+        assert_int_equal(0, atomic_load(&h.live));
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_several_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
