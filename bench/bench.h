@@ -52,7 +52,7 @@ int bench_record_to_json(const bench_record *record, struct cJSON *object);
 
 /* Numbers for cJSON: NaN and unknown become null, infinity the largest double, others 7 significant digits. */
 int bench_json_number(struct cJSON *object, const char *name, double value);
-int bench_json_integer(struct cJSON *object, const char *name, int64_t value); /* negative: null */
+int bench_json_integer(struct cJSON *object, const char *name, int64_t value);  /* negative: null */
 int bench_json_text(struct cJSON *object, const char *name, const char *value); /* NULL or "": null */
 
 /* ---- statistics --------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ typedef struct bench_session {
     const char *op; /* "spmv", "spmv_t", "spgemm" */
     int64_t calls;  /* products that plans are told to expect; 0: many */
     int cold;       /* 1: caches are flushed before every run */
-    int stopped; /* 1: records could not be handed on */
+    int stopped;    /* 1: records could not be handed on */
     double copy_gbps;
     void *flush; /* of flush_bytes, NULL when warm */
     size_t flush_bytes;

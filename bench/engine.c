@@ -101,7 +101,8 @@ static int add_cases(bench_group *group, const bench_request *request)
 {
     int good = 1;
     if (request->all_kernels) good = add_kernels(group, request, 1);
-    for (int f = 0; good && f < request->formats.count; f++) good = add_format(group, request, request->formats.items[f]);
+    for (int f = 0; good && f < request->formats.count; f++)
+        good = add_format(group, request, request->formats.items[f]);
     if (good && request->kernels.count > 0 && !request->all_kernels) good = add_kernels(group, request, 0);
     if (good) good = add_peers(group, request);
     if (good && group->case_count == 0)
@@ -133,9 +134,8 @@ static spry_status stop(bench_session *session, spry_error *err)
 }
 
 /* One record for a matrix that nothing ran on. */
-static spry_status emit_without_matrix(bench_session *session, const bench_request *request,
-                                       const bench_source *source, const char *type, bench_status status,
-                                       const char *reason, spry_error *err)
+static spry_status emit_without_matrix(bench_session *session, const bench_request *request, const bench_source *source,
+                                       const char *type, bench_status status, const char *reason, spry_error *err)
 {
     bench_record r;
     bench_record_init(&r);

@@ -185,11 +185,10 @@ static int verify(bench_group *group, bench_case *c, double alpha, double beta, 
     spry_type type = group->arrays.value_type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_vector before = beta == 0 ? (spry_vector){0} : vector(group, group->y_before, group->y_length);
-    spry_status status = spry_verify_spmv(group->session->context, &v, group->A,
-                                          group->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE,
-                                          scalar_pointer(&a, type), vector(group, group->x, group->x_length),
-                                          scalar_pointer(&b, type), before,
-                                          vector(group, group->y, group->y_length), &err);
+    spry_status status =
+        spry_verify_spmv(group->session->context, &v, group->A, group->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE,
+                         scalar_pointer(&a, type), vector(group, group->x, group->x_length), scalar_pointer(&b, type),
+                         before, vector(group, group->y, group->y_length), &err);
     if (status != SPRY_OK) return set_status(c, BENCH_FAILED, "the check itself failed: %s", err.message);
     if (isnan(c->record.max_error) || v.max_error > c->record.max_error) c->record.max_error = v.max_error;
     if (v.wrong_rows == 0) return 1;
@@ -313,13 +312,13 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
         set_status(c, BENCH_SKIPPED, "%s", peer->reason);
         return 1;
     }
-    spry_peer_request request = {
-        .matrix = {a->rows, a->cols, a->nnz, (int)spry_type_bytes(a->value_type),
-                   (int)spry_index_type_bytes(a->offset_type), (int)spry_index_type_bytes(a->index_type), a->offsets,
-                   a->indices, a->values},
-        .transpose = group->transpose,
-        .threads = threads,
-        .expected_calls = group->session->calls > 0 ? group->session->calls : 1000};
+    spry_peer_request request = {.matrix = {a->rows, a->cols, a->nnz, (int)spry_type_bytes(a->value_type),
+                                            (int)spry_index_type_bytes(a->offset_type),
+                                            (int)spry_index_type_bytes(a->index_type), a->offsets, a->indices,
+                                            a->values},
+                                 .transpose = group->transpose,
+                                 .threads = threads,
+                                 .expected_calls = group->session->calls > 0 ? group->session->calls : 1000};
     spry_peer_cost cost = {.threads = threads};
     char error[256] = "no reason given";
     double start = bench_now_us();

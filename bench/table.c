@@ -190,7 +190,8 @@ void bench_print_summary(FILE *out, const bench_record *records, int count)
         i += length;
     }
     if (groups > 1) {
-        fputs("Geometric means, and the share of matrices on which a kernel is the best or within a factor of it:\n", out);
+        fputs("Geometric means, and the share of matrices on which a kernel is the best or within a factor of it:\n",
+              out);
         print_tallies(out, &t, "regular", "regular (row-length variance <= 10)");
         print_tallies(out, &t, "irregular", "irregular");
         for (int i = 0; i < t.count; i++) classes |= strcmp(t.items[i].class_name, "regular") == 0 ? 1 : 0;

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum { TURNS = 5, FEWEST_BATCHES = 5, MOST_BATCHES = 21, MOST_WARM_RUNS = 1000, TURN_WARM_RUNS = 8 };
-static const double batch_us = 1000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000, most_turn_warm_us = 60000;
+static const double batch_us = 1000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000, most_turn_warm_us = 60000,
+                    longest_batch_us = 10000;
 
 /* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
 static void flush_caches(const bench_session *session)
@@ -44,18 +45,34 @@ static void warm_up(bench_group *group, bench_case *c)
     c->batch_runs = group->session->cold ? 1 : (int64_t)ceil(1.1 * batch_us / fastest);
 }
 
+/*
+ * Runs of one batch, in pieces: a machine busy with other work can make a run a hundred times as long as
+ * the one that settled the number of runs, and then the batch may end early.
+ */
+static int run_pieces(bench_group *group, bench_case *c, int64_t *runs, double *us)
+{
+    int64_t piece = c->batch_runs > 8 ? c->batch_runs / 8 : 1;
+    double piece_us = 0;
+    *runs = 0;
+    for (*us = 0; *runs < c->batch_runs && *us < longest_batch_us; *us += piece_us, *runs += piece)
+        if (!run_many(group, c, piece, &piece_us)) return 0;
+    return 1;
+}
+
 /* One batch; one that turns out too short is made longer and repeated. */
-static void run_batch(bench_group *group, bench_case *c)
+static double run_batch(bench_group *group, bench_case *c)
 {
     double us = 0;
+    int64_t runs = 0;
     for (;;) {
         if (group->session->cold) flush_caches(group->session);
-        if (!run_many(group, c, c->batch_runs, &us)) return;
+        if (!run_pieces(group, c, &runs, &us)) return us;
         if (group->session->cold || us >= batch_us) break;
         c->batch_runs = c->batch_runs + c->batch_runs / 2 + 1;
     }
-    c->samples[c->sample_count++] = us / (double)c->batch_runs;
-    c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + c->batch_runs;
+    c->samples[c->sample_count++] = us / (double)runs;
+    c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + runs;
+    return us;
 }
 
 /*
@@ -70,7 +87,11 @@ static void take_turn(bench_group *group, bench_case *c, int batches)
             if (!run_many(group, c, 1, &us)) return;
             spent += us;
         }
-    for (int b = 0; b < batches && c->record.status == BENCH_OK; b++) run_batch(group, c);
+    spent = 0;
+    for (int b = 0; b < batches && c->record.status == BENCH_OK; b++) {
+        if (b >= FEWEST_BATCHES && spent > 4 * turn_us) break;
+        spent += run_batch(group, c);
+    }
 }
 
 static void fill_record(bench_group *group, bench_case *c)

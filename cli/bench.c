@@ -27,24 +27,24 @@ enum {
     OPTION_JSON
 };
 
-static const cli_option options[] = {
-    {"suite", 0, CLI_REQUIRED, "NAME", "a named list of matrices: mesh, scattered, shuffled"},
-    {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
-    {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation (default: spmv)"},
-    {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
-     "the best kernel of each format named, auto: what the library chooses,\n"
-     "all: every kernel of every format (default: csr,auto)"},
-    {"kernels", 0, CLI_REQUIRED, "LIST", "kernels by name ('spry kernels'), with --peers also peers'"},
-    {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree", "reorder first (default: none)"},
-    {"device", 0, CLI_REQUIRED, "cpu|cuda|all", "devices (default: all)"},
-    {"type", 0, CLI_REQUIRED, "f32|f64|all", "type of values and vectors (default: f64)"},
-    {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)"},
-    {"threads", 0, CLI_REQUIRED, "N", "threads of a product (default: as many as OpenMP would use)"},
-    {"calls", 0, CLI_REQUIRED, "N", "products that plans are told to expect (default: many)"},
-    {"cold", 0, CLI_NONE, NULL, "flush the caches before every run"},
-    {"peers", 0, CLI_NONE, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR"},
-    {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output (nothing else there) or FILE"},
-    {0}};
+static const cli_option options[] =
+    {{"suite", 0, CLI_REQUIRED, "NAME", "a named list of matrices: mesh, scattered, shuffled"},
+     {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
+     {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation (default: spmv)"},
+     {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
+      "the best kernel of each format named, auto: what the library chooses,\n"
+      "all: every kernel of every format (default: csr,auto)"},
+     {"kernels", 0, CLI_REQUIRED, "LIST", "kernels by name ('spry kernels'), with --peers also peers'"},
+     {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree", "reorder first (default: none)"},
+     {"device", 0, CLI_REQUIRED, "cpu|cuda|all", "devices (default: all)"},
+     {"type", 0, CLI_REQUIRED, "f32|f64|all", "type of values and vectors (default: f64)"},
+     {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)"},
+     {"threads", 0, CLI_REQUIRED, "N", "threads of a product (default: as many as OpenMP would use)"},
+     {"calls", 0, CLI_REQUIRED, "N", "products that plans are told to expect (default: many)"},
+     {"cold", 0, CLI_NONE, NULL, "flush the caches before every run"},
+     {"peers", 0, CLI_NONE, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR"},
+     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output (nothing else there) or FILE"},
+     {0}};
 
 typedef struct arguments {
     const char *suite, *folder, *op, *ordering, *device;
@@ -155,7 +155,7 @@ static int check_names(const char *option, const char *what, const cli_list *lis
 /* Formats that the library has, and those it will have: a plan says that they are not there yet. */
 static int check_formats(const arguments *a)
 {
-    static const char *const planned[] = {"auto", "coo", "csr", "csc",  "ell",  "sell",
+    static const char *const planned[] = {"auto", "coo",  "csr", "csc",  "ell",  "sell",
                                           "hyb",  "scoo", "bsr", "csr2", "csr3", "packed"};
     name_list known = {.count = 0};
     for (size_t p = 0; p < sizeof planned / sizeof *planned; p++) known.names[known.count++] = planned[p];
@@ -192,8 +192,10 @@ static int check_path(const char *path)
 {
     struct stat st;
     if (strcmp(path, "-") == 0 || strncmp(path, "gen:", 4) == 0) return CLI_GO_ON;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) errno = EISDIR;
-    else if (access(path, R_OK) == 0) return CLI_GO_ON;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        errno = EISDIR;
+    else if (access(path, R_OK) == 0)
+        return CLI_GO_ON;
     cli_message("%s: cannot be read: %s", path, strerror(errno));
     return CLI_USAGE;
 }
@@ -229,8 +231,7 @@ static int add_suite(run_state *run)
     switch (bench_suite_sources(run->a->suite, folder, &run->sources, &run->source_count)) {
     case 1: return CLI_GO_ON;
     case -1:
-        return cli_usage_error("--suite: '%s' is not there yet; there are mesh, scattered and shuffled",
-                               run->a->suite);
+        return cli_usage_error("--suite: '%s' is not there yet; there are mesh, scattered and shuffled", run->a->suite);
     case -2: cli_message("out of memory"); return CLI_UNSUCCESSFUL;
     default: break;
     }
@@ -358,12 +359,8 @@ static int take_defaults(arguments *a)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.op = "spmv",
-                   .ordering = "none",
-                   .device = "all",
-                   .f64 = 1,
-                   .offset_type = SPRY_I32,
-                   .index_type = SPRY_I32};
+    arguments a =
+        {.op = "spmv", .ordering = "none", .device = "all", .f64 = 1, .offset_type = SPRY_I32, .index_type = SPRY_I32};
     run_state state = {.a = &a};
     spry_context *context = NULL;
     int status = cli_parse(command, &argc, argv, apply, &a);
@@ -383,18 +380,18 @@ static int run(const cli_command *command, int argc, char **argv)
     return status;
 }
 
-const cli_command cli_bench = {
-    .name = "bench",
-    .summary = "measure kernels, and other libraries, side by side",
-    .usage = "FILE... [--suite NAME [--matrices DIR]] [OPTIONS]",
-    .about = "Multiplies with every chosen kernel, checks each result under the error bound, and times them in\n"
-             "turn: at least 20 batches of at least 1 ms. Rates count 2 operations an entry and the bytes of plain\n"
-             "CSR; roof is the share of the copy bandwidth, which is measured in the same run. Ends with status 1\n"
-             "when a case is wrong or failed; one that is skipped says why.",
-    .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
-                "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n",
-    .options = options,
-    .least = 0,
-    .most = -1,
-    .positional = "matrix FILEs",
-    .run = run};
+const cli_command cli_bench =
+    {.name = "bench",
+     .summary = "measure kernels, and other libraries, side by side",
+     .usage = "FILE... [--suite NAME [--matrices DIR]] [OPTIONS]",
+     .about = "Multiplies with every chosen kernel, checks each result under the error bound, and times them in\n"
+              "turn: at least 20 batches of at least 1 ms. Rates count 2 operations an entry and the bytes of plain\n"
+              "CSR; roof is the share of the copy bandwidth, which is measured in the same run. Ends with status 1\n"
+              "when a case is wrong or failed; one that is skipped says why.",
+     .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
+                 "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n",
+     .options = options,
+     .least = 0,
+     .most = -1,
+     .positional = "matrix FILEs",
+     .run = run};

@@ -40,7 +40,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen;
 
-/* Takes the value of options[option]; CLI_GO_ON or an exit status after a message. value is NULL where there is none. */
+/* Takes the value (NULL: none) of options[option]; CLI_GO_ON, or an exit status after a message. */
 typedef int (*cli_apply)(void *state, int option, const char *value);
 
 /*

@@ -5,11 +5,12 @@
 
 enum { OPTION_OUT, OPTION_TYPE, OPTION_FULL };
 
-static const cli_option options[] = {
-    {"out", 'o', CLI_REQUIRED, "OUT", "file to write: .mtx, or .mtx.gz to compress; '-' is standard output"},
-    {"type", 0, CLI_REQUIRED, "f32|f64|pattern", "round the values to f32, or drop them (default: f64)"},
-    {"full", 0, CLI_NONE, NULL, "write both halves of a symmetric matrix"},
-    {0}};
+static const cli_option options[] = {{"out", 'o', CLI_REQUIRED, "OUT",
+                                      "file to write: .mtx, or .mtx.gz to compress; '-' is standard output"},
+                                     {"type", 0, CLI_REQUIRED, "f32|f64|pattern",
+                                      "round the values to f32, or drop them (default: f64)"},
+                                     {"full", 0, CLI_NONE, NULL, "write both halves of a symmetric matrix"},
+                                     {0}};
 
 typedef struct arguments {
     const char *out;
@@ -59,16 +60,16 @@ static int run(const cli_command *command, int argc, char **argv)
     return status;
 }
 
-const cli_command cli_convert = {
-    .name = "convert",
-    .summary = "write a matrix to another file, sorted and with duplicates summed",
-    .usage = "FILE -o OUT [OPTIONS]",
-    .about = "Reads a matrix and writes it as Matrix Market: sorted, duplicates summed, values with as many\n"
-             "digits as bring back the same number. A symmetric matrix stays symmetric unless --full.",
-    .examples = "  spry convert matrix.mtx.gz -o matrix.mtx\n"
-                "  spry convert gen:grid5,x=100,y=100 -o grid.mtx.gz --type f32\n",
-    .options = options,
-    .least = 1,
-    .most = 1,
-    .positional = "a matrix FILE",
-    .run = run};
+const cli_command cli_convert =
+    {.name = "convert",
+     .summary = "write a matrix to another file, sorted and with duplicates summed",
+     .usage = "FILE -o OUT [OPTIONS]",
+     .about = "Reads a matrix and writes it as Matrix Market: sorted, duplicates summed, values with as many\n"
+              "digits as bring back the same number. A symmetric matrix stays symmetric unless --full.",
+     .examples = "  spry convert matrix.mtx.gz -o matrix.mtx\n"
+                 "  spry convert gen:grid5,x=100,y=100 -o grid.mtx.gz --type f32\n",
+     .options = options,
+     .least = 1,
+     .most = 1,
+     .positional = "a matrix FILE",
+     .run = run};

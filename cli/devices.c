@@ -8,11 +8,12 @@
 
 enum { OPTION_MEASURE, OPTION_THREADS, OPTION_JSON };
 
-static const cli_option options[] = {
-    {"measure", 0, CLI_NONE, NULL, "measure the copy bandwidth (a few seconds, several GB of memory)"},
-    {"threads", 0, CLI_REQUIRED, "N", "threads that measure (default: as many as OpenMP would use)"},
-    {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE"},
-    {0}};
+static const cli_option options[] = {{"measure", 0, CLI_NONE, NULL,
+                                      "measure the copy bandwidth (a few seconds, several GB of memory)"},
+                                     {"threads", 0, CLI_REQUIRED, "N",
+                                      "threads that measure (default: as many as OpenMP would use)"},
+                                     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE"},
+                                     {0}};
 
 typedef struct arguments {
     int measure;
@@ -87,8 +88,7 @@ static int list_devices(spry_context *context, arguments *a)
     for (int d = 0; good && d < spry_device_count(context); d++) {
         spry_device_info info = SPRY_INIT(spry_device_info);
         spry_error err = {0};
-        if (spry_device_get_info(context, d, &info, &err) != SPRY_OK)
-            return cli_json_close(&a->json, cli_fail(&err));
+        if (spry_device_get_info(context, d, &info, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
         int threads = d == 0 ? spry_context_threads(context) : -1;
         double gbps = d == 0 ? cpu_gbps : NAN;
         if (a->json.wanted) good = json_device(&a->json, &info, threads, gbps);
@@ -113,8 +113,9 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_devices = {.name = "devices",
                                  .summary = "list the devices that products can run on",
                                  .usage = "[OPTIONS]",
-                                 .about = "Lists the devices that the library knows. One that cannot be used is listed with "
-                                          "the reason.",
+                                 .about =
+                                     "Lists the devices that the library knows. One that cannot be used is listed with "
+                                     "the reason.",
                                  .examples = "  spry devices\n"
                                              "  spry devices --measure --json\n",
                                  .options = options,

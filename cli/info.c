@@ -9,10 +9,10 @@
 enum { OPTION_TYPE, OPTION_JSON };
 enum { SPY_WIDTH = 56, SPY_HEIGHT = 24, BAR_WIDTH = 40 };
 
-static const cli_option options[] = {
-    {"type", 0, CLI_REQUIRED, "f32|f64|pattern", "type of the values, for the storage figures (default: f64)"},
-    {"json", 0, CLI_OPTIONAL, "FILE", "one JSON object to standard output or FILE"},
-    {0}};
+static const cli_option options[] = {{"type", 0, CLI_REQUIRED, "f32|f64|pattern",
+                                      "type of the values, for the storage figures (default: f64)"},
+                                     {"json", 0, CLI_OPTIONAL, "FILE", "one JSON object to standard output or FILE"},
+                                     {0}};
 
 typedef struct arguments {
     spry_type type;
@@ -255,16 +255,17 @@ static int run(const cli_command *command, int argc, char **argv)
     return status;
 }
 
-const cli_command cli_info = {.name = "info",
-                              .summary = "show what a matrix is like: sizes, row lengths, picture",
-                              .usage = "FILE [OPTIONS]",
-                              .about = "Shows a matrix's sizes, symmetry, row lengths, bandwidth, storage, a picture of where its\n"
-                                       "entries lie, and a histogram of its row lengths. Regular: the variance of the row\n"
-                                       "lengths is at most 10. Words count stored numbers, values and indices alike.",
-                              .examples = "  spry info matrix.mtx.gz\n"
-                                          "  spry info gen:rmat16 --json\n",
-                              .options = options,
-                              .least = 1,
-                              .most = 1,
-                              .positional = "a matrix FILE",
-                              .run = run};
+const cli_command cli_info =
+    {.name = "info",
+     .summary = "show what a matrix is like: sizes, row lengths, picture",
+     .usage = "FILE [OPTIONS]",
+     .about = "Shows a matrix's sizes, symmetry, row lengths, bandwidth, storage, a picture of where its\n"
+              "entries lie, and a histogram of its row lengths. Regular: the variance of the row\n"
+              "lengths is at most 10. Words count stored numbers, values and indices alike.",
+     .examples = "  spry info matrix.mtx.gz\n"
+                 "  spry info gen:rmat16 --json\n",
+     .options = options,
+     .least = 1,
+     .most = 1,
+     .positional = "a matrix FILE",
+     .run = run};

@@ -8,12 +8,12 @@
 
 enum { OPTION_FORMAT, OPTION_DEVICE, OPTION_LONG, OPTION_JSON };
 
-static const cli_option options[] = {
-    {"format", 0, CLI_REQUIRED, "NAME", "kernels of one format"},
-    {"device", 0, CLI_REQUIRED, "cpu|cuda", "kernels of one device"},
-    {"long", 'l', CLI_NONE, NULL, "each kernel's idea and source, each format's storage"},
-    {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE"},
-    {0}};
+static const cli_option options[] = {{"format", 0, CLI_REQUIRED, "NAME", "kernels of one format"},
+                                     {"device", 0, CLI_REQUIRED, "cpu|cuda", "kernels of one device"},
+                                     {"long", 'l', CLI_NONE, NULL,
+                                      "each kernel's idea and source, each format's storage"},
+                                     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE"},
+                                     {0}};
 
 typedef struct arguments {
     const char *format, *device;
@@ -70,8 +70,8 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
 static void print_kernel(const spry_kernel_info *k, int long_form)
 {
     printf("%-24s %-6s %-6s %-12s %-8s %-18s %-13s %s%s\n", k->name, k->format, k->device, k->operations, k->types,
-           k->indices, k->deterministic ? "deterministic" : "may vary", k->available ? "available" : "not here: ",
-           k->available ? "" : k->reason);
+           k->indices, k->deterministic ? "deterministic" : "may vary",
+           k->available ? "available" : "not here: ", k->available ? "" : k->reason);
     if (!long_form) return;
     printf("    %s\n", k->idea);
     if (k->source && k->source[0]) printf("    source: %s\n", k->source);
@@ -120,15 +120,16 @@ static int run(const cli_command *command, int argc, char **argv)
     return status;
 }
 
-const cli_command cli_kernels = {.name = "kernels",
-                                 .summary = "list the formats' kernels and whether they can run here",
-                                 .usage = "[OPTIONS]",
-                                 .about = "Lists every kernel that the library has, also those that this machine cannot run,\n"
-                                          "with the reason.",
-                                 .examples = "  spry kernels\n"
-                                             "  spry kernels --format csr --long\n",
-                                 .options = options,
-                                 .least = 0,
-                                 .most = 0,
-                                 .positional = "no arguments",
-                                 .run = run};
+const cli_command cli_kernels =
+    {.name = "kernels",
+     .summary = "list the formats' kernels and whether they can run here",
+     .usage = "[OPTIONS]",
+     .about = "Lists every kernel that the library has, also those that this machine cannot run,\n"
+              "with the reason.",
+     .examples = "  spry kernels\n"
+                 "  spry kernels --format csr --long\n",
+     .options = options,
+     .least = 0,
+     .most = 0,
+     .positional = "no arguments",
+     .run = run};

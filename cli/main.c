@@ -4,8 +4,8 @@
 #include <locale.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_info,  &cli_spmv,    &cli_bench,  &cli_convert,
-                                              &cli_gen,   &cli_devices, &cli_kernels};
+static const cli_command *const commands[] = {&cli_info, &cli_spmv,    &cli_bench,  &cli_convert,
+                                              &cli_gen,  &cli_devices, &cli_kernels};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *out)
@@ -69,8 +69,7 @@ int main(int argc, char **argv)
     for (int c = 0; c < COMMANDS; c++) {
         if (strcmp(name, commands[c]->name) != 0) continue;
         cli_set_command(name);
-        if (help)
-            cli_print_help(stdout, commands[c]);
+        if (help) cli_print_help(stdout, commands[c]);
         return close_stdout(help ? CLI_OK : commands[c]->run(commands[c], argc - 1, argv + 1));
     }
     return unknown_command(name);

@@ -138,8 +138,7 @@ static int missing_value(const cli_command *command, int code)
 
 static int check_positional(const cli_command *command, int given, char **argv)
 {
-    if (given < command->least)
-        return cli_usage_error("%s is missing", command->positional);
+    if (given < command->least) return cli_usage_error("%s is missing", command->positional);
     if (command->most >= 0 && given > command->most) {
         if (command->most == 0) return cli_usage_error("takes no arguments, but got '%s'", argv[0]);
         return cli_usage_error("'%s' is one argument too many: expected %s", argv[command->most], command->positional);

@@ -23,20 +23,20 @@ enum {
     OPTION_JSON
 };
 
-static const cli_option options[] = {
-    {"out", 'o', CLI_REQUIRED, "OUT", "write y as a Matrix Market array; '-' is standard output"},
-    {"x", 0, CLI_REQUIRED, "random|ones", "the vector x; random is the same on every machine (default: random)"},
-    {"alpha", 0, CLI_REQUIRED, "A", "factor of the product (default: 1)"},
-    {"beta", 0, CLI_REQUIRED, "B", "factor of y, which is all ones before (default: 0)"},
-    {"transpose", 't', CLI_NONE, NULL, "multiply with the transposed matrix"},
-    {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},
-    {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)"},
-    {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},
-    {"kernel", 0, CLI_REQUIRED, "NAME", "a kernel of 'spry kernels'"},
-    {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to multiply (default: cpu)"},
-    {"threads", 0, CLI_REQUIRED, "N", "threads of the product (default: as many as OpenMP would use)"},
-    {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE: the kernel, then the baseline"},
-    {0}};
+static const cli_option options[] =
+    {{"out", 'o', CLI_REQUIRED, "OUT", "write y as a Matrix Market array; '-' is standard output"},
+     {"x", 0, CLI_REQUIRED, "random|ones", "the vector x; random is the same on every machine (default: random)"},
+     {"alpha", 0, CLI_REQUIRED, "A", "factor of the product (default: 1)"},
+     {"beta", 0, CLI_REQUIRED, "B", "factor of y, which is all ones before (default: 0)"},
+     {"transpose", 't', CLI_NONE, NULL, "multiply with the transposed matrix"},
+     {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},
+     {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)"},
+     {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},
+     {"kernel", 0, CLI_REQUIRED, "NAME", "a kernel of 'spry kernels'"},
+     {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to multiply (default: cpu)"},
+     {"threads", 0, CLI_REQUIRED, "N", "threads of the product (default: as many as OpenMP would use)"},
+     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE: the kernel, then the baseline"},
+     {0}};
 
 typedef struct arguments {
     const char *out, *format, *kernel, *device;
@@ -203,8 +203,8 @@ static void print_baseline(const bench_record *r, const bench_record *base)
 static void print_report(const bench_group *group, const arguments *a, double read_us)
 {
     const bench_record *r = &group->cases[0].record;
-    printf("%s: %s x %s, %s entries, %s\n", r->matrix, cli_count(r->rows).s, cli_count(r->cols).s,
-           cli_count(r->nnz).s, r->class_name);
+    printf("%s: %s x %s, %s entries, %s\n", r->matrix, cli_count(r->rows).s, cli_count(r->cols).s, cli_count(r->nnz).s,
+           r->class_name);
     printf("  read in         %s\n", cli_time(read_us).s);
     printf("  product         y = %g A%s x + %g y, %s, indices %s\n", a->alpha, a->transpose ? "^T" : "", a->beta,
            r->type, r->index);
@@ -329,16 +329,16 @@ static int run(const cli_command *command, int argc, char **argv)
     return status;
 }
 
-const cli_command cli_spmv = {
-    .name = "spmv",
-    .summary = "multiply a matrix with a vector: checked, timed, explained",
-    .usage = "FILE [OPTIONS]",
-    .about = "Computes y = alpha*A*x + beta*y once as asked, checks every row under the error bound, and measures\n"
-             "the kernel beside the textbook loop on one thread.",
-    .examples = "  spry spmv matrix.mtx.gz\n"
-                "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n",
-    .options = options,
-    .least = 1,
-    .most = 1,
-    .positional = "a matrix FILE",
-    .run = run};
+const cli_command cli_spmv =
+    {.name = "spmv",
+     .summary = "multiply a matrix with a vector: checked, timed, explained",
+     .usage = "FILE [OPTIONS]",
+     .about = "Computes y = alpha*A*x + beta*y once as asked, checks every row under the error bound, and measures\n"
+              "the kernel beside the textbook loop on one thread.",
+     .examples = "  spry spmv matrix.mtx.gz\n"
+                 "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n",
+     .options = options,
+     .least = 1,
+     .most = 1,
+     .positional = "a matrix FILE",
+     .run = run};

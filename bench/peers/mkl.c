@@ -2,9 +2,12 @@
  * mkl_csr and mkl_csr_optimized: Intel oneMKL's inspector-executor product, without and after
  * mkl_sparse_set_mv_hint and mkl_sparse_optimize. 32-bit indices, the caller's arrays.
  *
- * MKL runs on the OpenMP run-time of the program (its GNU threading layer): with a second run-time
- * (libiomp5) the idle threads of each spin for a while after a product and take the processors from the
- * other's, which falsifies both when kernels are timed in turn.
+ * MKL runs on the OpenMP run-time of the program, through its GNU threading layer, which clang's run-time
+ * serves too. A second run-time beside it (libiomp5) is out of the question: the idle threads of each spin
+ * for a while after a product and take the processors from the other's; and MKL finds the first one's
+ * omp_get_thread_num, so that its optimized product was even wrong here. Nothing is lost: alone in a
+ * process, with libiomp5 for everything, the Intel layer took as long or up to a tenth longer (oneMKL 2026.0,
+ * grid7, G3_circuit and memplus, 2 threads).
  */
 #include "bench/peer.h"
 
@@ -107,16 +110,16 @@ static int prepare_optimized(void **state, const spry_peer_request *request, spr
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
     const mkl_state *s = state;
-    sparse_status_t status =
-        s->f64 ? mkl_sparse_d_mv(s->operation, alpha, s->A, s->descr, x, beta, y)
-               : mkl_sparse_s_mv(s->operation, (float)alpha, s->A, s->descr, x, (float)beta, y);
+    sparse_status_t status = s->f64 ? mkl_sparse_d_mv(s->operation, alpha, s->A, s->descr, x, beta, y)
+                                    : mkl_sparse_s_mv(s->operation, (float)alpha, s->A, s->descr, x, (float)beta, y);
     return status == SPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
-static const spry_peer_kernel kernels[] = {
-    {"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1, prepare_plain, run, destroy},
-    {"mkl_csr_optimized", "csr", "cpu", "oneMKL mkl_sparse_d_mv after set_mv_hint and optimize", -1, prepare_optimized,
-     run, destroy}};
+static const spry_peer_kernel kernels[] = {{"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1,
+                                            prepare_plain, run, destroy},
+                                           {"mkl_csr_optimized", "csr", "cpu",
+                                            "oneMKL mkl_sparse_d_mv after set_mv_hint and optimize", -1,
+                                            prepare_optimized, run, destroy}};
 
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {

@@ -54,8 +54,8 @@ static int prepare(void **state, const spry_peer_request *request, spry_peer_cos
         snprintf(error, error_size, "out of memory");
         return SPRY_PEER_FAILED;
     }
-    *p = (plain){*a, (a->value_bytes == 8 ? 3 : 0) + (a->offset_bytes == 8) + (a->index_bytes == 8),
-                 request->transpose};
+    *p =
+        (plain){*a, (a->value_bytes == 8 ? 3 : 0) + (a->offset_bytes == 8) + (a->index_bytes == 8), request->transpose};
     cost->threads = 1;
     cost->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
     *state = p;

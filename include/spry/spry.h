@@ -262,10 +262,10 @@ typedef struct spry_spmv_options {
     const char *ordering; /* "none"; NULL: "none" */
     /* x, y and the compute type; default: the matrix's value type (f64 for a pattern). alpha and beta have it too. */
     spry_type vector_type;
-    int vector_device;           /* where x and y will be: 0 host memory, else a device number */
-    int64_t expected_calls;      /* products expected of the plan, against which conversion is weighed; 0: many */
-    int allow_nondeterministic;  /* 1: kernels whose bits may change from run to run may be picked */
-    int64_t memory_limit_bytes;  /* refuse a format that needs more than this; 0: only the padding guard refuses */
+    int vector_device;          /* where x and y will be: 0 host memory, else a device number */
+    int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
+    int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked */
+    int64_t memory_limit_bytes; /* refuse a format that needs more than this; 0: only the padding guard refuses */
 } spry_spmv_options;
 
 /*
@@ -274,7 +274,9 @@ typedef struct spry_spmv_options {
  * say spry_plan_update_values. A plan is immutable otherwise, so several threads may run it at once,
  * each with a workspace of its own (see spry_run_options).
  *
- * Default: format csr, no copy of the matrix, set-up of a few microseconds.
+ * Default: format csr, no copy of the matrix. Set-up reads the columns once, to find rows whose columns need
+ * not be read in every product (about the time of one to two products); with expected_calls of 1 or 2 it does not,
+ * and takes microseconds.
  * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads.
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
@@ -297,7 +299,8 @@ typedef struct spry_run_options {
 /*
  * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
  * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
- * so NaN in it does not matter. x and y must not overlap. options may be NULL. Allocates nothing.
+ * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A nor x is looked at (the rules of the
+ * BLAS). x and y must not overlap. options may be NULL. Allocates nothing.
  */
 SPRY_API spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta,
                                    spry_vector y, const spry_run_options *options, spry_error *err);
@@ -315,14 +318,14 @@ SPRY_API spry_status spry_spmv(spry_context *context, const void *alpha, const s
 
 typedef struct spry_plan_info {
     size_t struct_size;
-    const char *op;       /* "spmv", "spmv_t" */
-    const char *device;   /* "cpu", ... */
-    const char *format;   /* "csr", ... */
-    const char *kernel;   /* "csr_avx512_cpu", ... */
-    const char *ordering; /* "none", ... */
-    const char *reason;   /* one sentence: why these */
-    int deterministic;    /* 1: the same bits in every run */
-    int threads;          /* threads a run may use; 0 on a GPU */
+    const char *op;          /* "spmv", "spmv_t" */
+    const char *device;      /* "cpu", ... */
+    const char *format;      /* "csr", ... */
+    const char *kernel;      /* "csr_avx512_cpu", ... */
+    const char *ordering;    /* "none", ... */
+    const char *reason;      /* one sentence: why these */
+    int deterministic;       /* 1: the same bits in every run */
+    int threads;             /* threads a run may use; 0 on a GPU */
     int64_t storage_bytes;   /* of the format that a run reads, borrowed arrays included */
     int64_t owned_bytes;     /* of it and beside it, what the plan itself allocated */
     int64_t workspace_bytes; /* what a concurrent run must bring */
@@ -335,12 +338,12 @@ SPRY_API spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *i
 
 typedef struct spry_measurement {
     size_t struct_size;
-    double first_us;                          /* the first run of this call, nothing warmed up */
-    double median_us, mean_us, min_us;        /* of the batches, per run */
-    double spread_us;                         /* third quartile - first quartile of the batches */
-    int64_t runs;                             /* timed runs in all */
-    double gflops;                            /* 2*nnz / median */
-    double gbps;                              /* bytes of plain CSR / median: values, columns, offsets, x once, y once */
+    double first_us;                   /* the first run of this call, nothing warmed up */
+    double median_us, mean_us, min_us; /* of the batches, per run */
+    double spread_us;                  /* third quartile - first quartile of the batches */
+    int64_t runs;                      /* timed runs in all */
+    double gflops;                     /* 2*nnz / median */
+    double gbps;                       /* bytes of plain CSR / median: values, columns, offsets, x once, y once */
 } spry_measurement;
 
 /*
@@ -414,18 +417,18 @@ SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A
 /* Faults of a matrix's arrays. A count of 0 leaves its positions at -1. "Major" is the row (CSR, COO), column (CSC). */
 typedef struct spry_matrix_report {
     size_t struct_size;
-    int64_t bad_ends;          /* 1 or 2: offsets do not start at 0, do not end at nnz */
-    int64_t falling_offsets;   /* offsets smaller than the one before or past nnz */
-    int64_t first_falling;     /* major index of the first */
-    int64_t out_of_range;      /* indices below 0 or past the last row or column */
+    int64_t bad_ends;                 /* 1 or 2: offsets do not start at 0, do not end at nnz */
+    int64_t falling_offsets;          /* offsets smaller than the one before or past nnz */
+    int64_t first_falling;            /* i of the first: offsets[i+1] is at fault */
+    int64_t out_of_range;             /* indices below 0 or past the last row or column */
     int64_t first_out_of_range;       /* entry of the first ... */
     int64_t first_out_of_range_major; /* ... and its major index */
     int64_t first_out_of_range_value; /* ... and the index found there */
-    int64_t unsorted;          /* entries smaller than the one before them in their row (COO: in row order) */
+    int64_t unsorted;                 /* entries smaller than the one before them in their row (COO: in row order) */
     int64_t first_unsorted, first_unsorted_major;
-    int64_t duplicates;        /* entries whose position is stored earlier */
+    int64_t duplicates; /* entries whose position is stored earlier */
     int64_t first_duplicate, first_duplicate_major;
-    int64_t not_finite;        /* values that are Inf or NaN */
+    int64_t not_finite; /* values that are Inf or NaN */
     int64_t first_not_finite, first_not_finite_major;
 } spry_matrix_report;
 
@@ -443,11 +446,11 @@ typedef struct spry_matrix_stats {
     size_t struct_size;
     int64_t rows, cols, nnz;
     int64_t min_row, max_row, empty_rows;
-    int64_t longest_row;                  /* index of the first row of max_row entries */
-    double mean_row, variance_row;        /* variance over rows, divided by rows */
-    int64_t bandwidth;                    /* max |i - j| */
-    int64_t profile;                      /* sum over rows of i - (smallest column <= i of the row, or i) */
-    int64_t diagonal_entries;             /* rows whose (i,i) is stored */
+    int64_t longest_row;                           /* index of the first row of max_row entries */
+    double mean_row, variance_row;                 /* variance over rows, divided by rows */
+    int64_t bandwidth;                             /* max |i - j| */
+    int64_t profile;                               /* sum over rows of i - (smallest column <= i of the row, or i) */
+    int64_t diagonal_entries;                      /* rows whose (i,i) is stored */
     spry_known pattern_symmetric, value_symmetric; /* of square matrices; KNOWN_NO for others */
     /* rows of length 0; 1; 2..3; 4..7; ... bin b > 0 counts lengths 2^(b-1) .. 2^b - 1 */
     int64_t histogram[SPRY_HISTOGRAM_BINS];
@@ -486,7 +489,7 @@ typedef struct spry_convert_options {
     spry_type value_type;        /* default: as A. From a pattern every value is 1 */
     spry_index_type offset_type; /* default: as A where it has offsets, else the smallest that holds nnz */
     spry_index_type index_type;  /* default: as A */
-    int keep_duplicates;         /* 1: keep entries at the same position apart; 0: sum them, in stored order */
+    int keep_duplicates; /* 1: keep entries at one position apart; 0: sum them in f64, in stored order, rounded once */
 } spry_convert_options;
 
 /* Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. */
@@ -506,7 +509,7 @@ typedef struct spry_device_info {
     int units;               /* processors, multiprocessors */
     const char *simd;        /* CPU: the level that kernels use, "portable", "avx2", "avx512" */
     int64_t memory_bytes;
-    int64_t cache_bytes;     /* last level */
+    int64_t cache_bytes; /* last level */
 } spry_device_info;
 
 /* Device 0 is the CPU and always available. A device that cannot be used is listed with the reason. */
@@ -516,11 +519,11 @@ SPRY_API spry_status spry_device_get_info(const spry_context *context, int devic
 
 typedef struct spry_format_info {
     size_t struct_size;
-    const char *name;        /* "csr" */
-    const char *title;       /* "compressed sparse rows" */
-    const char *storage;     /* formula in words: "nnz values + nnz columns + (m+1) offsets" */
-    const char *best_for;    /* one line */
-    int kernels;             /* how many kernels there are */
+    const char *name;     /* "csr" */
+    const char *title;    /* "compressed sparse rows" */
+    const char *storage;  /* formula in words: "nnz values + nnz columns + (m+1) offsets" */
+    const char *best_for; /* one line */
+    int kernels;          /* how many kernels there are */
 } spry_format_info;
 
 SPRY_API int spry_format_count(void);
@@ -528,17 +531,17 @@ SPRY_API spry_status spry_format_get_info(int index, spry_format_info *info, spr
 
 typedef struct spry_kernel_info {
     size_t struct_size;
-    const char *name;        /* "csr_avx512_cpu" */
-    const char *format;      /* "csr" */
-    const char *device;      /* "cpu" or "cuda" */
-    const char *operations;  /* "spmv" or "spmv spmv_t" */
-    const char *types;       /* "f32 f64" */
-    const char *indices;     /* "32/32 64/32 64/64" */
+    const char *name;       /* "csr_avx512_cpu" */
+    const char *format;     /* "csr" */
+    const char *device;     /* "cpu" or "cuda" */
+    const char *operations; /* "spmv" or "spmv spmv_t" */
+    const char *types;      /* "f32 f64" */
+    const char *indices;    /* "32/32 64/32 64/64" */
     int deterministic;
-    int available;           /* 1: this machine can run it */
-    const char *reason;      /* why not, "" if it can */
-    const char *idea;        /* one sentence */
-    const char *source;      /* paper and section, or "this library" */
+    int available;      /* 1: this machine can run it */
+    const char *reason; /* why not, "" if it can */
+    const char *idea;   /* one sentence */
+    const char *source; /* paper and section, or "this library" */
 } spry_kernel_info;
 
 /* Every kernel the library knows, also those that this machine cannot run. */

@@ -130,9 +130,8 @@ static void NAME(settle)(const grouping *g, const spryi_compressed *a, int64_t b
         values[at] = moved[k];
 #endif
     }
-    for (int64_t i = begin, k = first; i < end; k = next[i++])
-        NAME(sort_entries)
-        (indices + k, HAS_VALUES ? values + k : NULL, next[i] - k, minor + k, HAS_VALUES ? moved + k : NULL);
+    for (int64_t i = begin, k = first; i < end; k = next[i++]) NAME(sort_entries)
+    (indices + k, HAS_VALUES ? values + k : NULL, next[i] - k, minor + k, HAS_VALUES ? moved + k : NULL);
 }
 
 /* Sorts the entries of majors begin .. end - 1; scratch as long as a's arrays, or NULL where rows are short. */

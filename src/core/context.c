@@ -30,8 +30,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, sizeof *made, _Alignof(max_align_t))
                                          : malloc(sizeof *made);
     if (!made)
-        return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes",
-                          sizeof *made);
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes", sizeof *made);
     *made = (spry_context){
         .allocate = chosen.allocate,
         .release = chosen.release,

@@ -30,7 +30,6 @@ spry_status spryi_fail_file(spry_error *err, spry_status status, const char *fil
 /* Every option struct passes here: NULL is fine; a size of 0, or larger than ours, is not. */
 spry_status spryi_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err);
 #define SPRYI_CHECK_OPTIONS(options, err)                                                                              \
-    ((options) == NULL ? SPRY_OK                                                                                       \
-                       : spryi_check_struct((options)->struct_size, sizeof *(options), #options, (err)))
+    ((options) == NULL ? SPRY_OK : spryi_check_struct((options)->struct_size, sizeof *(options), #options, (err)))
 
 #endif

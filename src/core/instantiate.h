@@ -1,7 +1,8 @@
 /*
  * Includes the template file named by SPRYI_TEMPLATE once for each value type and index pair. The template
- * uses SPRY_V (value), SPRY_P (offset), SPRY_J (column index); SPRY_IS_F64 and SPRY_J_IS_64 are 0 or 1 for #if. It names its
- * functions SPRY_FN(name); SPRYI_TABLE(name) then lists the instances as [value type][index pair].
+ * uses SPRY_V (value), SPRY_P (offset) and SPRY_J (column index); SPRY_IS_F64 and SPRY_J_IS_64 are 0 or 1
+ * for #if. It names its functions SPRY_FN(name); SPRYI_TABLE(name) then lists the instances as
+ * [value type][index pair].
  */
 #define SPRYI_JOIN_(name, type, pair) name##_##type##_##pair
 #define SPRYI_JOIN(name, type, pair) SPRYI_JOIN_(name, type, pair)
@@ -24,4 +25,9 @@
 #undef SPRYI_TYPE_TAG
 
 #define SPRYI_TABLE(name)                                                                                              \
-    {{name##_f32_32_32, name##_f32_64_32, name##_f32_64_64}, {name##_f64_32_32, name##_f64_64_32, name##_f64_64_64}}
+    {                                                                                                                  \
+        {name##_f32_32_32, name##_f32_64_32, name##_f32_64_64},                                                        \
+        {                                                                                                              \
+            name##_f64_32_32, name##_f64_64_32, name##_f64_64_64                                                       \
+        }                                                                                                              \
+    }

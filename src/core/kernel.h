@@ -38,7 +38,7 @@ typedef struct spryi_kernel {
     const char *idea;   /* one sentence */
     const char *source;
     int deterministic;
-    spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
+    spryi_simd simd;               /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
     const spryi_run_table *spmv;   /* NULL: not offered */
     const spryi_run_table *spmv_t; /* NULL: not offered */
 } spryi_kernel;
@@ -54,11 +54,11 @@ typedef struct spryi_format {
     spry_status (*build)(spry_context *context, void **storage, const spry_matrix *A, const spry_spmv_options *options,
                          spry_error *err);
     void (*destroy)(spry_context *context, void *storage);
-    int64_t (*storage_bytes)(const void *storage);              /* what a run reads, borrowed arrays included */
-    int64_t (*owned_bytes)(const void *storage);                /* what build allocated of it and beside it */
-    int64_t (*workspace_bytes)(const void *storage);            /* what a run needs beside it */
+    int64_t (*storage_bytes)(const void *storage);                    /* what a run reads, borrowed arrays included */
+    int64_t (*owned_bytes)(const void *storage);                      /* what build allocated of it and beside it */
+    int64_t (*workspace_bytes)(const void *storage);                  /* what a run needs beside it */
     int (*borrows_values)(const void *storage, const spry_matrix *A); /* 1: a change of A's values is seen at once */
-    const spry_arrays *(*arrays)(const void *storage);          /* types of what is stored: picks the table slot */
+    const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
 } spryi_format;
 
 extern const spryi_format *const spryi_formats[];

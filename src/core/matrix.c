@@ -41,8 +41,7 @@ spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type
                                    int64_t cols, int64_t nnz, spry_error *err)
 {
     int64_t longer = rows > cols ? rows : cols;
-    if (*index_type == SPRY_INDEX_DEFAULT)
-        *index_type = longer <= INT32_MAX ? SPRY_I32 : SPRY_I64;
+    if (*index_type == SPRY_INDEX_DEFAULT) *index_type = longer <= INT32_MAX ? SPRY_I32 : SPRY_I64;
     if (*offset_type == SPRY_INDEX_DEFAULT)
         *offset_type = nnz <= INT32_MAX && *index_type == SPRY_I32 ? SPRY_I32 : SPRY_I64;
     if (spryi_index_pair(*offset_type, *index_type) < 0)
@@ -92,8 +91,8 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
     for (int s = 0; s < 3; s++)
         if (sizes[s].value < 0 || sizes[s].value > INT64_MAX / 64)
             return spryi_fail_value(err, SPRY_INVALID_SIZE, sizes[s].name, sizes[s].value, INT64_MAX / 64,
-                                    "arrays: %s is %lld, expected 0 to %lld", sizes[s].name,
-                                    (long long)sizes[s].value, (long long)(INT64_MAX / 64));
+                                    "arrays: %s is %lld, expected 0 to %lld", sizes[s].name, (long long)sizes[s].value,
+                                    (long long)(INT64_MAX / 64));
     if (a->nnz > 0 && (a->rows == 0 || a->cols == 0))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "nnz", a->nnz, 0,
                                 "arrays: nnz is %lld in a matrix of %lld rows and %lld columns, expected 0",
@@ -153,8 +152,8 @@ static spry_status copy_arrays(spry_matrix *A, spry_error *err)
 {
     spry_status status = SPRY_OK;
     size_t index_bytes = spry_index_type_bytes(A->a.index_type);
-    SPRYI_TRY(copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spry_index_type_bytes(A->a.offset_type),
-                         "offsets", err));
+    SPRYI_TRY(
+        copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spry_index_type_bytes(A->a.offset_type), "offsets", err));
     SPRYI_TRY(copy_array(A, 1, &A->a.row_indices, A->a.nnz, index_bytes, "row indices", err));
     SPRYI_TRY(copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err));
     SPRYI_TRY(copy_array(A, 3, &A->a.values, A->a.nnz, spry_type_bytes(A->a.value_type), "values", err));
@@ -188,7 +187,10 @@ static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry
 spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays, spry_error *err)
 {
     if (!context || !A || !arrays)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : !A ? "A" : "arrays",
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context ? "context"
+                          : !A     ? "A"
+                                   : "arrays",
                           "matrix: context, A and arrays must not be NULL");
     spry_status status = SPRY_OK;
     spry_matrix *made = NULL;
@@ -196,8 +198,8 @@ spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spr
     SPRYI_TRY(check_types(arrays, err));
     SPRYI_TRY(check_sizes(arrays, err));
     SPRYI_TRY(check_pointers(arrays, err));
-    SPRYI_TRY(new_matrix(context, &made, arrays, arrays->value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL,
-                         err));
+    SPRYI_TRY(
+        new_matrix(context, &made, arrays, arrays->value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err));
     if (arrays->ownership == SPRY_COPY) SPRYI_TRY(copy_arrays(made, err));
     *A = made;
     made = NULL;
@@ -210,8 +212,9 @@ static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t ro
                               const int32_t *offsets, const int32_t *columns, const void *values, spry_type type,
                               spry_error *err)
 {
-    if (rows < 0) return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, 0, "rows is %lld, expected 0 or more",
-                                          (long long)rows);
+    if (rows < 0)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, 0, "rows is %lld, expected 0 or more",
+                                (long long)rows);
     if (!offsets) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "offsets", "offsets is NULL");
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;

@@ -21,9 +21,9 @@ typedef struct spryi_decimal {
     uint64_t digits;  /* the first 19 significant ones */
     int64_t exponent; /* value = digits * 10^exponent, and a little more if cut */
     int negative;
-    int cut;     /* digits other than 0 were left out */
-    int integer; /* neither point nor exponent was written */
-    int special; /* 0, or 'i' for infinity, 'n' for not a number */
+    int cut;                /* digits other than 0 were left out */
+    int integer;            /* neither point nor exponent was written */
+    int special;            /* 0, or 'i' for infinity, 'n' for not a number */
     const char *text, *end; /* behind the sign */
 } spryi_decimal;
 
@@ -109,7 +109,7 @@ static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spr
     int top = (int)(high >> 63), shift = top + 64 - shape.fraction_bits - 3;
     uint64_t fraction = high >> shift;
     int binary = (int)((217706 * exponent) >> 16) + 63 + top - zeros + shape.bias; /* 217706/65536 ~ log2(10) */
-    if (binary <= 0) {                                                            /* subnormal or zero */
+    if (binary <= 0) {                                                             /* subnormal or zero */
         if (binary <= -63) return 0;
         fraction >>= 1 - binary;
         fraction += fraction & 1;

@@ -223,8 +223,8 @@ static spry_status circuit_shape(spryi_generation *g, spry_error *err)
     int64_t n = g->n[SPRYI_KEY_ROWS];
     if (n > INT32_MAX) /* its list of entries has 32-bit indices */
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "rows", n, INT32_MAX,
-                                "gen:%s: rows is '%lld', expected a whole number from 0 to %d",
-                                g->generator->info.name, (long long)n, INT32_MAX);
+                                "gen:%s: rows is '%lld', expected a whole number from 0 to %d", g->generator->info.name,
+                                (long long)n, INT32_MAX);
     g->entries = 2 * (double)n;
     return spryi_square_shape(g, n, 1, 1, 1, err);
 }

@@ -58,7 +58,8 @@ static spry_status explain_surplus(const job *work, const spryi_block *block, in
     return spryi_fail(err, SPRY_INTERNAL, NULL, "surplus entry not found again");
 }
 
-static spry_status take_turn(job *work, const spryi_block *block, const spryi_parsed *from, int64_t *at, spry_error *err)
+static spry_status take_turn(job *work, const spryi_block *block, const spryi_parsed *from, int64_t *at,
+                             spry_error *err)
 {
     spryi_mtx_entries *entries = work->entries;
     int64_t left = work->head->entries - work->count;
@@ -154,8 +155,8 @@ static spry_status allocate_entries(spry_context *context, const spryi_mtx *head
         SPRYI_TRY(spryi_allocate(context, &e->cols, e->count, index_bytes, "column indices of the file", err));
     }
     if (e->value_type != SPRY_PATTERN)
-        SPRYI_TRY(spryi_allocate(context, &e->values, e->count, spry_type_bytes(e->value_type), "values of the file",
-                                 err));
+        SPRYI_TRY(
+            spryi_allocate(context, &e->values, e->count, spry_type_bytes(e->value_type), "values of the file", err));
 done:
     return status;
 }
@@ -178,7 +179,7 @@ static spry_status run(job *work, spry_error *err)
     spry_context *context = work->text->context;
     int64_t blocks = spryi_text_most_left(work->text) / SPRYI_BLOCK_BYTES + 1;
     int threads = spry_context_threads(context), ready = 0;
-    if (threads > blocks) threads = (int)blocks;
+    if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
     worker *workers = NULL;
     spry_status status = SPRYI_NEW(context, &workers, threads, "readers", err);
     if (status != SPRY_OK) return status;
@@ -206,10 +207,10 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
 {
     spry_context *context = text->context;
     *entries = (spryi_mtx_entries){.index_type = index_type,
-                               .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
-                               .count = head->entries,
-                               .rows_sorted = 1,
-                               .sorted = 1};
+                                   .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
+                                   .count = head->entries,
+                                   .rows_sorted = 1,
+                                   .sorted = 1};
     if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64; /* tells where zeros are */
     job work = {.text = text,
                 .head = head,

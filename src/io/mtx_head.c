@@ -101,8 +101,8 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
     word w = next_word(&p, end);
     if (which(w, banners) < 0)
-        return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, "expected a banner such as " BANNER
-                               ", found %s", spryi_mtx_show(w.p, w.end).text);
+        return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
+                               "expected a banner such as " BANNER ", found %s", spryi_mtx_show(w.p, w.end).text);
     spry_status status = SPRY_OK;
     SPRYI_TRY(read_choice(head, &p, end, objects, "'matrix'", &object, err));
     SPRYI_TRY(read_choice(head, &p, end, layouts, "'coordinate' or 'array'", &head->array, err));
@@ -170,8 +170,7 @@ static spry_status read_sizes(spryi_mtx *head, const char *p, const char *end, s
     if (w.p < w.end)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "expected the end of the size line, which is '%s', found %s",
-                               head->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES",
-                               spryi_mtx_show(w.p, w.end).text);
+                               head->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES", spryi_mtx_show(w.p, w.end).text);
     if (head->symmetry != SPRY_GENERAL && head->m != head->n)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "the banner says %s, but the matrix is not square: %lld rows, %lld columns",

@@ -110,8 +110,7 @@ static const char *read_value(const spryi_mtx *head, const char *p, const char *
     return stop;
 }
 
-spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
-                          spryi_fault *fault)
+spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry, spryi_fault *fault)
 {
     if (end - p > SPRYI_LINE_BYTES)
         return bad(fault, "the line has more than %d characters, expected at most 1024", SPRYI_LINE_BYTES);

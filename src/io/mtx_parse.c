@@ -118,7 +118,7 @@ static const uint64_t powers_of_ten[20] = {1,
 
 /* The first character at or behind p + at that is no digit, where mask has the bits from `at` on. */
 #define FIRST(mask) ((unsigned)__builtin_ctzll(mask))
-#define DROP_FIRST(mask) ((mask) & ((mask) - 1))
+#define DROP_FIRST(mask) ((mask) & ((mask)-1))
 
 /* The exponent behind the e at p + at; *mask stands there. Becomes the mask behind it, 0 if it is no ordinary one. */
 ALWAYS_INLINE int64_t masked_exponent(const char *p, unsigned at, uint64_t *mask)
@@ -322,7 +322,8 @@ ALWAYS_INLINE const char *fast_line(const spryi_mtx *head, const char *p, int wi
     return p + 1;
 }
 
-static void store_entry(const spryi_entry *entry, int wide, int array, spry_type type, const spryi_parsed *to, int64_t k)
+static void store_entry(const spryi_entry *entry, int wide, int array, spry_type type, const spryi_parsed *to,
+                        int64_t k)
 {
     if (!array) {
         store_index(to->rows, wide, k, (uint64_t)entry->i);
@@ -338,7 +339,8 @@ static void store_entry(const spryi_entry *entry, int wide, int array, spry_type
 static const char *last_line_start(const spryi_block *block, int64_t ahead)
 {
     const char *end = block->end;
-    if (block->loadable - end < ahead) end = block->loadable - block->text > ahead ? block->loadable - ahead : block->text;
+    if (block->loadable - end < ahead)
+        end = block->loadable - block->text > ahead ? block->loadable - ahead : block->text;
     while (end > block->text && end[-1] != '\n') end--;
     return end;
 }

@@ -1,6 +1,6 @@
 #include "core/error.h"
-#include "io/mtx_to_csr.h"
 #include "io/mtx.h"
+#include "io/mtx_to_csr.h"
 
 #include <string.h>
 
@@ -71,8 +71,8 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     return status;
 }
 
-spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
-                             const spry_read_options *options, spry_error *err)
+spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                             spry_error *err)
 {
     spry_status status = check_options(context, A, path, "path", options, err);
     if (status != SPRY_OK) return status;

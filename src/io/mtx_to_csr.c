@@ -62,6 +62,9 @@
 #define NAME(function) function##_64_64_pattern
 #include "io/mtx_to_csr.tmpl.c"
 
+/* Starting and joining threads costs more than sorting fewer entries. */
+enum { ENTRIES_A_THREAD = 100000 };
+
 static const csr_functions *choose(int pair, spry_type stored)
 {
     static const csr_functions *const table[SPRYI_INDEX_PAIRS][3] = {
@@ -234,11 +237,13 @@ static spry_status adopt(const csr_job *job, spry_matrix **A, const spryi_mtx *h
 }
 
 spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *entries,
-                           spry_index_type offset_type, spry_type value_type, spry_error *err)
+                             spry_index_type offset_type, spry_type value_type, spry_error *err)
 {
     spry_status status = SPRY_OK;
     csr_job job = {.context = context, .m = head->m, .symmetry = head->symmetry, .from = entries};
-    job.threads = entries->count < 20000 ? 1 : spry_context_threads(context);
+    int64_t worthwhile = 1 + entries->count / ENTRIES_A_THREAD;
+    job.threads = spry_context_threads(context);
+    if (job.threads > worthwhile) job.threads = (int)worthwhile;
     if (head->array) SPRYI_TRY(index_array(context, head, entries, err));
     SPRYI_TRY(settle_values(context, entries, value_type, job.threads, err));
     job.nnz = count_mirrored(entries, head->symmetry, job.threads);

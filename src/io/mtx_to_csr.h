@@ -9,6 +9,6 @@
  * The result does not depend on the number of threads.
  */
 spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *entries,
-                           spry_index_type offset_type, spry_type value_type, spry_error *err);
+                             spry_index_type offset_type, spry_type value_type, spry_error *err);
 
 #endif

@@ -196,8 +196,8 @@ static void NAME(sort_rows)(const csr_job *job, int threads, int64_t longest, vo
             for (int64_t k = 1; k < count; k++) falls += index[k] < index[k - 1];
             if (falls == 0) continue;
 #if HAS_VALUES
-            NAME(sort_row)(index, (VALUE *)job->Ax + Ap[i], count, (INDEX *)indices + scratch,
-                           (VALUE *)values + scratch);
+            NAME(sort_row)
+            (index, (VALUE *)job->Ax + Ap[i], count, (INDEX *)indices + scratch, (VALUE *)values + scratch);
 #else
             NAME(sort_row)(index, NULL, count, (INDEX *)indices + scratch, NULL);
 #endif
@@ -235,8 +235,8 @@ static void NAME(sum_repeated)(csr_job *job)
     job->nnz = (int64_t)to;
 }
 
-static const csr_functions NAME(functions) = {sizeof(OFFSET),     NAME(offsets_of_sorted), NAME(sort_by_row),
-                                                   NAME(inspect),      NAME(sort_rows),         NAME(sum_repeated)};
+static const csr_functions NAME(functions) = {sizeof(OFFSET), NAME(offsets_of_sorted), NAME(sort_by_row),
+                                              NAME(inspect),  NAME(sort_rows),         NAME(sum_repeated)};
 
 #undef OFFSET
 #undef INDEX

@@ -105,11 +105,11 @@ static spryi_field settle_field(const spry_matrix *A, int threads)
     int all_whole = 1, all_ones = 1;
     if (a->value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
     if (A->field == SPRYI_REAL) return SPRYI_REAL;
-#pragma omp parallel for num_threads(threads) reduction(& : all_whole, all_ones)
+#pragma omp parallel for num_threads(threads) reduction(&& : all_whole, all_ones)
     for (int64_t k = 0; k < a->nnz; k++) {
         double x = value_at(a, k);
-        all_whole &= x == trunc(x) && fabs(x) < 0x1p63;
-        all_ones &= x == 1;
+        all_whole = all_whole && x == trunc(x) && fabs(x) < 0x1p63;
+        all_ones = all_ones && x == 1;
     }
     if (A->field == SPRYI_FIELD_PATTERN && all_ones) return SPRYI_FIELD_PATTERN;
     return A->field == SPRYI_INTEGER && all_whole ? SPRYI_INTEGER : SPRYI_REAL;
@@ -205,6 +205,7 @@ static size_t pack(press *p, const char *text, size_t bytes)
     return (size_t)(p->z.next_out - p->packed);
 }
 
+/* Every number taken is passed on, also after a failure, so nobody waits for ever. */
 static void write_pieces(writing *w, press *p)
 {
     for (;;) {
@@ -232,7 +233,7 @@ static void write_pieces(writing *w, press *p)
     }
 }
 
-/* A thread that leaves early leaves no number behind that others would wait for: numbers are taken in order. */
+/* ---- memory ------------------------------------------------------------------------------------ */
 
 static void *allocate_for_zlib(void *context, unsigned count, unsigned size)
 {
@@ -263,8 +264,9 @@ static spry_status create_press(spry_context *context, press *p, size_t bytes, i
     p->z.opaque = context;
     int result = deflateInit2(&p->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
     if (result != Z_OK) {
-        status = result == Z_MEM_ERROR ? spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: the gzip window")
-                                       : spryi_fail(err, SPRY_INTERNAL, NULL, "zlib refused to start: error %d", result);
+        status = result == Z_MEM_ERROR
+                     ? spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: the gzip window")
+                     : spryi_fail(err, SPRY_INTERNAL, NULL, "zlib refused to start: error %d", result);
         goto done;
     }
     p->packed_bytes = deflateBound(&p->z, (uLong)bytes);
@@ -321,7 +323,8 @@ static int ends_with_gz(const char *path)
 spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                               spry_error *err)
 {
-    if (!A || !path) return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
+    if (!A || !path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK) return status;
     if (A->a.device != 0)

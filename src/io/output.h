@@ -14,9 +14,9 @@
 typedef struct spryi_output {
     const char *name; /* in messages */
     int fd;
-    int direct;              /* written in place: nothing to rename or to remove */
-    char target[PATH_MAX];   /* what path leads to, behind symbolic links */
-    char beside[PATH_MAX];   /* the temporary file */
+    int direct;            /* written in place: nothing to rename or to remove */
+    char target[PATH_MAX]; /* what path leads to, behind symbolic links */
+    char beside[PATH_MAX]; /* the temporary file */
 } spryi_output;
 
 /* path "-" is standard output. On failure nothing is left to close. */

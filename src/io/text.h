@@ -24,11 +24,11 @@ struct spryi_inflater;
 
 typedef struct spryi_text {
     spry_context *context;
-    const char *name;   /* in messages */
-    int fd;             /* of a regular file, -1: in memory */
-    const char *memory; /* the input in memory */
-    char *owned;        /* it, where it was read from a pipe */
-    int64_t bytes;      /* of the input, compressed or not */
+    const char *name;                /* in messages */
+    int fd;                          /* of a regular file, -1: in memory */
+    const char *memory;              /* the input in memory */
+    char *owned;                     /* it, where it was read from a pipe */
+    int64_t bytes;                   /* of the input, compressed or not */
     struct spryi_inflater *inflater; /* NULL: plain text */
     pthread_mutex_t lock;
     /* guarded by lock */

@@ -71,7 +71,7 @@ static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_m
     }
     qsort(batch, BATCHES, sizeof *batch, by_value);
     m->median_us = (batch[BATCHES / 2 - 1] + batch[BATCHES / 2]) / 2;
-    m->mean_us = sum / BATCHES;
+    m->mean_us = sum / (double)BATCHES;
     m->min_us = batch[0];
     m->spread_us = batch[3 * BATCHES / 4] - batch[BATCHES / 4];
     m->runs = runs * BATCHES;

@@ -136,7 +136,10 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
                            const spry_spmv_options *options, spry_error *err)
 {
     if (!context || !plan || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : !plan ? "plan" : "A",
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context ? "context"
+                          : !plan  ? "plan"
+                                   : "A",
                           "context, plan and A must not be NULL");
     double start = spryi_now_us();
     spry_status status = SPRY_OK;

@@ -15,8 +15,14 @@ const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
 /* Within a format from slow to fast: the last that is available is the default. */
 const spryi_kernel *const spryi_kernels[] = {
-    &spryi_csr_reference_cpu, &spryi_csr_portable_cpu, &spryi_csr_avx2_cpu, &spryi_csr_avx512_cpu,
-    &spryi_coo_reference_cpu, &spryi_coo_portable_cpu, &spryi_coo_avx512_cpu,
+    &spryi_csr_reference_cpu, &spryi_csr_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_csr_avx2_cpu,      &spryi_csr_avx512_cpu,
+#endif
+    &spryi_coo_reference_cpu, &spryi_coo_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_coo_avx512_cpu,
+#endif
 };
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;
 
@@ -37,10 +43,6 @@ const spryi_kernel *spryi_find_kernel(const char *name)
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
 {
     *reason = "";
-    if (!kernel->spmv && !kernel->spmv_t) {
-        *reason = "not built for this processor";
-        return 0;
-    }
     if (kernel->simd <= context->simd) return 1;
     *reason = kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"
                                            : "needs AVX2 and FMA, which this processor or SPRY_SIMD denies";

@@ -37,8 +37,7 @@ static spry_status check_vector(const spry_plan *plan, const spry_vector *v, con
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, plan->options.vector_device,
                                 "%s is on device %d, the plan was made for vectors on device %d", name, v->device,
                                 plan->options.vector_device);
-    if (!v->data && length > 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is NULL", name);
+    if (!v->data && length > 0) return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is NULL", name);
     if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is not aligned to its type (%zu bytes)", name,
                           spry_type_bytes(v->type));
@@ -101,8 +100,12 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
     size_t size = spry_type_bytes(plan->vector_type);
     spryi_run_args args = {
         .storage = plan->storage,
-        .alpha = alpha ? alpha : f64 ? (const void *)&one_f64 : (const void *)&one_f32,
-        .beta = beta ? beta : f64 ? (const void *)&zero_f64 : (const void *)&zero_f32,
+        .alpha = alpha ? alpha
+                 : f64 ? (const void *)&one_f64
+                       : (const void *)&one_f32,
+        .beta = beta  ? beta
+                : f64 ? (const void *)&zero_f64
+                      : (const void *)&zero_f32,
         .workspace = options && options->workspace ? options->workspace : plan->workspace,
         .threads = plan->threads,
         .stream = options ? options->stream : NULL,

@@ -5,10 +5,10 @@
  * fma), so its error is near 2^-100 of |A||x|, and beside it |A||x| and the plain sum, which alone can say
  * which infinity or NaN is due. Source: Ogita, Rump, Oishi, Accurate sum and dot product, 2005.
  */
+#include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/assemble.h"
 #include "spry/spry.h"
 
 #include <float.h>
@@ -138,7 +138,10 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
                              spry_error *err)
 {
     if (!context || !verification || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : !A ? "A" : "verification",
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context ? "context"
+                          : !A     ? "A"
+                                   : "verification",
                           "context, verification and A must not be NULL");
     spry_status status = SPRY_OK;
     row_sum *rows = NULL;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 typedef struct outcome {
-    int status;     /* exit status; 128 + signal when it was killed */
+    int status;      /* exit status; 128 + signal when it was killed */
     char *out, *err; /* what it wrote, with a zero behind; never NULL */
 } outcome;
 

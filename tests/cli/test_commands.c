@@ -226,10 +226,16 @@ static void gen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_and_version),  cmocka_unit_test(unknown_words), cmocka_unit_test(files_that_are_not_there),
-        cmocka_unit_test(info),              cmocka_unit_test(picture),       cmocka_unit_test(empty_matrices),
-        cmocka_unit_test(devices_and_kernels), cmocka_unit_test(kernels_of_another_level),
-        cmocka_unit_test(convert),           cmocka_unit_test(gen),
+        cmocka_unit_test(help_and_version),
+        cmocka_unit_test(unknown_words),
+        cmocka_unit_test(files_that_are_not_there),
+        cmocka_unit_test(info),
+        cmocka_unit_test(picture),
+        cmocka_unit_test(empty_matrices),
+        cmocka_unit_test(devices_and_kernels),
+        cmocka_unit_test(kernels_of_another_level),
+        cmocka_unit_test(convert),
+        cmocka_unit_test(gen),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

@@ -31,9 +31,15 @@ static void names(void **state)
     (void)state;
     static const struct {
         const char *path, *name;
-    } cases[] = {{"/a/b/G3_circuit.mtx.gz", "G3_circuit"}, {"cnr-2000.mtx", "cnr-2000"}, {"gen:grid7", "grid7"},
-                 {"gen:grid7,x=3,y=4", "grid7,x=3,y=4"},   {"-", "stdin"},               {"a.b/c", "c"},
-                 {".mtx", ".mtx"},                         {"x.mtx.mtx", "x.mtx"},       {"dir/", "dir/"}};
+    } cases[] = {{"/a/b/G3_circuit.mtx.gz", "G3_circuit"},
+                 {"cnr-2000.mtx", "cnr-2000"},
+                 {"gen:grid7", "grid7"},
+                 {"gen:grid7,x=3,y=4", "grid7,x=3,y=4"},
+                 {"-", "stdin"},
+                 {"a.b/c", "c"},
+                 {".mtx", ".mtx"},
+                 {"x.mtx.mtx", "x.mtx"},
+                 {"dir/", "dir/"}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char name[64];
         bench_matrix_name(name, sizeof name, cases[c].path);
@@ -141,8 +147,8 @@ static void sessions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics), cmocka_unit_test(names),          cmocka_unit_test(suites),
-        cmocka_unit_test(records),    cmocka_unit_test(break_even),     cmocka_unit_test(random_vectors),
+        cmocka_unit_test(statistics), cmocka_unit_test(names),      cmocka_unit_test(suites),
+        cmocka_unit_test(records),    cmocka_unit_test(break_even), cmocka_unit_test(random_vectors),
         cmocka_unit_test(sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,9 +42,12 @@ static void json_to_file(void **state)
 static void json_to_stdout(void **state)
 {
     (void)state;
-    static const char *const commands[] = {
-        "bench $D/small.mtx --json 2>/dev/null", "bench $D/small.mtx --json=- 2>/dev/null",
-        "spmv $D/small.mtx --json 2>/dev/null", "info $D/small.mtx --json", "devices --json", "kernels --json"};
+    static const char *const commands[] = {"bench $D/small.mtx --json 2>/dev/null",
+                                           "bench $D/small.mtx --json=- 2>/dev/null",
+                                           "spmv $D/small.mtx --json 2>/dev/null",
+                                           "info $D/small.mtx --json",
+                                           "devices --json",
+                                           "kernels --json"};
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
         outcome o = spry("%s", commands[c]);
         assert_int_equal(o.status, 0);
@@ -185,10 +188,14 @@ static void interrupted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(json_to_file),       cmocka_unit_test(json_to_stdout),
-        cmocka_unit_test(targets_that_cannot_be_written), cmocka_unit_test(targets_that_exist),
-        cmocka_unit_test(devices_and_fifos),  cmocka_unit_test(vector_out),
-        cmocka_unit_test(messages_do_not_mix), cmocka_unit_test(interrupted),
+        cmocka_unit_test(json_to_file),
+        cmocka_unit_test(json_to_stdout),
+        cmocka_unit_test(targets_that_cannot_be_written),
+        cmocka_unit_test(targets_that_exist),
+        cmocka_unit_test(devices_and_fifos),
+        cmocka_unit_test(vector_out),
+        cmocka_unit_test(messages_do_not_mix),
+        cmocka_unit_test(interrupted),
     };
     unsetenv("SPRY_BENCH_COPY_BYTES");
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);

@@ -33,7 +33,7 @@ static void release(void *user, void *pointer, size_t bytes)
     free(pointer);
 }
 
-static const char *texts[] = {
+static const char *const texts[] = {
     "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 3\n",
     "%%MatrixMarket matrix coordinate real general\n3 40 30\n",
     "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n3 1\n1 1\n",
@@ -43,9 +43,9 @@ static const char *texts[] = {
 /* The second text gets unsorted entries with duplicates. */
 static char *text_of(int which)
 {
-    char *text = malloc(4000), *to = text;
-    assert_non_null(text);
-    to += sprintf(to, "%s", texts[which]);
+    char *text = calloc(1, 4000), *to = text + strlen(texts[which]);
+    if (!text) abort();
+    memcpy(text, texts[which], strlen(texts[which]));
     if (which == 1)
         for (int k = 0; k < 30; k++) to += sprintf(to, "1 %d %d\n", 40 - k + k % 5, k);
     return text;
@@ -95,7 +95,8 @@ static void fail_every_call(const setting *s)
             if (done) {
                 assert_int_equal(SPRY_OK, status);
             } else {
-                if (status != SPRY_OUT_OF_MEMORY) fail_msg("call %d failed, but the status is %d: %s", n, status, err.message);
+                if (status != SPRY_OUT_OF_MEMORY)
+                    fail_msg("call %d failed, but the status is %d: %s", n, status, err.message);
                 assert_int_equal(SPRY_OUT_OF_MEMORY, err.status);
                 assert_true(strncmp(err.message, "out of memory", 13) == 0);
                 assert_int_equal(files, count_files());
@@ -115,8 +116,7 @@ static void test_all(void **state)
 {
     (void)state;
     for (int text = 0; text < 4; text++)
-        for (int way = 0; way < 8; way++)
-            fail_every_call(&(setting){text, way & 1, way >> 1 & 1, way & 4 ? 3 : 1, 1});
+        for (int way = 0; way < 8; way++) fail_every_call(&(setting){text, way & 1, way >> 1 & 1, way & 4 ? 3 : 1, 1});
 }
 
 /* Large enough that several threads parse and write. */

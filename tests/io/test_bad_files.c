@@ -38,10 +38,10 @@ static const bad_file bad_files[] = {
     {"%MatrixMarket matrix coordinate real general\n1 1 0\n", 0, BAD, 1,
      "expected a banner such as " BANNER ", found '%MatrixMarket'"},
     {"\x7f\x45LF\x02\x01\x01\0\0\0\0\0\0\0\0\x03", 16, BAD, 1,
-     "expected a banner such as " BANNER ", found '\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x03'"},
-    {"PK\x03\x04\x14\0\0\0\x08\0\x8a\xb1mWwhatever is in this archive\n", 43, BAD, 1,
      "expected a banner such as " BANNER
-     ", found 'PK\\x03\\x04\\x14\\x00\\x00\\x00\\x08\\x00\\x8a\\xb1mWwhatever'"},
+     ", found '\\x7fELF\\x02\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x03'"},
+    {"PK\x03\x04\x14\0\0\0\x08\0\x8a\xb1mWwhatever is in this archive\n", 43, BAD, 1,
+     "expected a banner such as " BANNER ", found 'PK\\x03\\x04\\x14\\x00\\x00\\x00\\x08\\x00\\x8a\\xb1mWwhatever'"},
     {"%%MatrixMarket\n1 1 0\n", 0, BAD, 1, "expected 'matrix' in the banner, found the end of the line"},
     {"%%MatrixMarket graph coordinate real general\n1 1 0\n", 0, BAD, 1,
      "expected 'matrix' in the banner, found 'graph'"},
@@ -77,8 +77,7 @@ static const bad_file bad_files[] = {
     {COORDINATE "3 3 1.0\n1 1 1\n", 0, BAD, 2, "expected the number of entries in the size line, found '1.0'"},
     {COORDINATE "%\n3 3 1 1\n1 1 1\n", 0, BAD, 3,
      "expected the end of the size line, which is 'ROWS COLUMNS ENTRIES', found '1'"},
-    {ARRAY "2 2 4\n1\n2\n3\n4\n", 0, BAD, 2,
-     "expected the end of the size line, which is 'ROWS COLUMNS', found '4'"},
+    {ARRAY "2 2 4\n1\n2\n3\n4\n", 0, BAD, 2, "expected the end of the size line, which is 'ROWS COLUMNS', found '4'"},
     {COORDINATE "99999999999999999999 1 1\n1 1 1\n", 0, BAD, 2,
      "'99999999999999999999' rows are more than indices can hold, which is 144115188075855871"},
     {COORDINATE "1 9223372036854775807 1\n1 1 1\n", 0, BAD, 2,
@@ -137,8 +136,7 @@ static const bad_file bad_files[] = {
     {ARRAY "2 1\n1\nx\n", 0, BAD, 4, "expected a number, found 'x'"},
     {SKEW "3 3 2\n2 1 5\n2 2 1\n", 0, BAD, 4,
      "diagonal entry (2, 2) is 1, but a skew-symmetric matrix has zeros there"},
-    {SKEW "3 3 1\n2 2 nan\n", 0, BAD, 3,
-     "diagonal entry (2, 2) is nan, but a skew-symmetric matrix has zeros there"},
+    {SKEW "3 3 1\n2 2 nan\n", 0, BAD, 3, "diagonal entry (2, 2) is nan, but a skew-symmetric matrix has zeros there"},
     /* how many */
     {COORDINATE "3 3 3\n1 1 1.25\n2 2 2.25\n", 0, BAD, 4, "the file ends after 2 of 3 entries"},
     {COORDINATE "3 3 2\n% a long comment instead\n% of entries\n", 0, BAD, 4, "the file ends after 0 of 2 entries"},
@@ -216,8 +214,9 @@ static long_text long_file(long at, const char *line, long also, const char *oth
     assert_non_null(t.text);
     char *to = t.text + sprintf(t.text, "%s%d 7 %d\n", COORDINATE, LONG_LINES, LONG_LINES);
     for (long l = 3; l < LONG_LINES + 3; l++)
-        to += l == at ? sprintf(to, "%s", line) : l == also ? sprintf(to, "%s", other)
-                                                              : sprintf(to, "%ld %ld %.6f\n", l - 2, l % 7 + 1, 1.0 / (double)l);
+        to += l == at     ? sprintf(to, "%s", line)
+              : l == also ? sprintf(to, "%s", other)
+                          : sprintf(to, "%ld %ld %.6f\n", l - 2, l % 7 + 1, 1.0 / (double)l);
     t.bytes = (size_t)(to - t.text);
     return t;
 }
@@ -436,14 +435,10 @@ static void test_bad_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_first_fault_of_a_long_file),
-        cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_noise_without_a_newline),
-        cmocka_unit_test(test_broken_gzip),
-        cmocka_unit_test(test_gzip_counts),
-        cmocka_unit_test(test_no_file),
-        cmocka_unit_test(test_sizes_that_do_not_fit),
+        cmocka_unit_test(test_table),         cmocka_unit_test(test_first_fault_of_a_long_file),
+        cmocka_unit_test(test_long_lines),    cmocka_unit_test(test_noise_without_a_newline),
+        cmocka_unit_test(test_broken_gzip),   cmocka_unit_test(test_gzip_counts),
+        cmocka_unit_test(test_no_file),       cmocka_unit_test(test_sizes_that_do_not_fit),
         cmocka_unit_test(test_bad_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

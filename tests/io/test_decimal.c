@@ -40,23 +40,72 @@ static void test_hard_cases(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "0", "-0", "0.0", "-0e5", "1", "-1", "10", "0.1", ".1", "1.", "1e23", "8.5e22", "9007199254740993",
-        "9007199254740992.99999999999999", "9007199254740993.0000000000000000000000000001",
-        "9007199254740991", "18014398509481985", "9223372036854775807", "9223372036854775808", "18446744073709551615",
-        "18446744073709551616", "123456789012345678901234567890", "1.7976931348623157e308", "1.7976931348623158e308",
-        "1.7976931348623159e308", "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017977587207096330286416692887910946555547851940402630657488671505820681908902000708383676273854845817711531764475730270069855571366959622842914819860834936475292719074168444365510704342711559699508093042880",
-        "4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "7.4109846876186982e-324",
-        "2.2250738585072011e-308", "2.2250738585072012e-308", "2.2250738585072014e-308", "2.225073858507201e-308",
-        "1e-400", "1e400", "-1e400", "1e-2147483648", "1e2147483648", "0e99999999999",
+        "0",
+        "-0",
+        "0.0",
+        "-0e5",
+        "1",
+        "-1",
+        "10",
+        "0.1",
+        ".1",
+        "1.",
+        "1e23",
+        "8.5e22",
+        "9007199254740993",
+        "9007199254740992.99999999999999",
+        "9007199254740993.0000000000000000000000000001",
+        "9007199254740991",
+        "18014398509481985",
+        "9223372036854775807",
+        "9223372036854775808",
+        "18446744073709551615",
+        "18446744073709551616",
+        "123456789012345678901234567890",
+        "1.7976931348623157e308",
+        "1.7976931348623158e308",
+        "1.7976931348623159e308",
+        "17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720709633028641"
+        "66928879109465555478519404026306574886715058206819089020007083836762738548458177115317644757302700698555713669"
+        "59622842914819860834936475292719074168444365510704342711559699508093042880",
+        "4.9406564584124654e-324",
+        "2.4703282292062327e-324",
+        "2.4703282292062328e-324",
+        "7.4109846876186982e-324",
+        "2.2250738585072011e-308",
+        "2.2250738585072012e-308",
+        "2.2250738585072014e-308",
+        "2.225073858507201e-308",
+        "1e-400",
+        "1e400",
+        "-1e400",
+        "1e-2147483648",
+        "1e2147483648",
+        "0e99999999999",
         /* f32: what rounding to f64 first would get wrong */
-        "1.00000017881393432617187499", "1.00000017881393432617187500", "1.00000017881393432617187501",
-        "16777217", "16777217.0000000001", "16777216.9999999999", "3.4028235677973366e38", "3.4028235677973365e38",
-        "3.4028234663852886e38", "7.0064923216240854e-46", "7.006492321624085e-46", "7.0064923216240862e-46",
-        "1.1754943508222875e-38", "1.17549429e-38", "0.000000000000000000000000000000000000011754943157898258998",
-        "1.40129846432481707092372958328991613128026194187651577175706828388979108268586060148663818836212158203125e-45",
-        "7.00649232162408535461864791644958065640130970938257885878534141944895541342930300743319094181060791015625e-46",
-        "5.0706025e-30", "1.00000005960464477539062499999999999999999999999999999999999",
-        "1.00000005960464477539062500000000000000000000000000000000001", "1.000000059604644775390625",
+        "1.00000017881393432617187499",
+        "1.00000017881393432617187500",
+        "1.00000017881393432617187501",
+        "16777217",
+        "16777217.0000000001",
+        "16777216.9999999999",
+        "3.4028235677973366e38",
+        "3.4028235677973365e38",
+        "3.4028234663852886e38",
+        "7.0064923216240854e-46",
+        "7.006492321624085e-46",
+        "7.0064923216240862e-46",
+        "1.1754943508222875e-38",
+        "1.17549429e-38",
+        "0.000000000000000000000000000000000000011754943157898258998",
+        "1.40129846432481707092372958328991613128026194187651577175706828388979108268586060148663818836212158203125e-"
+        "45",
+        "7.00649232162408535461864791644958065640130970938257885878534141944895541342930300743319094181060791015625e-"
+        "46",
+        "5.0706025e-30",
+        "1.00000005960464477539062499999999999999999999999999999999999",
+        "1.00000005960464477539062500000000000000000000000000000000001",
+        "1.000000059604644775390625",
     };
     for (size_t t = 0; t < sizeof texts / sizeof texts[0]; t++) check_text(texts[t]);
 }
@@ -68,7 +117,7 @@ static void test_ties(void **state)
     char text[1200], exact[1200];
     for (int t = 0; t < 3000; t++) {
         uint64_t bits = next_random() & ~(UINT64_C(1) << 63);
-        if (t % 3 == 0) bits &= UINT64_C(0x800fffffffffffff);                                       /* subnormal */
+        if (t % 3 == 0) bits &= UINT64_C(0x800fffffffffffff); /* subnormal */
         if (t % 3 == 1) bits = (bits & UINT64_C(0x000fffffffffffff)) | (1023 + next_random() % 80) << 52;
         double low, high;
         memcpy(&low, &bits, sizeof low);
@@ -76,7 +125,8 @@ static void test_ties(void **state)
         memcpy(&high, &bits, sizeof high);
         if (!isfinite(high)) continue;
         /* low and high as exact decimals; their middle by adding the digits as strings would be long: printf does it */
-        long double middle = ((long double)low + (long double)high) / 2; /* exact: 64 bits hold 54, but for subnormals */
+        long double middle = ((long double)low + (long double)high) /
+                             2; /* exact: 64 bits hold 54, but for subnormals */
         if (middle - (long double)low != (long double)high - middle) continue;
         snprintf(exact, sizeof exact, "%.1100Lg", middle);
         check_text(exact);
@@ -174,8 +224,24 @@ static void check_written(double x)
 static void test_shortest(void **state)
 {
     (void)state;
-    static const double values[] = {0.0, -0.0, 1, -1, 0.1, 1e22, 1e23, 5e-324, 2.2250738585072014e-308, 0x1p-1022,
-                                    1.7976931348623157e308, 0x1p53, 0x1p63, 0.3, 1.0 / 3, 1e-5, 9.999e-6, 123456.789e3};
+    static const double values[] = {0.0,
+                                    -0.0,
+                                    1,
+                                    -1,
+                                    0.1,
+                                    1e22,
+                                    1e23,
+                                    5e-324,
+                                    2.2250738585072014e-308,
+                                    0x1p-1022,
+                                    1.7976931348623157e308,
+                                    0x1p53,
+                                    0x1p63,
+                                    0.3,
+                                    1.0 / 3,
+                                    1e-5,
+                                    9.999e-6,
+                                    123456.789e3};
     for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) check_written(values[v]);
     for (int e = -1074; e < 1024; e++) check_written(ldexp(1, e)); /* the neighbour below is nearer */
     for (int t = 0; t < 100000; t++) {
@@ -210,7 +276,8 @@ static void test_shortest_f32(void **state)
         spryi_decimal d;
         assert_ptr_equal(end, spryi_decimal_scan(text, end, &d));
         back = spryi_decimal_f32(&d);
-        if (memcmp(&back, &x, sizeof x) != 0 || strtof(text, NULL) != x) fail_msg("%a is written as %s", (double)x, text);
+        if (memcmp(&back, &x, sizeof x) != 0 || strtof(text, NULL) != x)
+            fail_msg("%a is written as %s", (double)x, text);
         assert_true(end - text <= 18);
     }
     *spryi_decimal_write_f32(text, 0.1f) = '\0';
@@ -221,7 +288,8 @@ static void test_shortest_f32(void **state)
 static void test_locale(void **state)
 {
     (void)state;
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE", "fr_FR.UTF-8", "fr_FR.utf8", "ru_RU.UTF-8"};
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "de_DE",
+                                        "fr_FR.UTF-8", "fr_FR.utf8", "ru_RU.UTF-8"};
     int found = 0;
     for (size_t l = 0; l < sizeof names / sizeof names[0] && !found; l++)
         found = setlocale(LC_ALL, names[l]) != NULL && strcmp(localeconv()->decimal_point, ",") == 0;
@@ -245,12 +313,9 @@ static void test_locale(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_hard_cases),
-        cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_random_texts),
-        cmocka_unit_test(test_words_that_are_no_numbers),
-        cmocka_unit_test(test_shortest),
-        cmocka_unit_test(test_shortest_f32),
+        cmocka_unit_test(test_hard_cases),   cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_random_texts), cmocka_unit_test(test_words_that_are_no_numbers),
+        cmocka_unit_test(test_shortest),     cmocka_unit_test(test_shortest_f32),
         cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

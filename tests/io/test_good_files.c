@@ -30,44 +30,116 @@ typedef struct good_file {
 static const good_file good_files[] = {
     {REAL "2 3 3\n1 1 1.5\n2 3 -2\n1 2 4e1\n", 2, 3, 3, SPRY_GENERAL, SPRYI_REAL, {1.5, 40, 0, 0, 0, -2}},
     {"%%matrixmarket MATRIX Coordinate DOUBLE General\n2 2 1\n2 1 7\n", 2, 2, 1, 0, SPRYI_REAL, {0, 0, 7, 0}},
-    {"%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 -3\n1 2 +4\n2 2 007\n", 2, 2, 3, 0, SPRYI_INTEGER,
+    {"%%MatrixMarket matrix coordinate integer general\n2 2 3\n1 1 -3\n1 2 +4\n2 2 007\n",
+     2,
+     2,
+     3,
+     0,
+     SPRYI_INTEGER,
      {-3, 4, 0, 7}},
-    {"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n", 2, 2, 2, 0, SPRYI_FIELD_PATTERN,
+    {"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n",
+     2,
+     2,
+     2,
+     0,
+     SPRYI_FIELD_PATTERN,
      {0, 1, 1, 0}},
-    {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 1 2\n3 2 3\n", 3, 3, 5, SPRY_SYMMETRIC, SPRYI_REAL,
+    {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 1 2\n3 2 3\n",
+     3,
+     3,
+     5,
+     SPRY_SYMMETRIC,
+     SPRYI_REAL,
      {1, 2, 0, 2, 0, 3, 0, 3, 0}},
-    {"%%MatrixMarket matrix coordinate real hermitian\n2 2 2\n1 1 1\n2 1 2\n", 2, 2, 3, SPRY_SYMMETRIC, SPRYI_REAL,
+    {"%%MatrixMarket matrix coordinate real hermitian\n2 2 2\n1 1 1\n2 1 2\n",
+     2,
+     2,
+     3,
+     SPRY_SYMMETRIC,
+     SPRYI_REAL,
      {1, 2, 2, 0}},
     /* above the diagonal counts for both halves too */
-    {"%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n1 3 5\n3 2 6\n", 3, 3, 4, SPRY_SYMMETRIC, SPRYI_INTEGER,
+    {"%%MatrixMarket matrix coordinate integer symmetric\n3 3 2\n1 3 5\n3 2 6\n",
+     3,
+     3,
+     4,
+     SPRY_SYMMETRIC,
+     SPRYI_INTEGER,
      {0, 0, 5, 0, 0, 6, 5, 6, 0}},
-    {"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n", 2, 2, 3, SPRY_SYMMETRIC,
-     SPRYI_FIELD_PATTERN, {1, 1, 1, 0}},
-    {"%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 2.5\n3 1 -4\n", 3, 3, 4, SPRY_SKEW_SYMMETRIC,
-     SPRYI_REAL, {0, -2.5, 4, 2.5, 0, 0, -4, 0, 0}},
-    {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 1\n", 2, 2, 3, SPRY_SKEW_SYMMETRIC,
-     SPRYI_REAL, {0, -1, 1, 0}},
+    {"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 1\n",
+     2,
+     2,
+     3,
+     SPRY_SYMMETRIC,
+     SPRYI_FIELD_PATTERN,
+     {1, 1, 1, 0}},
+    {"%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 1 2.5\n3 1 -4\n",
+     3,
+     3,
+     4,
+     SPRY_SKEW_SYMMETRIC,
+     SPRYI_REAL,
+     {0, -2.5, 4, 2.5, 0, 0, -4, 0, 0}},
+    {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 2\n1 1 0\n2 1 1\n",
+     2,
+     2,
+     3,
+     SPRY_SKEW_SYMMETRIC,
+     SPRYI_REAL,
+     {0, -1, 1, 0}},
     /* arrays: by columns; zeros are no entries */
-    {"%%MatrixMarket matrix array real general\n2 3\n1\n2\n0\n4\n-0.0\n6\n", 2, 3, 4, 0, SPRYI_REAL, {1, 0, 0, 2, 4, 6}},
-    {"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n", 2, 2, 4, SPRY_SYMMETRIC, SPRYI_INTEGER,
+    {"%%MatrixMarket matrix array real general\n2 3\n1\n2\n0\n4\n-0.0\n6\n",
+     2,
+     3,
+     4,
+     0,
+     SPRYI_REAL,
+     {1, 0, 0, 2, 4, 6}},
+    {"%%MatrixMarket matrix array integer symmetric\n2 2\n1\n2\n3\n",
+     2,
+     2,
+     4,
+     SPRY_SYMMETRIC,
+     SPRYI_INTEGER,
      {1, 2, 2, 3}},
-    {"%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", 3, 3, 6, SPRY_SKEW_SYMMETRIC, SPRYI_REAL,
+    {"%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n",
+     3,
+     3,
+     6,
+     SPRY_SKEW_SYMMETRIC,
+     SPRYI_REAL,
      {0, -1, -2, 1, 0, -3, 2, 3, 0}},
     /* duplicates are summed, explicit zeros stay */
     {REAL "2 2 5\n2 2 1\n1 1 2\n2 2 4\n1 2 0\n2 2 8\n", 2, 2, 3, 0, SPRYI_REAL, {2, 0, 0, 13}},
     {"%%MatrixMarket matrix coordinate pattern general\n1 1 2\n1 1\n1 1\n", 1, 1, 1, 0, SPRYI_FIELD_PATTERN, {2}},
-    {"%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n2 1 1\n2 1 2\n1 1 5\n", 2, 2, 3, SPRY_SYMMETRIC, SPRYI_REAL,
+    {"%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n2 1 1\n2 1 2\n1 1 5\n",
+     2,
+     2,
+     3,
+     SPRY_SYMMETRIC,
+     SPRYI_REAL,
      {5, 3, 3, 0}},
     /* layout of lines */
-    {"\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\r\n% c\r\n\r\n2 2 2\r\n%\r\n1 1 1\r\n\r\n  \t2\t 2   2.5 \r\n",
-     2, 2, 2, 0, SPRYI_REAL, {1, 0, 0, 2.5}},
+    {"\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\r\n% c\r\n\r\n2 2 2\r\n%\r\n1 1 1\r\n\r\n  \t2\t 2   "
+     "2.5 \r\n",
+     2,
+     2,
+     2,
+     0,
+     SPRYI_REAL,
+     {1, 0, 0, 2.5}},
     {REAL "%no newline at the end\n \t 1   1\t1\n% between\n\n1 1 .5\n\n% behind", 1, 1, 1, 0, SPRYI_REAL, {0.5}},
     {REAL "1 2 2\n1 1 5.\n1 2 -.5e-1", 1, 2, 2, 0, SPRYI_REAL, {5, -0.05}},
     {REAL "1 4 4\n+1 1 1d2\n1 2 1D+2\n1 3 1E-2\n1 4 +1e02\n", 1, 4, 4, 0, SPRYI_REAL, {100, 100, 0.01, 100}},
     {REAL "1 3 3\n1 1 inf\n1 2 -Infinity\n1 3 INF\n", 1, 3, 3, 0, SPRYI_REAL, {INFINITY, -INFINITY, INFINITY}},
     {REAL "1 3 3\n1 1 1e999\n1 2 -1e-999\n1 3 1e-99999999999999999999\n", 1, 3, 3, 0, SPRYI_REAL, {INFINITY, -0.0, 0}},
-    {REAL "2 2 3\n0000000000000000000001 1 1\n000000000001 00000000002 2\n2 2 0000000000000000000000000000003\n", 2, 2, 3,
-     0, SPRYI_REAL, {1, 2, 0, 3}},
+    {REAL "2 2 3\n0000000000000000000001 1 1\n000000000001 00000000002 2\n2 2 0000000000000000000000000000003\n",
+     2,
+     2,
+     3,
+     0,
+     SPRYI_REAL,
+     {1, 2, 0, 3}},
     /* empty ones */
     {REAL "0 0 0\n", 0, 0, 0, 0, SPRYI_REAL, {0}},
     {REAL "0 7 0", 0, 7, 0, 0, SPRYI_REAL, {0}},
@@ -96,7 +168,8 @@ static void check_matrix(const good_file *f, const spry_matrix *A)
         for (int32_t k = Ap[i] + 1; k < Ap[i + 1]; k++) assert_true(Aj[k - 1] < Aj[k]);
     double *dense = dense_of(A);
     for (int64_t k = 0; k < a.rows * a.cols; k++)
-        if (!(dense[k] == f->dense[k])) fail_msg("entry %d is %g, expected %g: %s", (int)k, dense[k], f->dense[k], f->text);
+        if (!(dense[k] == f->dense[k]))
+            fail_msg("entry %d is %g, expected %g: %s", (int)k, dense[k], f->dense[k], f->text);
     free(dense);
 }
 
@@ -150,7 +223,8 @@ static void test_nan(void **state)
 static void test_types(void **state)
 {
     (void)state;
-    static const char text[] = "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n3 1 0.1\n1 1 16777217\n3 3 1e-50\n3 1 0.2\n";
+    static const char text[] =
+        "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n3 1 0.1\n1 1 16777217\n3 3 1e-50\n3 1 0.2\n";
     static const spry_index_type pairs[3][2] = {{SPRY_I32, SPRY_I32}, {SPRY_I64, SPRY_I32}, {SPRY_I64, SPRY_I64}};
     static const int32_t offsets[4] = {0, 2, 2, 4}, columns[4] = {0, 2, 0, 2};
     static const double values[4] = {16777217, 0.1 + 0.2, 0.1 + 0.2, 1e-50};
@@ -288,8 +362,7 @@ static void test_orders_and_threads(void **state)
         for (int k = 0; k < count; k++) {
             if (symmetric == 2 && e[k].i == e[k].j) e[k].x = 0;
             full[all++] = e[k];
-            if (symmetric && e[k].i != e[k].j)
-                full[all++] = (entry){e[k].j, e[k].i, symmetric == 2 ? -e[k].x : e[k].x};
+            if (symmetric && e[k].i != e[k].j) full[all++] = (entry){e[k].j, e[k].i, symmetric == 2 ? -e[k].x : e[k].x};
         }
         qsort(full, (size_t)all, sizeof *full, by_row);
         for (int order = 0; order < 3; order++) {

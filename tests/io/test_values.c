@@ -73,7 +73,8 @@ static void check_values(int array)
             double x = strtod(starts[k], NULL);
             float y = strtof(starts[k], NULL);
             const char *found = (const char *)a.values + (size_t)e * spry_type_bytes(a.value_type);
-            if (memcmp(found, type == SPRY_F64 ? (const void *)&x : (const void *)&y, spry_type_bytes(a.value_type)) != 0)
+            if (memcmp(found, type == SPRY_F64 ? (const void *)&x : (const void *)&y, spry_type_bytes(a.value_type)) !=
+                0)
                 fail_msg("value %d, '%.40s', is read otherwise than by strtod", k, starts[k]);
         }
         assert_true(array || a.nnz == COUNT);
@@ -133,12 +134,14 @@ static void test_integers(void **state)
 static void test_bad_values(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"1.5x",  "1..5", "1e",    "1e+",  "1e5.5", "-",    ".",      "-.",   "1-5",  "1.5-5",
-                                      "1.5e--5", "+-1", "1.5 2", "1,5",  "0x1p3", "1e 5", "1.5\vx", "- 1.5", "nane", "1.5e5e5"};
+    static const char *const bad[] = {"1.5x",  "1..5", "1e",     "1e+",     "1e5.5", "-",      ".",
+                                      "-.",    "1-5",  "1.5-5",  "1.5e--5", "+-1",   "1.5 2",  "1,5",
+                                      "0x1p3", "1e 5", "1.5\vx", "- 1.5",   "nane",  "1.5e5e5"};
     spry_context *context = context_of(1);
     for (size_t b = 0; b < sizeof bad / sizeof bad[0]; b++)
         for (int at = 3; at < 300; at += 37) {
-            char text[12000], *to = text + sprintf(text, "%%%%MatrixMarket matrix coordinate real general\n400 1 300\n");
+            char text[12000],
+                *to = text + sprintf(text, "%%%%MatrixMarket matrix coordinate real general\n400 1 300\n");
             for (int line = 3; line < 303; line++)
                 to += sprintf(to, line == at ? "%d 1 %s\n" : "%d 1 1.25\n", line, line == at ? bad[b] : "");
             spry_matrix *A = NULL;

@@ -326,7 +326,7 @@ static void test_targets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),          cmocka_unit_test(test_options),    cmocka_unit_test(test_layouts),
+        cmocka_unit_test(test_text),           cmocka_unit_test(test_options),    cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_unsound_matrix), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_targets),
     };

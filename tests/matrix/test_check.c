@@ -155,6 +155,8 @@ static void bad_offsets(void **state)
     s.offsets[2] = INT32_MAX;
     r.falling_offsets = 2; /* past the end, and row 2 ends before it */
     expect_fault(s.csr, &r, "offsets", INT32_MAX, 9, "offsets[2] = 2147483647 is past nnz = 9");
+    s.offsets[2] = 10; /* one past */
+    expect_fault(s.csr, &r, "offsets", 10, 9, "offsets[2] = 10 is past nnz = 9");
     s.offsets[2] = INT32_MIN;
     r.falling_offsets = 1;
     expect_fault(s.csr, &r, "offsets", INT32_MIN, 3, "offsets[2] = -2147483648 is smaller than offsets[1] = 3");

@@ -7,10 +7,8 @@
  * Cost: bytes of COO, and y once more than in CSR.
  * Source: CSR-Stream (Greathouse and Daga, SC'14) applied to COO on a CPU.
  */
-#include "formats/coo/coo.h"
-
-#if defined(__AVX512F__) && defined(__AVX512VL__)
 #include "core/simd_x86.h"
+#include "formats/coo/coo.h"
 
 enum { CHUNK = 512 };
 
@@ -18,10 +16,6 @@ enum { CHUNK = 512 };
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
-#define RUNS &runs
-#else
-#define RUNS NULL
-#endif
 
 const spryi_kernel spryi_coo_avx512_cpu = {
     .name = "coo_avx512_cpu",
@@ -31,5 +25,5 @@ const spryi_kernel spryi_coo_avx512_cpu = {
     .source = "Greathouse and Daga, Efficient SpMV on GPUs using the CSR storage format, SC'14 (CSR-Stream), on COO",
     .deterministic = 1,
     .simd = SPRYI_AVX512,
-    .spmv = RUNS,
+    .spmv = &runs,
 };

@@ -44,8 +44,8 @@ spry_status spryi_coo_drive(const spryi_run_args *args, const spryi_coo_leaves *
             leaves->scale(&job, c * SCALE_ROWS, c + 1 < scales ? (c + 1) * SCALE_ROWS : m);
 #pragma omp for schedule(static)
         for (int64_t b = 0; b < s->block_count; b++)
-            sums[b] = leaves->block(&job, b * SPRYI_COO_BLOCK,
-                                    b + 1 < s->block_count ? (b + 1) * SPRYI_COO_BLOCK : nnz);
+            sums[b] =
+                leaves->block(&job, b * SPRYI_COO_BLOCK, b + 1 < s->block_count ? (b + 1) * SPRYI_COO_BLOCK : nnz);
     }
     add_first_rows(s, &job, sums);
     return SPRY_OK;

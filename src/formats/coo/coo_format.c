@@ -8,8 +8,8 @@
 /* Row indices of CSR, written by as many threads as there are, each a range of rows. */
 static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type),
-                                        "row indices", err);
+    spry_status status =
+        spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
     if (status != SPRY_OK) return status;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int64_t i = 0; i < a->rows; i++) {

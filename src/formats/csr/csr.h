@@ -28,7 +28,7 @@
 typedef enum spryi_csr_run_kind { SPRYI_RUN_GENERAL, SPRYI_RUN_STEPPED, SPRYI_RUN_SHARED } spryi_csr_run_kind;
 
 typedef struct spryi_csr_run {
-    int32_t begin, end; /* rows, counted from the block's first: a block has under SPRYI_CSR_BLOCK_COST */
+    int32_t begin, end; /* rows, counted from the block's first */
     int16_t kind;
     int16_t group; /* SHARED: rows a group, 2 to SPRYI_MAX_GROUP; end - begin is a multiple */
 } spryi_csr_run;
@@ -48,7 +48,10 @@ enum {
     SPRYI_MAX_GROUP = 8,
     SPRYI_MIN_STEPPED = 8,        /* shorter runs are faster as general rows */
     SPRYI_CSR_ROW_COST = 2,       /* work of a row, in entries, beside its entries */
-    SPRYI_CSR_BLOCK_COST = 32768, /* of a block; small enough to balance, large enough to hide its start */
+    SPRYI_CSR_MOST_COST = 32768,  /* of a block: large enough to hide its start */
+    SPRYI_CSR_LEAST_COST = 4096,  /* small matrices get smaller blocks, or few threads would find one */
+    SPRYI_CSR_BLOCKS = 256,       /* that are aimed at in between */
+    SPRYI_STREAM_BYTES = 4 << 20, /* from this size y is streamed: it would not stay in a core's cache anyway */
     SPRYI_MIN_RUN_ENTRIES = 16,   /* a block whose runs have fewer on average keeps one general run */
 };
 
@@ -57,6 +60,7 @@ typedef struct spryi_csr {
     spry_arrays a;      /* CSR in host memory, borrowed from the matrix or ... */
     spry_matrix *owned; /* ... of this conversion, or NULL */
     int64_t *offsets;   /* made here when only offsets were missing (from sorted COO), or NULL */
+    int64_t block_cost; /* by the matrix alone; a longer row is cut into pieces */
     int64_t block_count, run_count, long_count, piece_count;
     spryi_csr_block *blocks;
     spryi_csr_run *runs;
@@ -76,6 +80,7 @@ typedef struct spryi_csr_job {
     const void *offsets, *columns, *values, *x;
     void *y;
     double alpha, beta;
+    int stream_y; /* y is large and not read: kernels may write it around the cache, which saves reading it in */
 } spryi_csr_job;
 
 /* The inner functions, one set a SIMD level, value type and index pair. They write y = alpha*A*x + beta*y. */

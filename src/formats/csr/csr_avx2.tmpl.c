@@ -111,7 +111,8 @@ static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t en
             for (int r = 0; r < LANES; r++) v[r] = r < rows ? MASK_LOAD(Ax + r * length + j, columns) : ZERO();
             TRANSPOSE(v);
             for (int c = 0; c < LANES; c++)
-                if (c < columns) sum = FMA(v[c], rows == LANES ? LOAD(x + Aj[j + c]) : MASK_LOAD(x + Aj[j + c], rows), sum);
+                if (c < columns)
+                    sum = FMA(v[c], rows == LANES ? LOAD(x + Aj[j + c]) : MASK_LOAD(x + Aj[j + c], rows), sum);
         }
         SPRY_FN(put)(job, i, rows, sum);
     }

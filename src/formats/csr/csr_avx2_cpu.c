@@ -7,10 +7,8 @@
  * Cost: bytes of CSR, less the columns of stepped rows (all) and of shared rows (all but one of a group).
  * Source: this library.
  */
-#include "formats/csr/csr.h"
-
-#if defined(__AVX2__) && defined(__FMA__)
 #include "core/simd_x86.h"
+#include "formats/csr/csr.h"
 
 /* A sliding window over ones and zeros gives the mask of any count. */
 static inline __m256i first_lanes_pd(int count)
@@ -47,10 +45,6 @@ static inline void transpose_pd(__m256d v[4])
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
-#define RUNS &runs
-#else
-#define RUNS NULL
-#endif
 
 const spryi_kernel spryi_csr_avx2_cpu = {
     .name = "csr_avx2_cpu",
@@ -60,5 +54,5 @@ const spryi_kernel spryi_csr_avx2_cpu = {
     .source = "this library",
     .deterministic = 1,
     .simd = SPRYI_AVX2,
-    .spmv = RUNS,
+    .spmv = &runs,
 };

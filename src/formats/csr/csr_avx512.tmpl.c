@@ -4,6 +4,7 @@
 #undef MASKZ_LOAD
 #undef LOAD
 #undef MASK_STORE
+#undef STREAM
 #undef FMA
 #undef MUL
 #undef ADD
@@ -23,6 +24,7 @@
 #define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
 #define LOAD(p) _mm512_loadu_pd(p)
 #define MASK_STORE(p, mask, v) _mm512_mask_storeu_pd(p, mask, v)
+#define STREAM(p, v) _mm512_stream_pd(p, v)
 #define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define MUL(a, b) _mm512_mul_pd(a, b)
 #define ADD(a, b) _mm512_add_pd(a, b)
@@ -46,6 +48,7 @@
 #define MASKZ_LOAD(mask, p) _mm256_maskz_loadu_ps(mask, p)
 #define LOAD(p) _mm256_loadu_ps(p)
 #define MASK_STORE(p, mask, v) _mm256_mask_storeu_ps(p, mask, v)
+#define STREAM(p, v) _mm256_stream_ps(p, v)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define MUL(a, b) _mm256_mul_ps(a, b)
 #define ADD(a, b) _mm256_add_ps(a, b)
@@ -72,8 +75,21 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
     SPRY_V *y = (SPRY_V *)job->y + i;
     __mmask8 mask = first_lanes(count);
     VEC result = MUL(SET1((SPRY_V)job->alpha), sums);
+    if (job->stream_y && count == 8 && (uintptr_t)y % sizeof(VEC) == 0) {
+        STREAM(y, result);
+        return;
+    }
     if (job->beta != 0) result = FMA(SET1((SPRY_V)job->beta), MASKZ_LOAD(mask, y), result);
     MASK_STORE(y, mask, result);
+}
+
+/* How many rows to take first so that groups of eight then start where y can be streamed. */
+static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    if (!job->stream_y) return begin;
+    const uintptr_t past = (uintptr_t)((SPRY_V *)job->y + begin) % sizeof(VEC);
+    const int64_t rows = past == 0 ? 0 : (int64_t)((sizeof(VEC) - past) / sizeof(SPRY_V));
+    return begin + rows < end ? begin + rows : end;
 }
 
 /* Lane sums of entries k .. end - 1; a row of up to eight entries takes one masked step. */
@@ -104,39 +120,50 @@ static inline VEC SPRY_FN(long_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SP
     return ADD(sum, other);
 }
 
+static inline __attribute__((always_inline)) void SPRY_FN(eight_short)(const spryi_csr_job *job, int64_t i, int rows)
+{
+    const SPRY_P *Ap = job->offsets;
+    VEC sum[8];
+    spryi_prefetch_entries(job->values, job->columns, Ap[i], Ap[i + rows], sizeof(SPRY_V), sizeof(SPRY_J));
+    for (int r = 0; r < 8; r++)
+        sum[r] = r < rows ? SPRY_FN(short_row)(job->values, job->columns, job->x, Ap[i + r], Ap[i + r + 1]) : ZERO();
+    SPRY_FN(put)(job, i, rows, SUM_ROWS(sum));
+}
+
 /* Eight rows at a time, so that their 64 lane sums are added by one tree and y is written in one store. */
 static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
+    int64_t i = SPRY_FN(head)(job, begin, end);
+    if (i > begin) SPRY_FN(eight_short)(job, begin, (int)(i - begin));
+    for (; i + 8 <= end; i += 8) SPRY_FN(eight_short)(job, i, 8);
+    if (i < end) SPRY_FN(eight_short)(job, i, (int)(end - i));
+}
+
+static inline void SPRY_FN(eight_long)(const spryi_csr_job *job, int64_t i, int rows)
+{
     const SPRY_P *Ap = job->offsets;
-    const SPRY_J *Aj = job->columns;
-    const SPRY_V *Ax = job->values, *x = job->x;
-    int64_t i = begin;
-    VEC sum[8];
-    for (; i + 8 <= end; i += 8) {
-        spryi_prefetch_entries(Ax, Aj, Ap[i], Ap[i + 8], sizeof(SPRY_V), sizeof(SPRY_J));
-        for (int r = 0; r < 8; r++) sum[r] = SPRY_FN(short_row)(Ax, Aj, x, Ap[i + r], Ap[i + r + 1]);
-        SPRY_FN(put)(job, i, 8, SUM_ROWS(sum));
-    }
-    if (i == end) return;
-    for (int r = 0; r < 8; r++)
-        sum[r] = i + r < end ? SPRY_FN(short_row)(Ax, Aj, x, Ap[i + r], Ap[i + r + 1]) : ZERO();
-    SPRY_FN(put)(job, i, (int)(end - i), SUM_ROWS(sum));
+    SPRY_V sum[8] = {0};
+    for (int r = 0; r < rows; r++)
+        sum[r] = REDUCE(SPRY_FN(long_row)(job->values, job->columns, job->x, Ap[i + r], Ap[i + r + 1]));
+    SPRY_FN(put)(job, i, rows, LOAD(sum));
+}
+
+static void SPRY_FN(long_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    int64_t i = SPRY_FN(head)(job, begin, end);
+    if (i > begin) SPRY_FN(eight_long)(job, begin, (int)(i - begin));
+    for (; i + 8 <= end; i += 8) SPRY_FN(eight_long)(job, i, 8);
+    if (i < end) SPRY_FN(eight_long)(job, i, (int)(end - i));
 }
 
 static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
-    if (Ap[end] - Ap[begin] < SHORT_MEAN * (end - begin)) {
+    if (Ap[end] - Ap[begin] < SHORT_MEAN * (end - begin))
         SPRY_FN(short_rows)(job, begin, end);
-        return;
-    }
-    for (int64_t i = begin; i < end; i += 8) {
-        int count = end - i < 8 ? (int)(end - i) : 8;
-        SPRY_V sum[8] = {0};
-        for (int r = 0; r < count; r++)
-            sum[r] = REDUCE(SPRY_FN(long_row)(job->values, job->columns, job->x, Ap[i + r], Ap[i + r + 1]));
-        SPRY_FN(put)(job, i, count, LOAD(sum));
-    }
+    else
+        SPRY_FN(long_rows)(job, begin, end);
+    if (job->stream_y) _mm_sfence();
 }
 
 /*
@@ -193,9 +220,12 @@ static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t en
     const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
     const SPRY_V *Ax = (const SPRY_V *)job->values + first, *x = job->x;
-    int64_t i = begin;
-    for (; i + 8 <= end; i += 8, Ax += 8 * length, x += 8) SPRY_FN(eight_stepped)(job, i, Ax, Aj, x, length, 8);
+    int64_t i = SPRY_FN(head)(job, begin, end);
+    if (i > begin) SPRY_FN(eight_stepped)(job, begin, Ax, Aj, x, length, (int)(i - begin));
+    for (Ax += (i - begin) * length, x += i - begin; i + 8 <= end; i += 8, Ax += 8 * length, x += 8)
+        SPRY_FN(eight_stepped)(job, i, Ax, Aj, x, length, 8);
     if (i < end) SPRY_FN(eight_stepped)(job, i, Ax, Aj, x, length, (int)(end - i));
+    if (job->stream_y) _mm_sfence();
 }
 
 /* A group's columns are read and its x gathered once, for each of its rows. `group` is a constant where inlined. */

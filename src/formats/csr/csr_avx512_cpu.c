@@ -8,10 +8,8 @@
  * Cost: bytes of CSR, less the columns of stepped rows (all) and of shared rows (all but one of a group).
  * Source: this library.
  */
-#include "formats/csr/csr.h"
-
-#if defined(__AVX512F__) && defined(__AVX512VL__)
 #include "core/simd_x86.h"
+#include "formats/csr/csr.h"
 
 /* Under this mean row length, rows are taken by eight. */
 enum { SHORT_MEAN = 12 };
@@ -70,10 +68,6 @@ static inline void transpose_ps(__m256 v[4])
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
-#define RUNS &runs
-#else
-#define RUNS NULL
-#endif
 
 const spryi_kernel spryi_csr_avx512_cpu = {
     .name = "csr_avx512_cpu",
@@ -83,5 +77,5 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .source = "this library",
     .deterministic = 1,
     .simd = SPRYI_AVX512,
-    .spmv = RUNS,
+    .spmv = &runs,
 };

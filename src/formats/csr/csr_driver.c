@@ -40,7 +40,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *
 {
     const spryi_csr *s = args->storage;
     int f64 = s->a.value_type == SPRY_F64;
-    const spryi_csr_job job = {
+    spryi_csr_job job = {
         .offsets = s->a.offsets,
         .columns = s->a.indices,
         .values = s->a.values,
@@ -49,6 +49,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *
         .alpha = f64 ? *(const double *)args->alpha : *(const float *)args->alpha,
         .beta = f64 ? *(const double *)args->beta : *(const float *)args->beta,
     };
+    job.stream_y = job.beta == 0 && s->a.rows * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_STREAM_BYTES;
     double *sums = args->workspace;
     int threads = args->threads < s->block_count ? args->threads : (int)s->block_count;
     if (threads <= 1) {

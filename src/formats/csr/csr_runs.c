@@ -10,42 +10,37 @@
 
 #include <string.h>
 
-typedef enum relation { UNRELATED, STEPS, SAME } relation;
+/* How a row's columns relate to those of the row before. */
+enum { UNRELATED, STEPS, SAME };
 
-/* How a row of `length` columns at c relates to the row before, which is as long and ends where c starts. */
-static relation relate_i32(const int32_t *c, int64_t length)
-{
-    const int32_t *before = c - length;
-    if (c[0] == before[0])
-        return memcmp(c, before, (size_t)length * sizeof *c) == 0 ? SAME : UNRELATED;
-    if (c[0] != before[0] + 1) return UNRELATED;
-    int32_t differs = 0;
-    for (int64_t j = 0; j < length; j++) differs |= c[j] ^ (before[j] + 1);
-    return differs == 0 ? STEPS : UNRELATED;
-}
+#define SPRYI_TEMPLATE "formats/csr/csr_runs.tmpl.c"
+#define SPRY_P int32_t
+#define SPRY_J int32_t
+#define SPRY_FN(name) name##_32_32
+#include SPRYI_TEMPLATE
+#undef SPRY_P
+#undef SPRY_FN
+#define SPRY_P int64_t
+#define SPRY_FN(name) name##_64_32
+#include SPRYI_TEMPLATE
+#undef SPRY_J
+#undef SPRY_FN
+#define SPRY_J int64_t
+#define SPRY_FN(name) name##_64_64
+#include SPRYI_TEMPLATE
 
-static relation relate_i64(const int64_t *c, int64_t length)
+static void relate_rows(const spryi_csr *s, int64_t begin, int64_t end, uint8_t *relation)
 {
-    const int64_t *before = c - length;
-    if (c[0] == before[0])
-        return memcmp(c, before, (size_t)length * sizeof *c) == 0 ? SAME : UNRELATED;
-    if (c[0] != before[0] + 1) return UNRELATED;
-    int64_t differs = 0;
-    for (int64_t j = 0; j < length; j++) differs |= c[j] ^ (before[j] + 1);
-    return differs == 0 ? STEPS : UNRELATED;
+    switch (spryi_index_pair(s->a.offset_type, s->a.index_type)) {
+    case 0: relate_rows_32_32(s->a.offsets, s->a.indices, begin, end, relation); break;
+    case 1: relate_rows_64_32(s->a.offsets, s->a.indices, begin, end, relation); break;
+    default: relate_rows_64_64(s->a.offsets, s->a.indices, begin, end, relation); break;
+    }
 }
 
 static int64_t offset(const spryi_csr *s, int64_t i)
 {
     return spryi_index_at(s->a.offsets, s->a.offset_type, i);
-}
-
-static relation relate(const spryi_csr *s, int64_t i)
-{
-    int64_t k = offset(s, i), length = offset(s, i + 1) - k;
-    if (length == 0 || k - offset(s, i - 1) != length) return UNRELATED;
-    return s->a.index_type == SPRY_I32 ? relate_i32((const int32_t *)s->a.indices + k, length)
-                                       : relate_i64((const int64_t *)s->a.indices + k, length);
 }
 
 /* The runs of one block. full: there are more than would pay, the rest is not looked at. */
@@ -89,11 +84,12 @@ static void append_shared(run_list *list, int64_t begin, int64_t end)
 
 static void find_in_block(run_list *list, int64_t begin, int64_t end)
 {
+    uint8_t relation[SPRYI_CSR_MOST_COST / SPRYI_CSR_ROW_COST + 1]; /* as many rows as a block can have */
+    relate_rows(list->s, begin, end, relation);
     for (int64_t i = begin; i < end && !list->full;) {
         int64_t to = i + 1;
-        relation first = to < end ? relate(list->s, to) : UNRELATED;
-        if (first != UNRELATED)
-            for (to++; to < end && relate(list->s, to) == first;) to++;
+        int first = to < end ? relation[to - begin] : UNRELATED;
+        while (first != UNRELATED && to < end && relation[to - begin] == first) to++;
         if (first == SAME) {
             append_shared(list, i, to);
         } else if (first == STEPS && to - i >= SPRYI_MIN_STEPPED) {

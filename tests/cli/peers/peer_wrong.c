@@ -35,7 +35,8 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     const spry_peer_matrix *a = &((const wrong *)state)->a;
     for (int64_t i = 0; i < a->rows; i++) {
         double sum = 0;
-        for (int64_t k = index_at(a->offset_bytes, a->offsets, i); k < index_at(a->offset_bytes, a->offsets, i + 1); k++)
+        for (int64_t k = index_at(a->offset_bytes, a->offsets, i); k < index_at(a->offset_bytes, a->offsets, i + 1);
+             k++)
             sum += value_at(a, a->values, k) * value_at(a, x, index_at(a->index_bytes, a->columns, k));
         if (i == a->rows / 2) sum = sum * 1.001 + 1e-3;
         double before = beta == 0 ? 0 : beta * value_at(a, y, i);
@@ -53,9 +54,8 @@ static int fail(void *state, double alpha, const void *x, double beta, void *y)
     return SPRY_PEER_FAILED;
 }
 
-static const spry_peer_kernel kernels[] = {
-    {"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free},
-    {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free}};
+static const spry_peer_kernel kernels[] = {{"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free},
+                                           {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free}};
 static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels};
 
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)

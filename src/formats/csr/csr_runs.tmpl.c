@@ -1,0 +1,28 @@
+/* relation[i - begin] of the rows begin .. end - 1; the first is never related: its block starts anew. */
+
+/* 1 if c[j] - before[j] == step for each j; looked at in eights, since most rows fail at once. */
+static inline int SPRY_FN(all_step)(const SPRY_J *c, const SPRY_J *before, int64_t length, SPRY_J step)
+{
+    int64_t j = 0;
+    for (; j + 8 <= length; j += 8) {
+        SPRY_J differs = 0;
+        for (int q = 0; q < 8; q++) differs |= (SPRY_J)((c[j + q] - before[j + q]) ^ step);
+        if (differs != 0) return 0;
+    }
+    for (; j < length; j++)
+        if (c[j] - before[j] != step) return 0;
+    return 1;
+}
+
+static void SPRY_FN(relate_rows)(const SPRY_P *Ap, const SPRY_J *Aj, int64_t begin, int64_t end, uint8_t *relation)
+{
+    relation[0] = UNRELATED;
+    for (int64_t i = begin + 1; i < end; i++) {
+        int64_t length = Ap[i + 1] - Ap[i];
+        relation[i - begin] = UNRELATED;
+        if (length == 0 || Ap[i] - Ap[i - 1] != length) continue;
+        const SPRY_J *c = Aj + Ap[i], *before = c - length;
+        if ((c[0] == before[0] || c[0] == before[0] + 1) && SPRY_FN(all_step)(c, before, length, c[0] - before[0]))
+            relation[i - begin] = c[0] == before[0] ? SAME : STEPS;
+    }
+}

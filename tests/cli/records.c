@@ -1,0 +1,94 @@
+#include "records.h"
+
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* n number, i whole number, s text, b flag; capital: never null when the case is ok */
+static const struct {
+    const char *name;
+    char kind;
+} fields[] = {{"op", 'S'},       {"matrix", 'S'},    {"rows", 'I'},      {"cols", 'I'},
+              {"nnz", 'I'},      {"class", 'S'},     {"twin", 'B'},      {"type", 'S'},
+              {"index", 'S'},    {"device", 'S'},    {"threads", 'I'},   {"format", 'S'},
+              {"kernel", 'S'},   {"ordering", 'S'},  {"peer", 'B'},      {"deterministic", 'b'},
+              {"setup_us", 'N'}, {"upload_us", 'N'}, {"first_us", 'N'},  {"time_us", 'N'},
+              {"mean_us", 'N'},  {"min_us", 'N'},    {"spread_us", 'N'}, {"runs", 'I'},
+              {"state", 'S'},    {"gflops", 'N'},    {"gbps", 'N'},      {"copy_gbps", 'N'},
+              {"roof", 'N'},     {"bytes", 'i'},     {"max_error", 'N'}, {"status", 'S'},
+              {"reason", 's'}};
+enum { FIELDS = sizeof fields / sizeof *fields };
+
+const char *text_of(const cJSON *record, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItem(record, name);
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+double number_of(const cJSON *record, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItem(record, name);
+    assert_true(cJSON_IsNumber(item));
+    return item->valuedouble;
+}
+
+void assert_near(double value, double expected, double tolerance)
+{
+    if (fabs(value - expected) <= tolerance) return;
+    print_error("%g, expected %g\n", value, expected);
+    fail();
+}
+
+/* Every field, in order, of the right kind; behind them only what the command adds. */
+static void check_record(const cJSON *record)
+{
+    const cJSON *item = record->child;
+    int ok = strcmp(text_of(record, "status"), "ok") == 0;
+    for (int f = 0; f < FIELDS; f++, item = item->next) {
+        assert_non_null(item);
+        assert_string_equal(item->string, fields[f].name);
+        int null = cJSON_IsNull(item), good = 0;
+        switch (fields[f].kind | 0x20) {
+        case 's': good = cJSON_IsString(item); break;
+        case 'b': good = cJSON_IsBool(item); break;
+        default: good = cJSON_IsNumber(item); break;
+        }
+        if (!(good || (null && (!ok || fields[f].kind & 0x20)))) {
+            print_error("field %s is of a wrong kind\n", fields[f].name);
+            fail();
+        }
+    }
+}
+
+/* Runs the command, checks all its records, and returns them as an array. */
+cJSON *records_of(const char *command, int status)
+{
+    outcome o = spry("%s", command);
+    if (o.status != status) {
+        print_error("spry %s\n  status %d, expected %d\n%s\n%s\n", command, o.status, status, o.out, o.err);
+        fail();
+    }
+    cJSON *all = cJSON_CreateArray();
+    for (int l = 0; l < count_lines(o.out); l++) {
+        cJSON *record = json_line(o.out, l);
+        check_record(record);
+        cJSON_AddItemToArray(all, record);
+    }
+    release(&o);
+    return all;
+}
+
+const cJSON *find(const cJSON *records, const char *field, const char *value)
+{
+    const cJSON *record;
+    cJSON_ArrayForEach(record, records) if (strcmp(text_of(record, field), value) == 0) return record;
+    return NULL;
+}

@@ -1,0 +1,26 @@
+/* Families of matrices that kernels are tested on: structure only, 64-bit CSR. Values are drawn by arrays.h. */
+#ifndef TESTS_KERNELS_FAMILIES_H
+#define TESTS_KERNELS_FAMILIES_H
+
+#include <stdint.h>
+
+typedef struct family {
+    char name[64];
+    int64_t rows, cols, nnz;
+    int64_t *offsets, *columns;
+    int sorted;     /* every row's columns never fall */
+    int structured; /* stepped or shared rows are expected to be found in it */
+    int pieces;     /* it has rows too long for a block */
+} family;
+
+int family_count(void);
+int family_large_count(void); /* their numbers start at family_count() */
+
+/* Number from 0; the caller frees with family_free. */
+family family_make(int number);
+void family_free(family *f);
+
+/* splitmix64 */
+uint64_t family_random(uint64_t *state);
+
+#endif

@@ -1,0 +1,215 @@
+/* spry_verify_spmv against this folder's own reference: right results pass, each corruption is seen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "arrays.h"
+#include "families.h"
+#include "reference.h"
+
+#include "spry/spry.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const form forms[] = {
+    {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, AT_END, 0, 0},
+    {"COO", SPRY_COO, SPRY_KNOWN_NO, 0, AT_END, 0, 0},
+    {"CSC", SPRY_CSC, SPRY_NOT_KNOWN, 0, AT_END, 0, 0},
+    {"CSR pattern", SPRY_CSR, SPRY_NOT_KNOWN, 1, AT_END, 0, 0},
+};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static spry_context *context;
+
+static int make_context(void **state)
+{
+    (void)state;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = 2;
+    return spry_context_create(&context, &options, NULL) != SPRY_OK;
+}
+
+static int drop_context(void **state)
+{
+    (void)state;
+    int leaked = spry_context_bytes(context) != 0;
+    spry_context_destroy(context);
+    return leaked;
+}
+
+/* One product that is judged: matrix, vectors and what is right. */
+typedef struct product {
+    family f;
+    spry_type type;
+    spry_op op;
+    double alpha, beta;
+    spry_matrix *A;
+    given g;
+    double *values, *x_numbers, *y_numbers;
+    guarded x, before, y;
+    int64_t x_length, y_length;
+    reference r;
+} product;
+
+static spry_vector vector_of(const guarded *g, spry_type type)
+{
+    int64_t length = (int64_t)(g->bytes / spry_type_bytes(type));
+    return (spry_vector){g->data, length, type, 1, length, 0};
+}
+
+static spry_verification verify(const product *p)
+{
+    float alpha_f32 = (float)p->alpha, beta_f32 = (float)p->beta;
+    int f64 = p->type == SPRY_F64;
+    spry_verification v = SPRY_INIT(spry_verification);
+    spry_vector none = {0};
+    spry_error err = {0};
+    spry_status status = spry_verify_spmv(context, &v, p->A, p->op, f64 ? (const void *)&p->alpha : &alpha_f32,
+                                          vector_of(&p->x, p->type), f64 ? (const void *)&p->beta : &beta_f32,
+                                          p->beta == 0 ? none : vector_of(&p->before, p->type),
+                                          vector_of(&p->y, p->type), &err);
+    if (status != SPRY_OK) fail_msg("%s: %s", p->f.name, err.message);
+    return v;
+}
+
+static void set_up(product *p, int number, spry_type type, spry_op op, const form *how, double alpha, double beta)
+{
+    *p = (product){.f = family_make(number), .type = type, .op = op, .alpha = alpha, .beta = beta};
+    p->x_length = op == SPRY_TRANSPOSE ? p->f.rows : p->f.cols;
+    p->y_length = op == SPRY_TRANSPOSE ? p->f.cols : p->f.rows;
+    p->values = random_numbers(p->f.nnz, type, 1);
+    p->x_numbers = random_numbers(p->x_length, type, 2);
+    p->y_numbers = random_numbers(p->y_length, type, 3);
+    p->r = reference_make(&p->f, how->pattern ? NULL : p->values, p->x_numbers, op == SPRY_TRANSPOSE);
+    p->g = given_make(&p->f, p->values, how, type, number % 3);
+    p->x = vector_make(p->x_numbers, p->x_length, type, AT_END);
+    p->before = vector_make(p->y_numbers, p->y_length, type, AT_END);
+    p->y = vector_make(p->y_numbers, p->y_length, type, AT_END);
+    for (int64_t i = 0; i < p->y_length; i++)
+        set_number(p->y.data, type, i, (double)reference_value(&p->r, i, alpha, beta, p->y_numbers[i]));
+    assert_int_equal(spry_matrix_create(context, &p->A, &p->g.a, NULL), SPRY_OK);
+}
+
+static void clear(product *p)
+{
+    spry_matrix_destroy(p->A);
+    given_free(&p->g);
+    guarded_free(&p->x);
+    guarded_free(&p->before);
+    guarded_free(&p->y);
+    reference_free(&p->r);
+    free(p->values);
+    free(p->x_numbers);
+    free(p->y_numbers);
+    family_free(&p->f);
+}
+
+/* Both judges say the same of y as it stands. */
+static void judges_agree(const product *p, int64_t wrong, int64_t row)
+{
+    comparison c = reference_compare(&p->r, p->type, p->alpha, p->beta, p->before.data, p->y.data);
+    spry_verification v = verify(p);
+    if (v.wrong_rows != wrong || c.wrong != wrong)
+        fail_msg("%s, op %d, row %lld: %lld wrong rows, by the test's reference %lld, expected %lld", p->f.name,
+                 (int)p->op, (long long)row, (long long)v.wrong_rows, (long long)c.wrong, (long long)wrong);
+    if (row >= 0 && v.worst_row != row)
+        fail_msg("%s: worst row is %lld, expected %lld", p->f.name, (long long)v.worst_row, (long long)row);
+    if (isinf(c.worst) ? !isinf(v.max_error) : fabs(v.max_error - c.worst) > 1e-3 * (c.worst + 1e-3))
+        fail_msg("%s: max_error is %g, by the test's reference %g", p->f.name, v.max_error, c.worst);
+}
+
+static void corrupt(product *p)
+{
+    judges_agree(p, 0, -1);
+    for (int64_t i = 0; i < p->y_length; i += 1 + p->y_length / 2) {
+        double right = number_at(p->y.data, p->type, i), before = p->y_numbers[i];
+        double bound = (double)reference_bound(&p->r, p->type, i, p->alpha, p->beta, before);
+        const double bad[] = {right + 3 * bound + DBL_MIN, right - 3 * bound - DBL_MIN, NAN, -INFINITY, before};
+        for (int b = 0; b < 5; b++) {
+            if (b < 2 && (bound == 0 || p->type == SPRY_F32) && bound < 1e-30) continue; /* not to be told apart */
+            if (b == 4 && fabs(before - right) < 2 * bound + 1e-30) continue;            /* by chance it is no error */
+            set_number(p->y.data, p->type, i, bad[b]);
+            judges_agree(p, 1, i);
+        }
+        set_number(p->y.data, p->type, i, right);
+    }
+}
+
+static void right_passes_and_wrong_does_not(void **state)
+{
+    (void)state;
+    for (int number = 0; number < family_count(); number += number < 60 ? 1 : 5)
+        for (int h = 0; h < FORMS; h++)
+            for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+                product p;
+                int other = (number + h + op) % 2;
+                set_up(&p, number, other ? SPRY_F32 : SPRY_F64, (spry_op)op, &forms[h], -1.5, other ? 0 : 0.75);
+                corrupt(&p);
+                clear(&p);
+                set_up(&p, number, other ? SPRY_F64 : SPRY_F32, (spry_op)op, &forms[h], 1, other ? 0 : 2);
+                judges_agree(&p, 0, -1);
+                clear(&p);
+            }
+}
+
+/* Within half a bound is accepted, past it is not: the bound is that of the header, to a percent. */
+static void bound_is_where_the_header_says(void **state)
+{
+    (void)state;
+    product p;
+    for (int number = 22; number < 40; number++) {
+        set_up(&p, number, SPRY_F64, SPRY_NO_TRANSPOSE, &forms[0], 2, -0.5);
+        for (int64_t i = 0; i < p.y_length; i += 1 + p.y_length / 50) {
+            double right = number_at(p.y.data, SPRY_F64, i);
+            double bound = (double)reference_bound(&p.r, SPRY_F64, i, 2, -0.5, p.y_numbers[i]);
+            if (p.r.entries[i] < 3) continue; /* the rounding of the corruption itself would be too large */
+            set_number(p.y.data, SPRY_F64, i, right + 0.8 * bound);
+            assert_int_equal(verify(&p).wrong_rows, 0);
+            set_number(p.y.data, SPRY_F64, i, right + 1.25 * bound);
+            assert_int_equal(verify(&p).wrong_rows, 1);
+            set_number(p.y.data, SPRY_F64, i, right);
+        }
+        clear(&p);
+    }
+}
+
+/* Where the result is infinite or NaN by rights, y must be so too. */
+static void infinities_that_are_due(void **state)
+{
+    (void)state;
+    const int32_t offsets[] = {0, 1, 3, 4, 4}, columns[] = {0, 0, 1, 2};
+    const double values[] = {1, 1, 1, 1}, x[] = {INFINITY, -INFINITY, 3};
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 3, offsets, columns, values, NULL), SPRY_OK);
+    const double good[] = {INFINITY, NAN, 3, 0};
+    for (int n = 0; n < 6; n++) {
+        double y[] = {good[0], good[1], good[2], good[3]};
+        if (n == 1) y[0] = -INFINITY;
+        if (n == 2) y[0] = DBL_MAX;
+        if (n == 3) y[1] = INFINITY;
+        if (n == 4) y[1] = 0;
+        if (n == 5) y[2] = INFINITY;
+        spry_verification v = SPRY_INIT(spry_verification);
+        assert_int_equal(spry_verify_spmv(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_f64(x, 3), NULL,
+                                          spry_vector_f64(NULL, 0), spry_vector_f64(y, 4), NULL),
+                         SPRY_OK);
+        assert_int_equal(v.wrong_rows, n > 0);
+    }
+    spry_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(right_passes_and_wrong_does_not),
+        cmocka_unit_test(bound_is_where_the_header_says),
+        cmocka_unit_test(infinities_that_are_due),
+    };
+    return cmocka_run_group_tests(tests, make_context, drop_context);
+}
