@@ -45,6 +45,11 @@ static spry_status check_vector(const spry_plan *plan, const spry_vector *v, con
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->stride, length,
                                 "%s: %lld columns with stride %lld, expected columns >= 0 and stride >= %lld", name,
                                 (long long)v->columns, (long long)v->stride, (long long)length);
+    /* what follows counts bytes from the first column to the last */
+    if (columns_of(v) > 1 && stride_of(v) > (INT64_MAX / 8 - length) / (columns_of(v) - 1))
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->stride, INT64_MAX / 8,
+                                "%s: %lld columns with stride %lld are past what can be addressed", name,
+                                (long long)v->columns, (long long)stride_of(v));
     return SPRY_OK;
 }
 

@@ -116,13 +116,11 @@ static void cold(void **state)
 static void suites(void **state)
 {
     (void)state;
-    char path[256];
     /* An empty folder: the real matrices are skipped, with the reason. Suites are large, so only the list is tested. */
     expect("bench --suite mash", 2, NULL, "--suite is 'mash', expected one of: mesh, scattered, shuffled");
     expect("bench --suite seed000", 2, NULL, "--suite: 'seed000' is not there yet");
     expect("bench --suite mesh --matrices $D/none", 2, NULL, "none', expected a folder that exists");
     expect("bench $D/small.mtx --matrices $D", 2, NULL, "--matrices goes with --suite");
-    (void)path;
 }
 
 static void mistakes(void **state)

@@ -343,7 +343,7 @@ static line line_of(int number)
     int64_t length = 1 + (number - TABLE) % LENGTHS;
     switch ((number - TABLE) / LENGTHS) {
     case 0: return (line){"stepped", stepped, length, is_critical(length), 0, 1, 0};
-    case 1: return (line){"shared", shared, length, 20, 1 + 40 / length, 1, 0};
+    case 1: return (line){"shared", shared, length, 20, 1 + 40 / length, length >= 4, 0};
     default: return (line){"constant length", constant, 301, length, 0, 0, 0};
     }
 }

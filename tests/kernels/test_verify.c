@@ -120,6 +120,7 @@ static void judges_agree(const product *p, int64_t wrong, int64_t row)
                  (int)p->op, (long long)row, (long long)v.wrong_rows, (long long)c.wrong, (long long)wrong);
     if (row >= 0 && v.worst_row != row)
         fail_msg("%s: worst row is %lld, expected %lld", p->f.name, (long long)v.worst_row, (long long)row);
+    if (c.worst > 1e30 && v.max_error > 1e30) return; /* bound 0, to which verify adds the smallest number */
     if (isinf(c.worst) ? !isinf(v.max_error) : fabs(v.max_error - c.worst) > 1e-3 * (c.worst + 1e-3))
         fail_msg("%s: max_error is %g, by the test's reference %g", p->f.name, v.max_error, c.worst);
 }

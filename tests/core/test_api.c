@@ -1,0 +1,383 @@
+/* The public functions of matrices, plans and lists: every bad argument, and what is promised of good ones. */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static spry_context *context;
+static sample small;
+
+/* Where outputs go that must not be written. */
+static void *const mark = (void *)(uintptr_t)1;
+
+static int set_up(void **state)
+{
+    (void)state;
+    context = make_context(NULL, 2);
+    small = sample_make(40, 30);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    int leaked = spry_context_bytes(context) != 0;
+    spry_context_destroy(context);
+    sample_free(&small);
+    return leaked;
+}
+
+/* ---- versions, types, texts --------------------------------------------------------------------------- */
+
+static void texts_and_sizes(void **state)
+{
+    (void)state;
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR, SPRY_VERSION_PATCH);
+    assert_string_equal(spry_version(), version);
+    const int all[] = {0, 10, 11, 12, 13, 20, 21, 30, 31, 40, 41, 50, 51, 90};
+    for (size_t s = 0; s < sizeof all / sizeof *all; s++) {
+        assert_true(strlen(spry_status_text((spry_status)all[s])) > 1);
+        assert_string_not_equal(spry_status_text((spry_status)all[s]), spry_status_text((spry_status)77));
+        for (size_t t = 0; t < s; t++)
+            assert_string_not_equal(spry_status_text((spry_status)all[s]), spry_status_text((spry_status)all[t]));
+    }
+    assert_int_equal(spry_type_bytes(SPRY_F32), 4);
+    assert_int_equal(spry_type_bytes(SPRY_F64), 8);
+    assert_int_equal(spry_type_bytes(SPRY_PATTERN), 0);
+    assert_int_equal(spry_type_bytes((spry_type)9), 0);
+    assert_string_equal(spry_type_name(SPRY_F32), "f32");
+    assert_string_equal(spry_type_name(SPRY_F64), "f64");
+    assert_string_equal(spry_type_name(SPRY_PATTERN), "pattern");
+    assert_non_null(spry_type_name((spry_type)9));
+    assert_int_equal(spry_index_type_bytes(SPRY_I32), 4);
+    assert_int_equal(spry_index_type_bytes(SPRY_I64), 8);
+    assert_int_equal(spry_index_type_bytes((spry_index_type)9), 0);
+}
+
+/* ---- context ------------------------------------------------------------------------------------------ */
+
+static void *some_allocate(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    (void)bytes;
+    (void)alignment;
+    return NULL;
+}
+static void some_release(void *user, void *pointer, size_t bytes)
+{
+    (void)user;
+    (void)pointer;
+    (void)bytes;
+}
+
+static void contexts(void **state)
+{
+    (void)state;
+    spry_context_options o = SPRY_INIT(spry_context_options);
+    spry_context *made = mark;
+    expect_error(spry_context_create(NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
+    o.struct_size = 0;
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    o.struct_size = sizeof o - 1;
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    o.struct_size = sizeof o + 8;
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    o.struct_size = sizeof o;
+    o.threads = -1;
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threads");
+    o.threads = 1 << 20;
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threads");
+    o.threads = 3;
+    o.allocate = some_allocate;
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "allocate");
+    o.allocate = NULL;
+    o.release = some_release;
+    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "allocate");
+    assert_ptr_equal(made, mark);
+    assert_int_equal(spry_context_create(&made, NULL, NULL), SPRY_OK);
+    assert_true(spry_context_threads(made) >= 1);
+    spry_context_destroy(made);
+    o.release = NULL;
+    assert_int_equal(spry_context_create(&made, &o, NULL), SPRY_OK);
+    assert_int_equal(spry_context_threads(made), 3);
+    assert_int_equal(spry_context_bytes(made), 0);
+    assert_int_equal(spry_context_peak_bytes(made), 0);
+    spry_context_destroy(made);
+    spry_context_destroy(NULL);
+    assert_int_equal(spry_context_threads(NULL), 0);
+    assert_int_equal(spry_context_bytes(NULL), 0);
+    assert_int_equal(spry_context_peak_bytes(NULL), 0);
+}
+
+/* ---- matrices ----------------------------------------------------------------------------------------- */
+
+/* `bad` must be refused, and nothing be made of it. */
+static void refuse_matrix(spry_arrays bad, spry_status wanted, const char *argument)
+{
+    spry_matrix *A = mark;
+    int64_t held = spry_context_bytes(context);
+    expect_error(spry_matrix_create(context, &A, &bad, &err), wanted, argument);
+    assert_int_equal(spry_matrix_create(context, &A, &bad, NULL), wanted); /* also without anybody listening */
+    assert_ptr_equal(A, mark);
+    assert_int_equal(spry_context_bytes(context), held);
+}
+
+static void bad_arrays(void **state)
+{
+    (void)state;
+    const spry_arrays csr = sample_arrays(&small, 0), coo = sample_arrays(&small, 1), csc = sample_arrays(&small, 3);
+    spry_matrix *A = mark;
+    spry_arrays a = csr;
+    expect_error(spry_matrix_create(NULL, &A, &a, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_matrix_create(context, NULL, &a, &err), SPRY_INVALID_ARGUMENT, "A");
+    expect_error(spry_matrix_create(context, &A, NULL, &err), SPRY_INVALID_ARGUMENT, "arrays");
+    assert_ptr_equal(A, mark);
+#define REFUSE(from, change, status, argument)                                                                         \
+    do {                                                                                                               \
+        a = (from);                                                                                                    \
+        change;                                                                                                        \
+        refuse_matrix(a, (status), (argument));                                                                        \
+    } while (0)
+    REFUSE(csr, a.struct_size = 0, SPRY_INVALID_ARGUMENT, "struct_size");
+    REFUSE(csr, a.struct_size -= 8, SPRY_INVALID_ARGUMENT, "struct_size");
+    REFUSE(csr, a.layout = SPRY_LAYOUT_DEFAULT, SPRY_INVALID_ARGUMENT, "layout");
+    REFUSE(csr, a.layout = (spry_layout)4, SPRY_INVALID_ARGUMENT, "layout");
+    REFUSE(csr, a.rows = -1, SPRY_INVALID_SIZE, "rows");
+    REFUSE(csr, a.cols = -1, SPRY_INVALID_SIZE, "cols");
+    REFUSE(csr, a.nnz = -1, SPRY_INVALID_SIZE, "nnz");
+    REFUSE(coo, a.nnz = INT64_MAX, SPRY_INVALID_SIZE, "nnz");
+    REFUSE(coo, a.cols = 0, SPRY_INVALID_SIZE, "nnz");
+    REFUSE(csr, a.rows = INT64_MAX, SPRY_INVALID_SIZE, "rows");
+    REFUSE(csr, a.cols = (int64_t)INT32_MAX + 1, SPRY_TOO_LARGE, "index_type");
+    REFUSE(coo, a.rows = (int64_t)INT32_MAX + 1, SPRY_TOO_LARGE, "index_type");
+    REFUSE(csr, a.nnz = (int64_t)INT32_MAX + 1, SPRY_TOO_LARGE, "offset_type");
+    REFUSE(csr, a.offset_type = SPRY_INDEX_DEFAULT, SPRY_INVALID_ARGUMENT, "offset_type");
+    REFUSE(csr, a.index_type = SPRY_I64, SPRY_INVALID_ARGUMENT, "offset_type");
+    REFUSE(csr, a.index_type = SPRY_INDEX_DEFAULT, SPRY_INVALID_ARGUMENT, "offset_type");
+    REFUSE(coo, a.index_type = (spry_index_type)3, SPRY_INVALID_ARGUMENT, "index_type");
+    REFUSE(csr, a.value_type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "value_type");
+    REFUSE(csr, a.value_type = (spry_type)4, SPRY_INVALID_ARGUMENT, "value_type");
+    REFUSE(csr, a.value_type = SPRY_PATTERN, SPRY_INVALID_ARGUMENT, "values");
+    REFUSE(csr, a.offsets = NULL, SPRY_INVALID_ARGUMENT, "offsets");
+    REFUSE(csc, a.offsets = NULL, SPRY_INVALID_ARGUMENT, "offsets");
+    REFUSE(csr, a.indices = NULL, SPRY_INVALID_ARGUMENT, "indices");
+    REFUSE(csr, a.values = NULL, SPRY_INVALID_ARGUMENT, "values");
+    REFUSE(coo, a.row_indices = NULL, SPRY_INVALID_ARGUMENT, "row_indices");
+    REFUSE(csr, a.device = 1, SPRY_UNSUPPORTED, "device");
+    REFUSE(csr, a.device = -1, SPRY_UNSUPPORTED, "device");
+    REFUSE(csr, a.ownership = (spry_ownership)2, SPRY_INVALID_ARGUMENT, "ownership");
+    REFUSE(csr, a.symmetry = (spry_symmetry)3, SPRY_INVALID_ARGUMENT, "symmetry");
+    REFUSE(csr, a.symmetry = SPRY_SYMMETRIC, SPRY_INVALID_SIZE, "symmetry");
+    REFUSE(csr, a.nnz -= 1, SPRY_INVALID_MATRIX, "offsets");
+    REFUSE(csr, a.offsets = small.offsets + 1; a.rows -= 1, SPRY_INVALID_MATRIX, "offsets");
+#undef REFUSE
+}
+
+static void bad_one_liners(void **state)
+{
+    (void)state;
+    const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1}, late[] = {1, 1, 2};
+    const double f64[] = {2, 3};
+    const float f32[] = {2, 3};
+    spry_matrix *A = mark;
+    expect_error(spry_matrix_borrow_csr_f64(NULL, &A, 2, 2, offsets, columns, f64, &err), SPRY_INVALID_ARGUMENT,
+                 "context");
+    expect_error(spry_matrix_borrow_csr_f64(context, NULL, 2, 2, offsets, columns, f64, &err), SPRY_INVALID_ARGUMENT,
+                 "A");
+    expect_error(spry_matrix_borrow_csr_f64(context, &A, -1, 2, offsets, columns, f64, &err), SPRY_INVALID_SIZE, "rows");
+    expect_error(spry_matrix_borrow_csr_f64(context, &A, 2, -2, offsets, columns, f64, &err), SPRY_INVALID_SIZE, "cols");
+    expect_error(spry_matrix_borrow_csr_f64(context, &A, 2, 2, NULL, columns, f64, &err), SPRY_INVALID_ARGUMENT,
+                 "offsets");
+    expect_error(spry_matrix_borrow_csr_f32(context, &A, 2, 2, offsets, NULL, f32, &err), SPRY_INVALID_ARGUMENT,
+                 "indices");
+    expect_error(spry_matrix_borrow_csr_f32(context, &A, 2, 2, offsets, columns, NULL, &err), SPRY_INVALID_ARGUMENT,
+                 "values");
+    expect_error(spry_matrix_borrow_csr_f32(context, &A, 2, 2, late, columns, f32, &err), SPRY_INVALID_MATRIX,
+                 "offsets");
+    expect_error(spry_matrix_borrow_csr_f64(context, &A, INT64_MAX / 2, 2, offsets, columns, f64, &err),
+                 SPRY_INVALID_SIZE, "rows");
+    assert_ptr_equal(A, mark);
+}
+
+static void arrays_are_shown(void **state)
+{
+    (void)state;
+    for (int input = 0; input < INPUTS; input++)
+        for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
+            spry_arrays a = sample_arrays(&small, input), shown = SPRY_INIT(spry_arrays);
+            a.ownership = (spry_ownership)ownership;
+            spry_matrix *A = NULL;
+            assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_get_arrays(A, &shown, NULL), SPRY_OK);
+            assert_int_equal(shown.struct_size, sizeof shown);
+            assert_int_equal(shown.layout, a.layout);
+            assert_int_equal(shown.nnz, a.nnz);
+            assert_int_equal(shown.value_type, a.value_type);
+            assert_int_equal(shown.ownership, ownership);
+            assert_int_equal(shown.sorted, a.sorted);
+            assert_int_equal(shown.indices == a.indices, ownership == SPRY_BORROW);
+            assert_memory_equal(shown.indices, a.indices, (size_t)a.nnz * 4);
+            if (a.values) assert_memory_equal(shown.values, a.values, (size_t)a.nnz * 8);
+            if (!a.values) assert_null(shown.values);
+            assert_int_equal(shown.offsets == NULL, a.layout == SPRY_COO);
+            spry_matrix_destroy(A);
+        }
+    spry_matrix *A = sample_matrix(context, &small, 0);
+    spry_arrays shown = SPRY_INIT(spry_arrays);
+    shown.nnz = 77;
+    expect_error(spry_matrix_get_arrays(NULL, &shown, &err), SPRY_INVALID_ARGUMENT, "A");
+    expect_error(spry_matrix_get_arrays(A, NULL, &err), SPRY_INVALID_ARGUMENT, "arrays");
+    shown.struct_size = 3;
+    expect_error(spry_matrix_get_arrays(A, &shown, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    assert_int_equal(shown.nnz, 77);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(NULL);
+}
+
+/* ---- lists -------------------------------------------------------------------------------------------- */
+
+#define REFUSE_LISTED(function, type, count, ...)                                                                      \
+    do {                                                                                                               \
+        type info = SPRY_INIT(type);                                                                                   \
+        info.name = mark;                                                                                              \
+        expect_error(function(__VA_ARGS__ - 1, &info, &err), SPRY_UNKNOWN_NAME, NULL);                                 \
+        expect_error(function(__VA_ARGS__ (count), &info, &err), SPRY_UNKNOWN_NAME, NULL);                             \
+        expect_error(function(__VA_ARGS__ 0, NULL, &err), SPRY_INVALID_ARGUMENT, "info");                              \
+        info.struct_size = 0;                                                                                          \
+        expect_error(function(__VA_ARGS__ 0, &info, &err), SPRY_INVALID_ARGUMENT, "struct_size");                      \
+        assert_ptr_equal(info.name, mark);                                                                             \
+    } while (0)
+
+static void is_sentence(const char *text)
+{
+    assert_non_null(text);
+    if (strlen(text) < 8 || strchr(text, '\n')) fail_msg("\"%s\" tells nobody anything", text);
+}
+
+static void devices(void **state)
+{
+    (void)state;
+    assert_int_equal(spry_device_count(NULL), 0);
+    int count = spry_device_count(context);
+    assert_true(count >= 1);
+    for (int d = 0; d < count; d++) {
+        spry_device_info info = SPRY_INIT(spry_device_info);
+        assert_int_equal(spry_device_get_info(context, d, &info, NULL), SPRY_OK);
+        assert_true(strlen(info.name) >= 3 && strlen(info.description) > 0);
+        assert_int_equal(info.available, strlen(info.reason) == 0);
+        if (d > 0) continue;
+        assert_string_equal(info.name, "cpu");
+        assert_true(info.available && info.units >= 1 && info.memory_bytes > 1 << 20);
+        assert_true(strstr("portable avx2 avx512", info.simd) != NULL);
+    }
+    REFUSE_LISTED(spry_device_get_info, spry_device_info, count, context, );
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    expect_error(spry_device_get_info(NULL, 0, &info, &err), SPRY_INVALID_ARGUMENT, "context");
+}
+
+static void formats(void **state)
+{
+    (void)state;
+    int count = spry_format_count(), kernels = 0;
+    for (int f = 0; f < count; f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        assert_int_equal(spry_format_get_info(f, &info, NULL), SPRY_OK);
+        assert_true(strlen(info.name) >= 3 && info.kernels >= 1);
+        is_sentence(info.title);
+        is_sentence(info.storage);
+        is_sentence(info.best_for);
+        kernels += info.kernels;
+    }
+    assert_true(count >= 2);
+    assert_int_equal(kernels, spry_kernel_count());
+    REFUSE_LISTED(spry_format_get_info, spry_format_info, count, );
+}
+
+static void kernels(void **state)
+{
+    (void)state;
+    int count = spry_kernel_count();
+    for (int k = 0; k < count; k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        assert_int_equal(spry_kernel_get_info(context, k, &info, NULL), SPRY_OK);
+        /* <format>_<way>_<device> */
+        size_t name = strlen(info.name), format = strlen(info.format), device = strlen(info.device);
+        assert_true(name > format + device + 2);
+        assert_memory_equal(info.name, info.format, format);
+        assert_string_equal(info.name + name - device, info.device);
+        is_sentence(info.idea);
+        is_sentence(info.source);
+        assert_non_null(strstr(info.operations, "spmv"));
+        assert_non_null(strstr(info.types, "f64"));
+        assert_non_null(strstr(info.indices, "32/32"));
+        assert_int_equal(info.available, strlen(info.reason) == 0);
+        if (!info.available) is_sentence(info.reason);
+        for (int other = 0; other < k; other++) {
+            spry_kernel_info earlier = SPRY_INIT(spry_kernel_info);
+            assert_int_equal(spry_kernel_get_info(context, other, &earlier, NULL), SPRY_OK);
+            assert_string_not_equal(earlier.name, info.name);
+        }
+    }
+    REFUSE_LISTED(spry_kernel_get_info, spry_kernel_info, count, context, );
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    expect_error(spry_kernel_get_info(NULL, 0, &info, &err), SPRY_INVALID_ARGUMENT, "context");
+}
+
+/* At a lower SPRY_SIMD the kernels above it are listed with the reason, and refused by name. */
+static void kernels_above_the_level(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("SPRY_SIMD", "portable", 1), 0);
+    spry_context *portable = make_context(NULL, 1);
+    assert_int_equal(unsetenv("SPRY_SIMD"), 0);
+    spry_matrix *A = sample_matrix(portable, &small, 0);
+    int refused = 0;
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        assert_int_equal(spry_kernel_get_info(portable, k, &info, NULL), SPRY_OK);
+        int vector = strstr(info.name, "avx") != NULL;
+        assert_int_equal(info.available, !vector);
+        if (!vector) continue;
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.kernel = info.name;
+        spry_plan *plan = mark;
+        spry_error err = {0};
+        spry_status status = spry_plan_spmv(portable, &plan, A, &o, &err);
+        check_error(status, &err, SPRY_DEVICE_UNAVAILABLE, "kernel", __FILE__, __LINE__);
+        assert_non_null(strstr(err.message, info.reason));
+        assert_ptr_equal(plan, mark);
+        refused++;
+    }
+#ifdef SPRY_HAVE_X86
+    assert_true(refused >= 3);
+#endif
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(portable), 0);
+    spry_context_destroy(portable);
+    assert_int_equal(setenv("SPRY_SIMD", "nonsense", 1), 0); /* ignored */
+    spry_context *other = make_context(NULL, 1);
+    assert_int_equal(unsetenv("SPRY_SIMD"), 0);
+    spry_device_info here = SPRY_INIT(spry_device_info), there = SPRY_INIT(spry_device_info);
+    assert_int_equal(spry_device_get_info(context, 0, &here, NULL), SPRY_OK);
+    assert_int_equal(spry_device_get_info(other, 0, &there, NULL), SPRY_OK);
+    assert_string_equal(here.simd, there.simd);
+    spry_context_destroy(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_and_sizes),
+        cmocka_unit_test(contexts),
+        cmocka_unit_test(bad_arrays),
+        cmocka_unit_test(bad_one_liners),
+        cmocka_unit_test(arrays_are_shown),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(formats),
+        cmocka_unit_test(kernels),
+        cmocka_unit_test(kernels_above_the_level),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,387 @@
+/* Each allocation refused in turn: exactly SPRY_OUT_OF_MEMORY, outputs as they were, nothing kept. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct job {
+    const sample *s;
+    int input;
+    const char *kernel;
+    spry_layout layout;
+    double *y;
+} job;
+
+/* Does the whole of something, and undoes it; must be given back with what it returned. */
+typedef spry_status (*work)(spry_context *context, const job *j, spry_error *err);
+
+static void check_failed(const hooks *h, spry_context *context, const spry_error *err, spry_status status, int64_t n)
+{
+    if (status != SPRY_OUT_OF_MEMORY)
+        fail_msg("call %lld refused: status %d, %s", (long long)n, (int)status, err->message);
+    check_error(status, err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
+    if (spry_context_bytes(context) != 0 || h->blocks != 1 || h->faults != 0)
+        fail_msg("call %lld refused: %lld bytes held, %lld blocks, %lld faults", (long long)n,
+                 (long long)spry_context_bytes(context), (long long)h->blocks - 1, (long long)h->faults);
+}
+
+/* The n-th call refused alone, then it and all after it; until nothing is refused any more. Returns the calls. */
+static int64_t refuse_each(work w, const job *j)
+{
+    int64_t calls = 0;
+    for (int onwards = 0; onwards < 2; onwards++)
+        for (int64_t n = 1;; n++) {
+            hooks h = {0};
+            spry_context *context = make_context(&h, 2);
+            int64_t before = h.calls;
+            h.fail_from = before + n;
+            h.fail_until = onwards ? INT64_MAX : before + n;
+            spry_error err = {0};
+            spry_status status = w(context, j, &err);
+            calls = h.calls - before;
+            int refused = calls >= n;
+            if (refused) {
+                check_failed(&h, context, &err, status, n);
+            } else {
+                if (status != SPRY_OK) fail_msg("nothing refused: status %d, %s", (int)status, err.message);
+                assert_int_equal(spry_context_bytes(context), 0);
+                assert_int_equal(h.blocks, 1);
+            }
+            spry_context_destroy(context);
+            assert_int_equal(h.blocks, 0);
+            assert_int_equal(h.bytes, 0);
+            assert_int_equal(h.faults, 0);
+            if (!refused) break;
+        }
+    return calls;
+}
+
+/* ---- what is tried -------------------------------------------------------------------------------- */
+
+static spry_status create_copy(spry_context *context, const job *j, spry_error *err)
+{
+    spry_arrays a = sample_arrays(j->s, j->input);
+    a.ownership = SPRY_COPY;
+    spry_matrix *mark = (spry_matrix *)(uintptr_t)1, *A = mark;
+    spry_status status = spry_matrix_create(context, &A, &a, err);
+    if (status != SPRY_OK)
+        assert_ptr_equal(A, mark);
+    else
+        spry_matrix_destroy(A);
+    return status;
+}
+
+/* Its handle is made without hooks in another context, so that only what follows is refused. */
+static spry_matrix *matrix_of(const job *j, spry_context **other)
+{
+    *other = make_context(NULL, 2);
+    return sample_matrix(*other, j->s, j->input);
+}
+
+static spry_status make_plan(spry_context *context, const job *j, spry_matrix *A, spry_plan **plan, spry_error *err)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.kernel = j->kernel;
+    spry_plan *mark = (spry_plan *)(uintptr_t)1;
+    *plan = mark;
+    spry_status status = spry_plan_spmv(context, plan, A, &options, err);
+    if (status == SPRY_OK) return status;
+    assert_ptr_equal(*plan, mark);
+    *plan = NULL;
+    return status;
+}
+
+static spry_status plan_and_run(spry_context *context, const job *j, spry_error *err)
+{
+    spry_context *other;
+    spry_matrix *A = matrix_of(j, &other);
+    spry_plan *plan;
+    spry_status status = make_plan(context, j, A, &plan, err);
+    if (status == SPRY_OK) {
+        spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->y, j->s->rows);
+        status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
+        if (status == SPRY_OK) assert_true(is_product(j->s, j->input, j->y));
+    }
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(other);
+    return status;
+}
+
+static spry_status one_shot(spry_context *context, const job *j, spry_error *err)
+{
+    spry_context *other;
+    spry_matrix *A = matrix_of(j, &other);
+    spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->y, j->s->rows);
+    for (int64_t i = 0; i < j->s->rows; i++) j->y[i] = 77;
+    spry_status status = spry_spmv(context, NULL, A, x, NULL, y, err);
+    if (status == SPRY_OK) assert_true(is_product(j->s, j->input, j->y));
+    for (int64_t i = 0; status != SPRY_OK && i < j->s->rows; i++) assert_true(j->y[i] == 77);
+    spry_matrix_destroy(A);
+    spry_context_destroy(other);
+    return status;
+}
+
+static spry_status verify(spry_context *context, const job *j, spry_error *err)
+{
+    spry_context *other;
+    spry_matrix *A = matrix_of(j, &other);
+    spry_verification v = SPRY_INIT(spry_verification);
+    v.max_error = 77;
+    spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->s->exact, j->s->rows);
+    spry_status status =
+        spry_verify_spmv(context, &v, A, SPRY_NO_TRANSPOSE, NULL, x, NULL, spry_vector_f64(NULL, 0), y, err);
+    assert_true(status == SPRY_OK ? v.wrong_rows == 0 : v.max_error == 77);
+    spry_matrix_destroy(A);
+    spry_context_destroy(other);
+    return status;
+}
+
+static spry_status convert(spry_context *context, const job *j, spry_error *err)
+{
+    spry_context *other;
+    spry_matrix *A = matrix_of(j, &other), *mark = (spry_matrix *)(uintptr_t)1, *B = mark;
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = j->layout;
+    spry_status status = spry_matrix_convert(context, &B, A, &options, err);
+    if (status != SPRY_OK)
+        assert_ptr_equal(B, mark);
+    else
+        spry_matrix_destroy(B);
+    spry_matrix_destroy(A);
+    spry_context_destroy(other);
+    return status;
+}
+
+/* ---- the tests ------------------------------------------------------------------------------------ */
+
+static sample sample_of_memory; /* with a row in pieces: the plan has a workspace */
+static double *room_for_y;
+
+static int make_sample(void **state)
+{
+    (void)state;
+    sample_of_memory = sample_make(60, 40000);
+    room_for_y = calloc(60, sizeof *room_for_y);
+    return room_for_y == NULL;
+}
+
+static int free_sample(void **state)
+{
+    (void)state;
+    sample_free(&sample_of_memory);
+    free(room_for_y);
+    return 0;
+}
+
+static void context_itself(void **state)
+{
+    (void)state;
+    hooks h = {0};
+    spry_context *made = make_context(&h, 1); /* shows the hooks that are set */
+    spry_context_destroy(made);
+    assert_int_equal(h.calls, 1);
+    assert_int_equal(h.blocks, 0);
+}
+
+static void copying_a_matrix(void **state)
+{
+    (void)state;
+    for (int input = 0; input < INPUTS; input++) {
+        job j = {.s = &sample_of_memory, .input = input};
+        assert_int_equal(refuse_each(create_copy, &j), input == 4 ? 3 : 4); /* handle and arrays */
+    }
+}
+
+static void every_kernels_plan(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+        assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
+        for (int input = 0; kernel.available && input < INPUTS; input++) {
+            job j = {&sample_of_memory, input, kernel.name, SPRY_CSR, room_for_y};
+            assert_true(refuse_each(plan_and_run, &j) >= 3); /* plan, storage, workspace at least */
+        }
+    }
+    spry_context_destroy(context);
+}
+
+static void one_shots(void **state)
+{
+    (void)state;
+    for (int input = 0; input < INPUTS; input++) {
+        job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
+        refuse_each(one_shot, &j);
+    }
+}
+
+static void verification(void **state)
+{
+    (void)state;
+    for (int input = 0; input < 4; input++) {
+        job j = {&sample_of_memory, input, NULL, SPRY_CSR, room_for_y};
+        assert_true(refuse_each(verify, &j) >= 1);
+    }
+}
+
+static void conversion(void **state)
+{
+    (void)state;
+    for (int input = 0; input < INPUTS; input++)
+        for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++) {
+            job j = {&sample_of_memory, input, NULL, (spry_layout)layout, room_for_y};
+            assert_true(refuse_each(convert, &j) >= 3);
+        }
+}
+
+/* The plan's info and product before are those after, whatever is refused in an update. */
+static void update_of_values(void **state)
+{
+    (void)state;
+    const sample *s = &sample_of_memory;
+    for (int input = 0; input < 4; input++)
+        for (int64_t n = 1;; n++) {
+            hooks h = {0};
+            spry_context *context = make_context(&h, 2);
+            spry_matrix *A = sample_matrix(context, s, input);
+            spry_plan *plan = NULL;
+            assert_int_equal(spry_plan_spmv(context, &plan, A, NULL, NULL), SPRY_OK);
+            int64_t held = spry_context_bytes(context), before = h.calls;
+            h.fail_from = before + n;
+            h.fail_until = INT64_MAX;
+            spry_error err = {0};
+            spry_status status = spry_plan_update_values(plan, &err);
+            int refused = h.calls - before >= n;
+            if (refused) check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
+            if (!refused) assert_int_equal(status, SPRY_OK);
+            assert_int_equal(spry_context_bytes(context), held);
+            spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
+            assert_int_equal(spry_plan_run(plan, NULL, x, NULL, y, NULL, NULL), SPRY_OK);
+            assert_true(is_product(s, input, room_for_y));
+            spry_plan_destroy(plan);
+            spry_matrix_destroy(A);
+            assert_int_equal(spry_context_bytes(context), 0);
+            spry_context_destroy(context);
+            assert_int_equal(h.blocks, 0);
+            assert_int_equal(h.faults, 0);
+            if (!refused) break;
+        }
+}
+
+static void measuring(void **state)
+{
+    (void)state;
+    sample s = sample_make(30, 20);
+    hooks h = {0};
+    spry_context *context = make_context(&h, 1);
+    spry_matrix *A = sample_matrix(context, &s, 0);
+    spry_plan *plan = NULL;
+    assert_int_equal(spry_plan_spmv(context, &plan, A, NULL, NULL), SPRY_OK);
+    int64_t held = spry_context_bytes(context), refused = 0;
+    for (int64_t n = 1;; n++) {
+        int64_t before = h.calls;
+        h.fail_from = before + n;
+        h.fail_until = INT64_MAX;
+        spry_measurement m = SPRY_INIT(spry_measurement);
+        m.median_us = -77;
+        spry_error err = {0};
+        spry_status status = spry_plan_measure(plan, &m, &err);
+        assert_int_equal(spry_context_bytes(context), held);
+        if (h.calls - before < n) {
+            assert_int_equal(status, SPRY_OK);
+            break;
+        }
+        check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
+        assert_true(m.median_us == -77);
+        refused++;
+    }
+    assert_int_equal(refused, 2); /* two vectors */
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    assert_int_equal(h.blocks, 0);
+    sample_free(&s);
+}
+
+/* Running asks the hooks for nothing, with the plan's workspace or another. */
+static void running_allocates_nothing(void **state)
+{
+    (void)state;
+    const sample *s = &sample_of_memory;
+    hooks h = {0};
+    spry_context *context = make_context(&h, 2);
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+        assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
+        if (!kernel.available) continue;
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.kernel = kernel.name;
+        spry_matrix *A = sample_matrix(context, s, 0);
+        spry_plan *plan = NULL;
+        assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+        int64_t calls = h.calls, blocks = h.blocks, peak = spry_context_peak_bytes(context);
+        spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
+        for (int n = 0; n < 3; n++) {
+            double alpha = n == 2 ? 0 : 2, beta = n;
+            assert_int_equal(spry_plan_run(plan, &alpha, x, &beta, y, NULL, NULL), SPRY_OK);
+        }
+        assert_int_equal(h.calls, calls);
+        assert_int_equal(h.blocks, blocks);
+        assert_int_equal(spry_context_peak_bytes(context), peak);
+        spry_plan_destroy(plan);
+        spry_matrix_destroy(A);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    assert_true(spry_context_peak_bytes(context) > 0);
+    spry_context_destroy(context);
+    assert_int_equal(h.blocks, 0);
+    assert_int_equal(h.faults, 0);
+}
+
+/* A context whose own block is refused. */
+static void *refuse(void *user, size_t bytes, size_t alignment)
+{
+    (void)bytes;
+    (void)alignment;
+    ++*(int *)user;
+    return NULL;
+}
+static void never(void *user, void *pointer, size_t bytes)
+{
+    (void)pointer;
+    (void)bytes;
+    *(int *)user = -1000;
+}
+
+static void context_refused(void **state)
+{
+    (void)state;
+    int calls = 0;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.allocate = refuse;
+    options.release = never;
+    options.user = &calls;
+    spry_context *mark = (spry_context *)(uintptr_t)1, *context = mark;
+    expect_error(spry_context_create(&context, &options, &err), SPRY_OUT_OF_MEMORY, NULL);
+    assert_ptr_equal(context, mark);
+    assert_int_equal(calls, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(context_itself),
+        cmocka_unit_test(context_refused),
+        cmocka_unit_test(copying_a_matrix),
+        cmocka_unit_test(every_kernels_plan),
+        cmocka_unit_test(one_shots),
+        cmocka_unit_test(verification),
+        cmocka_unit_test(conversion),
+        cmocka_unit_test(update_of_values),
+        cmocka_unit_test(measuring),
+        cmocka_unit_test(running_allocates_nothing),
+    };
+    return cmocka_run_group_tests(tests, make_sample, free_sample);
+}

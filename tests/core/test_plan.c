@@ -1,0 +1,493 @@
+/* Plans: what is refused, what they tell of themselves, concurrent runs, updates, lifetime, measuring. */
+#include "support.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static spry_context *context;
+static sample small, pieces; /* pieces: with a row that is cut, so that runs need a workspace */
+static spry_matrix *A;       /* of small */
+
+static void *const mark = (void *)(uintptr_t)1;
+
+static int set_up(void **state)
+{
+    (void)state;
+    context = make_context(NULL, 2);
+    small = sample_make(40, 30);
+    pieces = sample_make(3000, 100001);
+    A = sample_matrix(context, &small, 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    spry_matrix_destroy(A);
+    int leaked = spry_context_bytes(context) != 0;
+    spry_context_destroy(context);
+    sample_free(&small);
+    sample_free(&pieces);
+    return leaked;
+}
+
+static spry_plan *plan_of(const spry_matrix *matrix, const char *kernel)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.kernel = kernel;
+    spry_plan *plan = NULL;
+    spry_error err = {0};
+    if (spry_plan_spmv(context, &plan, matrix, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return plan;
+}
+
+static spry_plan_info info_of(const spry_plan *plan)
+{
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    return info;
+}
+
+/* ---- planning ----------------------------------------------------------------------------------------- */
+
+static void refuse_plan(spry_spmv_options o, spry_status wanted, const char *argument)
+{
+    spry_plan *plan = mark;
+    int64_t held = spry_context_bytes(context);
+    expect_error(spry_plan_spmv(context, &plan, A, &o, &err), wanted, argument);
+    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, NULL), wanted);
+    assert_ptr_equal(plan, mark);
+    assert_int_equal(spry_context_bytes(context), held);
+}
+
+static void bad_options(void **state)
+{
+    (void)state;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_plan *plan = mark;
+    expect_error(spry_plan_spmv(NULL, &plan, A, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_plan_spmv(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
+    expect_error(spry_plan_spmv(context, &plan, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "A");
+    assert_ptr_equal(plan, mark);
+#define REFUSE(change, status, argument)                                                                               \
+    do {                                                                                                               \
+        o = SPRY_INIT(spry_spmv_options);                                                                              \
+        change;                                                                                                        \
+        refuse_plan(o, (status), (argument));                                                                          \
+    } while (0)
+    REFUSE(o.struct_size = 0, SPRY_INVALID_ARGUMENT, "struct_size");
+    REFUSE(o.struct_size += 1, SPRY_INVALID_ARGUMENT, "struct_size");
+    REFUSE(o.op = (spry_op)2, SPRY_INVALID_ARGUMENT, "op");
+    REFUSE(o.op = SPRY_TRANSPOSE, SPRY_UNSUPPORTED, NULL);
+    REFUSE(o.op = SPRY_TRANSPOSE; o.kernel = "csr_reference_cpu", SPRY_UNSUPPORTED, "kernel");
+    REFUSE(o.device = "tpu", SPRY_DEVICE_UNAVAILABLE, "device");
+    REFUSE(o.device = "", SPRY_DEVICE_UNAVAILABLE, "device");
+    REFUSE(o.format = "nonsense", SPRY_UNKNOWN_NAME, "format");
+    REFUSE(o.format = "", SPRY_UNKNOWN_NAME, "format");
+    REFUSE(o.kernel = "nonsense", SPRY_UNKNOWN_NAME, "kernel");
+    REFUSE(o.kernel = "csr", SPRY_UNKNOWN_NAME, "kernel");
+    REFUSE(o.kernel = "csr_reference_cpu"; o.format = "coo", SPRY_INVALID_ARGUMENT, "kernel");
+    REFUSE(o.ordering = "rcm2", SPRY_UNKNOWN_NAME, "ordering");
+    REFUSE(o.vector_type = SPRY_PATTERN, SPRY_INVALID_ARGUMENT, "vector_type");
+    REFUSE(o.vector_type = (spry_type)7, SPRY_INVALID_ARGUMENT, "vector_type");
+    REFUSE(o.vector_type = SPRY_F32, SPRY_UNSUPPORTED, "vector_type");
+    REFUSE(o.vector_device = 1, SPRY_UNSUPPORTED, "vector_device");
+    REFUSE(o.expected_calls = -1, SPRY_INVALID_ARGUMENT, "expected_calls");
+    REFUSE(o.memory_limit_bytes = -1, SPRY_INVALID_ARGUMENT, "memory_limit_bytes");
+#undef REFUSE
+}
+
+static void good_options(void **state)
+{
+    (void)state;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.device = "cpu";
+    o.format = "auto";
+    o.ordering = "none";
+    o.vector_type = SPRY_F64;
+    spry_plan *plan = NULL;
+    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, NULL), SPRY_OK);
+    spry_plan_info info = info_of(plan);
+    assert_string_equal(info.op, "spmv");
+    assert_string_equal(info.device, "cpu");
+    assert_string_equal(info.format, "csr");
+    assert_memory_equal(info.kernel, "csr_", 4);
+    assert_string_equal(info.ordering, "none");
+    assert_true(strlen(info.reason) > 8);
+    assert_int_equal(info.deterministic, 1);
+    assert_int_equal(info.threads, 2);
+    int64_t arrays = small.nnz * 12 + (small.rows + 1) * 4;
+    assert_true(info.storage_bytes >= arrays && info.storage_bytes == arrays + info.owned_bytes - info.workspace_bytes);
+    assert_true(info.setup_us > 0 && info.upload_us == 0 && info.predicted_us >= 0);
+    spry_plan_destroy(plan);
+    spry_plan_destroy(NULL);
+}
+
+/* Borrowed where the header says so: CSR costs no copy, other layouts own what they convert. */
+static void what_plans_cost(void **state)
+{
+    (void)state;
+    for (int input = 0; input < INPUTS; input++)
+        for (int f = 0; f < 2; f++) {
+            static const char *const formats[] = {"csr", "coo"};
+            spry_matrix *B = sample_matrix(context, &pieces, input);
+            int64_t held = spry_context_bytes(context);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.format = formats[f];
+            spry_plan *plan = NULL;
+            assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
+            spry_plan_info info = info_of(plan);
+            assert_string_equal(info.format, formats[f]);
+            int64_t owned = spry_context_bytes(context) - held; /* with heads and handles */
+            assert_in_range(owned, info.owned_bytes, info.owned_bytes + 4096);
+            assert_true(info.workspace_bytes > 0 && info.owned_bytes >= info.workspace_bytes);
+            int64_t entries = pieces.nnz * 12;
+            if (input == 0 && f == 0) assert_true(info.owned_bytes < entries / 10);
+            if (input == 1 && f == 1) assert_true(info.owned_bytes < entries / 10);
+            if (input >= 2 && input != 4) assert_int_equal(info.owned_bytes >= entries, 1);
+            assert_true(info.storage_bytes >= entries);
+            spry_plan_destroy(plan);
+            spry_matrix_destroy(B);
+            assert_int_equal(spry_context_bytes(context) - held < 0, 1);
+        }
+}
+
+/* expected_calls 1 spares the analysis; the product is the same. */
+static void expected_calls(void **state)
+{
+    (void)state;
+    double *y = malloc((size_t)pieces.rows * sizeof *y);
+    spry_matrix *B = sample_matrix(context, &pieces, 0);
+    int64_t storage[2];
+    for (int many = 0; many < 2; many++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.expected_calls = many ? 1000000 : 1;
+        spry_plan *plan = NULL;
+        assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
+        storage[many] = info_of(plan).storage_bytes;
+        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(pieces.x, pieces.cols), NULL,
+                                       spry_vector_f64(y, pieces.rows), NULL, NULL),
+                         SPRY_OK);
+        assert_true(is_product(&pieces, 0, y));
+        spry_plan_destroy(plan);
+    }
+    assert_true(storage[0] <= storage[1]);
+    spry_matrix_destroy(B);
+    free(y);
+}
+
+static void bad_info(void **state)
+{
+    (void)state;
+    spry_plan *plan = plan_of(A, NULL);
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    info.kernel = mark;
+    expect_error(spry_plan_get_info(NULL, &info, &err), SPRY_INVALID_ARGUMENT, "plan");
+    expect_error(spry_plan_get_info(plan, NULL, &err), SPRY_INVALID_ARGUMENT, "info");
+    info.struct_size = 8;
+    expect_error(spry_plan_get_info(plan, &info, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    assert_ptr_equal(info.kernel, mark);
+    spry_measurement m = SPRY_INIT(spry_measurement);
+    m.median_us = -77;
+    expect_error(spry_plan_measure(NULL, &m, &err), SPRY_INVALID_ARGUMENT, "plan");
+    expect_error(spry_plan_measure(plan, NULL, &err), SPRY_INVALID_ARGUMENT, "measurement");
+    m.struct_size = 0;
+    expect_error(spry_plan_measure(plan, &m, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    assert_true(m.median_us == -77);
+    expect_error(spry_plan_update_values(NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
+    spry_plan_destroy(plan);
+}
+
+/* ---- running ------------------------------------------------------------------------------------------ */
+
+typedef struct attempt {
+    spry_vector x, y;
+    const spry_run_options *options;
+} attempt;
+
+static void bad_vectors(void **state)
+{
+    (void)state;
+    double x[200] = {0}, y[200];
+    float x_f32[40] = {0};
+    for (int i = 0; i < 200; i++) y[i] = 77;
+    const int64_t m = small.rows, n = small.cols;
+    spry_plan *plan = plan_of(A, NULL);
+    spry_run_options o = SPRY_INIT(spry_run_options), wrong_size = {.struct_size = 1};
+    attempt a;
+#define REFUSE(change, status, argument)                                                                               \
+    do {                                                                                                               \
+        a = (attempt){spry_vector_f64(x, n), spry_vector_f64(y, m), NULL};                                             \
+        change;                                                                                                        \
+        expect_error(spry_plan_run(plan, NULL, a.x, NULL, a.y, a.options, &err), (status), (argument));                \
+        assert_int_equal(spry_plan_run(plan, NULL, a.x, NULL, a.y, a.options, NULL), (status));                        \
+    } while (0)
+    expect_error(spry_plan_run(NULL, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, m), NULL, &err),
+                 SPRY_INVALID_ARGUMENT, "plan");
+    REFUSE(a.options = &wrong_size, SPRY_INVALID_ARGUMENT, "struct_size");
+    REFUSE(a.x.length = n - 1, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.length = m, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.length = -1, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.y.length = m + 1, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.y.length = 0, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.x.data = NULL, SPRY_INVALID_ARGUMENT, "x");
+    REFUSE(a.y.data = NULL, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.x = spry_vector_f32(x_f32, n), SPRY_INVALID_ARGUMENT, "x");
+    REFUSE(a.y.type = SPRY_F32, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.y.type = SPRY_PATTERN, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.x.type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "x");
+    REFUSE(a.x.device = 1, SPRY_INVALID_ARGUMENT, "x");
+    REFUSE(a.y.device = -1, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.x.data = (char *)x + 4, SPRY_INVALID_ARGUMENT, "x");
+    REFUSE(a.y.data = (char *)y + 1, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.x.columns = 2, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.y.columns = 2, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.x.columns = -1, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.columns = a.y.columns = 2; a.x.stride = n - 1, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.columns = a.y.columns = 2; a.y.stride = -m, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.x.columns = a.y.columns = 5; a.x.stride = INT64_MAX / 2, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.columns = a.y.columns = 3; a.y.stride = INT64_MAX / 8, SPRY_INVALID_SIZE, "y");
+    REFUSE(a.x.columns = a.y.columns = INT64_MAX, SPRY_INVALID_SIZE, "x");
+    REFUSE(a.x.data = y, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.x.data = y + m - 1, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.y.data = x + n - 1, SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(a.x.data = y + m; a.x.columns = a.y.columns = 2; a.x.stride = n, SPRY_INVALID_ARGUMENT, "y");
+    for (int i = 0; i < 200; i++) assert_true(y[i] == 77 && x[i] == 0);
+    /* neighbours do not overlap */
+    double both[80] = {0};
+    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(both, n), NULL, spry_vector_f64(both + n, m), &o, NULL),
+                     SPRY_OK);
+    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(both + m, n), NULL, spry_vector_f64(both, m), &o, NULL),
+                     SPRY_OK);
+    spry_plan_destroy(plan);
+#undef REFUSE
+}
+
+static void bad_workspaces(void **state)
+{
+    (void)state;
+    spry_matrix *B = sample_matrix(context, &pieces, 0);
+    double *y = malloc((size_t)pieces.rows * sizeof *y);
+    y[0] = 77;
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+        assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
+        if (!kernel.available) continue;
+        spry_plan *plan = plan_of(B, kernel.name);
+        int64_t needed = info_of(plan).workspace_bytes;
+        assert_true(needed > 0);
+        char *block = aligned_alloc(64, (size_t)(needed + 127) / 64 * 64);
+        spry_run_options o = SPRY_INIT(spry_run_options);
+        spry_vector x = spry_vector_f64(pieces.x, pieces.cols), into = spry_vector_f64(y, pieces.rows);
+        o.workspace = block;
+        o.workspace_bytes = needed - 1;
+        expect_error(spry_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
+        o.workspace_bytes = 0;
+        expect_error(spry_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
+        o.workspace = block + 8;
+        o.workspace_bytes = needed;
+        expect_error(spry_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
+        assert_true(y[0] == 77);
+        o.workspace = block;
+        assert_int_equal(spry_plan_run(plan, NULL, x, NULL, into, &o, NULL), SPRY_OK);
+        assert_true(is_product(&pieces, 0, y));
+        y[0] = 77;
+        free(block);
+        spry_plan_destroy(plan);
+    }
+    free(y);
+    spry_matrix_destroy(B);
+}
+
+typedef struct runner {
+    const spry_plan *plan;
+    const sample *s;
+    int64_t workspace_bytes; /* 0: with the plan's own */
+    int wrong;
+} runner;
+
+static void *run_often(void *user)
+{
+    runner *r = user;
+    double *y = malloc((size_t)r->s->rows * sizeof *y);
+    void *block = aligned_alloc(64, (size_t)(r->workspace_bytes + 127) / 64 * 64);
+    spry_run_options o = SPRY_INIT(spry_run_options);
+    o.workspace = r->workspace_bytes > 0 ? block : NULL;
+    o.workspace_bytes = r->workspace_bytes;
+    for (int n = 0; n < 20; n++) {
+        memset(y, 0xff, (size_t)r->s->rows * sizeof *y);
+        spry_vector x = spry_vector_f64(r->s->x, r->s->cols), into = spry_vector_f64(y, r->s->rows);
+        if (spry_plan_run(r->plan, NULL, x, NULL, into, &o, NULL) != SPRY_OK || !is_product(r->s, 0, y)) r->wrong++;
+    }
+    free(block);
+    free(y);
+    return NULL;
+}
+
+/* Four threads on one plan with a workspace each; then two plans in two threads. */
+static void concurrent_runs(void **state)
+{
+    (void)state;
+    spry_matrix *B = sample_matrix(context, &pieces, 0);
+    for (int own = 0; own < 2; own++) {
+        enum { MOST = 4 };
+        int threads = own ? 2 : MOST;
+        runner runners[MOST];
+        pthread_t ids[MOST];
+        spry_plan *plans[MOST] = {plan_of(B, NULL), plan_of(B, own ? "coo_portable_cpu" : NULL)};
+        for (int t = 0; t < threads; t++) {
+            const spry_plan *plan = plans[own ? t : 0];
+            runners[t] = (runner){plan, &pieces, own ? 0 : info_of(plan).workspace_bytes, 0};
+            assert_int_equal(pthread_create(&ids[t], NULL, run_often, &runners[t]), 0);
+        }
+        for (int t = 0; t < threads; t++) {
+            assert_int_equal(pthread_join(ids[t], NULL), 0);
+            assert_int_equal(runners[t].wrong, 0);
+        }
+        spry_plan_destroy(plans[0]);
+        spry_plan_destroy(plans[1]);
+    }
+    spry_matrix_destroy(B);
+}
+
+/* ---- life and change ---------------------------------------------------------------------------------- */
+
+static void plan_outlives_matrix(void **state)
+{
+    (void)state;
+    double y[40];
+    for (int input = 0; input < INPUTS; input++)
+        for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
+            sample s = sample_make(40, 30);
+            spry_arrays a = sample_arrays(&s, input);
+            a.ownership = (spry_ownership)ownership;
+            spry_matrix *B = NULL;
+            assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
+            spry_plan *plan = plan_of(B, NULL);
+            spry_matrix_destroy(B);
+            if (ownership == SPRY_COPY) { /* then the caller's arrays may go, too */
+                memset(s.columns, 0xff, (size_t)s.nnz * 4);
+                memset(s.values, 0xff, (size_t)s.nnz * 8);
+                memset(s.values_by_column, 0xff, (size_t)s.nnz * 8);
+                memset(s.rows_by_column, 0xff, (size_t)s.nnz * 4);
+            }
+            spry_vector x = spry_vector_f64(small.x, small.cols);
+            assert_int_equal(spry_plan_run(plan, NULL, x, NULL, spry_vector_f64(y, 40), NULL, NULL), SPRY_OK);
+            assert_true(is_product(&small, input, y));
+            spry_plan_destroy(plan);
+            sample_free(&s);
+        }
+}
+
+/* Values changed in place are seen after an update, whatever was borrowed or converted; the old bits before none. */
+static void updates(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {NULL, "csr_reference_cpu", "coo_reference_cpu", "coo_portable_cpu"};
+    double *y = malloc((size_t)pieces.rows * sizeof *y);
+    for (int input = 0; input < 4; input++)
+        for (int k = 0; k < 4; k++) {
+            sample s = sample_make(300, 50000);
+            spry_matrix *B = sample_matrix(context, &s, input);
+            spry_plan *plan = plan_of(B, kernels[k]);
+            spry_matrix_destroy(B);
+            int64_t held = spry_context_bytes(context);
+            for (int change = 0; change < 3; change++) {
+                if (change == 1)
+                    for (int64_t e = 0; e < s.nnz; e++) {
+                        s.values[e] = -2 * s.values[e];
+                        s.values_by_column[e] = -2 * s.values_by_column[e];
+                    }
+                assert_int_equal(spry_plan_update_values(plan, NULL), SPRY_OK);
+                assert_int_equal(spry_context_bytes(context), held);
+                spry_vector x = spry_vector_f64(s.x, s.cols);
+                assert_int_equal(spry_plan_run(plan, NULL, x, NULL, spry_vector_f64(y, s.rows), NULL, NULL), SPRY_OK);
+                assert_true(is_product(&s, input, y));
+            }
+            spry_plan_destroy(plan);
+            sample_free(&s);
+        }
+    free(y);
+}
+
+static void one_shot(void **state)
+{
+    (void)state;
+    double y[40];
+    const double alpha = 2, beta = -1;
+    spry_vector x = spry_vector_f64(small.x, small.cols), into = spry_vector_f64(y, small.rows);
+    for (int input = 0; input < INPUTS; input++) {
+        spry_matrix *B = sample_matrix(context, &small, input);
+        assert_int_equal(spry_spmv(context, NULL, B, x, NULL, into, NULL), SPRY_OK);
+        assert_true(is_product(&small, input, y));
+        assert_int_equal(spry_spmv(context, &alpha, B, x, &beta, into, NULL), SPRY_OK); /* 2p - p */
+        assert_true(is_product(&small, input, y));
+        spry_matrix_destroy(B);
+    }
+    y[0] = 77;
+    expect_error(spry_spmv(NULL, NULL, A, x, NULL, into, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_spmv(context, NULL, NULL, x, NULL, into, &err), SPRY_INVALID_ARGUMENT, "A");
+    expect_error(spry_spmv(context, NULL, A, into, NULL, x, &err), SPRY_INVALID_SIZE, "x");
+    expect_error(spry_spmv(context, NULL, A, x, NULL, spry_vector_f64(NULL, small.rows), &err), SPRY_INVALID_ARGUMENT,
+                 "y");
+    float x_f32[30] = {0};
+    expect_error(spry_spmv(context, NULL, A, spry_vector_f32(x_f32, 30), NULL, into, &err), SPRY_UNSUPPORTED, NULL);
+    assert_true(y[0] == 77);
+}
+
+static void measuring(void **state)
+{
+    (void)state;
+    for (int n = 0; n < 2; n++) {
+        const sample *s = n ? &pieces : &small;
+        spry_matrix *B = sample_matrix(context, s, n);
+        spry_plan *plan = plan_of(B, NULL);
+        int64_t held = spry_context_bytes(context);
+        spry_measurement m = SPRY_INIT(spry_measurement);
+        assert_int_equal(spry_plan_measure(plan, &m, NULL), SPRY_OK);
+        assert_int_equal(m.struct_size, sizeof m);
+        assert_true(m.first_us > 0 && m.min_us > 0 && m.min_us <= m.median_us && m.min_us <= m.mean_us);
+        assert_true(m.spread_us >= 0 && m.runs >= 20 && isfinite(m.mean_us));
+        double gflops = 2e-3 * (double)s->nnz / m.median_us;
+        double gbps = 1e-3 * (double)(s->nnz * 12 + (s->rows + 1) * 4 + (s->rows + s->cols) * 8) / m.median_us;
+        assert_true(fabs(m.gflops - gflops) <= 1e-9 * gflops);
+        assert_true(fabs(m.gbps - gbps) <= 1e-9 * gbps);
+        assert_true((double)m.runs * m.mean_us > 19000); /* 20 batches of a millisecond */
+        assert_int_equal(spry_context_bytes(context), held);
+        spry_plan_destroy(plan);
+        spry_matrix_destroy(B);
+    }
+}
+
+/* Nothing to multiply is no special case for the caller. */
+static void measuring_nothing(void **state)
+{
+    (void)state;
+    const int32_t offsets[] = {0};
+    spry_matrix *B = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 0, 0, offsets, NULL, NULL, NULL), SPRY_OK);
+    spry_plan *plan = plan_of(B, NULL);
+    spry_measurement m = SPRY_INIT(spry_measurement);
+    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(NULL, 0), NULL, spry_vector_f64(NULL, 0), NULL, NULL),
+                     SPRY_OK);
+    assert_int_equal(spry_plan_measure(plan, &m, NULL), SPRY_OK);
+    assert_true(m.median_us > 0 && m.gflops == 0);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(B);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_options),     cmocka_unit_test(good_options),
+        cmocka_unit_test(what_plans_cost), cmocka_unit_test(expected_calls),
+        cmocka_unit_test(bad_info),        cmocka_unit_test(bad_vectors),
+        cmocka_unit_test(bad_workspaces),  cmocka_unit_test(concurrent_runs),
+        cmocka_unit_test(updates),         cmocka_unit_test(plan_outlives_matrix),
+        cmocka_unit_test(one_shot),        cmocka_unit_test(measuring),
+        cmocka_unit_test(measuring_nothing),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
