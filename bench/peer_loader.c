@@ -34,6 +34,9 @@ static void find_folder(char *folder, size_t size)
     char *slash = strrchr(program, '/');
     if (slash) *slash = '\0';
     snprintf(folder, size, "%.*s/peers", (int)size - 8, program);
+    if (access(folder, F_OK) == 0) return;
+    /* Installed: SPRY_INSTALLED_PEERS is the way from the program's folder to the modules. */
+    snprintf(folder, size, "%.*s/" SPRY_INSTALLED_PEERS, (int)(size - sizeof SPRY_INSTALLED_PEERS - 1), program);
 }
 
 static bench_peer *add_peer(bench_peers *peers, const char *module)

@@ -8,7 +8,7 @@ int main(void)
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     spry_plan *plan = NULL;
-    spry_error err = {0};
+    spry_error err = SPRY_ERROR_INIT;
 
     if (spry_context_create(&context, NULL, &err) != SPRY_OK ||
         spry_matrix_borrow_csr_f64(context, &A, 3, 3, offsets, columns, values, &err) != SPRY_OK ||

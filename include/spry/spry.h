@@ -1,5 +1,5 @@
 /*
- * Spry: sparse matrix products on CPUs and GPUs.
+ * Spry: sparse matrix products. This version runs on CPUs; what it says of GPUs is the shape they will have.
  * SPDX-License-Identifier: Apache-2.0
  *
  * The only public header. It is written in the order in which it is learned:
@@ -18,10 +18,14 @@
  *  - Outputs come first after the context. Handles (context, matrix, plan) are opaque; each has one
  *    destroy function, which accepts NULL.
  *  - Structs that may grow begin with struct_size; set it to sizeof the struct (SPRY_INIT does) and
- *    leave the rest zero: zero means the default. Strings in a filled struct belong to the library and
- *    live as long as the handle they came from, or for ever where there is none.
+ *    leave the rest zero: zero means the default. Before version 1.0 the size must be the library's own, so
+ *    recompile against each version. Strings in a filled struct belong to the library and live as long as
+ *    the handle they came from, or for ever where there is none.
  *  - A context may be used by several threads at once; a matrix and a plan may too, once made.
  *    What needs exclusive use says so.
+ *  - A matrix is "sound" when spry_matrix_check finds no structural fault. Matrices that were read, generated
+ *    or converted are. Of the caller's own arrays only what takes constant time is checked at creation;
+ *    planning, multiplying, converting and statistics trust the rest, and unsound arrays crash them.
  *  - Sizes in bytes are called ..._bytes, times in microseconds ..._us.
  */
 #ifndef SPRY_SPRY_H
@@ -82,7 +86,7 @@ typedef enum spry_status {
 /*
  * What went wrong, for a program (fields) and for a person (message: one sentence, no newline).
  * The caller owns it and may keep it on the stack; a call that succeeds leaves it untouched.
- * Initialise with spry_error err = {0} when it is read without looking at the status.
+ * spry_error err = SPRY_ERROR_INIT; is needed only where it is read without looking at the status.
  */
 typedef struct spry_error {
     spry_status status;
@@ -93,6 +97,17 @@ typedef struct spry_error {
     char file[256]; /* input file, "" where there is none */
     int64_t line;   /* line in it, counted from 1; 0 where there is none */
 } spry_error;
+
+#ifdef __cplusplus
+#define SPRY_ERROR_INIT                                                                                                \
+    {                                                                                                                  \
+    }
+#else
+#define SPRY_ERROR_INIT                                                                                                \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+#endif
 
 /* Short constant text such as "out of memory". */
 SPRY_API const char *spry_status_text(spry_status status);
@@ -122,6 +137,10 @@ typedef enum spry_type { SPRY_TYPE_DEFAULT = 0, SPRY_F32 = 1, SPRY_F64 = 2, SPRY
 /* What an index is. Legal (offset, column) pairs: 32/32, 64/32, 64/64. */
 typedef enum spry_index_type { SPRY_INDEX_DEFAULT = 0, SPRY_I32 = 1, SPRY_I64 = 2 } spry_index_type;
 
+/*
+ * No kernel of this version offers the transposed product (SPRY_UNSUPPORTED). CSR arrays of A, declared as CSC
+ * with rows and cols exchanged, are A^T and can be planned as they are, at the cost of a conversion.
+ */
 typedef enum spry_op {
     SPRY_NO_TRANSPOSE = 0, /* op(A) = A */
     SPRY_TRANSPOSE = 1     /* op(A) = A^T */
@@ -145,17 +164,20 @@ typedef struct spry_plan spry_plan;       /* a matrix made ready for one operati
 typedef struct spry_context_options {
     size_t struct_size;
     /*
-     * Memory hooks, all three or none. allocate returns at least `bytes` bytes aligned to `alignment`
-     * (a power of two) or NULL; release gets the same size back. Both may be called from any thread.
+     * Memory hooks, both or none; user is handed to them. allocate returns at least `bytes` bytes aligned to
+     * `alignment` (a power of two) or NULL; release gets the same size back. Both may be called from any thread.
      */
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
     void (*release)(void *user, void *pointer, size_t bytes);
     void *user;
-    /* Threads a product may use; 0: as many as OpenMP would (OMP_NUM_THREADS, else the processors). */
+    /*
+     * Threads a product may use, at most 4096; 0: as many as OpenMP would (OMP_NUM_THREADS, else the processors).
+     * Every thread of the caller that multiplies starts a team of its own: there 1 is usually right.
+     */
     int threads;
 } spry_context_options;
 
-/* options may be NULL. The context must outlive every matrix and plan made with it. */
+/* options may be NULL. The context must outlive every matrix and plan made with it, and plans of its matrices. */
 SPRY_API spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err);
 SPRY_API void spry_context_destroy(spry_context *context);
 
@@ -184,7 +206,10 @@ typedef enum spry_symmetry {
     SPRY_SKEW_SYMMETRIC = 2 /* A = -A^T; every entry is stored, both halves */
 } spry_symmetry;
 
-/* The arrays of a matrix, as given to spry_matrix_create and as shown by spry_matrix_get_arrays. */
+/*
+ * The arrays of a matrix, as given to spry_matrix_create and as shown by spry_matrix_get_arrays. layout,
+ * sizes, types and pointers have no default: they must be given.
+ */
 typedef struct spry_arrays {
     size_t struct_size;
     spry_layout layout;
@@ -198,7 +223,10 @@ typedef struct spry_arrays {
     const void *values;          /* nnz entries */
     int device;                  /* where the arrays are: 0 host memory, else a device number of section 11 */
     spry_ownership ownership;
-    /* What the caller vouches for; SPRY_NOT_KNOWN is always safe. sorted: by row (column in CSC), then index. */
+    /*
+     * What the caller vouches for; SPRY_NOT_KNOWN is always safe. sorted: by row (column in CSC), then index.
+     * A false claim makes products of COO, and files written, wrong; spry_matrix_check finds it out.
+     */
     spry_known sorted, unique;
     spry_symmetry symmetry; /* SPRY_GENERAL claims nothing */
 } spry_arrays;
@@ -229,8 +257,8 @@ SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *a
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * A dense vector, or `columns` of them: entry i of column c is data[c*stride + i].
- * The data stay the caller's. x is only read.
+ * A dense vector, or `columns` of them: entry i of column c is data[c*stride + i]. A product takes as many
+ * columns of x as of y, each for itself. The data stay the caller's. x is only read.
  */
 typedef struct spry_vector {
     void *data;
@@ -241,7 +269,7 @@ typedef struct spry_vector {
     int device;      /* where the data are: 0 host memory, else a device number */
 } spry_vector;
 
-/* One column in host memory. The const is taken off for x, which is only read. */
+/* One column in host memory. Takes const for the sake of x, which is only read; never give it a constant y. */
 static inline spry_vector spry_vector_f64(const double *data, int64_t length)
 {
     spry_vector v = {(void *)(uintptr_t)data, length, SPRY_F64, 1, length, 0};
@@ -260,7 +288,10 @@ typedef struct spry_spmv_options {
     const char *format;   /* a format of section 11 or "auto"; NULL: "auto" */
     const char *kernel;   /* a kernel of section 11, which settles format and device; NULL: the best for them */
     const char *ordering; /* "none"; NULL: "none" */
-    /* x, y and the compute type; default: the matrix's value type (f64 for a pattern). alpha and beta have it too. */
+    /*
+     * x, y, alpha, beta and the compute type; default: the matrix's value type (f64 for a pattern). It must be
+     * that type (convert the matrix otherwise), but of a pattern, which then gets an array of ones in the plan.
+     */
     spry_type vector_type;
     int vector_device;          /* where x and y will be: 0 host memory, else a device number */
     int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
@@ -269,14 +300,15 @@ typedef struct spry_spmv_options {
 } spry_spmv_options;
 
 /*
- * Makes A ready for y = alpha*op(A)*x + beta*y. options may be NULL.
+ * Makes A, which must be sound, ready for y = alpha*op(A)*x + beta*y. options may be NULL.
  * While the plan lives A's arrays must not change; after a change of values (not of the structure)
  * say spry_plan_update_values. A plan is immutable otherwise, so several threads may run it at once,
  * each with a workspace of its own (see spry_run_options).
  *
- * Default: format csr, no copy of the matrix. Set-up reads the columns once, to find rows whose columns need
- * not be read in every product (about the time of one to two products); with expected_calls of 1 or 2 it does not,
- * and takes microseconds.
+ * Default: format csr. CSR arrays are used where they lie, of COO known to be sorted the columns and values are;
+ * anything else is converted into arrays that the plan owns. Set-up reads the columns once, to find rows whose
+ * columns need not be read in every product (about the time of one to two products); with expected_calls of 1 or
+ * 2 it does not, and takes microseconds.
  * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads.
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
@@ -289,8 +321,9 @@ typedef struct spry_run_options {
     size_t struct_size;
     void *stream; /* GPU: the cudaStream_t to run in; NULL: the default stream */
     /*
-     * Workspace of at least spry_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes.
-     * NULL: the plan's own, of which there is one: then runs of this plan must not overlap.
+     * Workspace of at least spry_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes:
+     * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own, of which there is one: then runs of this
+     * plan must not overlap, unless workspace_bytes is 0, when they always may.
      */
     void *workspace;
     int64_t workspace_bytes;
@@ -300,7 +333,8 @@ typedef struct spry_run_options {
  * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
  * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
  * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A nor x is looked at (the rules of the
- * BLAS). x and y must not overlap. options may be NULL. Allocates nothing.
+ * BLAS). x and y must not overlap. options may be NULL. Allocates nothing (OpenMP may, when a thread of the
+ * caller's multiplies for the first time).
  */
 SPRY_API spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta,
                                    spry_vector y, const spry_run_options *options, spry_error *err);
@@ -367,7 +401,9 @@ typedef struct spry_read_options {
  * Reads a Matrix Market file (.mtx; gzip is recognised by its content), "-" for standard input, or
  * "gen:NAME[,key=value...]" (section 8) into an owned CSR matrix: sorted, duplicates summed, both
  * halves of a symmetric file stored. Values are rounded correctly to value_type, whatever the locale.
- * Complex files are SPRY_UNSUPPORTED; whatever is wrong in a file is SPRY_BAD_FILE with the line.
+ * Zeros of an array file are dropped; entries above the diagonal of a symmetric file are mirrored like those
+ * below; a value past the type's range is read as infinity. Complex files are SPRY_UNSUPPORTED; whatever is
+ * wrong in a file is SPRY_BAD_FILE with the line.
  * Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
  */
 SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
@@ -386,7 +422,8 @@ typedef struct spry_write_options {
 /*
  * Writes Matrix Market text, gzip if path ends in ".gz", to standard output if it is "-". Values are
  * written with as many digits as bring back the same value. The file appears under its name only when
- * it is complete (temporary file, then rename); a device or FIFO is written directly. options may be NULL.
+ * it is complete (temporary file, then rename); a device or FIFO is written directly. A matrix claimed symmetric
+ * that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
  */
 SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                                        spry_error *err);
@@ -406,7 +443,10 @@ typedef struct spry_generator_info {
 SPRY_API int spry_generator_count(void);
 SPRY_API spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err);
 
-/* spec is "NAME" or "NAME,key=value,...", as behind "gen:". The same matrix on every machine for a spec. */
+/*
+ * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine
+ * for a spec.
+ */
 SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                           const spry_read_options *options, spry_error *err);
 
@@ -434,8 +474,9 @@ typedef struct spry_matrix_report {
 
 /*
  * Looks at every entry. SPRY_INVALID_MATRIX when a structural fault makes products undefined (offsets,
- * ranges), with the first one in the message; unsorted, duplicate and non-finite entries are legal and
- * only reported. What it learns of order and uniqueness becomes known of A: exclusive use of A. report may be NULL.
+ * ranges), with the first one in the message, or when a claim made at creation (sorted, unique, symmetry) is
+ * false; unsorted, duplicate and non-finite entries are legal and only reported. What it learns of order and
+ * uniqueness becomes known of A: exclusive use of A. report may be NULL.
  */
 SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err);
 
@@ -472,7 +513,8 @@ typedef struct spry_verification {
 /*
  * Recomputes alpha*op(A)*x + beta*y_before in about twice the precision and compares y row by row under
  * the bound of section 5. y_before may be an empty vector (data NULL) when beta is 0 or NULL.
- * Returns SPRY_OK when it could compare: wrong_rows == 0 is the verdict.
+ * alpha, beta and eps are of the type of the vectors. Returns SPRY_OK when it could compare: wrong_rows == 0 is
+ * the verdict.
  * An entry whose reference is not finite must be the same infinity, or NaN, in y.
  */
 SPRY_API spry_status spry_verify_spmv(spry_context *context, spry_verification *verification, const spry_matrix *A,

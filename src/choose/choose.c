@@ -1,20 +1,27 @@
 /*
- * The default policy: CSR as it is. It needs no copy, is never far from the best, and its plan finds by
+ * The default policy: CSR as it is. It needs no copy, and its plan finds by
  * itself where columns need not be read.
  */
 #include "ops/choice.h"
 
 #include <stdio.h>
 
+/* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
+static const char *cost_of_csr(const spry_matrix *A, const spry_spmv_options *options)
+{
+    if (A->a.value_type != options->vector_type) return "csr, with an array of ones made for the pattern";
+    if (A->a.layout == SPRY_CSR) return "csr needs no conversion and no copy";
+    if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES)
+        return "csr: the entries are sorted, so only row offsets had to be made";
+    return "csr, converted once: its rows can be written without conflict";
+}
+
 static spry_status choose_csr(const spry_matrix *A, const spry_spmv_options *options, spryi_choice *choice,
                               spry_error *err)
 {
-    (void)options;
     (void)err;
     choice->format = spryi_find_format("csr");
-    snprintf(choice->reason, sizeof choice->reason, "%s",
-             A->a.layout == SPRY_CSR ? "csr needs no conversion and no copy"
-                                     : "csr, converted once: its rows can be written without conflict");
+    snprintf(choice->reason, sizeof choice->reason, "%s", cost_of_csr(A, options));
     return SPRY_OK;
 }
 

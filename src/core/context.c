@@ -22,7 +22,7 @@ static spry_status check_options(const spry_context_options *options, spry_error
 
 spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err)
 {
-    if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context: where to put it is NULL");
+    if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context must not be NULL");
     spry_status status = check_options(options, err);
     if (status != SPRY_OK) return status;
 

@@ -61,6 +61,10 @@ typedef struct spryi_format {
     const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
 } spryi_format;
 
+/* For builds: SPRY_TOO_LARGE, with the bytes, where a conversion to `format` would own more than the options allow. */
+spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
+                                     spry_error *err);
+
 extern const spryi_format *const spryi_formats[];
 extern const int spryi_format_count;
 extern const spryi_kernel *const spryi_kernels[];

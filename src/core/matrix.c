@@ -212,9 +212,9 @@ static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t ro
                               const int32_t *offsets, const int32_t *columns, const void *values, spry_type type,
                               spry_error *err)
 {
-    if (rows < 0)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, 0, "rows is %lld, expected 0 or more",
-                                (long long)rows);
+    if (rows < 0 || rows > INT32_MAX)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, INT32_MAX, "rows is %lld, expected 0 to %d",
+                                (long long)rows, INT32_MAX);
     if (!offsets) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "offsets", "offsets is NULL");
     spry_arrays a = SPRY_INIT(spry_arrays);
     a.layout = SPRY_CSR;
@@ -257,6 +257,7 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
     memcpy(made->owned, blocks, sizeof blocks);
     made->a.struct_size = sizeof made->a;
     made->a.ownership = SPRY_COPY;
+    made->symmetry_holds = 1; /* the library's own makers know */
     *A = made;
     return SPRY_OK;
 }

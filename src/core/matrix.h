@@ -17,7 +17,8 @@ struct spry_matrix {
     _Atomic int references;
     spry_arrays a;
     spryi_field field;
-    void *owned[4]; /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
+    int symmetry_holds; /* a.symmetry was seen to hold; otherwise it is the caller's word */
+    void *owned[4];     /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
 };
 
 /*
@@ -26,6 +27,9 @@ struct spry_matrix {
  */
 spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
                                spry_error *err);
+
+/* matrix_stats.c: SPRY_INVALID_MATRIX where the claimed symmetry does not hold; constant time where it is known to. */
+spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);
 
 spry_matrix *spryi_matrix_retain(const spry_matrix *A);
 void spryi_matrix_release(spry_matrix *A);

@@ -334,6 +334,20 @@ static void fill_report(spry_matrix_report *report, const finding *falling, int6
     report->first_not_finite_major = t->not_finite.count ? t->not_finite.major : -1;
 }
 
+/* What the caller vouched for and the entries deny. */
+static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error *err)
+{
+    if (A->a.sorted == SPRY_KNOWN_YES && t->unsorted.count > 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "sorted", t->unsorted.first, 0,
+                                "the matrix was said to be sorted, but entry %lld is smaller than the one before it",
+                                (long long)t->unsorted.first);
+    if (A->a.unique == SPRY_KNOWN_YES && t->duplicate.count > 0)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "unique", t->duplicate.first, 0,
+                                "the matrix was said to have no duplicates, but entry %lld repeats a position",
+                                (long long)t->duplicate.first);
+    return spryi_check_symmetry(A, err);
+}
+
 spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
     if (!A) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "check: A must not be NULL");
@@ -363,6 +377,9 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     if (report) fill_report(report, &falling, bad_ends, &t);
     if (!offsets_sound) return fail_offsets(a, &falling, err);
     if (t.out_of_range.count > 0) return fail_range(a, &t, err);
+    status = check_claims(A, &t, err);
+    if (status != SPRY_OK) return status;
+    A->symmetry_holds = 1;
     A->a.sorted = t.unsorted.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
     A->a.unique = t.duplicate.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
     return SPRY_OK;

@@ -86,8 +86,9 @@ static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
 /*
  * Rows in order meet the columns of each earlier row in order too, so one cursor a row, which starts behind
  * the diagonal, says where the mirror image of the next entry must be. O(nnz), and stops at the first fault.
+ * sign -1 asks for skew symmetry.
  */
-static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
+static void mirror(spry_matrix_stats *s, const spry_arrays *a, double sign, int64_t *cursor)
 {
     s->pattern_symmetric = s->value_symmetric = SPRY_KNOWN_NO;
     int same_values = 1;
@@ -96,12 +97,13 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
         for (; k < last && index_at(a, k) < i; k++) {
             int64_t j = index_at(a, k), image = cursor[j]++;
             if (image >= offset_at(a, j + 1) || index_at(a, image) != i) return;
-            same_values &= spryi_value_at(a->values, a->value_type, k) ==
-                           spryi_value_at(a->values, a->value_type, image);
+            double value = spryi_value_at(a->values, a->value_type, k);
+            double opposite = sign * spryi_value_at(a->values, a->value_type, image);
+            same_values &= value == opposite;
         }
         if (k < last && index_at(a, k) == i) {
             double d = spryi_value_at(a->values, a->value_type, k++);
-            same_values &= d == d; /* NaN equals nothing, not even itself */
+            same_values &= d == sign * d; /* NaN equals nothing, not even itself */
         }
         cursor[i] = k;
     }
@@ -111,17 +113,11 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, int64_t *cursor)
     if (same_values) s->value_symmetric = SPRY_KNOWN_YES;
 }
 
-spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
+static spry_status collect(const spry_matrix *A, double sign, spry_matrix_stats *stats, spry_error *err)
 {
-    if (!A || !stats)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "stats", "stats: A and stats must not be NULL");
     spry_status status = SPRY_OK;
     spryi_compressed made = {0};
     int64_t *cursor = NULL;
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(stats, err));
-    if (A->a.device != 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
-
     spry_arrays a = A->a;
     spry_matrix_stats s = SPRY_INIT(spry_matrix_stats);
     s.rows = a.rows;
@@ -141,11 +137,35 @@ spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats
             a = view_of(&made);
         }
         SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));
-        mirror(&s, &a, cursor);
+        mirror(&s, &a, sign, cursor);
     }
     *stats = s;
 done:
     spryi_release(A->context, cursor);
     spryi_compressed_clear(A->context, &made);
     return status;
+}
+
+spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
+{
+    if (!A || !stats)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "stats", "stats: A and stats must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(stats, err);
+    if (status != SPRY_OK) return status;
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
+    return collect(A, 1, stats, err);
+}
+
+spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
+{
+    if (A->symmetry_holds || A->a.symmetry == SPRY_GENERAL) return SPRY_OK;
+    int skew = A->a.symmetry == SPRY_SKEW_SYMMETRIC;
+    spry_matrix_stats s;
+    spry_status status = collect(A, skew ? -1 : 1, &s, err);
+    if (status != SPRY_OK) return status;
+    if (s.value_symmetric == SPRY_KNOWN_YES) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_MATRIX, "symmetry", "the matrix was said to be %s, but its %s are not",
+                      skew ? "skew-symmetric" : "symmetric",
+                      s.pattern_symmetric == SPRY_KNOWN_YES ? "values" : "positions");
 }

@@ -130,9 +130,9 @@ static inline uint64_t spryi_nearest_bits(uint64_t digits, int64_t exponent, spr
 }
 
 /*
- * For inner loops: at most 19 digits, negative 0 or 1. 0: undecided, *value may be off. Signs and lengths of random numbers
- * cannot be predicted, so neither is branched on: the product costs less than one wrong guess. (Clinger's exact
- * division, usual for numbers below 2^53, would cost such a guess in files of 16 and 17 digits.)
+ * For inner loops: at most 19 digits, negative 0 or 1. 0: undecided, *value may be off. Signs and lengths of
+ * random numbers cannot be predicted, so neither is branched on: the product costs less than one wrong guess.
+ * (Clinger's exact division, usual for numbers below 2^53, would cost such a guess in files of 16 and 17 digits.)
  */
 static inline int spryi_nearest_f64(uint64_t digits, int64_t exponent, int negative, double *value)
 {

@@ -274,6 +274,7 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
                           "generate: context, A and spec must not be NULL");
     spryi_generation g = {.context = context};
     spry_status status = check_options(options, err);
+    if (strncmp(spec, "gen:", 4) == 0) spec += 4;
     if (status == SPRY_OK) status = parse(&g, spec, err);
     if (status == SPRY_OK) status = spryi_generate(&g, A, options, err);
     return status;

@@ -168,7 +168,7 @@ ALWAYS_INLINE unsigned masked_value(const char *p, int array, uint64_t mask, int
     return store_value(digits, exponent - (int64_t)behind, (int)negative, type, values, k) ? end : 0;
 }
 
-/* The line at p as entry k; returns behind its newline, NULL when it is no ordinary one. 64 bytes and more are loaded. */
+/* The line at p as entry k; returns behind its newline, NULL when it is no ordinary one. Loads 64 bytes and more. */
 ALWAYS_INLINE const char *masked_line(const spryi_mtx *head, const char *p, int wide, int array, spry_type type,
                                       const spryi_parsed *to, int64_t k)
 {

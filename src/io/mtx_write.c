@@ -334,6 +334,7 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     size_t head_bytes = 0;
     writing w = {.A = A, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
     w.lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
+    if (w.lower) SPRYI_TRY(spryi_check_symmetry(A, err));
     w.field = settle_field(A, threads);
     SPRYI_TRY(make_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
     SPRYI_TRY(spryi_output_open(&w.output, path, err));

@@ -52,6 +52,15 @@ static double csr_bytes(const spry_plan *plan)
            (double)(a->rows + 1) * (double)offset + (double)(plan->x_length + plan->y_length) * (double)value;
 }
 
+/* 1 if runs that took `us` are too few for a batch; then they have become more. */
+static int lengthen(int64_t *runs, double us)
+{
+    if (us >= batch_us || *runs >= MOST_RUNS) return 0;
+    double more = us > 0 ? (double)*runs * batch_us * 1.2 / us + 1 : (double)*runs * 10;
+    *runs = more < MOST_RUNS ? (int64_t)more : MOST_RUNS;
+    return 1;
+}
+
 static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_measurement *m, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -60,14 +69,16 @@ static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_m
     SPRYI_TRY(time_runs(plan, x, y, 1, &m->first_us, err));
     do { /* warms up, too */
         SPRYI_TRY(time_runs(plan, x, y, runs, &us, err));
-        if (us < batch_us) runs = us > 0 ? (int64_t)((double)runs * batch_us * 1.2 / us) + 1 : runs * 10;
-        if (runs > MOST_RUNS) runs = MOST_RUNS;
-    } while (us < batch_us && runs < MOST_RUNS);
+    } while (lengthen(&runs, us));
     double sum = 0;
     for (int b = 0; b < BATCHES; b++) {
         SPRYI_TRY(time_runs(plan, x, y, runs, &us, err));
         batch[b] = us / (double)runs;
         sum += batch[b];
+        if (!lengthen(&runs, us)) continue;
+        /* something slowed the warm-up down, so that batches are too short: from the start */
+        b = -1;
+        sum = 0;
     }
     qsort(batch, BATCHES, sizeof *batch, by_value);
     m->median_us = (batch[BATCHES / 2 - 1] + batch[BATCHES / 2]) / 2;

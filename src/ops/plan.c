@@ -33,8 +33,11 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
                           "expected_calls and memory_limit_bytes must not be negative");
     if (o->ordering && strcmp(o->ordering, "none") != 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"%s\", expected none", o->ordering);
+    if (o->device && strncmp(o->device, "cuda", 4) == 0)
+        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "device",
+                          "device %s: this version has no GPU plug-in, expected cpu", o->device);
     if (o->device && strcmp(o->device, "cpu") != 0)
-        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "device", "no device \"%s\" here, expected cpu", o->device);
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "device", "no device \"%s\", expected cpu", o->device);
     return SPRY_OK;
 }
 

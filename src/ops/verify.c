@@ -126,7 +126,7 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_ve
                                     "%s has %lld entries, expected %lld", given[g].name, (long long)v->length,
                                     (long long)given[g].length);
         if (spry_type_bytes(v->type) == 0 || v->type != x->type || v->device != 0 || (!v->data && v->length > 0) ||
-            v->columns > 1)
+            v->columns < 0 || v->columns > 1)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name,
                               "%s: expected one column of f32 or f64 in host memory, of the type of x", given[g].name);
     }
@@ -147,6 +147,11 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
     row_sum *rows = NULL;
     double b = beta ? number(beta, x.type, 0) : 0;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
+    if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE) {
+        status = spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", op, SPRY_TRANSPOSE,
+                                  "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)op);
+        goto done;
+    }
     SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
     int64_t m = y.length;
     SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));

@@ -99,8 +99,8 @@ sample sample_make(int64_t rows, int64_t cols)
 
 void sample_free(sample *s)
 {
-    void *blocks[] = {s->offsets, s->column_offsets, s->row_of, s->columns, s->rows_by_column,
-                      s->values,  s->values_by_column, s->x, s->exact};
+    void *blocks[] = {s->offsets, s->column_offsets,   s->row_of, s->columns, s->rows_by_column,
+                      s->values,  s->values_by_column, s->x,      s->exact};
     for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) free(blocks[b]);
     memset(s, 0, sizeof *s);
 }

@@ -28,8 +28,8 @@ spry_context *make_context(hooks *h, int threads);
  */
 typedef struct sample {
     int64_t rows, cols, nnz;
-    int32_t *offsets, *row_of, *columns;          /* CSR; row_of for COO */
-    int32_t *column_offsets, *rows_by_column;     /* CSC */
+    int32_t *offsets, *row_of, *columns;           /* CSR; row_of for COO */
+    int32_t *column_offsets, *rows_by_column;      /* CSC */
     double *values, *values_by_column, *x, *exact; /* exact: A*x, in integers, so without rounding */
 } sample;
 

@@ -186,8 +186,10 @@ static void bad_one_liners(void **state)
                  "context");
     expect_error(spry_matrix_borrow_csr_f64(context, NULL, 2, 2, offsets, columns, f64, &err), SPRY_INVALID_ARGUMENT,
                  "A");
-    expect_error(spry_matrix_borrow_csr_f64(context, &A, -1, 2, offsets, columns, f64, &err), SPRY_INVALID_SIZE, "rows");
-    expect_error(spry_matrix_borrow_csr_f64(context, &A, 2, -2, offsets, columns, f64, &err), SPRY_INVALID_SIZE, "cols");
+    expect_error(spry_matrix_borrow_csr_f64(context, &A, -1, 2, offsets, columns, f64, &err), SPRY_INVALID_SIZE,
+                 "rows");
+    expect_error(spry_matrix_borrow_csr_f64(context, &A, 2, -2, offsets, columns, f64, &err), SPRY_INVALID_SIZE,
+                 "cols");
     expect_error(spry_matrix_borrow_csr_f64(context, &A, 2, 2, NULL, columns, f64, &err), SPRY_INVALID_ARGUMENT,
                  "offsets");
     expect_error(spry_matrix_borrow_csr_f32(context, &A, 2, 2, offsets, NULL, f32, &err), SPRY_INVALID_ARGUMENT,
@@ -243,7 +245,7 @@ static void arrays_are_shown(void **state)
         type info = SPRY_INIT(type);                                                                                   \
         info.name = mark;                                                                                              \
         expect_error(function(__VA_ARGS__ - 1, &info, &err), SPRY_UNKNOWN_NAME, NULL);                                 \
-        expect_error(function(__VA_ARGS__ (count), &info, &err), SPRY_UNKNOWN_NAME, NULL);                             \
+        expect_error(function(__VA_ARGS__(count), &info, &err), SPRY_UNKNOWN_NAME, NULL);                              \
         expect_error(function(__VA_ARGS__ 0, NULL, &err), SPRY_INVALID_ARGUMENT, "info");                              \
         info.struct_size = 0;                                                                                          \
         expect_error(function(__VA_ARGS__ 0, &info, &err), SPRY_INVALID_ARGUMENT, "struct_size");                      \

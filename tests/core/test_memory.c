@@ -372,16 +372,11 @@ static void context_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(context_itself),
-        cmocka_unit_test(context_refused),
-        cmocka_unit_test(copying_a_matrix),
-        cmocka_unit_test(every_kernels_plan),
-        cmocka_unit_test(one_shots),
-        cmocka_unit_test(verification),
-        cmocka_unit_test(conversion),
-        cmocka_unit_test(update_of_values),
-        cmocka_unit_test(measuring),
-        cmocka_unit_test(running_allocates_nothing),
+        cmocka_unit_test(context_itself),   cmocka_unit_test(context_refused),
+        cmocka_unit_test(copying_a_matrix), cmocka_unit_test(every_kernels_plan),
+        cmocka_unit_test(one_shots),        cmocka_unit_test(verification),
+        cmocka_unit_test(conversion),       cmocka_unit_test(update_of_values),
+        cmocka_unit_test(measuring),        cmocka_unit_test(running_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, make_sample, free_sample);
 }

@@ -481,12 +481,10 @@ static void measuring_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options),     cmocka_unit_test(good_options),
-        cmocka_unit_test(what_plans_cost), cmocka_unit_test(expected_calls),
-        cmocka_unit_test(bad_info),        cmocka_unit_test(bad_vectors),
-        cmocka_unit_test(bad_workspaces),  cmocka_unit_test(concurrent_runs),
-        cmocka_unit_test(updates),         cmocka_unit_test(plan_outlives_matrix),
-        cmocka_unit_test(one_shot),        cmocka_unit_test(measuring),
+        cmocka_unit_test(bad_options),          cmocka_unit_test(good_options),    cmocka_unit_test(what_plans_cost),
+        cmocka_unit_test(expected_calls),       cmocka_unit_test(bad_info),        cmocka_unit_test(bad_vectors),
+        cmocka_unit_test(bad_workspaces),       cmocka_unit_test(concurrent_runs), cmocka_unit_test(updates),
+        cmocka_unit_test(plan_outlives_matrix), cmocka_unit_test(one_shot),        cmocka_unit_test(measuring),
         cmocka_unit_test(measuring_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -2,7 +2,8 @@
  * libFuzzer target: whatever bytes come, the reader returns a status that it documents, keeps no memory, and gives the
  * same answer at 1 and 3 threads; what it accepts is a sound matrix.
  *
- *     clang -fsanitize=fuzzer,address,undefined ... && ./fuzz_mtx -dict=tests/fuzz/mtx.dict corpus tests/fuzz/corpus/mtx
+ *     clang -fsanitize=fuzzer,address,undefined ...
+ *     ./fuzz_mtx -dict=tests/fuzz/mtx.dict corpus tests/fuzz/corpus/mtx
  */
 #include "core/matrix.h"
 #include "spry/spry.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A case must not take much memory and time only because its size line says so: past this, memory is "not available". */
+/* A case must not take much memory and time only because its size line says so: past this, there is none. */
 enum { MOST_BYTES = 32 << 20 };
 static _Atomic int64_t live;
 

@@ -1,4 +1,4 @@
-/* Helpers of the reader's and writer's tests: a temporary folder, contexts, reading text from memory and from a file. */
+/* Helpers of the reader's and writer's tests: a temporary folder, contexts, reading from memory and from a file. */
 #ifndef TESTS_IO_FILES_H
 #define TESTS_IO_FILES_H
 

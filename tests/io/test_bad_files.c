@@ -1,4 +1,4 @@
-/* Every way in which a file can be wrong: the exact status, line and message, from memory and from a file, at 1 and 5 threads. */
+/* Every way in which a file can be wrong: exact status, line and message, from memory and file, at 1 and 5 threads. */
 #include "files.h"
 
 #include <setjmp.h>

@@ -7,18 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define EXACT_HEAP 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define EXACT_HEAP 1
-#endif
-#endif
-#ifndef EXACT_HEAP
-#define EXACT_HEAP 0
-#endif
-
-enum { CANARY = 0xa5, AROUND = EXACT_HEAP ? 0 : 128 };
+enum { CANARY = 0xa5, AROUND = INSTRUMENTED ? 0 : 128 };
 
 static size_t page_bytes(void)
 {
@@ -57,9 +46,8 @@ void guarded_free(guarded *g)
 
 static int holds_canaries(const unsigned char *from, const unsigned char *to)
 {
-    for (; from < to; from++)
-        if (*from != CANARY) return 0;
-    return 1;
+    size_t count = (size_t)(to - from);
+    return count == 0 || (from[0] == CANARY && memcmp(from, from + 1, count - 1) == 0);
 }
 
 int guarded_intact(const guarded *g)

@@ -336,6 +336,15 @@ static int is_critical(int64_t length)
            length == 16 || length == 17;
 }
 
+int family_next(int number, int haste)
+{
+    for (number++; haste && number >= TABLE && number < family_count(); number++) {
+        int64_t length = 1 + (number - TABLE) % LENGTHS;
+        if (is_critical(length) || length % 11 == 2) break;
+    }
+    return number;
+}
+
 static line line_of(int number)
 {
     if (number < TABLE) return table[number];

@@ -16,6 +16,9 @@ typedef struct family {
 int family_count(void);
 int family_large_count(void); /* their numbers start at family_count() */
 
+/* The next number; when in haste, without the lengths of rows that add least. */
+int family_next(int number, int haste);
+
 /* Number from 0; the caller frees with family_free. */
 family family_make(int number);
 void family_free(family *f);

@@ -23,7 +23,7 @@ typedef struct comparison {
     double worst; /* largest error as a share of the bound */
 } comparison;
 
-/* |y_i - exact| <= (nnz_i + 3) eps (|alpha| |A||x| + |beta y_before|)_i, all of `type`. beta 0: y_before is not read. */
+/* |y_i - exact| <= (nnz_i + 3) eps (|alpha| |A||x| + |beta y_before|)_i. With beta 0, y_before is not read. */
 comparison reference_compare(const reference *r, spry_type type, double alpha, double beta, const void *y_before,
                              const void *y);
 

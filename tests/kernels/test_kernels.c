@@ -19,17 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INSTRUMENTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define INSTRUMENTED 1
-#endif
-#endif
-#ifndef INSTRUMENTED
-#define INSTRUMENTED 0
-#endif
-
 static const form forms[] = {
     {"CSR, before a closed page", SPRY_CSR, SPRY_NOT_KNOWN, 0, AT_END, 0, INSTRUMENTED},
     {"CSR, behind a closed page", SPRY_CSR, SPRY_KNOWN_YES, 0, AT_START, 100, 1},
@@ -192,7 +181,7 @@ static spry_kernel_info kernel_info(const spry_context *context, int index)
     return info;
 }
 
-/* The last of the kernels of a format that are available is what a plan takes by default: it is among these. */
+/* Every kernel that can run here, on one form of a family. */
 static void check_kernels(spry_context *context, const material *s, const form *how, int pair)
 {
     given g = given_make(&s->f, s->values, how, s->type, pair);
@@ -211,21 +200,25 @@ static void check_kernels(spry_context *context, const material *s, const form *
 static void every_kernel_on_every_family(void **state)
 {
     (void)state;
-    spry_context *context = context_of(2);
+    spry_context *contexts[] = {context_of(1), context_of(2)};
     for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = kernel_info(context, k);
+        spry_kernel_info kernel = kernel_info(contexts[0], k);
         if (!kernel.available) print_message("skipped: %s, %s\n", kernel.name, kernel.reason);
     }
-    for (int number = 0; number < family_count(); number++)
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             material s;
             set_up(&s, number, (spry_type)type);
             for (int pair = 0; pair < 3; pair++)
-                for (int h = 0; h < FORMS; h++) check_kernels(context, &s, &forms[h], pair);
+                for (int h = 0; h < FORMS; h++)
+                    if (!INSTRUMENTED || (number + h + type) % 3 == pair)
+                        check_kernels(contexts[forms[h].brief], &s, &forms[h], pair);
             clear(&s);
         }
-    assert_int_equal(spry_context_bytes(context), 0);
-    spry_context_destroy(context);
+    for (int c = 0; c < 2; c++) {
+        assert_int_equal(spry_context_bytes(contexts[c]), 0);
+        spry_context_destroy(contexts[c]);
+    }
 }
 
 /* Millions of rows, where kernels may write y around the cache: aligned and not, with the same bits for any threads. */
@@ -271,7 +264,7 @@ static void families_hold_what_they_say(void **state)
 {
     (void)state;
     spry_context *context = context_of(2);
-    for (int number = 0; number < family_count(); number++) {
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED)) {
         family f = family_make(number);
         double *values = random_numbers(f.nnz, SPRY_F64, 1);
         given g = given_make(&f, values, &forms[0], SPRY_F64, 0);
@@ -293,8 +286,9 @@ static void same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
     static const int threads[] = {1, 2, 5};
-    for (int number = 0; number < family_count(); number++)
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            if (INSTRUMENTED && (number + type) % 2 == 0) continue;
             material s;
             set_up(&s, number, (spry_type)type);
             size_t bytes = (size_t)s.f.rows * spry_type_bytes(s.type);
@@ -330,8 +324,9 @@ static void unused_x_does_not_matter(void **state)
     (void)state;
     spry_context *context = context_of(2);
     int64_t poisoned = 0;
-    for (int number = 0; number < family_count(); number++)
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            if (INSTRUMENTED && (number + type) % 2 == 0) continue;
             material s;
             set_up(&s, number, (spry_type)type);
             guarded bad = vector_make(s.x_numbers, s.f.cols, s.type, AT_END);
@@ -426,7 +421,7 @@ static void every_simd_level(void **state)
     for (int l = 0; l < 3; l++) {
         assert_int_equal(setenv("SPRY_SIMD", levels[l], 1), 0);
         spry_context *context = context_of(2);
-        for (int number = 0; number < family_count(); number++) {
+        for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED)) {
             spry_type type = number % 2 == 0 ? SPRY_F32 : SPRY_F64;
             material s;
             set_up(&s, number, type);
@@ -459,7 +454,7 @@ static void every_simd_level(void **state)
 static void comparator_rejects(void **state)
 {
     (void)state;
-    for (int number = 0; number < family_count(); number++)
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             material s;
             set_up(&s, number, (spry_type)type);

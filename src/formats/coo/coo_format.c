@@ -6,10 +6,13 @@
 #include "formats/coo/coo.h"
 
 /* Row indices of CSR, written by as many threads as there are, each a range of rows. */
-static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
+static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a,
+                               const spry_spmv_options *options, spry_error *err)
 {
-    spry_status status =
-        spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
+    int64_t bytes = a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
+    spry_status status = spryi_check_memory_limit(options, "coo", bytes, err);
+    if (status != SPRY_OK) return status;
+    status = spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
     if (status != SPRY_OK) return status;
 #pragma omp parallel for num_threads(context->threads) schedule(static)
     for (int64_t i = 0; i < a->rows; i++) {
@@ -23,13 +26,17 @@ static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_a
     return SPRY_OK;
 }
 
-static spry_status convert(spry_context *context, spryi_coo *s, const spry_matrix *A, spry_type value_type,
+static spry_status convert(spry_context *context, spryi_coo *s, const spry_matrix *A, const spry_spmv_options *options,
                            spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
+    spry_arrays made = A->a;
+    made.layout = SPRY_COO;
+    made.value_type = options->vector_type;
+    SPRYI_TRY(spryi_check_memory_limit(options, "coo", spryi_arrays_bytes(&made), err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, A->a.index_type, err));
-    SPRYI_TRY(spryi_merge(context, &c, value_type, 1, NULL, err));
+    SPRYI_TRY(spryi_merge(context, &c, options->vector_type, 1, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_COO, SPRY_I64, 0, SPRY_GENERAL, A->field, err));
     s->a = s->owned->a;
 done:
@@ -54,9 +61,9 @@ static spry_status build(spry_context *context, void **storage, const spry_matri
     *s = (spryi_coo){.a = A->a, .block_count = (A->a.nnz + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK};
     int as_is = A->a.value_type == options->vector_type;
     if (as_is && A->a.layout == SPRY_CSR) {
-        SPRYI_TRY(rows_of_csr(context, s, &A->a, err));
+        SPRYI_TRY(rows_of_csr(context, s, &A->a, options, err));
     } else if (!as_is || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
-        SPRYI_TRY(convert(context, s, A, options->vector_type, err));
+        SPRYI_TRY(convert(context, s, A, options, err));
     }
     *storage = s;
     s = NULL;

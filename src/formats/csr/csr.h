@@ -46,13 +46,13 @@ typedef struct spryi_csr_long_row {
 
 enum {
     SPRYI_MAX_GROUP = 8,
-    SPRYI_MIN_STEPPED = 8,        /* shorter runs are faster as general rows */
-    SPRYI_CSR_ROW_COST = 2,       /* work of a row, in entries, beside its entries */
-    SPRYI_CSR_MOST_COST = 32768,  /* of a block: large enough to hide its start */
-    SPRYI_CSR_LEAST_COST = 4096,  /* small matrices get smaller blocks, or few threads would find one */
-    SPRYI_CSR_BLOCKS = 256,       /* that are aimed at in between */
-    SPRYI_STREAM_BYTES = 4 << 20, /* from this size y is streamed: it would not stay in a core's cache anyway */
-    SPRYI_MIN_RUN_ENTRIES = 16,   /* a block whose runs have fewer on average keeps one general run */
+    SPRYI_MIN_STEPPED = 8,         /* shorter runs are faster as general rows */
+    SPRYI_CSR_ROW_COST = 2,        /* work of a row, in entries, beside its entries */
+    SPRYI_CSR_MOST_COST = 32768,   /* of a block: large enough to hide its start */
+    SPRYI_CSR_LEAST_COST = 4096,   /* small matrices get smaller blocks, or few threads would find one */
+    SPRYI_CSR_BLOCKS = 256,        /* that are aimed at in between */
+    SPRYI_STREAM_BYTES = 16 << 20, /* from this size y is streamed: it would not stay near a core anyway */
+    SPRYI_MIN_RUN_ENTRIES = 16,    /* a block whose runs have fewer on average keeps one general run */
 };
 
 /* The storage of format csr. */

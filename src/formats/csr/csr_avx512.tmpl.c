@@ -13,6 +13,11 @@
 #undef REDUCE
 #undef GATHER
 #undef MASK_GATHER
+#undef MASK_GATHER_AT
+#undef INDICES
+#undef MASKZ_INDICES
+#undef MASK_INDICES
+#undef SUM_PAIRS
 #undef SUM_ROWS
 #undef MASK_LOAD
 #undef LOW_ROW
@@ -32,16 +37,17 @@
 #define ZERO() _mm512_setzero_pd()
 #define REDUCE(v) _mm512_reduce_add_pd(v)
 #define SUM_ROWS sum_rows_pd
+#define SUM_PAIRS sum_pairs_pd
 #define MASK_LOAD(v, mask, p) _mm512_mask_loadu_pd(v, mask, p)
 #define LOW_ROW(r) ((r) < 2 ? (r) : (r) + 2)
 #define HIGH_ROW(r) ((r) < 2 ? (r) + 2 : (r) + 4)
 #define TRANSPOSE transpose_pd
 #if SPRY_J_IS_64
 #define GATHER(x, Aj) _mm512_i64gather_pd(_mm512_loadu_si512(Aj), x, 8)
-#define MASK_GATHER(x, Aj, mask) _mm512_mask_i64gather_pd(ZERO(), mask, _mm512_maskz_loadu_epi64(mask, Aj), x, 8)
+#define MASK_GATHER_AT(x, at, mask) _mm512_mask_i64gather_pd(ZERO(), mask, at, x, 8)
 #else
 #define GATHER(x, Aj) _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(Aj)), x, 8)
-#define MASK_GATHER(x, Aj, mask) _mm512_mask_i32gather_pd(ZERO(), mask, _mm256_maskz_loadu_epi32(mask, Aj), x, 8)
+#define MASK_GATHER_AT(x, at, mask) _mm512_mask_i32gather_pd(ZERO(), mask, at, x, 8)
 #endif
 #else
 #define VEC __m256
@@ -56,18 +62,30 @@
 #define ZERO() _mm256_setzero_ps()
 #define REDUCE(v) reduce_ps(v)
 #define SUM_ROWS spryi_sum_rows_ps
+#define SUM_PAIRS sum_pairs_ps
 #define MASK_LOAD(v, mask, p) _mm256_mask_loadu_ps(v, mask, p)
 #define LOW_ROW(r) (r)
 #define HIGH_ROW(r) ((r) + 4)
 #define TRANSPOSE transpose_ps
 #if SPRY_J_IS_64
 #define GATHER(x, Aj) _mm512_i64gather_ps(_mm512_loadu_si512(Aj), x, 4)
-#define MASK_GATHER(x, Aj, mask) _mm512_mask_i64gather_ps(ZERO(), mask, _mm512_maskz_loadu_epi64(mask, Aj), x, 4)
+#define MASK_GATHER_AT(x, at, mask) _mm512_mask_i64gather_ps(ZERO(), mask, at, x, 4)
 #else
 #define GATHER(x, Aj) _mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4)
-#define MASK_GATHER(x, Aj, mask) _mm256_mmask_i32gather_ps(ZERO(), mask, _mm256_maskz_loadu_epi32(mask, Aj), x, 4)
+#define MASK_GATHER_AT(x, at, mask) _mm256_mmask_i32gather_ps(ZERO(), mask, at, x, 4)
 #endif
 #endif
+
+#if SPRY_J_IS_64
+#define INDICES __m512i
+#define MASKZ_INDICES(mask, p) _mm512_maskz_loadu_epi64(mask, p)
+#define MASK_INDICES(v, mask, p) _mm512_mask_loadu_epi64(v, mask, p)
+#else
+#define INDICES __m256i
+#define MASKZ_INDICES(mask, p) _mm256_maskz_loadu_epi32(mask, p)
+#define MASK_INDICES(v, mask, p) _mm256_mask_loadu_epi32(v, mask, p)
+#endif
+#define MASK_GATHER(x, Aj, mask) MASK_GATHER_AT(x, MASKZ_INDICES(mask, Aj), mask)
 
 /* Rows i .. i + count - 1, count <= 8, whose sums are the lanes of `sums`. */
 static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
@@ -92,16 +110,27 @@ static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int
     return begin + rows < end ? begin + rows : end;
 }
 
+/* One request for values and one for columns a step, needed or not: counting them would cost a branch a row. */
+SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t k)
+{
+    spryi_prefetch(Ax, k * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
+    spryi_prefetch(Aj, k * (int64_t)sizeof(SPRY_J) + SPRYI_AHEAD);
+}
+
 /* Lane sums of entries k .. end - 1; a row of up to eight entries takes one masked step. */
 static inline VEC SPRY_FN(short_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end)
 {
     VEC sum = ZERO();
-    for (; k + 8 < end; k += 8) sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
+    for (; k + 8 < end; k += 8) {
+        SPRY_FN(fetch)(Ax, Aj, k);
+        sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
+    }
+    SPRY_FN(fetch)(Ax, Aj, k);
     __mmask8 mask = first_lanes((int)(end - k));
     return FMA(MASKZ_LOAD(mask, Ax + k), MASK_GATHER(x, Aj + k, mask), sum);
 }
 
-/* The same with two sums and the matrix fetched ahead, for rows of many entries. */
+/* The same with two sums, for rows of many entries. */
 static inline VEC SPRY_FN(long_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end)
 {
     VEC sum = ZERO(), other = ZERO();
@@ -124,18 +153,53 @@ static inline __attribute__((always_inline)) void SPRY_FN(eight_short)(const spr
 {
     const SPRY_P *Ap = job->offsets;
     VEC sum[8];
-    spryi_prefetch_entries(job->values, job->columns, Ap[i], Ap[i + rows], sizeof(SPRY_V), sizeof(SPRY_J));
     for (int r = 0; r < 8; r++)
         sum[r] = r < rows ? SPRY_FN(short_row)(job->values, job->columns, job->x, Ap[i + r], Ap[i + r + 1]) : ZERO();
     SPRY_FN(put)(job, i, rows, SUM_ROWS(sum));
 }
 
+/*
+ * Eight rows of at most four entries: two share a register, so that a gather serves both. The second is
+ * loaded over the upper half, by a load that starts four entries before it.
+ */
+static inline void SPRY_FN(eight_tiny)(const spryi_csr_job *job, int64_t i)
+{
+    const SPRY_P *Ap = (const SPRY_P *)job->offsets + i;
+    const SPRY_V *Ax = job->values, *x = job->x;
+    const SPRY_J *Aj = job->columns;
+    VEC sum[4];
+    for (int r = 0; r < 4; r++) {
+        SPRY_FN(fetch)(Ax, Aj, Ap[0] + 8 * r); /* 32 entries at most */
+        const int64_t a = Ap[LOW_ROW(r)], b = Ap[HIGH_ROW(r)];
+        const __mmask8 low = first_lanes((int)(Ap[LOW_ROW(r) + 1] - a));
+        const __mmask8 high = (__mmask8)(first_lanes((int)(Ap[HIGH_ROW(r) + 1] - b)) << 4);
+        const void *values = (const void *)((uintptr_t)(Ax + b) - 4 * sizeof(SPRY_V));
+        const void *columns = (const void *)((uintptr_t)(Aj + b) - 4 * sizeof(SPRY_J));
+        INDICES at = MASK_INDICES(MASKZ_INDICES(low, Aj + a), high, columns);
+        sum[r] = MUL(MASK_LOAD(MASKZ_LOAD(low, Ax + a), high, values), MASK_GATHER_AT(x, at, (__mmask8)(low | high)));
+    }
+    SPRY_FN(put)(job, i, 8, SUM_PAIRS(sum));
+}
+
+static inline int SPRY_FN(all_tiny)(const SPRY_P *Ap)
+{
+    int longer = 0;
+    for (int r = 0; r < 8; r++) longer |= Ap[r + 1] - Ap[r] > 4;
+    return !longer;
+}
+
 /* Eight rows at a time, so that their 64 lane sums are added by one tree and y is written in one store. */
 static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
+    const SPRY_P *Ap = job->offsets;
     int64_t i = SPRY_FN(head)(job, begin, end);
     if (i > begin) SPRY_FN(eight_short)(job, begin, (int)(i - begin));
-    for (; i + 8 <= end; i += 8) SPRY_FN(eight_short)(job, i, 8);
+    for (; i + 8 <= end; i += 8) {
+        if (SPRY_FN(all_tiny)(Ap + i))
+            SPRY_FN(eight_tiny)(job, i);
+        else
+            SPRY_FN(eight_short)(job, i, 8);
+    }
     if (i < end) SPRY_FN(eight_short)(job, i, (int)(end - i));
 }
 

@@ -12,7 +12,7 @@
 #include "formats/csr/csr.h"
 
 /* Under this mean row length, rows are taken by eight. */
-enum { SHORT_MEAN = 12 };
+enum { SHORT_MEAN = 20 };
 
 static inline __mmask8 first_lanes(int count)
 {
@@ -37,6 +37,20 @@ static inline __m512d sum_rows_pd(const __m512d row[8])
         quad[q] = _mm512_add_pd(_mm512_shuffle_f64x2(pair[2 * q], pair[2 * q + 1], 0x88),
                                 _mm512_shuffle_f64x2(pair[2 * q], pair[2 * q + 1], 0xdd));
     return _mm512_add_pd(_mm512_shuffle_f64x2(quad[0], quad[1], 0x88), _mm512_shuffle_f64x2(quad[0], quad[1], 0xdd));
+}
+
+/* Lane r = the sum of row r's four lanes; the rows lie as transpose_pd finds them. */
+static inline __m512d sum_pairs_pd(const __m512d v[4])
+{
+    __m512d a = _mm512_add_pd(_mm512_unpacklo_pd(v[0], v[1]), _mm512_unpackhi_pd(v[0], v[1]));
+    __m512d b = _mm512_add_pd(_mm512_unpacklo_pd(v[2], v[3]), _mm512_unpackhi_pd(v[2], v[3]));
+    return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x88), _mm512_shuffle_f64x2(a, b, 0xdd));
+}
+
+/* The same as transpose_ps finds them. */
+static inline __m256 sum_pairs_ps(const __m256 v[4])
+{
+    return _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
 }
 
 /*

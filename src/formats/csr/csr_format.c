@@ -11,9 +11,12 @@ static int is_sorted_coo(const spry_arrays *a)
 }
 
 /* Offsets of COO that is sorted by row: columns and values stay the user's. */
-static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spry_arrays *a, spry_error *err)
+static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spry_arrays *a,
+                                  const spry_spmv_options *options, spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err);
+    spry_status status = spryi_check_memory_limit(options, "csr", (a->rows + 1) * (int64_t)sizeof(int64_t), err);
+    if (status != SPRY_OK) return status;
+    status = SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err);
     if (status != SPRY_OK) return status;
     for (int64_t i = 0, k = 0; i <= a->rows; i++) {
         while (k < a->nnz && spryi_index_at(a->row_indices, a->index_type, k) < i) k++;
@@ -26,15 +29,20 @@ static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spr
     return SPRY_OK;
 }
 
-static spry_status convert(spry_context *context, spryi_csr *s, const spry_matrix *A, spry_type value_type,
+static spry_status convert(spry_context *context, spryi_csr *s, const spry_matrix *A, const spry_spmv_options *options,
                            spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
     spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    spry_arrays made = A->a;
+    made.layout = SPRY_CSR;
+    made.value_type = options->vector_type;
+    made.offset_type = offset_type;
+    SPRYI_TRY(spryi_check_memory_limit(options, "csr", spryi_arrays_bytes(&made), err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
-    SPRYI_TRY(spryi_merge(context, &c, value_type, 1, NULL, err));
-    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, c.nnz, err));
+    SPRYI_TRY(spryi_merge(context, &c, options->vector_type, 1, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));
     s->a = s->owned->a;
 done:
@@ -78,9 +86,9 @@ static spry_status build(spry_context *context, void **storage, const spry_matri
     *s = (spryi_csr){.a = A->a};
     int has_type = A->a.value_type == options->vector_type;
     if (has_type && is_sorted_coo(&A->a)) {
-        SPRYI_TRY(offsets_of_coo(context, s, &A->a, err));
+        SPRYI_TRY(offsets_of_coo(context, s, &A->a, options, err));
     } else if (!has_type || A->a.layout != SPRY_CSR) {
-        SPRYI_TRY(convert(context, s, A, options->vector_type, err));
+        SPRYI_TRY(convert(context, s, A, options, err));
     }
     SPRYI_TRY(spryi_csr_partition(context, s, err));
     int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
