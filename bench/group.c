@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- vectors ------------------------------------------------------------------------------------ */
 
@@ -61,6 +62,16 @@ static size_t vector_bytes(const bench_group *group, int64_t length)
     return (size_t)length * spry_type_bytes(group->arrays.value_type);
 }
 
+/* Vectors lie in large pages where the system has them, for every kernel and peer alike, as the library's matrices do. */
+static void *new_vector(size_t bytes)
+{
+    const size_t large = (size_t)2 << 20;
+    void *memory = NULL;
+    if (posix_memalign(&memory, bytes < large ? 64 : large, bytes + 8) != 0) return NULL;
+    if (bytes >= large) (void)madvise(memory, bytes, MADV_HUGEPAGE); /* advice only */
+    return memory;
+}
+
 /* ---- group -------------------------------------------------------------------------------------- */
 
 static const char *index_name(const spry_arrays *a)
@@ -112,9 +123,9 @@ spry_status bench_group_open(bench_group *group, bench_session *session, const s
     group->csr_bytes = (double)a->nnz * (value + (double)spry_index_type_bytes(a->index_type)) +
                        (double)(a->rows + 1) * (double)spry_index_type_bytes(a->offset_type) +
                        (double)(a->rows + a->cols) * value;
-    group->x = malloc(vector_bytes(group, group->x_length) + 8);
-    group->y = malloc(vector_bytes(group, group->y_length) + 8);
-    group->y_before = malloc(vector_bytes(group, group->y_length) + 8);
+    group->x = new_vector(vector_bytes(group, group->x_length));
+    group->y = new_vector(vector_bytes(group, group->y_length));
+    group->y_before = new_vector(vector_bytes(group, group->y_length));
     if (!group->x || !group->y || !group->y_before) {
         bench_group_close(group);
         return fail(err, SPRY_OUT_OF_MEMORY, "out of memory for the vectors of the benchmark");

@@ -82,7 +82,8 @@ static void bad_options(void **state)
     REFUSE(o.op = (spry_op)2, SPRY_INVALID_ARGUMENT, "op");
     REFUSE(o.op = SPRY_TRANSPOSE, SPRY_UNSUPPORTED, NULL);
     REFUSE(o.op = SPRY_TRANSPOSE; o.kernel = "csr_reference_cpu", SPRY_UNSUPPORTED, "kernel");
-    REFUSE(o.device = "tpu", SPRY_DEVICE_UNAVAILABLE, "device");
+    REFUSE(o.device = "tpu", SPRY_UNKNOWN_NAME, "device");
+    REFUSE(o.device = "cuda", SPRY_DEVICE_UNAVAILABLE, "device");
     REFUSE(o.device = "", SPRY_DEVICE_UNAVAILABLE, "device");
     REFUSE(o.format = "nonsense", SPRY_UNKNOWN_NAME, "format");
     REFUSE(o.format = "", SPRY_UNKNOWN_NAME, "format");

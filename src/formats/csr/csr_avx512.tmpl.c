@@ -113,8 +113,8 @@ static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int
 /* One request for values and one for columns a step, needed or not: counting them would cost a branch a row. */
 SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t k)
 {
-    spryi_prefetch(Ax, k * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
-    spryi_prefetch(Aj, k * (int64_t)sizeof(SPRY_J) + SPRYI_AHEAD);
+    spryi_prefetch_near(Ax, k * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD_NEAR);
+    spryi_prefetch_near(Aj, k * (int64_t)sizeof(SPRY_J) + SPRYI_AHEAD_NEAR);
 }
 
 /* Lane sums of entries k .. end - 1; a row of up to eight entries takes one masked step. */
