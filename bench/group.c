@@ -62,7 +62,7 @@ static size_t vector_bytes(const bench_group *group, int64_t length)
     return (size_t)length * spry_type_bytes(group->arrays.value_type);
 }
 
-/* Vectors lie in large pages where the system has them, for every kernel and peer alike, as the library's matrices do. */
+/* In large pages where the system has them, for every kernel and peer alike, as the matrices of the library. */
 static void *new_vector(size_t bytes)
 {
     const size_t large = (size_t)2 << 20;

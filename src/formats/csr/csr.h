@@ -46,7 +46,7 @@ typedef struct spryi_csr_long_row {
 
 enum {
     SPRYI_MAX_GROUP = 8,
-    SPRYI_MIN_STEPPED = 16,        /* shorter runs are faster as general rows */
+    SPRYI_MIN_STEPPED = 8,         /* shorter runs are faster as general rows */
     SPRYI_CSR_ROW_COST = 2,        /* work of a row, in entries, beside its entries */
     SPRYI_CSR_MOST_COST = 32768,   /* of a block: large enough to hide its start */
     SPRYI_CSR_LEAST_COST = 4096,   /* small matrices get smaller blocks, or few threads would find one */
