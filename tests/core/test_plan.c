@@ -84,7 +84,7 @@ static void bad_options(void **state)
     REFUSE(o.op = SPRY_TRANSPOSE; o.kernel = "csr_reference_cpu", SPRY_UNSUPPORTED, "kernel");
     REFUSE(o.device = "tpu", SPRY_UNKNOWN_NAME, "device");
     REFUSE(o.device = "cuda", SPRY_DEVICE_UNAVAILABLE, "device");
-    REFUSE(o.device = "", SPRY_DEVICE_UNAVAILABLE, "device");
+    REFUSE(o.device = "", SPRY_UNKNOWN_NAME, "device");
     REFUSE(o.format = "nonsense", SPRY_UNKNOWN_NAME, "format");
     REFUSE(o.format = "", SPRY_UNKNOWN_NAME, "format");
     REFUSE(o.kernel = "nonsense", SPRY_UNKNOWN_NAME, "kernel");
