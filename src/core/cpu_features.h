@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Ordered: a level includes those before it. AVX2 means avx2 + fma; AVX512 means f + dq + bw + vl. */
+/* Ordered: a level includes those before it. AVX2 means avx2 + fma + bmi2; AVX512 means f + dq + bw + vl beside. */
 typedef enum spryi_simd { SPRYI_PORTABLE = 0, SPRYI_AVX2 = 1, SPRYI_AVX512 = 2 } spryi_simd;
 
 /* cpuid and xgetbv. */

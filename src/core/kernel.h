@@ -61,6 +61,9 @@ typedef struct spryi_format {
     const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
 } spryi_format;
 
+/* y_i = beta*y_i for begin <= i < end; beta = 0 writes zeros without reading. beta holds an f32 exactly. */
+void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, double beta);
+
 /* For builds: SPRY_TOO_LARGE, with the bytes, where a conversion to `format` would own more than the options allow. */
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
                                      spry_error *err);

@@ -75,21 +75,9 @@ static spry_status check_run(const spry_plan *plan, const spry_vector *x, const 
     return SPRY_OK;
 }
 
-/* alpha = 0: y = beta*y, and A and x are not looked at (the rule of the BLAS). */
-static void scale(void *y, int64_t length, spry_type type, const void *beta)
+static double number_of(const void *number, spry_type type)
 {
-    if (type == SPRY_F64) {
-        double b = *(const double *)beta, *v = y;
-        for (int64_t i = 0; i < length; i++) v[i] = b == 0 ? 0 : b * v[i];
-    } else {
-        float b = *(const float *)beta, *v = y;
-        for (int64_t i = 0; i < length; i++) v[i] = b == 0 ? 0 : b * v[i];
-    }
-}
-
-static int is_zero(const void *number, spry_type type)
-{
-    return type == SPRY_F64 ? *(const double *)number == 0 : *(const float *)number == 0;
+    return type == SPRY_F64 ? *(const double *)number : (double)*(const float *)number;
 }
 
 spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,
@@ -118,8 +106,8 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
     for (int64_t c = 0; c < columns_of(&x) && status == SPRY_OK; c++) {
         args.x = c == 0 ? x.data : (const char *)x.data + (size_t)(c * stride_of(&x)) * size;
         args.y = c == 0 ? y.data : (char *)y.data + (size_t)(c * stride_of(&y)) * size;
-        if (is_zero(args.alpha, plan->vector_type)) {
-            scale(args.y, plan->y_length, plan->vector_type, args.beta);
+        if (number_of(args.alpha, plan->vector_type) == 0) { /* A and x are not looked at: the rule of the BLAS */
+            spryi_scale(args.y, plan->vector_type, 0, plan->y_length, number_of(args.beta, plan->vector_type));
         } else {
             status = plan->run(&args, err);
         }

@@ -182,3 +182,27 @@ uint64_t test_value_hash(const spry_arrays *a)
     }
     return hash;
 }
+
+int test_setup(void **state)
+{
+    spry_context *context = NULL;
+    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
+    *state = context;
+    return 0;
+}
+
+int test_teardown(void **state)
+{
+    int64_t left = spry_context_bytes(*state);
+    spry_context_destroy(*state);
+    return left == 0 ? 0 : -1;
+}
+
+spry_matrix *test_generate(spry_context *context, const char *spec, const spry_read_options *options)
+{
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    spry_status status = spry_matrix_generate(context, &A, spec, options, &err);
+    if (status != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    return A;
+}

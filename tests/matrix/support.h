@@ -18,6 +18,12 @@ typedef struct test_memory {
     int64_t fail_from, fail_until; /* calls that fail, counted from 1; 0: none */
 } test_memory;
 
+#define TEST_COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+/* For cmocka: *state is a context with defaults; the teardown fails if it still holds memory. */
+int test_setup(void **state);
+int test_teardown(void **state);
+
 /* Counts and fails through *memory. */
 spry_context *test_context(test_memory *memory, int threads);
 
@@ -27,6 +33,9 @@ spry_context *test_context(test_memory *memory, int threads);
  */
 typedef spry_status (*test_work)(spry_context *context, const void *input);
 void test_every_allocation(test_work work, const void *input);
+
+/* Fails the test where the library refuses. */
+spry_matrix *test_generate(spry_context *context, const char *spec, const spry_read_options *options);
 
 uint64_t test_random(uint64_t *state);
 

@@ -5,23 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-
-static int setup(void **state)
-{
-    spry_context *context = NULL;
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    int64_t left = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return left == 0 ? 0 : -1;
-}
-
 /* What a report says when nothing is wrong. */
 static spry_matrix_report clean(void)
 {
@@ -51,11 +34,11 @@ static void assert_report(const spry_matrix_report *got, const spry_matrix_repor
                                         "not_finite",
                                         "first_not_finite",
                                         "first_not_finite_major"};
-    int64_t g[COUNT(names)], e[COUNT(names)];
+    int64_t g[TEST_COUNT(names)], e[TEST_COUNT(names)];
     _Static_assert(sizeof g == sizeof *got, "a field is missing above");
     memcpy(g, got, sizeof g);
     memcpy(e, expected, sizeof e);
-    for (int f = 0; f < COUNT(names); f++)
+    for (int f = 0; f < TEST_COUNT(names); f++)
         if (g[f] != e[f]) fail_msg("report: %s is %lld, expected %lld", names[f], (long long)g[f], (long long)e[f]);
 }
 
@@ -466,7 +449,7 @@ static void empty_ones(void **state)
 {
     static const int64_t sizes[][2] = {{0, 0}, {0, 4}, {4, 0}, {2, 2}};
     for (int f = 0; f < TEST_FORMS; f++)
-        for (int s = 0; s < COUNT(sizes); s++) {
+        for (int s = 0; s < TEST_COUNT(sizes); s++) {
             spry_matrix *A = test_matrix(*state, sizes[s][0], sizes[s][1], NULL, 0, test_form_number(f));
             spry_matrix_report r = clean();
             expect_sound(A, &r);
@@ -536,5 +519,5 @@ int main(void)
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-
 /* ---- the naive way ----------------------------------------------------------------------------- */
 
 typedef struct placed {
@@ -132,21 +130,6 @@ static void check_conversion(spry_context *context, int64_t rows, int64_t cols, 
 
 /* ---- tests ------------------------------------------------------------------------------------- */
 
-static int setup(void **state)
-{
-    spry_context *context = NULL;
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    int64_t left = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return left == 0 ? 0 : -1;
-}
-
 static void by_hand(void **state)
 {
     /*  . 5 . 1      entries out of order, (0,1) given as 2 + 3
@@ -228,7 +211,7 @@ static void every_pair_of_forms(void **state)
     static const int64_t sizes[][3] = {{6, 7, 20}, {1, 9, 60}, {9, 1, 60}, {40, 3, 5}};
     for (int from = 0; from < TEST_FORMS; from++)
         for (int to = 0; to < TEST_FORMS; to++)
-            for (int s = 0; s < COUNT(sizes); s++)
+            for (int s = 0; s < TEST_COUNT(sizes); s++)
                 check_conversion(*state, sizes[s][0], sizes[s][1], sizes[s][2], test_form_number(from),
                                  test_form_number(to), (from + to + s) % 2, (uint64_t)(1 + from * 100 + to * 7 + s));
 }
@@ -250,7 +233,7 @@ static void empty_ones(void **state)
 {
     static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {3, 3}};
     for (int from = 0; from < TEST_FORMS; from++)
-        for (int s = 0; s < COUNT(sizes); s++) {
+        for (int s = 0; s < TEST_COUNT(sizes); s++) {
             spry_matrix *A = test_matrix(*state, sizes[s][0], sizes[s][1], NULL, 0, test_form_number(from));
             for (int to = 0; to < 3; to++) {
                 spry_matrix *B = NULL;
@@ -320,7 +303,7 @@ static void claims_of_symmetry(void **state)
                  {twice, SPRY_F64, 1, SPRY_SYMMETRIC},
                  {twice, SPRY_F64, 0, SPRY_GENERAL},
                  {twice, SPRY_PATTERN, 0, SPRY_SYMMETRIC}};
-    for (int c = 0; c < COUNT(cases); c++) {
+    for (int c = 0; c < TEST_COUNT(cases); c++) {
         spry_matrix *A = NULL, *B = NULL;
         a.indices = cases[c].columns;
         assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
@@ -362,7 +345,7 @@ static void same_bits_for_any_thread_count(void **state)
     for (int k = 0; k < NNZ; k++) entries[k].value = 1.0 / (k + 1); /* sums depend on their order */
     uint64_t structure = 0, values = 0;
     static const int threads[] = {1, 2, 5};
-    for (int t = 0; t < COUNT(threads); t++) {
+    for (int t = 0; t < TEST_COUNT(threads); t++) {
         test_memory memory = {0};
         spry_context *context = test_context(&memory, threads[t]);
         spry_matrix *A =
@@ -494,5 +477,5 @@ int main(void)
         cmocka_unit_test(refusals),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -3,38 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-
-static int setup(void **state)
-{
-    spry_context *context = NULL;
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    int64_t left = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return left == 0 ? 0 : -1;
-}
-
-static spry_matrix *generate(spry_context *context, const char *spec, const spry_read_options *options)
-{
-    spry_matrix *A = NULL;
-    spry_error err = {0};
-    spry_status status = spry_matrix_generate(context, &A, spec, options, &err);
-    if (status != SPRY_OK) fail_msg("%s: %s", spec, err.message);
-    return A;
-}
-
 /* ---- small matrices by hand ------------------------------------------------------------------ */
 
 /* Rows of a 4 x 5 or smaller matrix, "." where nothing is stored. */
 static void check_drawing(spry_context *context, const char *spec, int64_t rows, int64_t cols, const char *drawing)
 {
-    spry_matrix *A = generate(context, spec, NULL);
+    spry_matrix *A = test_generate(context, spec, NULL);
     spry_arrays a = test_arrays(A);
     assert_int_equal(a.rows, rows);
     assert_int_equal(a.cols, cols);
@@ -83,22 +57,22 @@ static void drawings(void **state)
 static void laplace_values(void **state)
 {
     static const double expected[] = {4, -1, -1, -1, 4, -1, -1, 4, -1, -1, -1, 4};
-    spry_matrix *A = generate(*state, "laplace5,x=2,y=2", NULL);
+    spry_matrix *A = test_generate(*state, "laplace5,x=2,y=2", NULL);
     spry_arrays a = test_arrays(A);
-    assert_int_equal(a.nnz, COUNT(expected));
+    assert_int_equal(a.nnz, TEST_COUNT(expected));
     assert_memory_equal(a.values, expected, sizeof expected);
     assert_int_equal(a.symmetry, SPRY_SYMMETRIC);
     spry_matrix_destroy(A);
 
     static const double uneven[] = {2.5, -1, -0.25, -1, 2.5, -0.25, -0.25, 2.5, -1, -0.25, -1, 2.5};
-    A = generate(*state, "grid5a,x=2,y=2,ay=0.25", NULL);
+    A = test_generate(*state, "grid5a,x=2,y=2,ay=0.25", NULL);
     a = test_arrays(A);
-    assert_int_equal(a.nnz, COUNT(uneven));
+    assert_int_equal(a.nnz, TEST_COUNT(uneven));
     assert_memory_equal(a.values, uneven, sizeof uneven);
     spry_matrix_destroy(A);
 
     static const double upright[] = {6, -1, -1, 6};
-    A = generate(*state, "laplace7,x=1,y=1,z=2", NULL);
+    A = test_generate(*state, "laplace7,x=1,y=1,z=2", NULL);
     a = test_arrays(A);
     assert_int_equal(a.nnz, 4);
     assert_memory_equal(a.values, upright, sizeof upright);
@@ -110,8 +84,8 @@ static void relabelling_keeps_given_values(void **state)
 {
     static const char *const specs[] = {"laplace7,x=6,y=7,z=8", "laplace7,x=6,y=7,z=8,shuffle=5",
                                         "laplace7:d,x=6,y=7,z=8", "laplace7,x=6,y=7,z=8,order=degree,shuffle=9"};
-    for (int s = 0; s < COUNT(specs); s++) {
-        spry_matrix *A = generate(*state, specs[s], NULL);
+    for (int s = 0; s < TEST_COUNT(specs); s++) {
+        spry_matrix *A = test_generate(*state, specs[s], NULL);
         spry_arrays a = test_arrays(A);
         for (int64_t i = 0; i < a.rows; i++) {
             double sum = 0, diagonal = 0;
@@ -141,8 +115,8 @@ static void random_density(void **state)
         {"random,rows=20000,cols=70,density=0.001", 1400, 38},
         {"random,rows=100000,cols=100000,density=0.000001,seed=1", 10000, 100},
     };
-    for (int c = 0; c < COUNT(cases); c++) {
-        spry_matrix *A = generate(*state, cases[c].spec, NULL);
+    for (int c = 0; c < TEST_COUNT(cases); c++) {
+        spry_matrix *A = test_generate(*state, cases[c].spec, NULL);
         spry_arrays a = test_arrays(A);
         double away = (double)a.nnz - cases[c].expected;
         if (!(away < 5 * cases[c].deviation && away > -5 * cases[c].deviation))
@@ -169,7 +143,7 @@ static void small_spec(char *spec, size_t size, const spry_generator_info *info)
                                         "scale=6",   "edges=4",  "rows=60",    "cols=40", "degree=5",
                                         "symbols=3", "length=3", "density=0.2"};
     size_t used = (size_t)snprintf(spec, size, "%s", info->name);
-    for (int s = 0; s < COUNT(small); s++) {
+    for (int s = 0; s < TEST_COUNT(small); s++) {
         char key[16], framed[200];
         snprintf(key, sizeof key, ",%.*s=", (int)strcspn(small[s], "="), small[s]);
         snprintf(framed, sizeof framed, ",%s", info->parameters);
@@ -189,7 +163,7 @@ static void each_generator_is_sound(void **state)
         for (int pattern = 0; pattern < 2; pattern++) {
             spry_read_options options = SPRY_INIT(spry_read_options);
             options.value_type = pattern ? SPRY_PATTERN : SPRY_F64;
-            spry_matrix *A = generate(*state, spec, &options);
+            spry_matrix *A = test_generate(*state, spec, &options);
             spry_matrix_report report = SPRY_INIT(spry_matrix_report);
             assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_OK);
             assert_int_equal(report.unsorted + report.duplicates + report.not_finite, 0);
@@ -210,14 +184,14 @@ static void each_generator_is_sound(void **state)
 static void shown_parameters_are_the_defaults(void **state)
 {
     static const char *const names[] = {"fem3s", "rmat16", "road", "laplace5", "circuit1", "random", "banded"};
-    for (int n = 0; n < COUNT(names); n++)
+    for (int n = 0; n < TEST_COUNT(names); n++)
         for (int g = 0; g < spry_generator_count(); g++) {
             spry_generator_info info = SPRY_INIT(spry_generator_info);
             assert_int_equal(spry_generator_get_info(g, &info, NULL), SPRY_OK);
             if (strcmp(info.name, names[n]) != 0) continue;
             char spec[256];
             snprintf(spec, sizeof spec, "%s,%s", info.name, info.parameters);
-            spry_matrix *A = generate(*state, names[n], NULL), *B = generate(*state, spec, NULL);
+            spry_matrix *A = test_generate(*state, names[n], NULL), *B = test_generate(*state, spec, NULL);
             spry_arrays a = test_arrays(A), b = test_arrays(B);
             assert_int_equal(test_structure_hash(&a), test_structure_hash(&b));
             assert_int_equal(test_value_hash(&a), test_value_hash(&b));
@@ -234,8 +208,8 @@ static void presets_are_their_parameters(void **state)
                                           {"fem3s", "fem3,x=40,y=40,z=40"},
                                           {"circuit1", "circuit,rows=1000000"},
                                           {"grid7p,x=20,y=20,z=20", "grid7,x=20,y=20,z=20,shuffle=23"}};
-    for (int s = 0; s < COUNT(same); s++) {
-        spry_matrix *A = generate(*state, same[s][0], NULL), *B = generate(*state, same[s][1], NULL);
+    for (int s = 0; s < TEST_COUNT(same); s++) {
+        spry_matrix *A = test_generate(*state, same[s][0], NULL), *B = test_generate(*state, same[s][1], NULL);
         spry_arrays a = test_arrays(A), b = test_arrays(B);
         assert_int_equal(test_structure_hash(&a), test_structure_hash(&b));
         assert_int_equal(test_value_hash(&a), test_value_hash(&b));
@@ -256,13 +230,13 @@ static void same_for_any_thread_count(void **state)
                                         "uniform,rows=20000,degree=60",
                                         "rmat:d,scale=14,shuffle=4",
                                         "arrow,rows=40000,width=3"};
-    for (int s = 0; s < COUNT(specs); s++) {
+    for (int s = 0; s < TEST_COUNT(specs); s++) {
         uint64_t structure = 0, values = 0;
         static const int threads[] = {1, 2, 5};
-        for (int t = 0; t < COUNT(threads); t++) {
+        for (int t = 0; t < TEST_COUNT(threads); t++) {
             test_memory memory = {0};
             spry_context *context = test_context(&memory, threads[t]);
-            spry_matrix *A = generate(context, specs[s], NULL);
+            spry_matrix *A = test_generate(context, specs[s], NULL);
             spry_arrays a = test_arrays(A);
             if (t > 0) {
                 assert_int_equal(test_structure_hash(&a), structure);
@@ -281,8 +255,8 @@ static void types_as_asked(void **state)
 {
     static const char *const specs[] = {"grid7,x=9,y=8,z=7", "rmat,scale=9", "laplace5,x=8,y=9,shuffle=3",
                                         "rgg,scale=9", "uniform,rows=300,degree=50"};
-    for (int s = 0; s < COUNT(specs); s++) {
-        spry_matrix *plain = generate(*state, specs[s], NULL);
+    for (int s = 0; s < TEST_COUNT(specs); s++) {
+        spry_matrix *plain = test_generate(*state, specs[s], NULL);
         spry_arrays p = test_arrays(plain);
         for (int f = 0; f < TEST_FORMS; f += 3) {
             test_form form = test_form_number(f);
@@ -290,7 +264,7 @@ static void types_as_asked(void **state)
             options.value_type = form.value_type;
             options.offset_type = form.offset_type;
             options.index_type = form.index_type;
-            spry_matrix *A = generate(*state, specs[s], &options);
+            spry_matrix *A = test_generate(*state, specs[s], &options);
             spry_arrays a = test_arrays(A);
             assert_int_equal(a.value_type, form.value_type);
             assert_int_equal(a.offset_type, form.offset_type);
@@ -347,7 +321,7 @@ static void bad_specifications(void **state)
         {"circuit,rows=2147483648", SPRY_INVALID_ARGUMENT,
          "gen:circuit: rows is '2147483648', expected a whole number from 0 to 2147483647"},
     };
-    for (int c = 0; c < COUNT(cases); c++) {
+    for (int c = 0; c < TEST_COUNT(cases); c++) {
         spry_matrix *A = NULL;
         spry_error err = {0};
         spry_status status = spry_matrix_generate(*state, &A, cases[c].spec, NULL, &err);
@@ -404,7 +378,7 @@ static void too_large_for_memory(void **state)
                                         "road,side=268435456",
                                         "uniform,rows=1000000000000,degree=10",
                                         "rmat,scale=30,edges=65536"};
-    for (int s = 0; s < COUNT(specs); s++) {
+    for (int s = 0; s < TEST_COUNT(specs); s++) {
         spry_matrix *A = NULL;
         spry_error err = {0};
         spry_status status = spry_matrix_generate(*state, &A, specs[s], NULL, &err);
@@ -458,5 +432,5 @@ int main(void)
         cmocka_unit_test(too_large_for_memory),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -102,32 +102,6 @@ static const known large_ones[] = {
     {"grid5:d", 4000000, 19992000, 0xeda05310022180cfu, 0xd6ca50b522c16b01u},
 };
 
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-
-static int setup(void **state)
-{
-    spry_context *context = NULL;
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    int64_t left = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return left == 0 ? 0 : -1;
-}
-
-static spry_matrix *generate(spry_context *context, const char *spec, const spry_read_options *options)
-{
-    spry_matrix *A = NULL;
-    spry_error err = {0};
-    spry_status status = spry_matrix_generate(context, &A, spec, options, &err);
-    if (status != SPRY_OK) fail_msg("%s: %s", spec, err.message);
-    return A;
-}
-
 /* 1 if it is the known matrix. */
 static int is_known(const spry_arrays *a, const known *expected)
 {
@@ -138,7 +112,7 @@ static int is_known(const spry_arrays *a, const known *expected)
 static void check_known(spry_context *context, const known *list, int count)
 {
     for (int c = 0; c < count; c++) {
-        spry_matrix *A = generate(context, list[c].spec, NULL);
+        spry_matrix *A = test_generate(context, list[c].spec, NULL);
         spry_arrays a = test_arrays(A);
         if (!is_known(&a, &list[c]))
             fail_msg("gen:%s: %lld rows, %lld entries; structure or values differ from the reference", list[c].spec,
@@ -151,24 +125,24 @@ static void check_known(spry_context *context, const known *list, int count)
 
 static void small_known(void **state)
 {
-    check_known(*state, small_ones, COUNT(small_ones));
+    check_known(*state, small_ones, TEST_COUNT(small_ones));
 }
 
 static void medium_known(void **state)
 {
-    check_known(*state, medium_ones, COUNT(medium_ones));
+    check_known(*state, medium_ones, TEST_COUNT(medium_ones));
 }
 
 static void large_known(void **state)
 {
     if (!getenv("SPRY_TEST_LARGE")) skip();
-    check_known(*state, large_ones, COUNT(large_ones));
+    check_known(*state, large_ones, TEST_COUNT(large_ones));
 }
 
 static void comparison_rejects_one_changed_entry(void **state)
 {
     const known *expected = &small_ones[3]; /* grid7, 326 entries */
-    spry_matrix *A = generate(*state, expected->spec, NULL);
+    spry_matrix *A = test_generate(*state, expected->spec, NULL);
     spry_arrays a = test_arrays(A);
     assert_true(is_known(&a, expected));
     double *values = (double *)(uintptr_t)a.values, kept = values[100];
@@ -195,5 +169,5 @@ int main(void)
         cmocka_unit_test(large_known),
         cmocka_unit_test(comparison_rejects_one_changed_entry),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

@@ -5,23 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
-
-static int setup(void **state)
-{
-    spry_context *context = NULL;
-    if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return -1;
-    *state = context;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    int64_t left = spry_context_bytes(*state);
-    spry_context_destroy(*state);
-    return left == 0 ? 0 : -1;
-}
-
 static spry_matrix_stats stats_of(const spry_matrix *A)
 {
     spry_matrix_stats s = SPRY_INIT(spry_matrix_stats);
@@ -114,7 +97,7 @@ static void symmetry(void **state)
         {"0 1 nan, 1 0 nan", SPRY_KNOWN_YES, SPRY_KNOWN_NO},
         {"0 1 inf, 1 0 inf", SPRY_KNOWN_YES, SPRY_KNOWN_YES},
     };
-    for (int c = 0; c < COUNT(cases); c++)
+    for (int c = 0; c < TEST_COUNT(cases); c++)
         for (int f = 0; f < TEST_FORMS; f++) {
             test_form form = test_form_number(f);
             test_entry entries[16];
@@ -294,7 +277,7 @@ static void large_pictures(void **state)
 {
     (void)state;
     static const int threads[] = {1, 2, 5};
-    for (int t = 0; t < COUNT(threads); t++) {
+    for (int t = 0; t < TEST_COUNT(threads); t++) {
         test_memory memory = {0};
         spry_context *context = test_context(&memory, threads[t]);
         spry_matrix *A = NULL;
@@ -415,5 +398,5 @@ int main(void)
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(every_allocation_fails),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, test_setup, test_teardown);
 }

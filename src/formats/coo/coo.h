@@ -35,14 +35,13 @@ typedef struct spryi_coo_job {
     double alpha, beta;
 } spryi_coo_job;
 
-/* y[begin..end) = beta*y, then a block: adds alpha times each row's sum to y, but returns the sum of its first
- * row, unscaled, instead of adding it. */
-typedef struct spryi_coo_leaves {
-    void (*scale)(const spryi_coo_job *job, int64_t begin, int64_t end);
-    double (*block)(const spryi_coo_job *job, int64_t begin, int64_t end);
-} spryi_coo_leaves;
+/*
+ * One block, of a SIMD level, value type and index pair: adds alpha times each row's sum to y, but returns the
+ * sum of its first row, unscaled, instead of adding it.
+ */
+typedef double (*spryi_coo_block)(const spryi_coo_job *job, int64_t begin, int64_t end);
 
-/* coo_driver.c */
-spry_status spryi_coo_drive(const spryi_run_args *args, const spryi_coo_leaves *leaves);
+/* coo_driver.c: y = beta*y, then the blocks on args->threads threads. */
+spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block);
 
 #endif

@@ -1,4 +1,4 @@
-/* The inner functions with AVX-512; see coo.h for what each is given. */
+/* The inner function with AVX-512; see coo.h for what it is given. */
 
 #undef STORE_PRODUCTS
 #if SPRY_IS_F64
@@ -20,17 +20,6 @@
                                        _mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4)))
 #endif
 #endif
-
-static void SPRY_FN(scale)(const spryi_coo_job *job, int64_t begin, int64_t end)
-{
-    SPRY_V *y = job->y;
-    const SPRY_V beta = (SPRY_V)job->beta;
-    if (beta == 0) {
-        for (int64_t i = begin; i < end; i++) y[i] = 0;
-    } else if (beta != 1) {
-        for (int64_t i = begin; i < end; i++) y[i] *= beta;
-    }
-}
 
 /* Products of entries k .. k + count - 1, count <= CHUNK. */
 static inline void SPRY_FN(multiply)(const spryi_coo_job *job, int64_t k, int64_t count, SPRY_V *product)
@@ -77,6 +66,5 @@ static double SPRY_FN(block)(const spryi_coo_job *job, int64_t begin, int64_t en
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    static const spryi_coo_leaves leaves = {SPRY_FN(scale), SPRY_FN(block)};
-    return spryi_coo_drive(args, &leaves);
+    return spryi_coo_drive(args, SPRY_FN(block));
 }

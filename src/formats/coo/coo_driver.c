@@ -19,7 +19,7 @@ static void add_first_rows(const spryi_coo *s, const spryi_coo_job *job, const d
     }
 }
 
-spry_status spryi_coo_drive(const spryi_run_args *args, const spryi_coo_leaves *leaves)
+spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block)
 {
     enum { SCALE_ROWS = 65536 };
     const spryi_coo *s = args->storage;
@@ -41,11 +41,10 @@ spry_status spryi_coo_drive(const spryi_run_args *args, const spryi_coo_leaves *
     {
 #pragma omp for schedule(static)
         for (int64_t c = 0; c < scales; c++)
-            leaves->scale(&job, c * SCALE_ROWS, c + 1 < scales ? (c + 1) * SCALE_ROWS : m);
+            spryi_scale(job.y, s->a.value_type, c * SCALE_ROWS, c + 1 < scales ? (c + 1) * SCALE_ROWS : m, job.beta);
 #pragma omp for schedule(static)
         for (int64_t b = 0; b < s->block_count; b++)
-            sums[b] =
-                leaves->block(&job, b * SPRYI_COO_BLOCK, b + 1 < s->block_count ? (b + 1) * SPRYI_COO_BLOCK : nnz);
+            sums[b] = block(&job, b * SPRYI_COO_BLOCK, b + 1 < s->block_count ? (b + 1) * SPRYI_COO_BLOCK : nnz);
     }
     add_first_rows(s, &job, sums);
     return SPRY_OK;

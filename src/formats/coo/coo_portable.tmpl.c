@@ -1,15 +1,4 @@
-/* The inner functions in plain C; see coo.h for what each is given. */
-
-static void SPRY_FN(scale)(const spryi_coo_job *job, int64_t begin, int64_t end)
-{
-    SPRY_V *y = job->y;
-    const SPRY_V beta = (SPRY_V)job->beta;
-    if (beta == 0) {
-        for (int64_t i = begin; i < end; i++) y[i] = 0;
-    } else if (beta != 1) {
-        for (int64_t i = begin; i < end; i++) y[i] *= beta;
-    }
-}
+/* The inner function in plain C; see coo.h for what it is given. */
 
 static double SPRY_FN(block)(const spryi_coo_job *job, int64_t begin, int64_t end)
 {
@@ -36,6 +25,5 @@ static double SPRY_FN(block)(const spryi_coo_job *job, int64_t begin, int64_t en
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    static const spryi_coo_leaves leaves = {SPRY_FN(scale), SPRY_FN(block)};
-    return spryi_coo_drive(args, &leaves);
+    return spryi_coo_drive(args, SPRY_FN(block));
 }

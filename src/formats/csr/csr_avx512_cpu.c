@@ -16,7 +16,7 @@ enum { SHORT_MEAN = 20 };
 
 static inline __mmask8 first_lanes(int count)
 {
-    return (__mmask8)((1u << count) - 1u);
+    return (__mmask8)_bzhi_u32(0xff, (unsigned)count);
 }
 
 static inline float reduce_ps(__m256 v)
