@@ -45,7 +45,8 @@ static int add_kernels(bench_group *group, const bench_request *request, int all
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
-        if (all ? !device_wanted(request, kernel.device) : !list_has(&request->kernels, kernel.name)) continue;
+        if (!device_wanted(request, kernel.device)) continue;
+        if (!all && !list_has(&request->kernels, kernel.name)) continue;
         if (!add_kernel(group, request, &kernel)) return 0;
     }
     return 1;

@@ -110,5 +110,7 @@ clang_of_distribution()
     if [ -z "$(apt-cache depends clang 2>/dev/null)" ]; then
         run_as_root apt-get update -q </dev/null >/dev/null 2>&1 || true
     fi
-    apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1
+    local major
+    major=$(apt-cache depends clang 2>/dev/null | sed -n 's/.*Depends: clang-\([0-9][0-9]*\)$/\1/p' | head -n 1)
+    echo "${major:-14}" # Debian 12's, where the lists cannot tell
 }

@@ -312,6 +312,7 @@ typedef struct spry_spmv_options {
  * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads.
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
+ * as long as nothing overflows, and but for (nnz_i + 3) * (1 + |alpha|) * smallest number where results underflow.
  */
 SPRY_API spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
                                     const spry_spmv_options *options, spry_error *err);
@@ -342,7 +343,7 @@ SPRY_API spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spr
 /* For values changed in place, structure unchanged: refreshes what the plan copied of them. Exclusive use. */
 SPRY_API spry_status spry_plan_update_values(spry_plan *plan, spry_error *err);
 
-/* One product without a plan to keep: plans with default options, runs once, and destroys the plan. */
+/* One product without a plan to keep: plans for one call with vectors of x's type, runs, and destroys the plan. */
 SPRY_API spry_status spry_spmv(spry_context *context, const void *alpha, const spry_matrix *A, spry_vector x,
                                const void *beta, spry_vector y, spry_error *err);
 
@@ -527,8 +528,9 @@ SPRY_API spry_status spry_verify_spmv(spry_context *context, spry_verification *
 
 typedef struct spry_convert_options {
     size_t struct_size;
-    spry_layout layout;          /* default CSR */
-    spry_type value_type;        /* default: as A. From a pattern every value is 1 */
+    spry_layout layout; /* default CSR */
+    /* default: as A. Each entry of a pattern counts 1, so duplicates sum up; into a pattern, positions alone survive */
+    spry_type value_type;
     spry_index_type offset_type; /* default: as A where it has offsets, else the smallest that holds nnz */
     spry_index_type index_type;  /* default: as A */
     int keep_duplicates; /* 1: keep entries at one position apart; 0: sum them in f64, in stored order, rounded once */

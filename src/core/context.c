@@ -26,6 +26,11 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     spry_status status = check_options(options, err);
     if (status != SPRY_OK) return status;
 
+    spryi_simd simd;
+    if (!spryi_allowed_simd(&simd))
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "SPRY_SIMD",
+                          "the environment variable SPRY_SIMD is \"%s\", expected portable, avx2 or avx512",
+                          getenv("SPRY_SIMD"));
     spry_context_options chosen = options ? *options : SPRY_INIT(spry_context_options);
     spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, sizeof *made, _Alignof(max_align_t))
                                          : malloc(sizeof *made);
@@ -36,7 +41,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .release = chosen.release,
         .user = chosen.user,
         .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
-        .simd = spryi_allowed_simd(),
+        .simd = simd,
     };
     *context = made;
     return SPRY_OK;

@@ -44,13 +44,17 @@ const char *spryi_simd_name(spryi_simd level)
     return simd_names[level];
 }
 
-spryi_simd spryi_allowed_simd(void)
+int spryi_allowed_simd(spryi_simd *level)
 {
-    spryi_simd level = spryi_cpu_simd();
+    *level = spryi_cpu_simd();
     const char *wanted = getenv("SPRY_SIMD");
-    for (int l = 0; wanted && l < 3; l++)
-        if (strcmp(wanted, simd_names[l]) == 0 && l < (int)level) level = (spryi_simd)l;
-    return level;
+    if (!wanted || !wanted[0]) return 1;
+    for (int l = 0; l < 3; l++)
+        if (strcmp(wanted, simd_names[l]) == 0) {
+            if (l < (int)*level) *level = (spryi_simd)l;
+            return 1;
+        }
+    return 0;
 }
 
 static char cpu_name[96] = "unknown processor";

@@ -10,8 +10,8 @@ typedef enum spryi_simd { SPRYI_PORTABLE = 0, SPRYI_AVX2 = 1, SPRYI_AVX512 = 2 }
 /* cpuid and xgetbv. */
 spryi_simd spryi_cpu_simd(void);
 
-/* The same lowered by the environment variable SPRY_SIMD = portable | avx2 | avx512; any other value is ignored. */
-spryi_simd spryi_allowed_simd(void);
+/* The same lowered by the environment variable SPRY_SIMD = portable | avx2 | avx512. 0: it says something else. */
+int spryi_allowed_simd(spryi_simd *level);
 
 const char *spryi_simd_name(spryi_simd level);
 

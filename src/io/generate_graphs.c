@@ -203,6 +203,11 @@ const spryi_kind spryi_kind_rmat = {.shape = rmat_shape, .list = rmat_list, .val
 static spry_status uniform_shape(spryi_generation *g, spry_error *err)
 {
     int64_t n = g->n[SPRYI_KEY_ROWS], degree = g->n[SPRYI_KEY_DEGREE];
+    const double draws = (double)n * (double)degree, most_draws = 1e9;
+    if (degree > n && draws > most_draws) /* the entries are few, but not the time */
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "degree", degree, n,
+                                "uniform: %lld draws for each of %lld rows, expected a degree of %lld or less",
+                                (long long)degree, (long long)n, (long long)n);
     g->entries = 0.5 * (double)n * (double)(degree < n ? degree : n);
     return spryi_square_shape(g, n, 1, 1, 1, err);
 }

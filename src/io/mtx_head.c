@@ -217,7 +217,7 @@ spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx 
         head->lines = c.line;
         if (end - start > SPRYI_LINE_BYTES)
             return spryi_fail_file(err, SPRY_BAD_FILE, text->name, c.line,
-                                   "the line has more than %d characters, expected at most 1024", SPRYI_LINE_BYTES);
+                                   "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
         const char *p = start;
         word w = next_word(&p, end);
         if (w.p < w.end && *w.p != '%') break;

@@ -17,6 +17,7 @@
 typedef struct row_sum {
     double hi, lo, plain, absolute;
     int64_t entries;
+    int not_finite; /* a product was: then the plain sum tells which infinity or NaN is due */
 } row_sum;
 
 static void add(row_sum *s, double value)
@@ -32,6 +33,7 @@ static void add_product(row_sum *s, double a, double b)
     add(s, product);
     s->lo += fma(a, b, -product);
     s->plain += product;
+    s->not_finite |= !isfinite(product);
     s->absolute += fabs(product);
 }
 
@@ -99,15 +101,16 @@ static double share_of_bound(const verify_job *job, const row_sum *sum, int64_t 
     if (job->beta != 0) add_product(&total, job->beta, before);
     double expected = total.hi + total.lo;
     double plain = (job->alpha == 0 ? 0 : job->alpha * sum->plain) + (job->beta == 0 ? 0 : job->beta * before);
-    if (!isfinite(plain)) return (isnan(plain) && isnan(got)) || plain == got ? 0 : INFINITY;
+    double scale = fabs(job->alpha) * (job->alpha == 0 ? 0 : sum->absolute) + fabs(job->beta * before);
+    if (sum->not_finite || !isfinite(job->alpha) || !isfinite(job->beta) || !isfinite(before))
+        return (isnan(plain) && isnan(got)) || plain == got ? 0 : INFINITY;
+    if (!isfinite(scale)) return 0; /* |A||x| overflows: the order of the sum decides, and nothing can be told */
     if (fabs(expected) > largest && isinf(got) && (got > 0) == (expected > 0)) return 0;
     if (!isfinite(got)) return INFINITY;
-    double scale = fabs(job->alpha) * (job->alpha == 0 ? 0 : sum->absolute) + fabs(job->beta * before);
     double terms = (double)sum->entries + 3;
     double error = fabs((got - total.hi) - total.lo), bound = terms * eps * scale;
     if (error == 0) return 0;
-    /* Overflowing inner sums leave the scale infinite: then nothing can be told. */
-    return error / (bound + terms * smallest);
+    return error / (bound + terms * (1 + fabs(job->alpha)) * smallest);
 }
 
 static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_vector *x, const spry_vector *before,

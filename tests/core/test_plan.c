@@ -179,6 +179,36 @@ static void expected_calls(void **state)
     free(y);
 }
 
+/* A row without entries gets alpha*0, which is NaN where alpha is not finite, from every kernel. */
+static void alpha_not_finite(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 1, 1}, columns[] = {0};
+    static const double values[] = {2}, x[] = {3}, alphas[] = {NAN, INFINITY};
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 1, offsets, columns, values, NULL), SPRY_OK);
+    for (int k = 0; k < spry_kernel_count(); k++)
+        for (int a = 0; a < 2; a++) {
+            spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+            assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
+            if (!kernel.available) continue;
+            spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+            options.kernel = kernel.name;
+            spry_plan *plan = NULL;
+            double y[2] = {1, 1};
+            spry_vector to = spry_vector_f64(y, 2);
+            assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+            assert_int_equal(spry_plan_run(plan, &alphas[a], spry_vector_f64(x, 1), NULL, to, NULL, NULL), SPRY_OK);
+            assert_true(a == 0 ? isnan(y[0]) : isinf(y[0]));
+            assert_true(isnan(y[1]));
+            spry_plan_destroy(plan);
+        }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 static void bad_info(void **state)
 {
     (void)state;
@@ -482,11 +512,11 @@ static void measuring_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options),          cmocka_unit_test(good_options),    cmocka_unit_test(what_plans_cost),
-        cmocka_unit_test(expected_calls),       cmocka_unit_test(bad_info),        cmocka_unit_test(bad_vectors),
-        cmocka_unit_test(bad_workspaces),       cmocka_unit_test(concurrent_runs), cmocka_unit_test(updates),
-        cmocka_unit_test(plan_outlives_matrix), cmocka_unit_test(one_shot),        cmocka_unit_test(measuring),
-        cmocka_unit_test(measuring_nothing),
+        cmocka_unit_test(bad_options),      cmocka_unit_test(good_options), cmocka_unit_test(what_plans_cost),
+        cmocka_unit_test(expected_calls),   cmocka_unit_test(bad_info),     cmocka_unit_test(bad_vectors),
+        cmocka_unit_test(alpha_not_finite), cmocka_unit_test(bad_vectors),  cmocka_unit_test(bad_workspaces),
+        cmocka_unit_test(concurrent_runs),  cmocka_unit_test(updates),      cmocka_unit_test(plan_outlives_matrix),
+        cmocka_unit_test(one_shot),         cmocka_unit_test(measuring),    cmocka_unit_test(measuring_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -41,6 +41,9 @@ typedef struct spryi_coo_job {
  */
 typedef double (*spryi_coo_block)(const spryi_coo_job *job, int64_t begin, int64_t end);
 
+/* coo_driver.c: rows without entries become NaN, as alpha*0 is where alpha is not finite and no entry says so. */
+void spryi_coo_spoil_empty_rows(const spryi_coo *s, void *y);
+
 /* coo_driver.c: y = beta*y, then the blocks on args->threads threads. */
 spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block);
 

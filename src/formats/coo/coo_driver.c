@@ -1,5 +1,7 @@
 #include "formats/coo/coo.h"
 
+#include <math.h>
+
 /* Each block's first row, in order; a row that fills several blocks gets its sums one after the other. */
 static void add_first_rows(const spryi_coo *s, const spryi_coo_job *job, const double *sums)
 {
@@ -16,6 +18,19 @@ static void add_first_rows(const spryi_coo *s, const spryi_coo_job *job, const d
             float *y = (float *)job->y + i;
             *y = (float)((double)*y + job->alpha * sum);
         }
+    }
+}
+
+void spryi_coo_spoil_empty_rows(const spryi_coo *s, void *y)
+{
+    for (int64_t i = 0, k = 0; i < s->a.rows; i++) {
+        int64_t first = k;
+        while (k < s->a.nnz && spryi_index_at(s->a.row_indices, s->a.index_type, k) == i) k++;
+        if (k > first) continue;
+        if (s->a.value_type == SPRY_F64)
+            ((double *)y)[i] = NAN;
+        else
+            ((float *)y)[i] = NAN;
     }
 }
 
@@ -47,5 +62,6 @@ spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block)
             sums[b] = block(&job, b * SPRYI_COO_BLOCK, b + 1 < s->block_count ? (b + 1) * SPRYI_COO_BLOCK : nnz);
     }
     add_first_rows(s, &job, sums);
+    if (!isfinite(job.alpha)) spryi_coo_spoil_empty_rows(s, job.y);
     return SPRY_OK;
 }

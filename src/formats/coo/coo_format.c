@@ -14,7 +14,8 @@ static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_a
     if (status != SPRY_OK) return status;
     status = spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
     if (status != SPRY_OK) return status;
-#pragma omp parallel for num_threads(context->threads) schedule(static)
+    int threads = spryi_threads(context, a->nnz + a->rows);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < a->rows; i++) {
         int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
         for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)

@@ -6,7 +6,8 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     const SPRY_V *Ax = s->a.values, *x = args->x;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
     SPRY_V *y = args->y;
-    for (int64_t i = 0; i < s->a.rows; i++) y[i] = beta == 0 ? 0 : beta * y[i];
+    spryi_scale(y, s->a.value_type, 0, s->a.rows, (double)beta);
+    if (!isfinite(alpha)) spryi_coo_spoil_empty_rows(s, y);
     for (int64_t k = 0; k < s->a.nnz;) {
         SPRY_J row = Ai[k];
         SPRY_V sum = 0;

@@ -6,6 +6,8 @@
  */
 #include "formats/coo/coo.h"
 
+#include <math.h>
+
 #define SPRYI_TEMPLATE "formats/coo/coo_reference.tmpl.c"
 #include "core/instantiate.h"
 

@@ -330,6 +330,7 @@ static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end
     case 7: SPRY_FN(shared_groups)(job, begin, end, 7); break;
     default: SPRY_FN(shared_groups)(job, begin, end, 8); break;
     }
+    if (job->stream_y) _mm_sfence();
 }
 
 static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t end)

@@ -3,7 +3,7 @@
  * of the columns in all, in parallel over blocks. Each block writes its runs into a slice as long as
  * runs can be worth having, and the slices are packed after.
  */
-#include "core/context.h"
+#include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/csr/csr.h"
@@ -116,12 +116,13 @@ spry_status spryi_csr_find_runs(spry_context *context, spryi_csr *s, spry_error 
     spry_status status = SPRY_OK;
     spryi_csr_run *scratch = NULL;
     int64_t slots = 0, structured = 0;
+    int threads = spryi_threads(context, s->a.nnz + s->a.rows);
     for (int64_t b = 0; b < s->block_count; b++) {
         s->blocks[b].runs_begin = slots;
         slots += most_runs(s, &s->blocks[b]);
     }
     SPRYI_TRY(SPRYI_NEW(context, &scratch, slots, "row runs (scratch)", err));
-#pragma omp parallel for num_threads(context->threads) schedule(static) reduction(+ : structured)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : structured)
     for (int64_t b = 0; b < s->block_count; b++) {
         spryi_csr_block *block = &s->blocks[b];
         run_list list = {.s = s, .runs = scratch + block->runs_begin, .first_row = block->begin};
