@@ -72,6 +72,7 @@ static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V 
         spryi_prefetch_entries(Ax, Aj, k, k + LANES, sizeof(SPRY_V), sizeof(SPRY_J));
         sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
     }
+    spryi_prefetch_entries(Ax, Aj, k, k + LANES, sizeof(SPRY_V), sizeof(SPRY_J)); /* needed or not: no branch */
     *rest = 0;
     for (; k < end; k++) *rest += Ax[k] * x[Aj[k]];
     return sum;
@@ -86,7 +87,6 @@ static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
         int count = end - i < LANES ? (int)(end - i) : LANES;
         VEC sum[LANES];
         SPRY_V rest[LANES] = {0};
-        spryi_prefetch_entries(Ax, Aj, Ap[i], Ap[i + count], sizeof(SPRY_V), sizeof(SPRY_J));
         for (int r = 0; r < LANES; r++)
             sum[r] = r < count ? SPRY_FN(row)(Ax, Aj, x, Ap[i + r], Ap[i + r + 1], &rest[r]) : ZERO();
         SPRY_FN(put)(job, i, count, ADD(SUM_ROWS(sum), LOAD(rest)));
