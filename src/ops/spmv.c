@@ -1,4 +1,5 @@
 /* Running a plan: validation here, none in the kernels. */
+#include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "ops/plan.h"
@@ -75,11 +76,6 @@ static spry_status check_run(const spry_plan *plan, const spry_vector *x, const 
     return SPRY_OK;
 }
 
-static double number_of(const void *number, spry_type type)
-{
-    return type == SPRY_F64 ? *(const double *)number : (double)*(const float *)number;
-}
-
 spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,
                           const spry_run_options *options, spry_error *err)
 {
@@ -106,8 +102,9 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
     for (int64_t c = 0; c < columns_of(&x) && status == SPRY_OK; c++) {
         args.x = c == 0 ? x.data : (const char *)x.data + (size_t)(c * stride_of(&x)) * size;
         args.y = c == 0 ? y.data : (char *)y.data + (size_t)(c * stride_of(&y)) * size;
-        if (number_of(args.alpha, plan->vector_type) == 0) { /* A and x are not looked at: the rule of the BLAS */
-            spryi_scale(args.y, plan->vector_type, 0, plan->y_length, number_of(args.beta, plan->vector_type));
+        if (spryi_value_at(args.alpha, plan->vector_type, 0) == 0) {
+            /* A and x are not looked at: the rule of the BLAS */
+            spryi_scale(args.y, plan->vector_type, 0, plan->y_length, spryi_value_at(args.beta, plan->vector_type, 0));
         } else {
             status = plan->run(&args, err);
         }

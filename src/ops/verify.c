@@ -46,14 +46,9 @@ typedef struct verify_job {
     row_sum *rows;
 } verify_job;
 
-static double number(const void *data, spry_type type, int64_t i)
-{
-    return type == SPRY_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
-
 static void accumulate(const verify_job *job, row_sum *s, int64_t k, int64_t j)
 {
-    add_product(s, spryi_value_at(job->a->values, job->a->value_type, k), number(job->x, job->type, j));
+    add_product(s, spryi_value_at(job->a->values, job->a->value_type, k), spryi_value_at(job->x, job->type, j));
     s->entries++;
 }
 
@@ -91,8 +86,8 @@ static double share_of_bound(const verify_job *job, const row_sum *sum, int64_t 
     double eps = f64 ? DBL_EPSILON : FLT_EPSILON;
     double smallest = f64 ? 0x1p-1074 : 0x1p-149; /* rounding near zero is absolute */
     double largest = f64 ? DBL_MAX : FLT_MAX;
-    double before = job->beta == 0 ? 0 : number(job->y_before, job->type, i);
-    double got = number(job->y, job->type, i);
+    double before = job->beta == 0 ? 0 : spryi_value_at(job->y_before, job->type, i);
+    double got = spryi_value_at(job->y, job->type, i);
     row_sum total = {0};
     if (job->alpha != 0) {
         add_product(&total, job->alpha, sum->hi);
@@ -148,7 +143,7 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
                           "context, verification and A must not be NULL");
     spry_status status = SPRY_OK;
     row_sum *rows = NULL;
-    double b = beta ? number(beta, x.type, 0) : 0;
+    double b = beta ? spryi_value_at(beta, x.type, 0) : 0;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
     if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE) {
         status = spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", op, SPRY_TRANSPOSE,
@@ -159,7 +154,7 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
     int64_t m = y.length;
     SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));
     verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .rows = rows};
-    job.alpha = alpha ? number(alpha, x.type, 0) : 1;
+    job.alpha = alpha ? spryi_value_at(alpha, x.type, 0) : 1;
     job.x = x.data;
     job.y = y.data;
     job.y_before = y_before.data;

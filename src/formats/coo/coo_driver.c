@@ -1,3 +1,4 @@
+#include "core/assemble.h"
 #include "formats/coo/coo.h"
 
 #include <math.h>
@@ -38,15 +39,14 @@ spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block)
 {
     enum { SCALE_ROWS = 65536 };
     const spryi_coo *s = args->storage;
-    int f64 = s->a.value_type == SPRY_F64;
     const spryi_coo_job job = {
         .rows = s->a.row_indices,
         .columns = s->a.indices,
         .values = s->a.values,
         .x = args->x,
         .y = args->y,
-        .alpha = f64 ? *(const double *)args->alpha : *(const float *)args->alpha,
-        .beta = f64 ? *(const double *)args->beta : *(const float *)args->beta,
+        .alpha = spryi_value_at(args->alpha, s->a.value_type, 0),
+        .beta = spryi_value_at(args->beta, s->a.value_type, 0),
     };
     double *sums = args->workspace;
     int64_t m = s->a.rows, nnz = s->a.nnz, scales = (m + SCALE_ROWS - 1) / SCALE_ROWS;

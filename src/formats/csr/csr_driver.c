@@ -1,3 +1,4 @@
+#include "core/assemble.h"
 #include "core/error.h"
 #include "formats/csr/csr.h"
 
@@ -39,15 +40,14 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, const
 spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *leaves)
 {
     const spryi_csr *s = args->storage;
-    int f64 = s->a.value_type == SPRY_F64;
     spryi_csr_job job = {
         .offsets = s->a.offsets,
         .columns = s->a.indices,
         .values = s->a.values,
         .x = args->x,
         .y = args->y,
-        .alpha = f64 ? *(const double *)args->alpha : *(const float *)args->alpha,
-        .beta = f64 ? *(const double *)args->beta : *(const float *)args->beta,
+        .alpha = spryi_value_at(args->alpha, s->a.value_type, 0),
+        .beta = spryi_value_at(args->beta, s->a.value_type, 0),
     };
     job.stream_y = job.beta == 0 && s->a.rows * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_STREAM_BYTES;
     double *sums = args->workspace;
