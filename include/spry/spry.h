@@ -137,10 +137,6 @@ typedef enum spry_type { SPRY_TYPE_DEFAULT = 0, SPRY_F32 = 1, SPRY_F64 = 2, SPRY
 /* What an index is. Legal (offset, column) pairs: 32/32, 64/32, 64/64. */
 typedef enum spry_index_type { SPRY_INDEX_DEFAULT = 0, SPRY_I32 = 1, SPRY_I64 = 2 } spry_index_type;
 
-/*
- * No kernel of this version offers the transposed product (SPRY_UNSUPPORTED). CSR arrays of A, declared as CSC
- * with rows and cols exchanged, are A^T and can be planned as they are, at the cost of a conversion.
- */
 typedef enum spry_op {
     SPRY_NO_TRANSPOSE = 0, /* op(A) = A */
     SPRY_TRANSPOSE = 1     /* op(A) = A^T */
@@ -284,19 +280,34 @@ static inline spry_vector spry_vector_f32(const float *data, int64_t length)
 typedef struct spry_spmv_options {
     size_t struct_size;
     spry_op op;
-    const char *device;   /* "cpu" or a name of section 11; NULL: where the matrix is */
-    const char *format;   /* a format of section 11 or "auto"; NULL: "auto" */
+    const char *device; /* "cpu" or a name of section 11; NULL: where the matrix is */
+    /*
+     * A format of section 11, with parameters if wanted ("sell", "sell:c=16:sigma=4096"), or "auto": the library's
+     * choice, told with its reason (spry_plan_info). NULL: "auto".
+     */
+    const char *format;
     const char *kernel;   /* a kernel of section 11, which settles format and device; NULL: the best for them */
     const char *ordering; /* "none"; NULL: "none" */
     /*
      * x, y, alpha, beta and the compute type; default: the matrix's value type (f64 for a pattern). It must be
-     * that type (convert the matrix otherwise), but of a pattern, which then gets an array of ones in the plan.
+     * that type (convert the matrix otherwise), but of a pattern. Of that csr, csc and sell store no values (kernels
+     * whose types name "pattern"); the other formats get an array of ones in the plan.
      */
     spry_type vector_type;
     int vector_device;          /* where x and y will be: 0 host memory, else a device number */
     int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked */
-    int64_t memory_limit_bytes; /* refuse a format that needs more than this; 0: only the padding guard refuses */
+    /*
+     * Refuse (SPRY_TOO_LARGE) a format that needs more than this. 0: the padding guard refuses what would store over
+     * two zeros for each entry; a limit takes its place.
+     */
+    int64_t memory_limit_bytes;
+    /*
+     * Of a pattern alone: multiplies by diag(row_scaling) * A * diag(column_scaling), so that matrices such as D^-1 A
+     * need no values. Entries of vector_type, rows and cols of them, in host memory, the caller's, unchanged while
+     * the plan lives; NULL: ones. Each costs one more pass over a vector a run, and workspace of its size.
+     */
+    const void *row_scaling, *column_scaling;
 } spry_spmv_options;
 
 /*
@@ -305,10 +316,11 @@ typedef struct spry_spmv_options {
  * say spry_plan_update_values. A plan is immutable otherwise, so several threads may run it at once,
  * each with a workspace of its own (see spry_run_options).
  *
- * Default: format csr. CSR arrays are used where they lie, of COO known to be sorted the columns and values are;
- * anything else is converted into arrays that the plan owns. Set-up reads the columns once, to find rows whose
- * columns need not be read in every product (about the time of one to two products); with expected_calls of 1 or
- * 2 it does not, and takes microseconds.
+ * Default: the format that the decision tree of docs/formats.md gives, told in spry_plan_info.reason; with
+ * expected_calls of 1 to 7, csr. In csr, CSR arrays are used where they lie, of COO known to be sorted the columns and
+ * values are; anything else is converted into arrays that the plan owns. Set-up reads the columns once, to find rows
+ * whose columns need not be read in every product (about the time of one to two products); with expected_calls of 1
+ * or 2 it does not, and takes microseconds.
  * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads.
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
@@ -356,6 +368,7 @@ typedef struct spry_plan_info {
     const char *op;          /* "spmv", "spmv_t" */
     const char *device;      /* "cpu", ... */
     const char *format;      /* "csr", ... */
+    const char *parameters;  /* of the format, as settled: "c=8:sigma=256"; "" where it has none */
     const char *kernel;      /* "csr_avx512_cpu", ... */
     const char *ordering;    /* "none", ... */
     const char *reason;      /* one sentence: why these */
@@ -501,6 +514,24 @@ typedef struct spry_matrix_stats {
 /* O(nnz). A must be sound (spry_matrix_check); CSR, COO or CSC in host memory. */
 SPRY_API spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err);
 
+/* What a format takes for a matrix. */
+typedef struct spry_storage {
+    size_t struct_size;
+    const char *format;  /* "ell" */
+    char parameters[64]; /* as the format would settle them, "" where it has none */
+    int64_t words;       /* values and indices alike, each counted once: the unit of textbook formulas */
+    int64_t bytes;       /* of the same arrays; what a plan adds beside them (row blocks, some kilobytes) is left out */
+    int64_t padding;     /* stored entries that are none of A's */
+    int refused;         /* 1: the padding guard, or the memory limit in options, would refuse to build it */
+} spry_storage;
+
+/*
+ * Foretells, without building it, what options->format (a name, not "auto") takes, exactly. O(rows) from CSR for
+ * most formats, O(nnz) for bsr; A is sound. options->op and vector_type count, device and kernel do not.
+ */
+SPRY_API spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                          const spry_spmv_options *options, spry_error *err);
+
 /* Density picture: counts[r*width + c] = entries that fall in cell (r, c) of a height x width grid over A. O(nnz). */
 SPRY_API spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err);
 
@@ -567,7 +598,9 @@ typedef struct spry_format_info {
     const char *title;    /* "compressed sparse rows" */
     const char *storage;  /* formula in words: "nnz values + nnz columns + (m+1) offsets" */
     const char *best_for; /* one line */
-    int kernels;          /* how many kernels there are */
+    /* "c=NUMBER (rows a slice); sigma=NUMBER (...)": what may follow the name in options; "" where there are none */
+    const char *parameters;
+    int kernels; /* how many kernels there are */
 } spry_format_info;
 
 SPRY_API int spry_format_count(void);
@@ -579,7 +612,7 @@ typedef struct spry_kernel_info {
     const char *format;     /* "csr" */
     const char *device;     /* "cpu" or "cuda" */
     const char *operations; /* "spmv" or "spmv spmv_t" */
-    const char *types;      /* "f32 f64" */
+    const char *types;      /* "f32 f64" or "f32 f64 pattern" */
     const char *indices;    /* "32/32 64/32 64/64" */
     int deterministic;
     int available;      /* 1: this machine can run it */

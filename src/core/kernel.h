@@ -21,7 +21,8 @@ typedef struct spryi_run_args {
     const void *beta;    /* *beta == 0: y is not read */
     const void *x;       /* one column, host or device as the kernel's device is */
     void *y;
-    void *workspace; /* workspace_bytes(storage) bytes; no content survives between runs */
+    void *workspace;       /* workspace_bytes(storage) bytes; no content survives between runs */
+    spry_type vector_type; /* of alpha, beta, x and y: the compute type */
     int threads;
     void *stream;
 } spryi_run_args;
@@ -38,31 +39,106 @@ typedef struct spryi_kernel {
     const char *idea;   /* one sentence */
     const char *source;
     int deterministic;
-    spryi_simd simd;               /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
+    int pattern;     /* 1: also multiplies storage of SPRY_PATTERN, whose entries are 1 and take no memory */
+    spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
     const spryi_run_table *spmv;   /* NULL: not offered */
     const spryi_run_table *spmv_t; /* NULL: not offered */
 } spryi_kernel;
 
+/* A number that a user may set of a format: "sell:c=16:sigma=4096". 0, when not given, lets the format decide. */
+typedef struct spryi_parameter {
+    const char *name;
+    int64_t least, most;
+    const char *text; /* what it is, one line */
+} spryi_parameter;
+
+enum { SPRYI_PARAMETERS = 4 };
+
+/* What a format is asked to build, or to predict. */
+typedef struct spryi_build_request {
+    const spry_matrix *A;
+    /*
+     * A as CSR with values of value_type: A itself where it is that, else a conversion that the plan lets go of after
+     * the build; a build that borrows its arrays retains it. NULL for formats that take any layout. Rows may
+     * be unsorted and hold duplicates.
+     */
+    spry_matrix *csr;
+    const spry_spmv_options *options;     /* op and vector_type are filled in; its strings must not be kept */
+    spry_type value_type;                 /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
+    int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
+} spryi_build_request;
+
+/* What a format takes for a matrix, exact, known before it is built. */
+typedef struct spryi_figure {
+    int64_t bytes;       /* of the format's arrays; what a plan adds beside them (row blocks, runs) is left out */
+    int64_t words;       /* of the same arrays, values and indices alike: the lecture's count (seed 004) */
+    int64_t padding;     /* stored entries that are none of A's */
+    char parameters[64]; /* as settled: "c=16:sigma=4096"; "" where there are none */
+} spryi_figure;
+
+/* One array of a storage, or numbers that lie inside of it: what a container keeps of a format. A count may be 0. */
+typedef struct spryi_section {
+    char name[16];
+    void **array; /* where the storage holds the array's address; NULL: the data lie in the storage itself, */
+    void *inside; /* here */
+    int64_t count, item_bytes;
+} spryi_section;
+
+enum { SPRYI_MOST_SECTIONS = 16 };
+
 /*
- * A storage layout a plan may use. build takes any sound matrix, of any layout, and makes the storage,
- * borrowing what it can of A's arrays (the plan keeps A alive) and owning the rest.
+ * A storage layout a plan may use. build makes the storage of a sound matrix, borrowing what it can of A's arrays
+ * (the plan keeps A alive) and owning the rest; it refuses, before it allocates, what spryi_check_padding refuses.
  */
 typedef struct spryi_format {
     const char *name, *title;
-    const char *storage;  /* formula in words */
-    const char *best_for; /* one line */
-    spry_status (*build)(spry_context *context, void **storage, const spry_matrix *A, const spry_spmv_options *options,
-                         spry_error *err);
+    const char *storage;               /* formula in words */
+    const char *best_for;              /* one line */
+    const spryi_parameter *parameters; /* up to SPRYI_PARAMETERS, the last with name NULL; NULL: none */
+    const char *parameter_text;        /* the same for people: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
+    int takes_any_layout;              /* 1: request.csr is not made */
+    spry_status (*predict)(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err);
+    spry_status (*build)(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err);
     void (*destroy)(spry_context *context, void *storage);
     int64_t (*storage_bytes)(const void *storage);                    /* what a run reads, borrowed arrays included */
     int64_t (*owned_bytes)(const void *storage);                      /* what build allocated of it and beside it */
     int64_t (*workspace_bytes)(const void *storage);                  /* what a run needs beside it */
     int (*borrows_values)(const void *storage, const spry_matrix *A); /* 1: a change of A's values is seen at once */
     const spry_arrays *(*arrays)(const void *storage); /* types of what is stored: picks the table slot */
+    /* The matrix again, owned CSR: padding is gone, entries are all there. NULL for the matrix's own layouts. */
+    spry_status (*to_csr)(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
+    /*
+     * For containers. sections lists what restoring needs, at most SPRYI_MOST_SECTIONS, numbers inside the storage
+     * first; of a zeroed storage (storage_size bytes) with those filled in it lists the counts of the arrays.
+     * NULL: containers keep this format as CSR.
+     */
+    size_t storage_size;
+    int (*sections)(void *storage, spryi_section *sections);
+    spry_status (*check)(const void *storage, spry_error *err); /* of a restored storage: indices in range, ... */
 } spryi_format;
 
 /* y_i = beta*y_i for begin <= i < end; beta = 0 writes zeros without reading. beta holds an f32 exactly. */
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, double beta);
+
+/*
+ * The padding guard, for builds: SPRY_TOO_LARGE, with the bytes, where the figure passes options->memory_limit_bytes,
+ * or without a limit where padding is over SPRYI_MOST_PADDING times nnz and 4096 entries besides.
+ */
+enum { SPRYI_MOST_PADDING = 2 };
+spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_figure *figure,
+                                spry_error *err);
+
+/* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
+spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
+                                const spry_spmv_options *options, const char *format, spry_error *err);
+
+/*
+ * "NAME[:key=value...]" to a format and its parameters. SPRY_UNKNOWN_NAME or SPRY_INVALID_ARGUMENT name
+ * what is wrong and what there is.
+ */
+spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[SPRYI_PARAMETERS], const char *text,
+                               spry_error *err);
 
 /* For builds: SPRY_TOO_LARGE, with the bytes, where a conversion to `format` would own more than the options allow. */
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,

@@ -41,7 +41,7 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
     return SPRY_OK;
 }
 
-static spry_status vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     spry_type value_type = A->a.value_type;
     *type = o->vector_type != SPRY_TYPE_DEFAULT ? o->vector_type : value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
@@ -50,6 +50,13 @@ static spry_status vector_type_of(spry_type *type, const spry_matrix *A, const s
                           "%s values with %s vectors are not supported: convert the matrix with spry_matrix_convert",
                           spry_type_name(value_type), spry_type_name(*type));
     return SPRY_OK;
+}
+
+int spryi_has_pattern_kernel(const spryi_format *format)
+{
+    for (int k = 0; k < spryi_kernel_count; k++)
+        if (spryi_kernels[k]->pattern && strcmp(spryi_kernels[k]->format, format->name) == 0) return 1;
+    return 0;
 }
 
 static spryi_run_fn run_of(const spryi_kernel *kernel, spry_op op, spry_type type, int pair)
@@ -63,9 +70,14 @@ static spry_status named_kernel(spry_plan *plan, const spry_spmv_options *o, spr
     const spryi_kernel *kernel = spryi_find_kernel(o->kernel);
     if (!kernel)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\"; `spry kernels` lists them", o->kernel);
-    if (o->format && strcmp(o->format, "auto") != 0 && strcmp(o->format, kernel->format) != 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s works on format %s, but format is %s",
-                          kernel->name, kernel->format, o->format);
+    if (o->format && strcmp(o->format, "auto") != 0) {
+        const spryi_format *format;
+        spry_status status = spryi_parse_format(&format, plan->parameters, o->format, err);
+        if (status != SPRY_OK) return status;
+        if (strcmp(format->name, kernel->format) != 0)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s works on format %s, but format is %s",
+                              kernel->name, kernel->format, format->name);
+    }
     const char *reason;
     if (!spryi_kernel_available(plan->context, kernel, &reason))
         return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", kernel->name, reason);
@@ -100,10 +112,8 @@ static spry_status pick(spry_plan *plan, const spry_matrix *A, const spry_spmv_o
 {
     if (o->kernel) return named_kernel(plan, o, err);
     if (o->format && strcmp(o->format, "auto") != 0) {
-        plan->format = spryi_find_format(o->format);
-        if (!plan->format)
-            return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%s\"; `spry kernels` lists them",
-                              o->format);
+        spry_status status = spryi_parse_format(&plan->format, plan->parameters, o->format, err);
+        if (status != SPRY_OK) return status;
         snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
     } else {
         spryi_choice choice = {0};
@@ -115,10 +125,36 @@ static spry_status pick(spry_plan *plan, const spry_matrix *A, const spry_spmv_o
     return best_kernel(plan, o, err);
 }
 
+spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
+                                   spry_error *err)
+{
+    if (format->takes_any_layout) return SPRY_OK;
+    return spryi_matrix_as_csr(context, &request->csr, request->A, request->value_type, request->options, format->name,
+                               err);
+}
+
+/* plan->format's storage of plan->A, now; *figure, unless NULL, is what was predicted. */
+static spry_status build_storage(const spry_plan *plan, void **storage, spryi_figure *figure, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_build_request request = {.A = plan->A, .options = &plan->options, .value_type = plan->value_type};
+    memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
+    if (figure && plan->format->parameters) SPRYI_TRY(plan->format->predict(plan->context, figure, &request, err));
+    SPRYI_TRY(plan->format->build(plan->context, storage, &request, err));
+done:
+    spryi_matrix_release(request.csr);
+    return status;
+}
+
 static spry_status build(spry_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    SPRYI_TRY(plan->format->build(plan->context, &plan->storage, plan->A, &plan->options, err));
+    spryi_figure figure = {0};
+    plan->value_type = plan->kernel->pattern && plan->A->a.value_type == SPRY_PATTERN ? SPRY_PATTERN
+                                                                                      : plan->vector_type;
+    SPRYI_TRY(build_storage(plan, &plan->storage, &figure, err));
+    memcpy(plan->parameter_text, figure.parameters, sizeof plan->parameter_text);
     const spry_arrays *stored = plan->format->arrays(plan->storage);
     spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
     plan->run = run_of(plan->kernel, plan->op, plan->vector_type, spryi_index_pair(offset_type, stored->index_type));
@@ -129,6 +165,7 @@ static spry_status build(spry_plan *plan, spry_error *err)
         goto done;
     }
     plan->workspace_bytes = plan->format->workspace_bytes(plan->storage);
+    SPRYI_TRY(spryi_add_scaling(plan, err));
     if (plan->workspace_bytes > 0)
         SPRYI_TRY(spryi_allocate(plan->context, &plan->workspace, plan->workspace_bytes, 1, "workspace", err));
 done:
@@ -151,7 +188,7 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
     SPRYI_TRY(check_options(&o, err));
-    SPRYI_TRY(vector_type_of(&o.vector_type, A, &o, err));
+    SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
     *made = (spry_plan){
         .context = context,
@@ -189,7 +226,7 @@ spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
     if (plan->format->borrows_values(plan->storage, plan->A)) return SPRY_OK;
     void *fresh = NULL;
-    spry_status status = plan->format->build(plan->context, &fresh, plan->A, &plan->options, err);
+    spry_status status = build_storage(plan, &fresh, NULL, err);
     if (status != SPRY_OK) return status;
     plan->format->destroy(plan->context, plan->storage);
     plan->storage = fresh;
@@ -207,6 +244,7 @@ spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry
         .op = plan->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv",
         .device = plan->kernel->device,
         .format = plan->format->name,
+        .parameters = plan->parameter_text,
         .kernel = plan->kernel->name,
         .ordering = "none",
         .reason = plan->reason,

@@ -73,6 +73,7 @@ spry_status spry_format_get_info(int index, spry_format_info *info, spry_error *
         .title = format->title,
         .storage = format->storage,
         .best_for = format->best_for,
+        .parameters = format->parameter_text ? format->parameter_text : "",
         .kernels = kernels,
     };
     return SPRY_OK;
@@ -108,7 +109,7 @@ spry_status spry_kernel_get_info(const spry_context *context, int index, spry_ke
         .format = kernel->format,
         .device = kernel->device,
         .operations = operations_of(kernel),
-        .types = "f32 f64",
+        .types = kernel->pattern ? "f32 f64 pattern" : "f32 f64",
         .indices = strcmp(kernel->device, "cpu") == 0 ? "32/32 64/32 64/64" : "32/32 64/32",
         .deterministic = kernel->deterministic,
         .available = available,

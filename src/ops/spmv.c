@@ -96,6 +96,7 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
                 : f64 ? (const void *)&zero_f64
                       : (const void *)&zero_f32,
         .workspace = options && options->workspace ? options->workspace : plan->workspace,
+        .vector_type = plan->vector_type,
         .threads = plan->threads,
         .stream = options ? options->stream : NULL,
     };
@@ -105,6 +106,8 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
         if (spryi_value_at(args.alpha, plan->vector_type, 0) == 0) {
             /* A and x are not looked at: the rule of the BLAS */
             spryi_scale(args.y, plan->vector_type, 0, plan->y_length, spryi_value_at(args.beta, plan->vector_type, 0));
+        } else if (plan->options.row_scaling || plan->options.column_scaling) {
+            status = spryi_run_scaled(plan, &args, err);
         } else {
             status = plan->run(&args, err);
         }

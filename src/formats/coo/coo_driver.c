@@ -45,8 +45,8 @@ spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block)
         .values = s->a.values,
         .x = args->x,
         .y = args->y,
-        .alpha = spryi_value_at(args->alpha, s->a.value_type, 0),
-        .beta = spryi_value_at(args->beta, s->a.value_type, 0),
+        .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
+        .beta = spryi_value_at(args->beta, args->vector_type, 0),
     };
     double *sums = args->workspace;
     int64_t m = s->a.rows, nnz = s->a.nnz, scales = (m + SCALE_ROWS - 1) / SCALE_ROWS;

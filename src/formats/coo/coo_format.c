@@ -27,17 +27,17 @@ static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_a
     return SPRY_OK;
 }
 
-static spry_status convert(spry_context *context, spryi_coo *s, const spry_matrix *A, const spry_spmv_options *options,
-                           spry_error *err)
+static spry_status convert(spry_context *context, spryi_coo *s, const spryi_build_request *request, spry_error *err)
 {
+    const spry_matrix *A = request->A;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
     spry_arrays made = A->a;
     made.layout = SPRY_COO;
-    made.value_type = options->vector_type;
-    SPRYI_TRY(spryi_check_memory_limit(options, "coo", spryi_arrays_bytes(&made), err));
+    made.value_type = request->value_type;
+    SPRYI_TRY(spryi_check_memory_limit(request->options, "coo", spryi_arrays_bytes(&made), err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, A->a.index_type, err));
-    SPRYI_TRY(spryi_merge(context, &c, options->vector_type, 1, NULL, err));
+    SPRYI_TRY(spryi_merge(context, &c, request->value_type, 1, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_COO, SPRY_I64, 0, SPRY_GENERAL, A->field, err));
     s->a = s->owned->a;
 done:
@@ -53,18 +53,18 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s);
 }
 
-static spry_status build(spry_context *context, void **storage, const spry_matrix *A, const spry_spmv_options *options,
-                         spry_error *err)
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
+    const spry_matrix *A = request->A;
     spry_status status = SPRY_OK;
     spryi_coo *s = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "coo storage", err));
     *s = (spryi_coo){.a = A->a, .block_count = (A->a.nnz + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK};
-    int as_is = A->a.value_type == options->vector_type;
+    int as_is = A->a.value_type == request->value_type;
     if (as_is && A->a.layout == SPRY_CSR) {
-        SPRYI_TRY(rows_of_csr(context, s, &A->a, options, err));
+        SPRYI_TRY(rows_of_csr(context, s, &A->a, request->options, err));
     } else if (!as_is || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
-        SPRYI_TRY(convert(context, s, A, options, err));
+        SPRYI_TRY(convert(context, s, request, err));
     }
     *storage = s;
     s = NULL;
@@ -100,11 +100,25 @@ static const spry_arrays *arrays(const void *storage)
     return &((const spryi_coo *)storage)->a;
 }
 
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    (void)context, (void)err;
+    spry_arrays a = request->A->a;
+    a.layout = SPRY_COO;
+    a.value_type = request->value_type;
+    figure->bytes = spryi_arrays_bytes(&a);
+    figure->words = 3 * a.nnz;
+    return SPRY_OK;
+}
+
 const spryi_format spryi_format_coo = {
     .name = "coo",
     .title = "coordinates",
     .storage = "nnz values + nnz columns + nnz rows",
     .best_for = "matrices with many empty rows; the form in which entries are collected",
+    .takes_any_layout = 1,
+    .predict = predict,
     .build = build,
     .destroy = destroy,
     .storage_bytes = storage_bytes,

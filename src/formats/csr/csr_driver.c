@@ -46,8 +46,8 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *
         .values = s->a.values,
         .x = args->x,
         .y = args->y,
-        .alpha = spryi_value_at(args->alpha, s->a.value_type, 0),
-        .beta = spryi_value_at(args->beta, s->a.value_type, 0),
+        .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
+        .beta = spryi_value_at(args->beta, args->vector_type, 0),
     };
     job.stream_y = job.beta == 0 && s->a.rows * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_STREAM_BYTES;
     double *sums = args->workspace;

@@ -29,27 +29,6 @@ static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spr
     return SPRY_OK;
 }
 
-static spry_status convert(spry_context *context, spryi_csr *s, const spry_matrix *A, const spry_spmv_options *options,
-                           spry_error *err)
-{
-    spry_status status = SPRY_OK;
-    spryi_compressed c = {0};
-    spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
-    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
-    spry_arrays made = A->a;
-    made.layout = SPRY_CSR;
-    made.value_type = options->vector_type;
-    made.offset_type = offset_type;
-    SPRYI_TRY(spryi_check_memory_limit(options, "csr", spryi_arrays_bytes(&made), err));
-    SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
-    SPRYI_TRY(spryi_merge(context, &c, options->vector_type, 1, NULL, err));
-    SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));
-    s->a = s->owned->a;
-done:
-    spryi_compressed_clear(context, &c);
-    return status;
-}
-
 static void destroy(spry_context *context, void *storage)
 {
     spryi_csr *s = storage;
@@ -76,19 +55,20 @@ static spry_status general_runs(spry_context *context, spryi_csr *s, spry_error 
     return SPRY_OK;
 }
 
-static spry_status build(spry_context *context, void **storage, const spry_matrix *A, const spry_spmv_options *options,
-                         spry_error *err)
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
+    const spry_matrix *A = request->A;
+    const spry_spmv_options *options = request->options;
     enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
     spry_status status = SPRY_OK;
     spryi_csr *s = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr storage", err));
     *s = (spryi_csr){.a = A->a};
-    int has_type = A->a.value_type == options->vector_type;
-    if (has_type && is_sorted_coo(&A->a)) {
+    if (A->a.value_type == request->value_type && is_sorted_coo(&A->a)) {
         SPRYI_TRY(offsets_of_coo(context, s, &A->a, options, err));
-    } else if (!has_type || A->a.layout != SPRY_CSR) {
-        SPRYI_TRY(convert(context, s, A, options, err));
+    } else if (A->a.value_type != request->value_type || A->a.layout != SPRY_CSR) {
+        SPRYI_TRY(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, options, "csr", err));
+        s->a = s->owned->a;
     }
     SPRYI_TRY(spryi_csr_partition(context, s, err));
     int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
@@ -134,11 +114,26 @@ static const spry_arrays *arrays(const void *storage)
     return &((const spryi_csr *)storage)->a;
 }
 
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    (void)context, (void)err;
+    spry_arrays a = request->A->a;
+    a.layout = SPRY_CSR;
+    a.value_type = request->value_type;
+    if (a.offset_type == SPRY_INDEX_DEFAULT) a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
+    figure->bytes = spryi_arrays_bytes(&a);
+    figure->words = 2 * a.nnz + a.rows + 1;
+    return SPRY_OK;
+}
+
 const spryi_format spryi_format_csr = {
     .name = "csr",
     .title = "compressed sparse rows",
     .storage = "nnz values + nnz columns + (m+1) offsets",
     .best_for = "everything, without a copy: the default",
+    .takes_any_layout = 1,
+    .predict = predict,
     .build = build,
     .destroy = destroy,
     .storage_bytes = storage_bytes,

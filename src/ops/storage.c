@@ -1,0 +1,44 @@
+/* What a format would take, told before it is built. */
+#include "core/error.h"
+#include "ops/plan.h"
+
+#include <string.h>
+
+spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                 const spry_spmv_options *options, spry_error *err)
+{
+    if (!context || !storage || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context   ? "context"
+                          : !storage ? "storage"
+                                     : "A",
+                          "context, storage and A must not be NULL");
+    spry_status status = SPRY_OK;
+    const spryi_format *format = NULL;
+    spryi_figure figure = {0};
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spryi_build_request request = {.A = A, .options = &o};
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(storage, err));
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    if (!o.format)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "options.format must name a format, not be NULL");
+    SPRYI_TRY(spryi_parse_format(&format, request.parameters, o.format, err));
+    SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    request.value_type = A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(format) ? SPRY_PATTERN
+                                                                                             : o.vector_type;
+    SPRYI_TRY(spryi_complete_request(context, &request, format, err));
+    SPRYI_TRY(format->predict(context, &figure, &request, err));
+    *storage = (spry_storage){
+        .struct_size = sizeof *storage,
+        .format = format->name,
+        .words = figure.words,
+        .bytes = figure.bytes,
+        .padding = figure.padding,
+        .refused = spryi_check_padding(&request, format->name, &figure, NULL) != SPRY_OK,
+    };
+    memcpy(storage->parameters, figure.parameters, sizeof storage->parameters);
+done:
+    spryi_matrix_release(request.csr);
+    return status;
+}
