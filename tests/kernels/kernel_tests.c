@@ -1,0 +1,299 @@
+/* Every kernel on every family, type, index pair, alpha and beta, against the reference, in guarded memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernel_tests.h"
+#include "trials.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+spry_op tested_op;
+
+/*
+ * The matrices' own formats are tried in every form; the others, which are made of the same CSR whatever the form, in two
+ * forms of each family, type and index pair, one of them with every alpha and beta.
+ */
+static int takes_part(const spry_kernel_info *kernel, int turn)
+{
+    if (INSTRUMENTED ||
+        (tested_op == SPRY_NO_TRANSPOSE && (strcmp(kernel->format, "csr") == 0 || strcmp(kernel->format, "coo") == 0)))
+        return 1;
+    return turn % (FORMS / 2) == 0;
+}
+
+static int tried[256]; /* trials of each kernel */
+
+/* Every kernel that can run here, on one form of a family. */
+static void check_kernels(spry_context *context, const material *s, const form *how, int pair, int turn)
+{
+    given g = given_make(&s->f, s->values, how, s->type, pair);
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = kernel_info(context, k);
+        if (!kernel_offers(&kernel, tested_op)) continue;
+        trial t = {&s->f, how, kernel.name, s->type, pair, tested_op};
+        if (!takes_part(&kernel, turn)) continue;
+        spry_plan *plan = plan_of(context, &t, &g);
+        if (plan) check_plan(s, &t, plan, 0, how->brief && turn >= FORMS / 2);
+        if (plan) tried[k]++;
+        spry_plan_destroy(plan);
+    }
+    if (!given_intact(&g)) fail_msg("%s (%s): wrote beside the matrix", s->f.name, how->name);
+    given_free(&g);
+}
+
+void every_kernel_on_every_family(void **state)
+{
+    (void)state;
+    spry_context *contexts[] = {context_of(1), context_of(2)};
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = kernel_info(contexts[0], k);
+        if (!kernel.available) print_message("skipped: %s, %s\n", kernel.name, kernel.reason);
+    }
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+        for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            material s;
+            set_up(&s, number, (spry_type)type, tested_op);
+            for (int pair = 0; pair < 3; pair++)
+                for (int h = 0; h < FORMS; h++)
+                    if (!INSTRUMENTED || (number + h + type) % 3 == pair)
+                        check_kernels(contexts[forms[h].brief], &s, &forms[h], pair,
+                                      (number + type + pair + h) % FORMS);
+            clear(&s);
+        }
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = kernel_info(contexts[0], k);
+        if (kernel_offers(&kernel, tested_op) && tried[k] < family_count())
+            fail_msg("%s: only %d trials; is everything refused?", kernel.name, tried[k]);
+    }
+    for (int c = 0; c < 2; c++) {
+        assert_int_equal(spry_context_bytes(contexts[c]), 0);
+        spry_context_destroy(contexts[c]);
+    }
+}
+
+/* Millions of rows, where kernels may write y around the cache: aligned and not, with the same bits for any threads. */
+void large_y(void **state)
+{
+    (void)state;
+    for (int number = family_count(); number < family_count() + family_large_count(); number++)
+        for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            material s;
+            set_up(&s, number, (spry_type)type, tested_op);
+            given g = given_make(&s.f, s.values, &forms[0], s.type, 0);
+            guarded first = guarded_make((size_t)s.y_length * spry_type_bytes(s.type), ON_HEAP);
+            for (int k = 0; k < spry_kernel_count(); k++)
+                for (int threads = 1; threads <= 3; threads += 2) {
+                    spry_context *context = context_of(threads);
+                    spry_kernel_info kernel = kernel_info(context, k);
+                    for (int p = 0; kernel_offers(&kernel, tested_op) && p < 3; p += 2) {
+                        trial t = {&s.f, &forms[p], kernel.name, s.type, 0, tested_op};
+                        spry_plan *plan = plan_of(context, &t, &g);
+                        if (!plan) continue;
+                        guarded y = guarded_make(first.bytes, forms[p].place);
+                        fill_y(&y, s.type, s.y_numbers, 0);
+                        run(&t, plan, 1, &s.x[forms[p].place], 0, &y);
+                        if (threads == 1 && p == 0) {
+                            memcpy(first.data, y.data, y.bytes);
+                            comparison c = reference_compare(&s.with_values, s.type, 1, 0, NULL, y.data);
+                            if (c.wrong > 0) fail_msg("%s: %lld rows wrong", describe(&t), (long long)c.wrong);
+                        }
+                        if (memcmp(first.data, y.data, y.bytes) != 0) fail_msg("%s: other bits", describe(&t));
+                        if (!guarded_intact(&y)) fail_msg("%s: wrote beside y", describe(&t));
+                        guarded_free(&y);
+                        spry_plan_destroy(plan);
+                    }
+                    spry_context_destroy(context);
+                }
+            guarded_free(&first);
+            given_free(&g);
+            clear(&s);
+        }
+}
+
+/* Contexts of 1, 2 and 5 threads, each twice. */
+void same_bits_for_any_number_of_threads(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 5};
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+        for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            if (INSTRUMENTED && (number + type) % 2 == 0) continue;
+            material s;
+            set_up(&s, number, (spry_type)type, tested_op);
+            size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
+            guarded y = guarded_make(bytes, ON_HEAP), first = guarded_make(bytes, ON_HEAP);
+            given g = given_make(&s.f, s.values, &forms[0], s.type, number % 3);
+            for (int k = 0; k < spry_kernel_count(); k++)
+                for (int c = 0; c < 3; c++) {
+                    spry_context *context = context_of(threads[c]);
+                    spry_kernel_info kernel = kernel_info(context, k);
+                    trial t = {&s.f, &forms[0], kernel.name, s.type, number % 3, tested_op};
+                    spry_plan *plan =
+                        kernel_offers(&kernel, tested_op) && kernel.deterministic ? plan_of(context, &t, &g) : NULL;
+                    for (int again = 0; plan && again < 2; again++) {
+                        fill_y(&y, s.type, s.y_numbers, 0.75);
+                        run(&t, plan, -1.5, &s.x[AT_END], 0.75, &y);
+                        if (c == 0 && again == 0)
+                            memcpy(first.data, y.data, bytes);
+                        else if (memcmp(first.data, y.data, bytes) != 0)
+                            fail_msg("%s: other bits at %d threads, run %d", describe(&t), threads[c], again);
+                    }
+                    spry_plan_destroy(plan);
+                    spry_context_destroy(context);
+                }
+            given_free(&g);
+            guarded_free(&first);
+            guarded_free(&y);
+            clear(&s);
+        }
+}
+
+/* used[j] = 1 where an entry reads x_j. */
+static void mark_used(const family *f, char *used)
+{
+    for (int64_t i = 0; i < f->rows; i++)
+        for (int64_t k = f->offsets[i]; k < f->offsets[i + 1]; k++)
+            used[tested_op == SPRY_TRANSPOSE ? i : f->columns[k]] = 1;
+}
+
+/* Inf and NaN in every x that no entry reads: the same bits as without. */
+void unused_x_does_not_matter(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    int64_t poisoned = 0;
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+        for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            if (INSTRUMENTED && (number + type) % 2 == 0) continue;
+            material s;
+            set_up(&s, number, (spry_type)type, tested_op);
+            guarded bad = vector_make(s.x_numbers, s.x_length, s.type, AT_END);
+            char *used = calloc((size_t)s.x_length + 1, 1);
+            mark_used(&s.f, used);
+            for (int64_t j = 0; j < s.x_length; j++) {
+                if (used[j]) continue;
+                set_number(bad.data, s.type, j, j % 3 == 0 ? NAN : j % 3 == 1 ? INFINITY : -INFINITY);
+                poisoned++;
+            }
+            free(used);
+            size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
+            guarded y = guarded_make(bytes, ON_HEAP), clean = guarded_make(bytes, ON_HEAP);
+            for (int h = 0; h < 9; h += 4) { /* CSR, sorted COO, CSC */
+                given g = given_make(&s.f, s.values, &forms[h], s.type, number % 3);
+                for (int k = 0; k < spry_kernel_count(); k++) {
+                    spry_kernel_info kernel = kernel_info(context, k);
+                    if (!kernel_offers(&kernel, tested_op)) continue;
+                    trial t = {&s.f, &forms[h], kernel.name, s.type, number % 3, tested_op};
+                    spry_plan *plan = plan_of(context, &t, &g);
+                    if (!plan) continue;
+                    run(&t, plan, 1, &s.x[AT_END], 0, &clean);
+                    run(&t, plan, 1, &bad, 0, &y);
+                    if (memcmp(clean.data, y.data, bytes) != 0) fail_msg("%s: unused x was used", describe(&t));
+                    spry_plan_destroy(plan);
+                }
+                given_free(&g);
+            }
+            guarded_free(&clean);
+            guarded_free(&y);
+            guarded_free(&bad);
+            clear(&s);
+        }
+    assert_true(poisoned > 10000);
+    spry_context_destroy(context);
+}
+
+/* Three columns with gaps: each as if alone, and the gaps untouched. */
+void several_columns(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 3, X_GAP = 2, Y_GAP = 3 };
+    spry_context *context = context_of(2);
+    for (int number = 0; number < family_count(); number += 2) {
+        spry_type type = number % 4 == 0 ? SPRY_F32 : SPRY_F64;
+        material s;
+        set_up(&s, number, type, tested_op);
+        const size_t size = spry_type_bytes(type);
+        const int64_t m = s.y_length, n = s.x_length, x_stride = n + X_GAP, y_stride = m + Y_GAP;
+        /* ends with the last column's last entry, not with its gap */
+        double *numbers = random_numbers(x_stride * COLUMNS, type, 7);
+        guarded xs = vector_make(numbers, x_stride * (COLUMNS - 1) + n, type, AT_END);
+        guarded ys = guarded_make((size_t)(y_stride * (COLUMNS - 1) + m) * size, AT_END);
+        guarded y = guarded_make((size_t)m * size, ON_HEAP);
+        given g = given_make(&s.f, s.values, &forms[0], type, 0);
+        for (int k = 0; k < spry_kernel_count(); k++) {
+            spry_kernel_info kernel = kernel_info(context, k);
+            if (!kernel_offers(&kernel, tested_op)) continue;
+            trial t = {&s.f, &forms[0], kernel.name, type, 0, tested_op};
+            spry_plan *plan = plan_of(context, &t, &g);
+            if (!plan) continue;
+            memset(ys.data, 0xff, ys.bytes);
+            spry_vector x_all = {xs.data, n, type, COLUMNS, x_stride, 0},
+                        y_all = {ys.data, m, type, COLUMNS, y_stride, 0};
+            assert_int_equal(spry_plan_run(plan, NULL, x_all, NULL, y_all, NULL, NULL), SPRY_OK);
+            for (int64_t c = 0; c < COLUMNS; c++) {
+                guarded x = vector_make(numbers + c * x_stride, n, type, ON_HEAP);
+                run(&t, plan, 1, &x, 0, &y);
+                const char *column = (const char *)ys.data + (size_t)(c * y_stride) * size;
+                if (memcmp(column, y.data, y.bytes) != 0) fail_msg("%s: column %d differs", describe(&t), (int)c);
+                for (size_t b = 0; c + 1 < COLUMNS && b < Y_GAP * size; b++)
+                    if (column[(size_t)m * size + b] != (char)0xff) fail_msg("%s: wrote between columns", describe(&t));
+                guarded_free(&x);
+            }
+            if (!guarded_intact(&ys)) fail_msg("%s: wrote before the columns", describe(&t));
+            spry_plan_destroy(plan);
+        }
+        given_free(&g);
+        guarded_free(&y);
+        guarded_free(&ys);
+        guarded_free(&xs);
+        free(numbers);
+        clear(&s);
+    }
+    spry_context_destroy(context);
+}
+
+/* Under each SPRY_SIMD: the default kernel of each format is right, and none above the level can be had. */
+void every_simd_level(void **state)
+{
+    (void)state;
+    static const char *const levels[] = {"portable", "avx2", "avx512"};
+    for (int l = 0; l < 3; l++) {
+        assert_int_equal(setenv("SPRY_SIMD", levels[l], 1), 0);
+        spry_context *context = context_of(2);
+        for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED)) {
+            spry_type type = number % 2 == 0 ? SPRY_F32 : SPRY_F64;
+            material s;
+            set_up(&s, number, type, tested_op);
+            given g = given_make(&s.f, s.values, &forms[0], type, number % 3);
+            spry_matrix *A = NULL;
+            assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
+            for (int f = -1; f < spryi_format_count; f++) {
+                spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+                options.op = tested_op;
+                options.format = f < 0 ? "auto" : spryi_formats[f]->name;
+                spry_plan *plan = NULL;
+                spry_status status = spry_plan_spmv(context, &plan, A, &options, NULL);
+                if (f >= 0 && (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED)) continue;
+                if (status != SPRY_OK) fail_msg("%s of %s: status %d", options.format, s.f.name, (int)status);
+                spry_plan_info info = SPRY_INIT(spry_plan_info);
+                assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+                if (l == 0 && strstr(info.kernel, "avx")) fail_msg("%s at level portable", info.kernel);
+                if (l == 1 && strstr(info.kernel, "avx512")) fail_msg("%s at level avx2", info.kernel);
+                trial t = {&s.f, &forms[0], info.kernel, type, number % 3, tested_op};
+                check_plan(&s, &t, plan, 1, 1);
+                spry_plan_destroy(plan);
+            }
+            spry_matrix_destroy(A);
+            given_free(&g);
+            clear(&s);
+        }
+        spry_context_destroy(context);
+    }
+    assert_int_equal(unsetenv("SPRY_SIMD"), 0);
+}

@@ -1,0 +1,16 @@
+/* The tests that every kernel has to pass, of the product that tested_op names. */
+#ifndef TESTS_KERNELS_KERNEL_TESTS_H
+#define TESTS_KERNELS_KERNEL_TESTS_H
+
+#include "spry/spry.h"
+
+extern spry_op tested_op; /* set by main */
+
+void every_kernel_on_every_family(void **state);
+void large_y(void **state);
+void same_bits_for_any_number_of_threads(void **state);
+void unused_x_does_not_matter(void **state);
+void several_columns(void **state);
+void every_simd_level(void **state);
+
+#endif

@@ -1,0 +1,22 @@
+/* Transposed products. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernel_tests.h"
+
+int main(void)
+{
+    tested_op = SPRY_TRANSPOSE;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_on_every_family),
+        cmocka_unit_test(large_y),
+        cmocka_unit_test(same_bits_for_any_number_of_threads),
+        cmocka_unit_test(unused_x_does_not_matter),
+        cmocka_unit_test(several_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
