@@ -16,8 +16,8 @@
 spry_op tested_op;
 
 /*
- * The matrices' own formats are tried in every form; the others, which are made of the same CSR whatever the form, in two
- * forms of each family, type and index pair, one of them with every alpha and beta.
+ * The matrices' own formats are tried in every form; the others, which are made of the same CSR whatever the form,
+ * in two forms of each family, type and index pair, one of them with every alpha and beta.
  */
 static int takes_part(const spry_kernel_info *kernel, int turn)
 {

@@ -1,0 +1,373 @@
+/* What every format promises: from CSR and back, figures foretold, sections that restore it, no wasteful padding. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/assemble.h"
+#include "core/kernel.h"
+#include "core/memory.h"
+#include "kernels/arrays.h"
+#include "kernels/families.h"
+#include "ops/plan.h"
+
+#include "spry/spry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t limit = (int64_t)64 << 20; /* in place of the padding guard */
+
+static const form plain = {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, ON_HEAP, 0, 0};
+static const form pattern = {"CSR pattern", SPRY_CSR, SPRY_NOT_KNOWN, 1, ON_HEAP, 0, 0};
+
+static spry_context *context_of(int threads)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = threads;
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+/* One family handed over and planned in one format; plan is NULL where it would take more than the limit. */
+typedef struct specimen {
+    family f;
+    double *values;
+    given g;
+    spry_matrix *A;
+    spry_plan *plan;
+} specimen;
+
+static void make(specimen *s, spry_context *context, int number, const spryi_format *format, const form *how,
+                 spry_type type, int pair)
+{
+    *s = (specimen){.f = family_make(number)};
+    s->values = random_numbers(s->f.nnz, type, 11 + (uint64_t)number);
+    s->g = given_make(&s->f, s->values, how, type, pair);
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spry_matrix_create(context, &s->A, &s->g.a, &err), SPRY_OK);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = format->name;
+    options.vector_type = type;
+    options.memory_limit_bytes = limit;
+    options.allow_nondeterministic = 1;
+    spry_status status = spry_plan_spmv(context, &s->plan, s->A, &options, &err);
+    if (status != SPRY_OK && status != SPRY_TOO_LARGE) fail_msg("%s of %s: %s", format->name, s->f.name, err.message);
+}
+
+static void clear(specimen *s)
+{
+    spry_plan_destroy(s->plan);
+    spry_matrix_destroy(s->A);
+    given_free(&s->g);
+    free(s->values);
+    family_free(&s->f);
+}
+
+/* ---- round trips ---------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    int64_t column;
+    double value;
+    int64_t place;
+} entry;
+
+static int by_column(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->column != y->column) return x->column < y->column ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Row i sorted by column, entries at one position summed where `merged`; how many there are. */
+static int64_t row_of(entry *row, const spry_arrays *a, int64_t i, int merged)
+{
+    int64_t count = 0, kept = 0;
+    for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i);
+         k < spryi_index_at(a->offsets, a->offset_type, i + 1); k++, count++)
+        row[count] =
+            (entry){spryi_index_at(a->indices, a->index_type, k), spryi_value_at(a->values, a->value_type, k), count};
+    qsort(row, (size_t)count, sizeof *row, by_column);
+    if (!merged) return count;
+    for (int64_t e = 0; e < count; e++)
+        if (kept > 0 && row[kept - 1].column == row[e].column)
+            row[kept - 1].value += row[e].value;
+        else
+            row[kept++] = row[e];
+    for (int64_t e = 0; a->value_type == SPRY_F32 && e < kept; e++) row[e].value = (double)(float)row[e].value;
+    return kept;
+}
+
+static void compare(const char *format, const char *name, const spry_arrays *a, const spry_arrays *b)
+{
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->cols, b->cols);
+    assert_int_equal(a->value_type, b->value_type);
+    int merged = b->nnz != a->nnz; /* a format may have to sum duplicates */
+    entry *left = malloc((size_t)(a->nnz + 1) * sizeof *left), *right = malloc((size_t)(b->nnz + 1) * sizeof *right);
+    assert_non_null(left);
+    assert_non_null(right);
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t n = row_of(left, a, i, merged), back = row_of(right, b, i, 0);
+        if (n != back)
+            fail_msg("%s of %s: row %lld has %lld entries, had %lld", format, name, (long long)i, (long long)back,
+                     (long long)n);
+        for (int64_t e = 0; e < n; e++)
+            if (left[e].column != right[e].column || left[e].value != right[e].value)
+                fail_msg("%s of %s: row %lld, column %lld: %g instead of %g", format, name, (long long)i,
+                         (long long)left[e].column, right[e].value, left[e].value);
+    }
+    free(left);
+    free(right);
+}
+
+static void back_to_the_same_csr(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    for (int f = 0; f < spryi_format_count; f++) {
+        const spryi_format *format = spryi_formats[f];
+        if (!format->to_csr) continue;
+        int made = 0;
+        for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+            for (int variant = 0; variant < (INSTRUMENTED ? 1 : 7); variant++) {
+                int how = INSTRUMENTED ? number % 7 : variant; /* types x pairs, and a pattern */
+                specimen s;
+                make(&s, context, number, format, how == 6 ? &pattern : &plain, how % 2 == 0 ? SPRY_F64 : SPRY_F32,
+                     how % 3);
+                if (s.plan) {
+                    spry_matrix *back = NULL;
+                    spry_error err = SPRY_ERROR_INIT;
+                    if (format->to_csr(context, &back, s.plan->storage, &err) != SPRY_OK)
+                        fail_msg("%s of %s: %s", format->name, s.f.name, err.message);
+                    spry_arrays a = s.g.a;
+                    double *ones = NULL;
+                    if (how == 6 && back->a.value_type != SPRY_PATTERN) { /* stored as ones */
+                        ones = malloc((size_t)(a.nnz + 1) * sizeof *ones);
+                        assert_non_null(ones);
+                        for (int64_t k = 0; k < a.nnz; k++) ones[k] = 1;
+                        a.values = ones;
+                        a.value_type = SPRY_F64;
+                    }
+                    compare(format->name, s.f.name, &a, &back->a);
+                    free(ones);
+                    spry_matrix_destroy(back);
+                    made++;
+                }
+                clear(&s);
+            }
+        if (made < family_count()) fail_msg("%s: only %d round trips", format->name, made);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+/* ---- figures ---------------------------------------------------------------------------------------- */
+
+static spry_storage foretell(spry_context *context, const spry_matrix *A, const char *format, int64_t memory_limit)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_storage storage = SPRY_INIT(spry_storage);
+    spry_error err = SPRY_ERROR_INIT;
+    options.format = format;
+    options.memory_limit_bytes = memory_limit;
+    if (spry_predict_storage(context, &storage, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    return storage;
+}
+
+/* Bytes of the arrays that containers keep. */
+static int64_t section_bytes(const spryi_format *format, void *storage)
+{
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    int64_t bytes = 0;
+    int count = format->sections(storage, sections);
+    for (int n = 0; n < count; n++)
+        if (sections[n].array) bytes += sections[n].count * sections[n].item_bytes;
+    return bytes;
+}
+
+static void figures_come_true(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    for (int f = 0; f < spryi_format_count; f++) {
+        const spryi_format *format = spryi_formats[f];
+        for (int number = 0; number < family_count(); number = family_next(number, 1)) {
+            specimen s;
+            make(&s, context, number, format, &plain, number % 2 ? SPRY_F32 : SPRY_F64, number % 3);
+            spry_storage figure = foretell(context, s.A, format->name, limit);
+            assert_string_equal(figure.format, format->name);
+            if (s.plan) {
+                int64_t bytes = format->storage_bytes(s.plan->storage);
+                if (figure.refused) fail_msg("%s of %s: refused, but built", format->name, s.f.name);
+                if (bytes < figure.bytes)
+                    fail_msg("%s of %s: %lld bytes, %lld foretold", format->name, s.f.name, (long long)bytes,
+                             (long long)figure.bytes);
+                if (format->sections && section_bytes(format, s.plan->storage) != figure.bytes)
+                    fail_msg("%s of %s: arrays of %lld bytes, %lld foretold", format->name, s.f.name,
+                             (long long)section_bytes(format, s.plan->storage), (long long)figure.bytes);
+                spry_plan_info info = SPRY_INIT(spry_plan_info);
+                assert_int_equal(spry_plan_get_info(s.plan, &info, NULL), SPRY_OK);
+                assert_string_equal(info.parameters, figure.parameters);
+            } else if (!figure.refused) {
+                fail_msg("%s of %s: not built, but not said to be refused", format->name, s.f.name);
+            }
+            clear(&s);
+        }
+    }
+    spry_context_destroy(context);
+}
+
+/* ---- containers --------------------------------------------------------------------------------------- */
+
+/* What a container does: numbers first, then arrays of the counts that follow from them. */
+static void *restore(spry_context *context, const spryi_format *format, void *from)
+{
+    spryi_section kept[SPRYI_MOST_SECTIONS], empty[SPRYI_MOST_SECTIONS];
+    void *storage = NULL;
+    assert_int_equal(spryi_allocate(context, &storage, 1, format->storage_size, "storage", NULL), SPRY_OK);
+    memset(storage, 0, format->storage_size);
+    int count = format->sections(from, kept);
+    assert_int_equal(format->sections(storage, empty), count);
+    for (int n = 0; n < count; n++)
+        if (!kept[n].array) memcpy(empty[n].inside, kept[n].inside, (size_t)(kept[n].count * kept[n].item_bytes));
+    assert_int_equal(format->sections(storage, empty), count);
+    for (int n = 0; n < count; n++) {
+        assert_string_equal(empty[n].name, kept[n].name);
+        if (empty[n].count != kept[n].count || empty[n].item_bytes != kept[n].item_bytes)
+            fail_msg("%s: section %s has %lld items, kept were %lld", format->name, kept[n].name,
+                     (long long)empty[n].count, (long long)kept[n].count);
+        if (!empty[n].array) continue;
+        assert_int_equal(spryi_allocate(context, empty[n].array, kept[n].count, (size_t)kept[n].item_bytes, "section",
+                                        NULL),
+                         SPRY_OK);
+        if (kept[n].count > 0) memcpy(*empty[n].array, *kept[n].array, (size_t)(kept[n].count * kept[n].item_bytes));
+    }
+    return storage;
+}
+
+static void sections_restore(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    for (int f = 0; f < spryi_format_count; f++) {
+        const spryi_format *format = spryi_formats[f];
+        if (!format->sections) continue;
+        for (int number = 0; number < family_count(); number = family_next(number, 1)) {
+            specimen s;
+            make(&s, context, number, format, &plain, number % 2 ? SPRY_F32 : SPRY_F64, number % 3);
+            if (s.plan) {
+                void *storage = restore(context, format, s.plan->storage);
+                spry_error err = SPRY_ERROR_INIT;
+                spry_matrix *one = NULL, *two = NULL;
+                if (format->check(storage, &err) != SPRY_OK) fail_msg("%s: %s", format->name, err.message);
+                assert_int_equal(format->to_csr(context, &one, s.plan->storage, NULL), SPRY_OK);
+                assert_int_equal(format->to_csr(context, &two, storage, NULL), SPRY_OK);
+                compare(format->name, s.f.name, &one->a, &two->a);
+                spry_matrix_destroy(one);
+                spry_matrix_destroy(two);
+                format->destroy(context, storage);
+            }
+            clear(&s);
+        }
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+/* ---- the guard ---------------------------------------------------------------------------------------- */
+
+/* One row of 20 000 entries among as many of one: no padded format may be built, and a limit in bytes lifts that. */
+static void padding_is_refused(void **state)
+{
+    (void)state;
+    enum { M = 20000 };
+    spry_context *context = context_of(2);
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "arrow,rows=20000", NULL, NULL), SPRY_OK);
+    int refused = 0;
+    for (int f = 0; f < spryi_format_count; f++) {
+        const char *name = spryi_formats[f]->name;
+        spry_storage figure = foretell(context, A, name, 0);
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.format = name;
+        spry_plan *plan = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        int64_t before = spry_context_bytes(context);
+        spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
+        assert_int_equal(status, figure.refused ? SPRY_TOO_LARGE : SPRY_OK);
+        if (figure.refused) {
+            char bytes[32];
+            refused++;
+            assert_true(figure.padding > 2 * 3 * (M - 1));
+            assert_int_equal(spry_context_bytes(context), before);
+            snprintf(bytes, sizeof bytes, "%lld bytes", (long long)figure.bytes);
+            if (!strstr(err.message, bytes) || !strstr(err.message, name)) fail_msg("%s: %s", name, err.message);
+            assert_int_equal(err.value, figure.bytes);
+            options.memory_limit_bytes = figure.bytes - 1;
+            assert_int_equal(spry_plan_spmv(context, &plan, A, &options, &err), SPRY_TOO_LARGE);
+            assert_int_equal(foretell(context, A, name, figure.bytes).refused, 0);
+        }
+        spry_plan_destroy(plan);
+    }
+    if (spryi_find_format("ell")) assert_true(refused >= 1);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* ---- parameters ----------------------------------------------------------------------------------------- */
+
+static void parameters_are_checked(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL), SPRY_OK);
+    for (int f = 0; f < spryi_format_count; f++) {
+        const spryi_format *format = spryi_formats[f];
+        char text[96];
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_plan *plan = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        options.format = text;
+        options.memory_limit_bytes = limit;
+        snprintf(text, sizeof text, "%s:nonsense=1", format->name);
+        assert_int_equal(spry_plan_spmv(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
+        assert_string_equal(err.argument, "format");
+        for (const spryi_parameter *p = format->parameters; p && p->name; p++) {
+            const struct {
+                const char *value;
+                spry_status status;
+            } tries[] = {{"", SPRY_INVALID_ARGUMENT},
+                         {"x", SPRY_INVALID_ARGUMENT},
+                         {"1x", SPRY_INVALID_ARGUMENT},
+                         {"-1", SPRY_INVALID_ARGUMENT},
+                         {"99999999999999999999", SPRY_INVALID_ARGUMENT}};
+            for (int n = 0; n < 5; n++) {
+                snprintf(text, sizeof text, "%s:%s=%s", format->name, p->name, tries[n].value);
+                spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
+                if (status != tries[n].status) fail_msg("%s: status %d", text, (int)status);
+            }
+            snprintf(text, sizeof text, "%s:%s=%lld", format->name, p->name, (long long)(p->least > 1 ? p->least : 1));
+            if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", text, err.message);
+            spry_plan_destroy(plan);
+            plan = NULL;
+        }
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(back_to_the_same_csr),   cmocka_unit_test(figures_come_true),
+        cmocka_unit_test(sections_restore),       cmocka_unit_test(padding_is_refused),
+        cmocka_unit_test(parameters_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
