@@ -11,10 +11,11 @@
 /* What a complete build has. A module that is not here is loaded all the same when it is found. */
 static const struct {
     const char *module, *kernel, *format, *device;
-} expected[] = {{"plain", "csr_plain", "csr", "cpu"},
-                {"eigen", "eigen_csr", "csr", "cpu"},
-                {"mkl", "mkl_csr", "csr", "cpu"},
-                {"mkl", "mkl_csr_optimized", "csr", "cpu"}};
+} expected[] = {{"plain", "csr_plain", "csr", "cpu"}, {"eigen", "eigen_csr", "csr", "cpu"},
+                {"mkl", "mkl_csr", "csr", "cpu"},     {"mkl", "mkl_csr_optimized", "csr", "cpu"},
+                {"mkl", "mkl_csc", "csc", "cpu"},     {"mkl", "mkl_coo", "coo", "cpu"},
+                {"mkl", "mkl_bsr", "bsr", "cpu"},     {"rsb", "librsb", "csr", "cpu"},
+                {"rsb", "librsb_tuned", "csr", "cpu"}};
 static const int expected_count = (int)(sizeof expected / sizeof *expected);
 
 static const char prefix[] = "spry-peer-", ending[] = ".so";

@@ -1,6 +1,9 @@
 /*
- * mkl_csr and mkl_csr_optimized: Intel oneMKL's inspector-executor product, without and after
- * mkl_sparse_set_mv_hint and mkl_sparse_optimize. 32-bit indices, the caller's arrays.
+ * Intel oneMKL's inspector-executor product, 32-bit indices:
+ *   mkl_csr            the caller's arrays, without hints
+ *   mkl_csr_optimized  the same after mkl_sparse_set_mv_hint and mkl_sparse_optimize
+ *   mkl_csc, mkl_coo, mkl_bsr  as MKL's own conversions of them store it, without hints: with them MKL would be
+ *                      free to store CSR behind the handle, and the format would not be what is measured
  *
  * MKL runs on the OpenMP run-time of the program, through its GNU threading layer, which clang's run-time
  * serves too. A second run-time beside it (libiomp5) is out of the question: the idle threads of each spin
@@ -10,6 +13,7 @@
  * grid7, G3_circuit and memplus, 2 threads).
  */
 #include "bench/peer.h"
+#include "bench/peers/blocks.h"
 
 #include <mkl.h>
 #include <stdio.h>
@@ -61,13 +65,61 @@ static void destroy(void *state)
     free(s);
 }
 
-static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, int optimize, char *error,
-                       size_t error_size)
+/* What tells the kernels apart. */
+typedef enum mkl_layout { PLAIN, OPTIMIZED, CSC, COO, BSR } mkl_layout;
+
+/* Tells MKL what is to come, and lets it make of the matrix what it likes. */
+static int optimize(mkl_state *s, int64_t expected_calls, char *error, size_t error_size)
+{
+    MKL_INT calls = expected_calls > INT32_MAX ? INT32_MAX : (MKL_INT)expected_calls;
+    int result = answer(mkl_sparse_set_mv_hint(s->A, s->operation, s->descr, calls), "mkl_sparse_set_mv_hint", error,
+                        error_size);
+    if (result != SPRY_PEER_OK) return result;
+    return answer(mkl_sparse_optimize(s->A), "mkl_sparse_optimize", error, error_size);
+}
+
+/* The handle of the caller's arrays gives way to that of a copy in another layout. */
+static int convert(mkl_state *s, mkl_layout layout, int block, char *error, size_t error_size)
+{
+    const sparse_operation_t as_is = SPARSE_OPERATION_NON_TRANSPOSE;
+    sparse_matrix_t source = s->A;
+    int result;
+    s->A = NULL;
+    if (layout == CSC)
+        result = answer(mkl_sparse_convert_csc(source, as_is, &s->A), "mkl_sparse_convert_csc", error, error_size);
+    else if (layout == COO)
+        result = answer(mkl_sparse_convert_coo(source, as_is, &s->A), "mkl_sparse_convert_coo", error, error_size);
+    else
+        result = answer(mkl_sparse_convert_bsr(source, block, SPARSE_LAYOUT_ROW_MAJOR, as_is, &s->A),
+                        "mkl_sparse_convert_bsr", error, error_size);
+    mkl_sparse_destroy(source);
+    return result;
+}
+
+static int64_t bytes_of(const spry_peer_matrix *a, mkl_layout layout, const peer_blocks *blocks)
+{
+    switch (layout) {
+    case PLAIN: return a->nnz * (a->value_bytes + 4) + (a->rows + 1) * 4;
+    case CSC: return a->nnz * (a->value_bytes + 4) + (a->cols + 1) * 4;
+    case COO: return a->nnz * (a->value_bytes + 8);
+    case BSR:
+        return blocks->count * (blocks->size * blocks->size * a->value_bytes + 4) + (a->rows / blocks->size + 1) * 4;
+    default: return 0; /* MKL's secret */
+    }
+}
+
+static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, mkl_layout layout,
+                       char *error, size_t error_size)
 {
     const spry_peer_matrix *a = &request->matrix;
+    peer_blocks blocks = {0};
     if (a->offset_bytes != 4 || a->index_bytes != 4) {
         snprintf(error, error_size, "this module uses MKL's 32-bit interface, which takes indices 32/32 alone");
         return SPRY_PEER_UNSUPPORTED;
+    }
+    if (layout == BSR) {
+        int found = peer_blocks_find(&blocks, a, error, error_size);
+        if (found != SPRY_PEER_OK) return found;
     }
     mkl_state *s = calloc(1, sizeof *s);
     if (!s) {
@@ -80,32 +132,29 @@ static int prepare_any(void **state, const spry_peer_request *request, spry_peer
     s->descr.type = SPARSE_MATRIX_TYPE_GENERAL;
     s->operation = request->transpose ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE;
     int result = answer(create(s, a), "mkl_sparse_create_csr", error, error_size);
-    int64_t calls = request->expected_calls > INT32_MAX ? INT32_MAX : request->expected_calls;
-    if (result == SPRY_PEER_OK && optimize)
-        result = answer(mkl_sparse_set_mv_hint(s->A, s->operation, s->descr, (MKL_INT)calls), "mkl_sparse_set_mv_hint",
-                        error, error_size);
-    if (result == SPRY_PEER_OK && optimize)
-        result = answer(mkl_sparse_optimize(s->A), "mkl_sparse_optimize", error, error_size);
+    if (result == SPRY_PEER_OK && layout == OPTIMIZED) result = optimize(s, request->expected_calls, error, error_size);
+    if (result == SPRY_PEER_OK && layout > OPTIMIZED) result = convert(s, layout, blocks.size, error, error_size);
     if (result != SPRY_PEER_OK) {
         destroy(s);
         return result;
     }
-    cost->bytes = optimize ? 0 : a->nnz * (a->value_bytes + 4) + (a->rows + 1) * 4;
+    cost->bytes = bytes_of(a, layout, &blocks);
     *state = s;
     return SPRY_PEER_OK;
 }
 
-static int prepare_plain(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
-                         size_t error_size)
-{
-    return prepare_any(state, request, cost, 0, error, error_size);
-}
-
-static int prepare_optimized(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
-                             size_t error_size)
-{
-    return prepare_any(state, request, cost, 1, error, error_size);
-}
+/* prepare has no argument that would tell the kernel. */
+#define PREPARE(name, layout)                                                                                          \
+    static int name(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,                 \
+                    size_t error_size)                                                                                 \
+    {                                                                                                                  \
+        return prepare_any(state, request, cost, layout, error, error_size);                                           \
+    }
+PREPARE(prepare_plain, PLAIN)
+PREPARE(prepare_optimized, OPTIMIZED)
+PREPARE(prepare_csc, CSC)
+PREPARE(prepare_coo, COO)
+PREPARE(prepare_bsr, BSR)
 
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
@@ -115,16 +164,18 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     return status == SPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
-static const spry_peer_kernel kernels[] = {{"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1,
-                                            prepare_plain, run, destroy},
-                                           {"mkl_csr_optimized", "csr", "cpu",
-                                            "oneMKL mkl_sparse_d_mv after set_mv_hint and optimize", -1,
-                                            prepare_optimized, run, destroy}};
+static const spry_peer_kernel kernels[] =
+    {{"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1, prepare_plain, run, destroy},
+     {"mkl_csr_optimized", "csr", "cpu", "oneMKL mkl_sparse_d_mv after set_mv_hint and optimize", -1, prepare_optimized,
+      run, destroy},
+     {"mkl_csc", "csc", "cpu", "oneMKL mkl_sparse_d_mv on CSC", -1, prepare_csc, run, destroy},
+     {"mkl_coo", "coo", "cpu", "oneMKL mkl_sparse_d_mv on COO", -1, prepare_coo, run, destroy},
+     {"mkl_bsr", "bsr", "cpu", "oneMKL mkl_sparse_d_mv on BSR", -1, prepare_bsr, run, destroy}};
 
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {
     static char version[64];
-    static const spry_peer_module module = {SPRY_PEER_ABI, "mkl", version, 2, kernels};
+    static const spry_peer_module module = {SPRY_PEER_ABI, "mkl", version, sizeof kernels / sizeof *kernels, kernels};
     (void)error, (void)error_size;
     /* Before any other call of MKL. */
     mkl_set_interface_layer(MKL_INTERFACE_LP64);

@@ -2,6 +2,8 @@
 #include "records.h"
 #include "spawn.h"
 
+#include "bench/peers/blocks.c" /* part of a module, which a test cannot link */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -23,8 +25,9 @@ static void missing_peers_are_skipped(void **state)
     (void)state;
     setenv("SPRY_PEER_DIR", folder(), 1);
     cJSON *records = records_of("bench $D/small.mtx --peers --json", 0);
-    static const char *const names[] = {"csr_plain", "eigen_csr", "mkl_csr", "mkl_csr_optimized"};
-    for (int n = 0; n < 4; n++) {
+    static const char *const names[] = {"csr_plain", "eigen_csr", "mkl_csr", "mkl_csr_optimized", "mkl_csc",
+                                        "mkl_coo",   "mkl_bsr",   "librsb",  "librsb_tuned"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const cJSON *r = find(records, "kernel", names[n]);
         assert_non_null(r);
         assert_string_equal(text_of(r, "status"), "skipped");
@@ -92,9 +95,106 @@ static void peers_beside_the_program(void **state)
                                     : "bench $D/small.mtx --peers --index 64/64 --json",
                              0);
         assert_string_equal(text_of(find(records, "kernel", "csr_plain"), "status"), "ok");
-        assert_string_equal(text_of(find(records, "kernel", "mkl_csr"), "status"), "skipped");
+        static const char *const narrow[] = {"mkl_csr", "mkl_csr_optimized", "mkl_csc", "mkl_coo", "mkl_bsr",
+                                             "librsb",  "librsb_tuned"};
+        for (size_t n = 0; n < sizeof narrow / sizeof *narrow; n++)
+            assert_string_equal(text_of(find(records, "kernel", narrow[n]), "status"), "skipped");
         cJSON_Delete(records);
     }
+}
+
+static int is_missing(const cJSON *record)
+{
+    return strstr(text_of(record, "reason"), "there is no peer module") != NULL;
+}
+
+/*
+ * Both products of every peer that was built, on matrices with empty rows and other columns than rows, with blocks
+ * of three, and with long rows: none may be wrong, and only BSR may have a reason of its own.
+ */
+static void peers_multiply_both_ways(void **state)
+{
+    (void)state;
+    static const char *const matrices[] = {"$D/wide.mtx", "gen:fem3,x=4,y=4,z=3", "gen:rmat20,scale=9"};
+    write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n2 7 3\n2 7 2\n2 1 3\n2 4 -1\n");
+    for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
+        for (int t = 0; t < 2; t++) {
+            char command[160];
+            snprintf(command, sizeof command, "bench %s --op %s --type %s --peers --json", matrices[m],
+                     t ? "spmv_t" : "spmv", (m + (size_t)t) % 2 ? "f32" : "f64");
+            cJSON *records = records_of(command, 0);
+            const cJSON *r;
+            int peers = 0;
+            cJSON_ArrayForEach(r, records)
+            {
+                if (!cJSON_IsTrue(cJSON_GetObjectItem(r, "peer")) || is_missing(r)) continue;
+                peers++;
+                if (strcmp(text_of(r, "kernel"), "mkl_bsr") == 0 && m != 1) continue;
+                if (strcmp(text_of(r, "status"), "ok") == 0) continue;
+                print_error("%s: %s %s, %s\n", command, text_of(r, "kernel"), text_of(r, "status"),
+                            text_of(r, "reason"));
+                fail();
+            }
+            assert_true(peers >= 1); /* the plain loop at least */
+            cJSON_Delete(records);
+        }
+}
+
+/* Blocks of three are found, and stored as such; a grid has none. */
+static void blocks_in_mkl(void **state)
+{
+    (void)state;
+    cJSON *records = records_of("bench gen:fem3,x=4,y=4,z=3 --peers --kernels mkl_bsr --json", 0);
+    const cJSON *r = find(records, "kernel", "mkl_bsr");
+    if (!is_missing(r)) {
+        double nnz = number_of(r, "nnz"), rows = number_of(r, "rows");
+        assert_near(number_of(r, "bytes"), nnz * 8 + nnz / 9 * 4 + (rows / 3 + 1) * 4, 0);
+    }
+    cJSON_Delete(records);
+    records = records_of("bench gen:grid7,x=8,y=8,z=8 --peers --kernels mkl_bsr --json", 0);
+    r = find(records, "kernel", "mkl_bsr");
+    assert_string_equal(text_of(r, "status"), "skipped");
+    if (!is_missing(r)) assert_non_null(strstr(text_of(r, "reason"), "the matrix has no blocks"));
+    cJSON_Delete(records);
+}
+
+/* ---- block detection, which needs no peer's library ---------------------------------------------- */
+
+static int find_blocks(peer_blocks *blocks, int64_t rows, int64_t cols, const int32_t *offsets, const int32_t *columns)
+{
+    char error[256] = "";
+    spry_peer_matrix a = {rows, cols, offsets[rows], 8, 4, 4, offsets, columns, NULL};
+    int result = peer_blocks_find(blocks, &a, error, sizeof error);
+    assert_int_equal(error[0] == '\0', result == SPRY_PEER_OK);
+    return result;
+}
+
+static void blocks_are_found(void **state)
+{
+    (void)state;
+    peer_blocks blocks;
+    /* Two dense blocks of 2 in a 4 x 4: blocks of 4 would store twice the entries. */
+    static const int32_t pairs[] = {0, 2, 4, 6, 8}, pair_columns[] = {0, 1, 0, 1, 2, 3, 2, 3};
+    assert_int_equal(find_blocks(&blocks, 4, 4, pairs, pair_columns), SPRY_PEER_OK);
+    assert_int_equal(blocks.size, 2);
+    assert_int_equal(blocks.count, 2);
+    /* A dense 6 x 6: one block of 6 takes the fewest bytes; the sides divide by 2 and 3 as well. */
+    int32_t offsets[7], columns[36];
+    for (int k = 0; k < 36; k++) columns[k] = k % 6;
+    for (int i = 0; i <= 6; i++) offsets[i] = 6 * i;
+    assert_int_equal(find_blocks(&blocks, 6, 6, offsets, columns), SPRY_PEER_OK);
+    assert_int_equal(blocks.size, 6);
+    assert_int_equal(blocks.count, 1);
+    /* Three of four entries: fill 4/3 is taken. Two of four, a diagonal: fill 2 is not. */
+    static const int32_t three[] = {0, 2, 3}, three_columns[] = {0, 1, 1}, two[] = {0, 1, 2}, two_columns[] = {0, 1};
+    assert_int_equal(find_blocks(&blocks, 2, 2, three, three_columns), SPRY_PEER_OK);
+    assert_int_equal(blocks.size, 2);
+    assert_int_equal(find_blocks(&blocks, 2, 2, two, two_columns), SPRY_PEER_UNSUPPORTED);
+    /* Dense, but sides that no size divides, and no entries at all. */
+    static const int32_t odd[] = {0, 11}, empty[] = {0, 0, 0};
+    static const int32_t odd_columns[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    assert_int_equal(find_blocks(&blocks, 1, 11, odd, odd_columns), SPRY_PEER_UNSUPPORTED);
+    assert_int_equal(find_blocks(&blocks, 2, 2, empty, empty), SPRY_PEER_UNSUPPORTED);
 }
 
 int main(void)
@@ -103,6 +203,9 @@ int main(void)
         cmocka_unit_test(missing_peers_are_skipped),
         cmocka_unit_test(wrong_peer_is_found_out),
         cmocka_unit_test(peers_beside_the_program),
+        cmocka_unit_test(peers_multiply_both_ways),
+        cmocka_unit_test(blocks_in_mkl),
+        cmocka_unit_test(blocks_are_found),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

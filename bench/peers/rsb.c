@@ -1,0 +1,135 @@
+/*
+ * librsb and librsb_tuned: the recursive sparse blocks library as it builds a matrix by itself, and after its
+ * own tuner has tried other partitions. 32-bit indices; it copies. With gcc alone: the library comes with
+ * gcc's OpenMP run-time, and a second one in the process would take processors from the first.
+ *
+ * The distribution builds it for any x86-64 processor, without AVX: that is how its users have it.
+ */
+#include "bench/peer.h"
+
+#include <limits.h>
+#include <rsb.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The tuner's rounds and seconds: what bounds set-up, since every round sorts the matrix anew. */
+enum { TUNING_ROUNDS = 3 };
+static const rsb_time_t tuning_seconds = 10;
+
+typedef struct rsb_state {
+    struct rsb_mtx_t *A;
+    rsb_trans_t operation;
+    int f64;
+} rsb_state;
+
+/* A scalar of the matrix's type, as the library takes it. */
+typedef union scalar {
+    float f32;
+    double f64;
+} scalar;
+
+static scalar scalar_of(const rsb_state *s, double value)
+{
+    scalar result = {0};
+    if (s->f64)
+        result.f64 = value;
+    else
+        result.f32 = (float)value;
+    return result;
+}
+
+static int answer(rsb_err_t status, const char *call, char *error, size_t error_size)
+{
+    char text[160] = "no reason given";
+    if (status == RSB_ERR_NO_ERROR) return SPRY_PEER_OK;
+    rsb_strerror_r(status, text, sizeof text);
+    snprintf(error, error_size, "%s: %s", call, text);
+    return SPRY_PEER_FAILED;
+}
+
+static void destroy(void *state)
+{
+    rsb_state *s = state;
+    rsb_mtx_free(s->A); /* NULL is fine */
+    free(s);
+}
+
+/* Other partitions of the matrix are tried with products like those to come; the number of threads stays. */
+static int tune(rsb_state *s, char *error, size_t error_size)
+{
+    scalar one = scalar_of(s, 1), zero = scalar_of(s, 0);
+    return answer(rsb_tune_spmm(&s->A, NULL, NULL, TUNING_ROUNDS, tuning_seconds, s->operation, &one, NULL, 1,
+                                RSB_FLAG_WANT_COLUMN_MAJOR_ORDER, NULL, 0, &zero, NULL, 0),
+                  "rsb_tune_spmm", error, error_size);
+}
+
+static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, int tuned, char *error,
+                       size_t error_size)
+{
+    const spry_peer_matrix *a = &request->matrix;
+    if (a->offset_bytes != 4 || a->index_bytes != 4) {
+        snprintf(error, error_size, "librsb is built for 32-bit indices here and takes indices 32/32 alone");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    rsb_state *s = calloc(1, sizeof *s);
+    if (!s) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    rsb_int_t threads = request->threads;
+    s->f64 = a->value_bytes == 8;
+    s->operation = request->transpose ? RSB_TRANSPOSITION_T : RSB_TRANSPOSITION_N;
+    int result = answer(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &threads), "rsb_lib_set_opt", error, error_size);
+    if (result == SPRY_PEER_OK) {
+        rsb_err_t status = RSB_ERR_NO_ERROR;
+        rsb_type_t type = s->f64 ? RSB_NUMERICAL_TYPE_DOUBLE : RSB_NUMERICAL_TYPE_FLOAT;
+        s->A = rsb_mtx_alloc_from_csr_const(a->values, a->offsets, a->columns, (rsb_nnz_idx_t)a->nnz, type,
+                                            (rsb_coo_idx_t)a->rows, (rsb_coo_idx_t)a->cols, RSB_DEFAULT_ROW_BLOCKING,
+                                            RSB_DEFAULT_COL_BLOCKING, RSB_FLAG_NOFLAGS, &status);
+        if (!s->A && status == RSB_ERR_NO_ERROR) status = RSB_ERR_GENERIC_ERROR;
+        result = answer(status, "rsb_mtx_alloc_from_csr_const", error, error_size);
+    }
+    if (result == SPRY_PEER_OK && tuned) result = tune(s, error, error_size);
+    if (result != SPRY_PEER_OK) {
+        destroy(s);
+        return result;
+    }
+    size_t index_bytes = 0;
+    if (rsb_mtx_get_info(s->A, RSB_MIF_INDEX_STORAGE_IN_BYTES__TO__SIZE_T, &index_bytes) == RSB_ERR_NO_ERROR)
+        cost->bytes = (int64_t)index_bytes + a->nnz * a->value_bytes;
+    *state = s;
+    return SPRY_PEER_OK;
+}
+
+static int prepare_plain(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
+                         size_t error_size)
+{
+    return prepare_any(state, request, cost, 0, error, error_size);
+}
+
+static int prepare_tuned(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
+                         size_t error_size)
+{
+    return prepare_any(state, request, cost, 1, error, error_size);
+}
+
+static int run(void *state, double alpha, const void *x, double beta, void *y)
+{
+    const rsb_state *s = state;
+    scalar a = scalar_of(s, alpha), b = scalar_of(s, beta);
+    return rsb_spmv(s->operation, &a, s->A, x, 1, &b, y, 1) == RSB_ERR_NO_ERROR ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+static const spry_peer_kernel kernels[] = {{"librsb", "csr", "cpu", "librsb rsb_spmv, recursive blocks", -1,
+                                            prepare_plain, run, destroy},
+                                           {"librsb_tuned", "csr", "cpu", "librsb rsb_spmv after rsb_tune_spmm", -1,
+                                            prepare_tuned, run, destroy}};
+
+const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+{
+    static char version[64];
+    static const spry_peer_module module = {SPRY_PEER_ABI, "rsb", version, 2, kernels};
+    if (answer(rsb_lib_init(RSB_NULL_INIT_OPTIONS), "rsb_lib_init", error, error_size) != SPRY_PEER_OK) return NULL;
+    snprintf(version, sizeof version, "%s", RSB_LIBRSB_VER_STRING);
+    return &module;
+}
