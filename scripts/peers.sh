@@ -1,9 +1,11 @@
 # shellcheck shell=bash disable=SC2154 # $program is the script that sources this
 # Sourced by ./quickstart --peers: the libraries that the benchmark compares with.
 #   MKL    from PyPI, pinned, into .peers/venv (headers in include/, libraries in lib/)
-#   Eigen  from the distribution
+#   SciPy  from PyPI, pinned, into the same folder; bench/scipy_driver.py measures it
+#   Eigen, librsb  from the distribution
 
 mkl_version=2026.2.0
+scipy_version=1.17.1
 peers_venv=.peers/venv
 
 need_peer_tools()
@@ -11,26 +13,49 @@ need_peer_tools()
     python3 -c 'import ensurepip, venv' 2>/dev/null || need python3-venv "Python's pip, which gets MKL"
     compiles c++ g++ <<<'int main() { return 0; }' || need g++ "C++ compiler for the Eigen module"
     has_module eigen3 || need libeigen3-dev "Eigen, a peer"
+    need_librsb
 }
 
-# get_peers: MKL into the venv, unless it is there. Without network the build goes on without MKL, and says so.
+# Not every distribution has librsb; where it is missing the build goes on without it, and says so.
+need_librsb()
+{
+    if has_module librsb || ! command -v apt-get >/dev/null; then
+        return
+    fi
+    # A new machine's lists are empty.
+    if [ -z "$(apt-cache policy librsb-dev 2>/dev/null)" ] && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }; then
+        run_as_root apt-get update -q </dev/null >/dev/null 2>&1 || true
+    fi
+    if apt-cache policy librsb-dev 2>/dev/null | grep -q 'Candidate: [0-9]'; then
+        need librsb-dev "librsb, a peer"
+    else
+        echo "$program: this distribution has no librsb-dev; going on without it, the benchmark lists it as skipped" >&2
+    fi
+}
+
+# get_peers: what comes from PyPI, unless it is there. Without network the build goes on without it, and says so.
 get_peers()
 {
-    local stamp=$peers_venv/mkl-$mkl_version
+    case $(uname -m) in
+    x86_64 | amd64) get_wheels MKL "mkl-$mkl_version" "mkl==$mkl_version" "mkl-include==$mkl_version" ;;
+    *) echo "$program: MKL is made for x86-64 only; going on without it" >&2 ;;
+    esac
+    get_wheels SciPy "scipy-$scipy_version" "scipy==$scipy_version"
+}
+
+get_wheels() # NAME STAMP REQUIREMENT...
+{
+    local name=$1 stamp=$peers_venv/$2
+    shift 2
     if [ -f "$stamp" ]; then
         return
     fi
-    case $(uname -m) in
-    x86_64 | amd64) ;;
-    *) echo "$program: MKL is made for x86-64 only; going on without it" >&2; return ;;
-    esac
-    echo "$program: getting MKL $mkl_version from PyPI into $peers_venv"
+    echo "$program: getting $* from PyPI into $peers_venv"
     if { [ -x "$peers_venv/bin/python" ] || python3 -m venv "$peers_venv"; } &&
-        "$peers_venv/bin/python" -m pip install --quiet --disable-pip-version-check \
-            "mkl==$mkl_version" "mkl-include==$mkl_version"; then
+        "$peers_venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; then
         touch "$stamp"
     else
-        echo "$program: MKL could not be had (see above: no network, or no room?); going on without it." >&2
-        echo "$program: run ./quickstart --peers again to get it; the benchmark lists it as skipped until then" >&2
+        echo "$program: $name could not be had (see above: no network, or no room?); going on without it." >&2
+        echo "$program: run ./quickstart --peers again to get it" >&2
     fi
 }
