@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench_scripts.sh ROOT LIBRARY: bench/compare.py on records whose ratios are known, and bench/scipy_driver.py on a small
-# matrix where a Python with SciPy is found.
+# bench_scripts.sh ROOT LIBRARY: bench/compare.py on records whose ratios are known, and bench/scipy_driver.py on
+# small matrices where a Python with SciPy is found.
 set -u
 root=$1 library=$2
 folder=$(mktemp -d)
@@ -14,7 +14,8 @@ fi
 
 record() # MATRIX KERNEL PEER TIME STATUS
 {
-    printf '{"op":"spmv","matrix":"%s","type":"f64","index":"32/32","format":"csr","kernel":"%s","peer":%s,' "$1" "$2" "$3"
+    printf '{"op":"spmv","matrix":"%s","type":"f64","index":"32/32","format":"csr",' "$1"
+    printf '"kernel":"%s","peer":%s,' "$2" "$3"
     printf '"time_us":%s,"spread_us":1,"setup_us":10,"roof":null,"status":"%s","reason":""}\n' "$4" "$5"
 }
 
