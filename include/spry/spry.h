@@ -436,8 +436,8 @@ typedef struct spry_write_options {
 /*
  * Writes Matrix Market text, gzip if path ends in ".gz", to standard output if it is "-". Values are
  * written with as many digits as bring back the same value. The file appears under its name only when
- * it is complete (temporary file, then rename); a device or FIFO is written directly. A matrix claimed symmetric
- * that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
+ * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. A matrix claimed
+ * symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
  */
 SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                                        spry_error *err);

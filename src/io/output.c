@@ -22,20 +22,81 @@ static spry_status fail_errno(const char *name, const char *what, int number, sp
     return spryi_fail_file(err, SPRY_FILE_ERROR, name, 0, "%s: %s", what, reason);
 }
 
-/* A new file in the target's folder; O_EXCL with the mode of any new file, so that the umask holds. */
-static spry_status open_beside(spryi_output *output, spry_error *err)
+/* Where the system keeps a name for an open file, which linkat needs. */
+typedef struct fd_path {
+    char text[40];
+} fd_path;
+
+static fd_path path_of_fd(int fd)
+{
+    fd_path path;
+    snprintf(path.text, sizeof path.text, "/proc/self/fd/%d", fd);
+    return path;
+}
+
+/*
+ * A file without a name in the target's folder: when the process is killed the system removes it, and a library
+ * cannot see to that itself, since the signal handlers are the program's. 0: this file system has no such files.
+ */
+static int open_nameless(spryi_output *output)
+{
+#ifdef O_TMPFILE
+    char folder[PATH_MAX];
+    const char *slash = strrchr(output->target, '/');
+    size_t length = slash == output->target ? 1 : slash ? (size_t)(slash - output->target) : 0;
+    memcpy(folder, output->target, length);
+    folder[length] = '\0';
+    output->fd = open(length > 0 ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    if (output->fd >= 0 && access(path_of_fd(output->fd).text, F_OK) == 0) return 1;
+    if (output->fd >= 0) (void)close(output->fd);
+#endif
+    return 0;
+}
+
+/*
+ * A new name in the target's folder, for a file made there (O_EXCL with the mode of any new file, so that the umask
+ * holds), or with link 1 for the nameless one.
+ */
+static int take_name_beside(spryi_output *output, int link)
 {
     static _Atomic unsigned counter;
     for (int attempt = 0; attempt < 100; attempt++) {
         int length = snprintf(output->beside, sizeof output->beside, "%s.%ld-%u.tmp", output->target, (long)getpid(),
                               atomic_fetch_add(&counter, 1));
-        if (length < 0 || (size_t)length >= sizeof output->beside)
-            return fail_errno(output->name, "cannot be created", ENAMETOOLONG, err);
-        output->fd = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (output->fd >= 0) return SPRY_OK;
+        if (length < 0 || (size_t)length >= sizeof output->beside) {
+            errno = ENAMETOOLONG;
+            break;
+        }
+        if (!link) output->fd = open(output->beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int good = link
+                       ? linkat(AT_FDCWD, path_of_fd(output->fd).text, AT_FDCWD, output->beside, AT_SYMLINK_FOLLOW) == 0
+                       : output->fd >= 0;
+        if (good) return 1;
         if (errno != EEXIST) break;
     }
+    output->beside[0] = '\0';
+    return 0;
+}
+
+/* Without nameless files (NFS, no /proc) a killed process leaves the file beside the target behind. */
+static spry_status open_beside(spryi_output *output, spry_error *err)
+{
+    if (open_nameless(output) || take_name_beside(output, 0)) return SPRY_OK;
     return fail_errno(output->name, "cannot be created", errno, err);
+}
+
+/*
+ * The complete file gets its name. No call replaces a file by a nameless one, so over an existing file it
+ * has a name of its own between two calls.
+ */
+static int put_in_place(spryi_output *output)
+{
+    if (!output->beside[0]) {
+        fd_path from = path_of_fd(output->fd);
+        if (linkat(AT_FDCWD, from.text, AT_FDCWD, output->target, AT_SYMLINK_FOLLOW) == 0) return 1;
+        if (errno != EEXIST || !take_name_beside(output, 1)) return 0;
+    }
+    return rename(output->beside, output->target) == 0;
 }
 
 static spry_status open_direct(spryi_output *output, const char *path, spry_error *err)
@@ -87,14 +148,21 @@ spry_status spryi_output_write(const spryi_output *output, const void *data, siz
     return SPRY_OK;
 }
 
+/* What close would tell, while the file can still be given its name: the last close reports nothing new. */
+static int flush_file(int fd)
+{
+    int copy = dup(fd);
+    return copy >= 0 && close(copy) == 0;
+}
+
 spry_status spryi_output_close(spryi_output *output, int ok, spry_error *err)
 {
     spry_status status = SPRY_OK;
     if (output->fd == STDOUT_FILENO && output->direct) return SPRY_OK;
-    if (close(output->fd) != 0 && ok) status = fail_errno(output->name, "cannot be written", errno, err);
-    if (output->direct) return status;
-    if (ok && status == SPRY_OK && rename(output->beside, output->target) != 0)
+    if (ok && !flush_file(output->fd)) status = fail_errno(output->name, "cannot be written", errno, err);
+    if (ok && status == SPRY_OK && !output->direct && !put_in_place(output))
         status = fail_errno(output->name, "cannot be put in place", errno, err);
-    if (!ok || status != SPRY_OK) (void)unlink(output->beside);
+    if ((!ok || status != SPRY_OK) && output->beside[0]) (void)unlink(output->beside);
+    (void)close(output->fd);
     return status;
 }

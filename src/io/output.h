@@ -1,5 +1,6 @@
 /*
- * A file that appears under its name only when it is complete: written beside it, then renamed.
+ * A file that appears under its name only when it is complete: written without a name, or under one beside it
+ * where the file system cannot do that.
  * What is no regular file (a device, a FIFO) and standard output are written directly.
  */
 #ifndef SPRYI_OUTPUT_H
@@ -16,7 +17,7 @@ typedef struct spryi_output {
     int fd;
     int direct;            /* written in place: nothing to rename or to remove */
     char target[PATH_MAX]; /* what path leads to, behind symbolic links */
-    char beside[PATH_MAX]; /* the temporary file */
+    char beside[PATH_MAX]; /* the temporary file's name, "" while it has none */
 } spryi_output;
 
 /* path "-" is standard output. On failure nothing is left to close. */
