@@ -12,6 +12,37 @@ static void copy_text(char *to, size_t size, const char *from)
     to[length] = '\0';
 }
 
+/* A control character as it is written in C, so that a name out of a file or a command line stays on the line. */
+static int show_byte(char shown[5], char byte)
+{
+    unsigned char c = (unsigned char)byte;
+    if (c >= ' ' && c != 0x7f) return snprintf(shown, 5, "%c", c);
+    if (c == '\n') return snprintf(shown, 5, "\\n");
+    return snprintf(shown, 5, "\\x%02x", c);
+}
+
+/* As much of text as fits, its control characters shown. */
+static void copy_shown(char *to, size_t size, const char *from)
+{
+    size_t used = 0;
+    for (; *from; from++) {
+        char shown[5];
+        size_t length = (size_t)show_byte(shown, *from);
+        if (used + length >= size) break;
+        memcpy(to + used, shown, length);
+        used += length;
+    }
+    to[used] = '\0';
+}
+
+/* message from `used` on. */
+static void write_message(spry_error *err, int used, const char *format, va_list list)
+{
+    char text[sizeof err->message];
+    vsnprintf(text, sizeof text, format, list);
+    copy_shown(err->message + used, sizeof err->message - (size_t)used, text);
+}
+
 static void start(spry_error *err, spry_status status, const char *argument, const char *file)
 {
     memset(err, 0, sizeof *err);
@@ -26,7 +57,7 @@ spry_status spryi_fail(spry_error *err, spry_status status, const char *argument
     start(err, status, argument, NULL);
     va_list list;
     va_start(list, format);
-    vsnprintf(err->message, sizeof err->message, format, list);
+    write_message(err, 0, format, list);
     va_end(list);
     return status;
 }
@@ -40,9 +71,24 @@ spry_status spryi_fail_value(spry_error *err, spry_status status, const char *ar
     err->limit = limit;
     va_list list;
     va_start(list, format);
-    vsnprintf(err->message, sizeof err->message, format, list);
+    write_message(err, 0, format, list);
     va_end(list);
     return status;
+}
+
+/* "FILE:LINE: " or "FILE: " into message; how long that is. */
+static int write_place(spry_error *err, const char *file, int64_t line)
+{
+    /* A path that fills the message would push out what was wrong: keep its end, which tells files apart. */
+    char shown[197];
+    const char *from = file;
+    size_t length = 0;
+    for (const char *c = file; *c; c++) length += (size_t)show_byte(shown, *c);
+    for (; length >= sizeof shown; from++) length -= (size_t)show_byte(shown, *from);
+    copy_shown(shown, sizeof shown, from);
+    const char *cut = from > file ? "..." : "";
+    return line > 0 ? snprintf(err->message, sizeof err->message, "%s%s:%lld: ", cut, shown, (long long)line)
+                    : snprintf(err->message, sizeof err->message, "%s%s: ", cut, shown);
 }
 
 spry_status spryi_fail_file(spry_error *err, spry_status status, const char *file, int64_t line, const char *format,
@@ -51,20 +97,22 @@ spry_status spryi_fail_file(spry_error *err, spry_status status, const char *fil
     if (!err) return status;
     start(err, status, NULL, file);
     err->line = line;
-    /* A path that fills the message would push out what was wrong: keep its end, which tells files apart. */
-    char shown[200];
-    size_t length = strlen(file);
-    if (length < sizeof shown) {
-        copy_text(shown, sizeof shown, file);
-    } else {
-        snprintf(shown, sizeof shown, "...%s", file + (length - (sizeof shown - 4)));
-    }
-    int used = line > 0 ? snprintf(err->message, sizeof err->message, "%s:%lld: ", shown, (long long)line)
-                        : snprintf(err->message, sizeof err->message, "%s: ", shown);
+    int used = write_place(err, file, line);
     va_list list;
     va_start(list, format);
-    vsnprintf(err->message + used, sizeof err->message - (size_t)used, format, list);
+    write_message(err, used, format, list);
     va_end(list);
+    return status;
+}
+
+spry_status spryi_name_file(spry_error *err, spry_status status, const char *file)
+{
+    char text[sizeof err->message];
+    if (!err || status == SPRY_OK || err->file[0]) return status;
+    copy_text(err->file, sizeof err->file, file);
+    copy_text(text, sizeof text, err->message);
+    int used = write_place(err, file, 0);
+    copy_text(err->message + used, sizeof err->message - (size_t)used, text);
     return status;
 }
 

@@ -7,7 +7,8 @@
 /*
  * Fills err (if there is one) and returns status, so that a precondition is one line:
  *     if (n < 0) return spryi_fail(err, SPRY_INVALID_SIZE, "cols", "cols is %lld, expected >= 0", n);
- * argument may be NULL. The innermost function that knows the facts reports; callers pass it on.
+ * argument may be NULL. The innermost function that knows the facts reports; callers pass it on. Control characters
+ * are shown as in C, \n or \x1b: a message is one line.
  */
 spry_status spryi_fail(spry_error *err, spry_status status, const char *argument, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -19,6 +20,9 @@ spry_status spryi_fail_value(spry_error *err, spry_status status, const char *ar
 /* A fault of an input file. line 0: none. The message becomes "FILE:LINE: text" ("FILE: text" without a line). */
 spry_status spryi_fail_file(spry_error *err, spry_status status, const char *file, int64_t line, const char *format,
                             ...) __attribute__((format(printf, 5, 6)));
+
+/* Puts the file into an error that came from where it is not known, memory above all; returns status. */
+spry_status spryi_name_file(spry_error *err, spry_status status, const char *file);
 
 /* Needs `spry_status status` and a label `done` in the function. */
 #define SPRYI_TRY(call)                                                                                                \

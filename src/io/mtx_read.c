@@ -64,9 +64,10 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     spry_status status = check_options(context, A, text || bytes == 0 ? "" : NULL, "text", options, err);
     if (status != SPRY_OK) return status;
     spryi_text opened;
-    status = spryi_text_open_memory(context, &opened, text, bytes, name ? name : "memory", err);
+    if (!name) name = "memory";
+    status = spryi_name_file(err, spryi_text_open_memory(context, &opened, text, bytes, name, err), name);
     if (status != SPRY_OK) return status;
-    status = read_text(&opened, A, options, err);
+    status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
     spryi_text_close(&opened);
     return status;
 }
@@ -76,11 +77,12 @@ spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char 
 {
     spry_status status = check_options(context, A, path, "path", options, err);
     if (status != SPRY_OK) return status;
+    if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     if (strncmp(path, "gen:", 4) == 0) return spry_matrix_generate(context, A, path + 4, options, err);
     spryi_text opened;
-    status = spryi_text_open(context, &opened, path, err);
+    status = spryi_name_file(err, spryi_text_open(context, &opened, path, err), path);
     if (status != SPRY_OK) return status;
-    status = read_text(&opened, A, options, err);
+    status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
     spryi_text_close(&opened);
     return status;
 }

@@ -325,6 +325,7 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
 {
     if (!A || !path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
+    if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "write: path is empty, expected a file's name");
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK) return status;
     if (A->a.device != 0)
@@ -342,6 +343,7 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     SPRYI_TRY(write_head(&w, head, head_bytes, gzip, err));
     SPRYI_TRY(write_all(&w, gzip, threads, err));
 done:
+    if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
     spryi_release(A->context, head);
     if (open) {
         spry_status closed = spryi_output_close(&w.output, status == SPRY_OK, err);

@@ -372,7 +372,6 @@ static void test_no_file(void **state)
     (void)state;
     expect_file_error(temporary_path("missing.mtx"), "cannot be opened: No such file or directory");
     expect_file_error(temporary_folder(), "is a directory, expected a Matrix Market file");
-    expect_file_error("", "cannot be opened: No such file or directory");
     const char *path = temporary_file("closed.mtx", "x", 1);
     expect_file_error(temporary_path("closed.mtx/x"), "cannot be opened: Not a directory");
     assert_int_equal(0, chmod(path, 0));
@@ -381,6 +380,34 @@ static void test_no_file(void **state)
     if (root) assert_int_equal(0, seteuid(65534));
     expect_file_error(path, "cannot be opened: Permission denied");
     if (root) assert_int_equal(0, seteuid(0));
+}
+
+/* A message is one line whatever the name, and the end of a long name is kept. */
+static void test_strange_names(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    assert_int_equal(SPRY_FILE_ERROR, spry_matrix_read(context, &A, "no\n\x1b[2J\x7f\tfile", NULL, &err));
+    assert_string_equal("no\\n\\x1b[2J\\x7f\\x09file: cannot be opened: No such file or directory", err.message);
+    assert_string_equal("no\n\x1b[2J\x7f\tfile", err.file);
+    assert_int_equal(BAD, spry_matrix_read_memory(context, &A, "x\n", 2, "a\r\nb", NULL, &err));
+    assert_non_null(strstr(err.message, "a\\x0d\\nb:1: expected"));
+    assert_int_equal(SPRY_UNKNOWN_NAME, spry_matrix_read(context, &A, "gen:gr\nid", NULL, &err));
+    assert_null(strchr(err.message, '\n'));
+    assert_non_null(strstr(err.message, "gr\\nid"));
+
+    char path[1000];
+    for (size_t length = 150; length < sizeof path; length++) {
+        memset(path, length % 2 ? '\n' : 'x', length);
+        memcpy(path + length - 4, "last", 5);
+        assert_int_equal(SPRY_FILE_ERROR, spry_matrix_read(context, &A, path, NULL, &err));
+        assert_null(strchr(err.message, '\n'));
+        assert_true(strlen(err.message) < 300);
+        assert_non_null(strstr(err.message, "last: cannot be opened: "));
+    }
+    spry_context_destroy(context);
 }
 
 /* ---- sizes that are fine in a file but not here ------------------------------------------------ */
@@ -405,6 +432,8 @@ static void test_sizes_that_do_not_fit(void **state)
     static const char vast[] = COORDINATE "100000000000000000 3 1\n2 1 5\n";
     assert_int_equal(SPRY_OUT_OF_MEMORY,
                      spry_matrix_read_memory(context, &A, vast, sizeof vast - 1, "x.mtx", NULL, &err));
+    assert_string_equal("x.mtx", err.file);
+    assert_non_null(strstr(err.message, "x.mtx: out of memory: row offsets needs 8000000000000000"));
     assert_int_equal(0, spry_context_bytes(context));
     assert_null(A);
     spry_context_destroy(context);
@@ -419,6 +448,9 @@ static void test_bad_arguments(void **state)
     spry_read_options options = SPRY_INIT(spry_read_options);
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_read(context, &A, NULL, NULL, &err));
     assert_string_equal("path", err.argument);
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_read(context, &A, "", NULL, &err));
+    assert_string_equal("path", err.argument);
+    assert_string_equal("read: path is empty, expected a file's name", err.message);
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_read(NULL, &A, "x", NULL, &err));
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_read(context, NULL, "x", NULL, &err));
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_read_memory(context, &A, NULL, 5, "x", NULL, &err));
@@ -439,7 +471,7 @@ int main(void)
         cmocka_unit_test(test_long_lines),    cmocka_unit_test(test_noise_without_a_newline),
         cmocka_unit_test(test_broken_gzip),   cmocka_unit_test(test_gzip_counts),
         cmocka_unit_test(test_no_file),       cmocka_unit_test(test_sizes_that_do_not_fit),
-        cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_bad_arguments), cmocka_unit_test(test_strange_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

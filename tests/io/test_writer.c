@@ -245,6 +245,9 @@ static void test_failures(void **state)
         assert_int_equal(SPRY_FILE_ERROR, spry_matrix_write(A, "/dev/full", NULL, &err));
         assert_string_equal("/dev/full: cannot be written: No space left on device", err.message);
     }
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, "", NULL, &err));
+    assert_string_equal("path", err.argument);
+    assert_string_equal("write: path is empty, expected a file's name", err.message);
     const char *path = temporary_path("no_such_folder/x.mtx");
     assert_int_equal(SPRY_FILE_ERROR, spry_matrix_write(A, path, NULL, &err));
     snprintf(message, sizeof message, "%s: cannot be created: No such file or directory", path);
