@@ -4,6 +4,7 @@
 #include <cjson/cJSON.h>
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 void bench_record_init(bench_record *record)
@@ -53,10 +54,39 @@ int bench_json_integer(cJSON *object, const char *name, int64_t value)
     return cJSON_AddRawToObject(object, name, text) != NULL;
 }
 
+/* Bytes of the UTF-8 character at s: 1 to 4; 0 where no character begins (RFC 3629: no surrogates, no detours). */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0; /* a zero ends here too */
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)) return 0;
+    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) return 0;
+    return length;
+}
+
+/* File names are bytes, JSON is UTF-8: each byte that is no part of a character becomes U+FFFD. */
+static char *make_utf8(const char *text)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    char *made = malloc(3 * strlen(text) + 1), *to = made;
+    for (const char *s = text; made && *s;) {
+        size_t length = utf8_length((const unsigned char *)s), bytes = length > 0 ? length : 3;
+        memcpy(to, length > 0 ? s : replacement, bytes);
+        to += bytes;
+        s += length > 0 ? length : 1;
+    }
+    if (made) *to = '\0';
+    return made;
+}
+
 int bench_json_text(cJSON *object, const char *name, const char *value)
 {
     if (!value || !value[0]) return cJSON_AddNullToObject(object, name) != NULL;
-    return cJSON_AddStringToObject(object, name, value) != NULL;
+    char *text = make_utf8(value);
+    int good = text && cJSON_AddStringToObject(object, name, text) != NULL;
+    free(text);
+    return good;
 }
 
 static int json_flag(cJSON *object, const char *name, int value)

@@ -50,6 +50,31 @@ static void names(void **state)
     assert_string_equal(small, "gri");
 }
 
+/* Names are bytes, JSON is UTF-8. */
+static void json_text(void **state)
+{
+    (void)state;
+#define BAD "\xef\xbf\xbd"
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {{"plain", "plain"},
+                 {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+                 {"a\xff z", "a" BAD " z"},
+                 {"\xe9t\xe9", BAD "t" BAD},
+                 {"cut \xe2\x82", "cut " BAD BAD},
+                 {"\xc0\xaf", BAD BAD},                 /* detour to '/' */
+                 {"\xed\xa0\x80", BAD BAD BAD},         /* surrogate */
+                 {"\xf4\x90\x80\x80", BAD BAD BAD BAD}, /* past the last character */
+                 {"\xf0\x8f\xbf\xbf", BAD BAD BAD BAD}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        cJSON *o = cJSON_CreateObject();
+        assert_int_equal(bench_json_text(o, "name", cases[c].text), 1);
+        assert_string_equal(cJSON_GetObjectItem(o, "name")->valuestring, cases[c].expected);
+        cJSON_Delete(o);
+    }
+#undef BAD
+}
+
 static void suites(void **state)
 {
     (void)state;
@@ -147,9 +172,9 @@ static void sessions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics), cmocka_unit_test(names),      cmocka_unit_test(suites),
-        cmocka_unit_test(records),    cmocka_unit_test(break_even), cmocka_unit_test(random_vectors),
-        cmocka_unit_test(sessions),
+        cmocka_unit_test(statistics),     cmocka_unit_test(names),    cmocka_unit_test(json_text),
+        cmocka_unit_test(suites),         cmocka_unit_test(records),  cmocka_unit_test(break_even),
+        cmocka_unit_test(random_vectors), cmocka_unit_test(sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
