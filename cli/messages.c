@@ -36,7 +36,18 @@ static void message(const char *format, va_list arguments)
     cli_progress(NULL);
     fflush(stdout);
     fprintf(stderr, "spry%s%s: ", command_name[0] ? " " : "", command_name);
-    vfprintf(stderr, format, arguments);
+    /* One line, and nothing that steers a terminal, whatever an argument or a file is called. */
+    char text[2 * 4096];
+    vsnprintf(text, sizeof text, format, arguments);
+    for (const char *c = text; *c; c++) {
+        unsigned char byte = (unsigned char)*c;
+        if (byte == '\n')
+            fputs("\\n", stderr);
+        else if (byte < ' ' || byte == 0x7f)
+            fprintf(stderr, "\\x%02x", byte);
+        else
+            fputc(byte, stderr);
+    }
     fputc('\n', stderr);
 }
 

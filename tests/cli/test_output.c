@@ -159,6 +159,29 @@ static void messages_do_not_mix(void **state)
     release(&o);
 }
 
+/* Whatever a file is called: a message is one line without control characters, JSON is UTF-8. */
+static void strange_names(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"info \"$(printf 'no\\nsuch\\033[2J')\"",
+                                           "spmv \"$(printf 'no\\nsuch\\033[2J')\"",
+                                           "bench \"$(printf 'no\\nsuch\\033[2J')\"",
+                                           "info $D/small.mtx --json=\"$(printf 'none/no\\nsuch\\033[2J')\""};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        outcome o = spry("%s", commands[c]);
+        assert_int_equal(o.status, 2);
+        assert_int_equal(count_lines(o.err), 1);
+        assert_non_null(strstr(o.err, "no\\nsuch\\x1b[2J"));
+        release(&o);
+    }
+    write_file("latin\xe9.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
+    outcome o = spry("info --json $D/latin\xe9.mtx");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "\"matrix\":\"latin\xef\xbf\xbd\","));
+    release(&o);
+    unlink(in_folder("latin\xe9.mtx"));
+}
+
 /* An interrupted command leaves no temporary file. */
 static void interrupted(void **state)
 {
@@ -236,6 +259,7 @@ int main(void)
         cmocka_unit_test(devices_and_fifos),
         cmocka_unit_test(vector_out),
         cmocka_unit_test(messages_do_not_mix),
+        cmocka_unit_test(strange_names),
         cmocka_unit_test(interrupted),
         cmocka_unit_test(interrupted_in_the_library),
     };
