@@ -246,7 +246,10 @@ static int emit(void *user, const bench_record *records, int count)
 {
     run_state *run = user;
     bench_record *grown = realloc(run->records, (size_t)(run->record_count + count) * sizeof *grown);
-    if (!grown && run->record_count + count > 0) return 1;
+    if (!grown && run->record_count + count > 0) {
+        cli_message("out of memory for the records");
+        return 1;
+    }
     run->records = grown;
     memcpy(grown + run->record_count, records, (size_t)count * sizeof *records);
     run->record_count += count;
@@ -320,7 +323,9 @@ static int measure(run_state *run, bench_session *session)
     spry_error err = {0};
     int status = cli_json_open(&a->json);
     if (status != CLI_GO_ON) return status;
-    status = bench_run(session, &request, &err) == SPRY_OK ? CLI_OK : cli_fail(&err);
+    spry_status result = bench_run(session, &request, &err);
+    /* Records that could not be kept or written were told of, or closing the file will tell. */
+    status = session->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (cli_for_people(&a->json)) bench_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
     return cli_json_close(&a->json, records > status ? records : status);
@@ -369,6 +374,8 @@ static int run(const cli_command *command, int argc, char **argv)
         status = cli_usage_error("nothing to measure: name a matrix FILE or a --suite");
     for (int i = 0; status == CLI_GO_ON && i < argc; i++) status = add_file(&state, argv[i]);
     if (status == CLI_GO_ON) status = add_suite(&state);
+    for (int s = 0; status == CLI_GO_ON && s < state.source_count; s++)
+        status = cli_spare_input("json", a.json.path, state.sources[s].path);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
     if (status == CLI_GO_ON) status = prepare_and_measure(&state, context);
     bench_peers_release(&state.peers);

@@ -236,6 +236,8 @@ static int run(const cli_command *command, int argc, char **argv)
     arguments a = {0};
     int status = cli_parse(command, &argc, argv, apply, &a);
     if (status != CLI_GO_ON) return status;
+    status = cli_spare_input("json", a.json.path, argv[0]);
+    if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
     status = cli_open_context(&context, 0);
     if (status != CLI_GO_ON) return status;

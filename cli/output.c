@@ -90,13 +90,31 @@ int cli_output_open(cli_output *output, const char *path)
     return output->stream ? CLI_GO_ON : cannot("written", path);
 }
 
+static int stat_input(const char *input, struct stat *st)
+{
+    if (strncmp(input, "gen:", 4) == 0) return 0;
+    return (strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(input, st)) == 0;
+}
+
+/* The same file under another name or link is the same file: device and inode tell. */
+int cli_spare_input(const char *option, const char *output, const char *input)
+{
+    struct stat out, in;
+    if (!output || strcmp(output, "-") == 0 || stat(output, &out) != 0 || !S_ISREG(out.st_mode)) return CLI_GO_ON;
+    if (!stat_input(input, &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return CLI_GO_ON;
+    return cli_usage_error("--%s is '%s', the matrix that is read: expected another file", option, output);
+}
+
 int cli_output_close(cli_output *output, int status)
 {
+    static int stdout_failed; /* told once: what is left in its buffer fails again at the end of the program */
     int good = 1;
     if (!output->stream) return status;
     errno = output->error ? output->error : ferror(output->stream) ? EIO : 0;
     if (output->stream == stdout) {
         good = fflush(stdout) == 0 && !ferror(stdout);
+        if (stdout_failed) return status > CLI_USAGE ? status : CLI_USAGE;
+        stdout_failed = !good;
         snprintf(output->path, sizeof output->path, "standard output");
     } else {
         int earlier = errno;

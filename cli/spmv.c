@@ -310,6 +310,9 @@ static int run(const cli_command *command, int argc, char **argv)
         return cli_usage_error("--out - and --json both want standard output");
     if (a.out && strlen(a.out) > 3 && strcmp(a.out + strlen(a.out) - 3, ".gz") == 0)
         return cli_usage_error("--out is '%s': y is written as plain text, expected a name without .gz", a.out);
+    status = cli_spare_input("out", a.out, argv[0]);
+    if (status == CLI_GO_ON) status = cli_spare_input("json", a.json.path, argv[0]);
+    if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
     status = cli_open_context(&context, a.threads);
     if (status != CLI_GO_ON) return status;

@@ -70,9 +70,47 @@ static void targets_that_cannot_be_written(void **state)
     expect("info $D/small.mtx --json=$D", 2, NULL, "cannot be written: Is a directory");
     expect("info $D/small.mtx --json=", 2, NULL, "--json is empty, expected FILE");
     expect("info $D/small.mtx --json --json", 2, NULL, "--json is given twice");
-    expect("info $D/small.mtx > /dev/full", 2, NULL, "standard output: cannot be written: No space left");
+    static const char *const commands[] = {"info $D/small.mtx", "info $D/small.mtx --json",
+                                           "gen --list --json", "kernels --json",
+                                           "devices",           "bench $D/small.mtx --json",
+                                           "bench $D/small.mtx"};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) { /* told once */
+        outcome o = spry("%s > /dev/full", commands[c]);
+        assert_int_equal(o.status, 2);
+        const char *told = strstr(o.err, "standard output: cannot be written: No space left");
+        assert_non_null(told);
+        assert_null(strstr(strchr(told, '\n'), "cannot be written"));
+        assert_null(strstr(o.err, "records"));
+        release(&o);
+    }
     expect("info $D/small.mtx --json=/dev/full >/dev/null", 2, NULL, "/dev/full: cannot be written: No space left");
     assert_int_equal(count_files(), before);
+}
+
+/* An output that is the input under any name is refused before anything is lost. */
+static void targets_that_are_read(void **state)
+{
+    (void)state;
+    write_file("in.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
+    assert_int_equal(symlink("in.mtx", in_folder("soft.mtx")), 0);
+    static const char *const commands[] = {
+        "info $D/in.mtx --json=$D/in.mtx",
+        "info $D/in.mtx --json=$D/soft.mtx",
+        "info $D/soft.mtx --json=$D/in.mtx",
+        "info - --json=$D/in.mtx < $D/in.mtx",
+        "spmv $D/in.mtx --json=$D/in.mtx",
+        "spmv $D/in.mtx -o $D/../${D##*/}/in.mtx",
+        "bench $D/small.mtx $D/in.mtx --json=$D/in.mtx",
+        "convert $D/in.mtx -o $D/in.mtx",
+    };
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        expect(commands[c], 2, NULL, "the matrix that is read: expected another file");
+        char *text = read_file("in.mtx");
+        assert_non_null(strstr(text, "MatrixMarket matrix coordinate"));
+        free(text);
+    }
+    unlink(in_folder("soft.mtx"));
+    unlink(in_folder("in.mtx"));
 }
 
 /* A target that exists keeps its rights; a symbolic link stays one; a failed run leaves the old content. */
@@ -255,6 +293,7 @@ int main(void)
         cmocka_unit_test(json_to_file),
         cmocka_unit_test(json_to_stdout),
         cmocka_unit_test(targets_that_cannot_be_written),
+        cmocka_unit_test(targets_that_are_read),
         cmocka_unit_test(targets_that_exist),
         cmocka_unit_test(devices_and_fifos),
         cmocka_unit_test(vector_out),
