@@ -5,34 +5,13 @@
  *   HAS_VALUES   0: there are none
  *   NAME(x)      gives x its suffix
  */
+#include "core/insertion_sort.tmpl.c"
 
 static int NAME(is_sorted)(const INDEX *key, int64_t n)
 {
     for (int64_t k = 1; k < n; k++)
         if (key[k] < key[k - 1]) return 0;
     return 1;
-}
-
-static void NAME(insertion_sort)(INDEX *key, VALUE *value, int64_t n)
-{
-    for (int64_t k = 1; k < n; k++) {
-        INDEX moved = key[k];
-        int64_t to = k;
-#if HAS_VALUES
-        VALUE moved_value = value[k];
-#endif
-        for (; to > 0 && key[to - 1] > moved; to--) {
-            key[to] = key[to - 1];
-#if HAS_VALUES
-            value[to] = value[to - 1];
-#endif
-        }
-        key[to] = moved;
-#if HAS_VALUES
-        value[to] = moved_value;
-#endif
-    }
-    (void)value;
 }
 
 /* One pass of a radix sort by the digit at `shift`; 0 when all have the same digit and nothing was moved. */

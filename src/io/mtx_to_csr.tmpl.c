@@ -5,6 +5,7 @@
  * so rows come out sorted from files that are sorted by column or by row, lower or upper triangle alike:
  * the order of SuiteSparse files costs no comparison.
  */
+#include "core/insertion_sort.tmpl.c"
 
 static void NAME(offsets_of_sorted)(const csr_job *job)
 {
@@ -139,33 +140,12 @@ static void NAME(inspect)(const csr_job *job, int64_t *unsorted, int64_t *longes
 static void NAME(sort_row)(INDEX *index, VALUE *value, int64_t count, INDEX *index_scratch, VALUE *value_scratch)
 {
     if (count <= 24) {
-        for (int64_t k = 1; k < count; k++) {
-            INDEX j = index[k];
-            int64_t to = k;
-#if HAS_VALUES
-            VALUE x = value[k];
-#endif
-            for (; to > 0 && index[to - 1] > j; to--) {
-                index[to] = index[to - 1];
-#if HAS_VALUES
-                value[to] = value[to - 1];
-#endif
-            }
-            index[to] = j;
-#if HAS_VALUES
-            value[to] = x;
-#endif
-        }
+        NAME(insertion_sort)(index, value, count);
         return;
     }
     int64_t half = count / 2;
-#if HAS_VALUES
     NAME(sort_row)(index, value, half, index_scratch, value_scratch);
-    NAME(sort_row)(index + half, value + half, count - half, index_scratch, value_scratch);
-#else
-    NAME(sort_row)(index, value, half, index_scratch, value_scratch);
-    NAME(sort_row)(index + half, value, count - half, index_scratch, value_scratch);
-#endif
+    NAME(sort_row)(index + half, HAS_VALUES ? value + half : NULL, count - half, index_scratch, value_scratch);
     if (index[half - 1] <= index[half]) return;
     memcpy(index_scratch, index, (size_t)half * sizeof *index);
 #if HAS_VALUES
