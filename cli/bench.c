@@ -78,16 +78,6 @@ static int take_type(arguments *a, const char *value)
     return CLI_GO_ON;
 }
 
-static int take_index(arguments *a, const char *value)
-{
-    static const char *const names[] = {"32/32", "64/32", "64/64", NULL};
-    int index = 0;
-    if (!cli_take_name("index", value, names, &index)) return CLI_USAGE;
-    a->offset_type = index == 0 ? SPRY_I32 : SPRY_I64;
-    a->index_type = index == 2 ? SPRY_I64 : SPRY_I32;
-    return CLI_GO_ON;
-}
-
 static int take_word(const char **word, const char *option, const char *value, const char *const *names)
 {
     int index = 0;
@@ -116,7 +106,7 @@ static int apply(void *state, int option, const char *value)
     case OPTION_ORDERING: return take_word(&a->ordering, "ordering", value, orderings);
     case OPTION_DEVICE: return take_word(&a->device, "device", value, devices);
     case OPTION_TYPE: return take_type(a, value);
-    case OPTION_INDEX: return take_index(a, value);
+    case OPTION_INDEX: return cli_take_index(value, &a->offset_type, &a->index_type);
     case OPTION_THREADS: return take_count(&a->threads, "threads", value, 1024);
     case OPTION_CALLS: return take_count(&a->calls, "calls", value, INT64_C(1000000000000));
     case OPTION_COLD: a->cold = 1; break;

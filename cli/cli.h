@@ -56,6 +56,10 @@ int cli_take_number(const char *option, const char *text, double *value);
 /* *index: which of the NULL-terminated names. */
 int cli_take_name(const char *option, const char *text, const char *const *names, int *index);
 
+/* --type f32|f64|pattern up to `last`, --index 32/32|64/32|64/64. CLI_GO_ON, or an exit status after a message. */
+int cli_take_type(const char *text, spry_type last, spry_type *type);
+int cli_take_index(const char *text, spry_index_type *offset_type, spry_index_type *index_type);
+
 typedef struct cli_list {
     char **items;
     int count;

@@ -26,16 +26,11 @@ typedef struct arguments {
 
 static int apply(void *state, int option, const char *value)
 {
-    static const char *const types[] = {"f32", "f64", "pattern", NULL};
     arguments *a = state;
-    int index = 0;
     switch (option) {
     case OPTION_OUT: a->out = value; break;
     case OPTION_LIST: a->list = 1; break;
-    case OPTION_TYPE:
-        if (!cli_take_name("type", value, types, &index)) return CLI_USAGE;
-        a->type = (spry_type)(SPRY_F32 + index);
-        break;
+    case OPTION_TYPE: return cli_take_type(value, SPRY_PATTERN, &a->type);
     case OPTION_FULL: a->full = 1; break;
     case OPTION_JSON:
         a->json.wanted = 1;

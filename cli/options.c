@@ -231,6 +231,26 @@ int cli_take_name(const char *option, const char *text, const char *const *names
     return 0;
 }
 
+int cli_take_type(const char *text, spry_type last, spry_type *type)
+{
+    const char *names[4] = {0};
+    int index = 0;
+    for (int t = SPRY_F32; t <= (int)last; t++) names[t - SPRY_F32] = spry_type_name((spry_type)t);
+    if (!cli_take_name("type", text, names, &index)) return CLI_USAGE;
+    *type = (spry_type)(SPRY_F32 + index);
+    return CLI_GO_ON;
+}
+
+int cli_take_index(const char *text, spry_index_type *offset_type, spry_index_type *index_type)
+{
+    static const char *const names[] = {"32/32", "64/32", "64/64", NULL};
+    int index = 0;
+    if (!cli_take_name("index", text, names, &index)) return CLI_USAGE;
+    *offset_type = index == 0 ? SPRY_I32 : SPRY_I64;
+    *index_type = index == 2 ? SPRY_I64 : SPRY_I32;
+    return CLI_GO_ON;
+}
+
 int cli_take_list(const char *option, const char *text, cli_list *list)
 {
     cli_release_list(list);

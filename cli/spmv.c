@@ -50,16 +50,6 @@ typedef struct arguments {
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static int take_index(arguments *a, const char *value)
-{
-    static const char *const names[] = {"32/32", "64/32", "64/64", NULL};
-    int index = 0;
-    if (!cli_take_name("index", value, names, &index)) return CLI_USAGE;
-    a->offset_type = index == 0 ? SPRY_I32 : SPRY_I64;
-    a->index_type = index == 2 ? SPRY_I64 : SPRY_I32;
-    return CLI_GO_ON;
-}
-
 static int take_choice(int *chosen, const char *option, const char *value, const char *const *names)
 {
     return cli_take_name(option, value, names, chosen) ? CLI_GO_ON : CLI_USAGE;
@@ -67,7 +57,7 @@ static int take_choice(int *chosen, const char *option, const char *value, const
 
 static int apply(void *state, int option, const char *value)
 {
-    static const char *const xs[] = {"random", "ones", NULL}, *const types[] = {"f32", "f64", NULL};
+    static const char *const xs[] = {"random", "ones", NULL};
     static const char *const devices[] = {"cpu", "cuda", NULL};
     arguments *a = state;
     int index = 0, status = CLI_GO_ON;
@@ -77,11 +67,8 @@ static int apply(void *state, int option, const char *value)
     case OPTION_ALPHA: return cli_take_number("alpha", value, &a->alpha) ? CLI_GO_ON : CLI_USAGE;
     case OPTION_BETA: return cli_take_number("beta", value, &a->beta) ? CLI_GO_ON : CLI_USAGE;
     case OPTION_TRANSPOSE: a->transpose = 1; break;
-    case OPTION_TYPE:
-        status = take_choice(&index, "type", value, types);
-        a->type = index == 0 ? SPRY_F32 : SPRY_F64;
-        return status;
-    case OPTION_INDEX: return take_index(a, value);
+    case OPTION_TYPE: return cli_take_type(value, SPRY_F64, &a->type);
+    case OPTION_INDEX: return cli_take_index(value, &a->offset_type, &a->index_type);
     case OPTION_FORMAT: a->format = value; break;
     case OPTION_KERNEL: a->kernel = value; break;
     case OPTION_DEVICE:
