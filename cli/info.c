@@ -127,8 +127,10 @@ static void print_facts(const char *name, const facts *f)
     printf("  flags         sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits\n", cli_known(a->sorted),
            cli_known(a->unique), spry_type_name(a->value_type), 8 * spry_index_type_bytes(a->offset_type),
            8 * spry_index_type_bytes(a->index_type));
-    printf("  row lengths   min %lld, mean %.3f, max %lld (row %lld), variance %.3f: %s\n", (long long)s->min_row,
-           s->mean_row, (long long)s->max_row, (long long)s->longest_row, s->variance_row, class_of(s));
+    char where[40] = ""; /* no rows, no longest one */
+    if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %lld)", (long long)s->longest_row);
+    printf("  row lengths   min %lld, mean %.3f, max %lld%s, variance %.3f: %s\n", (long long)s->min_row, s->mean_row,
+           (long long)s->max_row, where, s->variance_row, class_of(s));
     printf("  empty rows    %s\n", cli_count(s->empty_rows).s);
     printf("  diagonal      %s of %s stored\n", cli_count(s->diagonal_entries).s,
            cli_count(a->rows < a->cols ? a->rows : a->cols).s);

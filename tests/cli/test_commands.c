@@ -116,6 +116,8 @@ static void empty_matrices(void **state)
     (void)state;
     write_file("empty.mtx", "%%MatrixMarket matrix coordinate real general\n0 0 0\n");
     write_file("blank.mtx", "%%MatrixMarket matrix coordinate real general\n3 2 0\n");
+    expect("info $D/empty.mtx", 0, "min 0, mean 0.000, max 0, variance", NULL);
+    expect("info $D/blank.mtx", 0, "min 0, mean 0.000, max 0 (row 0), variance", NULL);
     static const char *const files[] = {"empty", "blank"};
     for (int f = 0; f < 2; f++) {
         char command[64];
