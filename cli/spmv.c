@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 
 #include <cjson/cJSON.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,61 @@ static int apply(void *state, int option, const char *value)
         break;
     }
     return CLI_GO_ON;
+}
+
+/* Cast to f32, a number past its range would become infinite, and a very small one 0, which is a case of its own. */
+static int check_range(const char *option, double value, spry_type type)
+{
+    double size = fabs(value);
+    if (type != SPRY_F32 || size == 0 || (size >= FLT_TRUE_MIN && size <= FLT_MAX)) return CLI_GO_ON;
+    return cli_usage_error("--%s is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64", option,
+                           value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
+}
+
+static int check_arguments(const arguments *a, const char *path)
+{
+    if (a->out && strcmp(a->out, "-") == 0 && a->json.wanted && !cli_for_people(&a->json))
+        return cli_usage_error("--out - and --json both want standard output");
+    if (a->out && strlen(a->out) > 3 && strcmp(a->out + strlen(a->out) - 3, ".gz") == 0)
+        return cli_usage_error("--out is '%s': y is written as plain text, expected a name without .gz", a->out);
+    int status = check_range("alpha", a->alpha, a->type);
+    if (status == CLI_GO_ON) status = check_range("beta", a->beta, a->type);
+    if (status == CLI_GO_ON) status = cli_spare_input("out", a->out, path);
+    if (status == CLI_GO_ON) status = cli_spare_input("json", a->json.path, path);
+    return status;
+}
+
+static spry_spmv_options plan_options(const arguments *a)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    options.format = a->format;
+    options.kernel = a->kernel;
+    options.device = a->device;
+    return options;
+}
+
+/*
+ * A name mistyped, or of what is not here, is told before minutes go into reading: a matrix of one entry is planned.
+ * Only what no other matrix would change is told.
+ */
+static int check_names(spry_context *context, const arguments *a)
+{
+    static const int32_t offsets[] = {0, 1}, columns[] = {0};
+    static const double f64[] = {1};
+    static const float f32[] = {1};
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    spry_spmv_options options = plan_options(a);
+    spry_error err = {0};
+    spry_status status = a->type == SPRY_F32
+                             ? spry_matrix_borrow_csr_f32(context, &A, 1, 1, offsets, columns, f32, &err)
+                             : spry_matrix_borrow_csr_f64(context, &A, 1, 1, offsets, columns, f64, &err);
+    if (status == SPRY_OK) status = spry_plan_spmv(context, &plan, A, &options, &err);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    int certain = status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT || status == SPRY_DEVICE_UNAVAILABLE;
+    return certain ? cli_fail(&err) : CLI_GO_ON;
 }
 
 /* ---- the product asked for ---------------------------------------------------------------------- */
@@ -241,11 +297,7 @@ static int report(bench_group *group, arguments *a, double read_us)
 /* The kernel and the baseline, timed in turn. */
 static int plan_and_measure(bench_group *group, const arguments *a)
 {
-    spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
-    plan.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-    plan.format = a->format;
-    plan.kernel = a->kernel;
-    plan.device = a->device;
+    spry_spmv_options plan = plan_options(a);
     if (!bench_add_plan(group, &plan, NULL)) return CLI_UNSUCCESSFUL;
     if (group->cases[0].err.status != SPRY_OK) return cli_fail(&group->cases[0].err);
     bench_peers peers;
@@ -291,18 +343,15 @@ static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.alpha = 1, .type = SPRY_F64};
     int status = cli_parse(command, &argc, argv, apply, &a);
-    if (status != CLI_GO_ON) return status;
-    int records_to_stdout = a.json.wanted && !cli_for_people(&a.json);
-    if (a.out && strcmp(a.out, "-") == 0 && records_to_stdout)
-        return cli_usage_error("--out - and --json both want standard output");
-    if (a.out && strlen(a.out) > 3 && strcmp(a.out + strlen(a.out) - 3, ".gz") == 0)
-        return cli_usage_error("--out is '%s': y is written as plain text, expected a name without .gz", a.out);
-    status = cli_spare_input("out", a.out, argv[0]);
-    if (status == CLI_GO_ON) status = cli_spare_input("json", a.json.path, argv[0]);
+    if (status == CLI_GO_ON) status = check_arguments(&a, argv[0]);
     if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
     status = cli_open_context(&context, a.threads);
-    if (status != CLI_GO_ON) return status;
+    if (status == CLI_GO_ON) status = check_names(context, &a);
+    if (status != CLI_GO_ON) {
+        spry_context_destroy(context);
+        return status;
+    }
     spry_error err = {0};
     spry_matrix *A = NULL;
     spry_read_options reading = SPRY_INIT(spry_read_options);

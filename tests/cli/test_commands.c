@@ -181,6 +181,31 @@ static void kernels_of_another_level(void **state)
     unsetenv("SPRY_SIMD");
 }
 
+/* Told before the matrix is read: the file is not even there. */
+static void names_first(void **state)
+{
+    (void)state;
+    expect("spmv $D/none.mtx --kernel nope", 2, NULL, "no kernel \"nope\"; `spry kernels` lists them");
+    expect("spmv $D/none.mtx --format nope", 2, NULL, "no format \"nope\"; `spry kernels` lists them");
+    expect("spmv $D/none.mtx --format coo --kernel csr_portable_cpu", 2, NULL,
+           "works on format csr, but format is coo");
+    expect("spmv $D/none.mtx --device cuda", 1, NULL, "cuda");
+    expect("spmv $D/none.mtx --device tpu", 2, NULL, "--device is 'tpu', expected one of: cpu, cuda");
+    expect("spmv $D/none.mtx --kernel csr_portable_cpu --format auto -t", 2, NULL, "none.mtx: cannot be opened");
+}
+
+/* A factor that f32 cannot hold is no infinity and no zero. */
+static void factors(void **state)
+{
+    (void)state;
+    expect("spmv $D/small.mtx --type f32 --alpha 1e39", 2, NULL,
+           "--alpha is 1e+39, past the range of f32: expected 0 or 1.4013e-45 to 3.40282e+38 in size, or --type f64");
+    expect("spmv $D/small.mtx --beta -1e39 --type f32", 2, NULL, "--beta is -1e+39, past the range of f32");
+    expect("spmv $D/small.mtx --beta 1e-60 --type f32", 2, NULL, "--beta is 1e-60, past the range of f32");
+    expect("spmv $D/small.mtx --type f32 --alpha 3e38 --beta 0 2>/dev/null -o - --x ones", 0, "4 1\n", NULL);
+    expect("spmv $D/small.mtx --alpha 1e39 --beta 1e-60 -o - --x ones 2>/dev/null", 0, "1.5e+39\n", NULL);
+}
+
 static void convert(void **state)
 {
     (void)state;
@@ -236,6 +261,8 @@ int main(void)
         cmocka_unit_test(empty_matrices),
         cmocka_unit_test(devices_and_kernels),
         cmocka_unit_test(kernels_of_another_level),
+        cmocka_unit_test(names_first),
+        cmocka_unit_test(factors),
         cmocka_unit_test(convert),
         cmocka_unit_test(gen),
     };
