@@ -97,6 +97,7 @@ void spryi_compressed_clear(spry_context *context, spryi_compressed *a)
     spryi_release(context, a->offsets);
     spryi_release(context, a->indices);
     spryi_release(context, a->values);
+    spryi_release(context, a->labels);
     *a = (spryi_compressed){0};
 }
 
@@ -311,6 +312,7 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
     spryi_compressed made = *a;
     made.offsets = NULL;
     made.indices = made.values = NULL;
+    made.labels = NULL; /* handed over when all is done */
     made.value_type = value_type;
     int threads = spryi_threads(context, a->nnz);
     int64_t repeats = 0;
@@ -328,6 +330,8 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
     spryi_scan(made.offsets, made.majors);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
     for (int64_t i = 0; i < a->majors; i++) merge_major(&made, a, i);
+    made.labels = a->labels;
+    a->labels = NULL;
     spryi_compressed_clear(context, a);
     *a = made;
     made = (spryi_compressed){0};

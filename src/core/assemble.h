@@ -11,13 +11,18 @@
 #include "core/matrix.h"
 #include "spry/spry.h"
 
-/* Compressed arrays while they are being made: 64-bit offsets whatever they become. All owned, by spryi_allocate. */
+/*
+ * Compressed arrays while they are being made: 64-bit offsets whatever they become. All owned, by spryi_allocate.
+ * On the way to COO, which has no offsets, majors without entries may be left out: labels then tells which are there.
+ */
 typedef struct spryi_compressed {
     int64_t majors, minors, nnz;
     spry_index_type index_type;
     spry_type value_type; /* SPRY_PATTERN: values is NULL */
     int64_t *offsets;     /* majors + 1 */
     void *indices, *values;
+    int64_t *labels;    /* NULL: all; else majors of them, rising */
+    int64_t all_majors; /* beside labels: of the matrix */
 } spryi_compressed;
 
 /* Entries in any order, as COO has them; the arrays stay the caller's. Indices must be in range. */
@@ -53,7 +58,11 @@ spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *e
 spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type value_type, int keep_duplicates,
                         int64_t *duplicates, spry_error *err);
 
-/* Copies A, CSR or CSC, or turns it around (then majors of the result are minors of A), or groups COO. Unmerged. */
+/*
+ * Copies A, CSR or CSC, or turns it around (then majors of the result are minors of A), or groups COO. Unmerged.
+ * layout SPRY_COO is by rows too, for spryi_compressed_finish with SPRY_COO alone: where rows outnumber the entries
+ * by far and A does not have offsets for them, neither has the result (labels), and memory goes with the entries.
+ */
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err);
 

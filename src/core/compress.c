@@ -5,9 +5,13 @@
 
 #include <string.h>
 
-/* (*indices)[k] = the major of entry k. */
+/* Rows to an entry from which offsets for all of them, 8 bytes each, are worse than sorting on one thread. */
+enum { SPARSE_ROWS = 32 };
+
+/* (*indices)[k] = the major of entry k: i, or labels[i]. */
 static spry_status expand(spry_context *context, void **indices, const void *offsets, spry_index_type offset_type,
-                          int64_t majors, int64_t nnz, spry_index_type index_type, spry_error *err)
+                          const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
+                          spry_error *err)
 {
     spry_status status = spryi_allocate(context, indices, nnz, spry_index_type_bytes(index_type), "row indices", err);
     if (status != SPRY_OK) return status;
@@ -16,7 +20,7 @@ static spry_status expand(spry_context *context, void **indices, const void *off
     for (int64_t i = 0; i < majors; i++) {
         int64_t last = spryi_index_at(offsets, offset_type, i + 1);
         for (int64_t k = spryi_index_at(offsets, offset_type, i); k < last; k++)
-            spryi_set_index(*indices, index_type, k, i);
+            spryi_set_index(*indices, index_type, k, labels ? labels[i] : i);
     }
     return SPRY_OK;
 }
@@ -53,16 +57,76 @@ done:
     return status;
 }
 
+/* The majors that occur and where their entries begin, from all entries' majors in order. */
+static void label(spryi_compressed *a, const void *major, spry_index_type type)
+{
+    a->majors = 0;
+    for (int64_t k = 0; k < a->nnz; k++) {
+        int64_t i = spryi_index_at(major, type, k);
+        if (k > 0 && i == a->labels[a->majors - 1]) continue;
+        a->offsets[a->majors] = k;
+        a->labels[a->majors++] = i;
+    }
+    a->offsets[a->majors] = a->nnz;
+}
+
+/*
+ * spryi_group where most majors have no entries: their indices are sorted as one list, each with the number of its
+ * entry, which the sort moves like a value. O(nnz) memory and time, on one thread: these are few entries.
+ */
+static spry_status group_few(spry_context *context, spryi_compressed *to, const spryi_entries *from,
+                             spry_index_type index_type, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int64_t nnz = from->nnz, ends[2] = {0, nnz}, *number = NULL;
+    size_t width = spry_type_bytes(from->value_type);
+    spryi_compressed list = {.majors = 1,
+                             .minors = from->majors,
+                             .nnz = nnz,
+                             .index_type = from->index_type,
+                             .value_type = SPRY_F64,
+                             .offsets = ends};
+    spryi_compressed made = {.minors = from->minors,
+                             .nnz = nnz,
+                             .index_type = index_type,
+                             .value_type = from->value_type,
+                             .all_majors = from->majors};
+    SPRYI_TRY(spryi_allocate(context, &list.indices, nnz, spry_index_type_bytes(from->index_type), "row order", err));
+    SPRYI_TRY(SPRYI_NEW(context, &number, nnz, "row order", err));
+    list.values = number;
+    SPRYI_TRY(SPRYI_NEW(context, &made.labels, nnz, "rows with entries", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, nnz + 1, "offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &made.indices, nnz, spry_index_type_bytes(index_type), "indices", err));
+    if (width > 0) SPRYI_TRY(spryi_allocate(context, &made.values, nnz, width, "values", err));
+    copy_indices(list.indices, from->index_type, from->major, from->index_type, nnz, 1);
+    for (int64_t k = 0; k < nnz; k++) number[k] = k;
+    SPRYI_TRY(spryi_sort(context, &list, err));
+    label(&made, list.indices, from->index_type);
+    for (int64_t k = 0; k < nnz; k++) {
+        spryi_set_index(made.indices, index_type, k, spryi_index_at(from->minor, from->index_type, number[k]));
+        if (width == 8) ((uint64_t *)made.values)[k] = ((const uint64_t *)from->values)[number[k]];
+        if (width == 4) ((uint32_t *)made.values)[k] = ((const uint32_t *)from->values)[number[k]];
+    }
+    SPRYI_TRY(spryi_sort(context, &made, err));
+    *to = made;
+    made = (spryi_compressed){0};
+done:
+    spryi_release(context, list.indices);
+    spryi_release(context, number);
+    spryi_compressed_clear(context, &made);
+    return status;
+}
+
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err)
 {
-    if (A->layout == layout) return copy_sorted(context, to, A, index_type, err);
+    if (A->layout == (layout == SPRY_COO ? SPRY_CSR : layout)) return copy_sorted(context, to, A, index_type, err);
     spry_status status = SPRY_OK;
     void *expanded = NULL;
     const void *rows = A->row_indices, *columns = A->indices;
     if (A->layout != SPRY_COO) {
-        SPRYI_TRY(expand(context, &expanded, A->offsets, A->offset_type, A->layout == SPRY_CSC ? A->cols : A->rows,
-                         A->nnz, A->index_type, err));
+        SPRYI_TRY(expand(context, &expanded, A->offsets, A->offset_type, NULL,
+                         A->layout == SPRY_CSC ? A->cols : A->rows, A->nnz, A->index_type, err));
         rows = A->layout == SPRY_CSC ? A->indices : expanded;
         columns = A->layout == SPRY_CSC ? expanded : A->indices;
     }
@@ -75,7 +139,9 @@ spry_status spryi_compress(spry_context *context, spryi_compressed *to, const sp
                              .major = by_column ? columns : rows,
                              .minor = by_column ? rows : columns,
                              .values = A->values};
-    SPRYI_TRY(spryi_group(context, to, &entries, index_type, err));
+    int few = layout == SPRY_COO && entries.majors / SPARSE_ROWS > entries.nnz;
+    SPRYI_TRY(few ? group_few(context, to, &entries, index_type, err)
+                  : spryi_group(context, to, &entries, index_type, err));
 done:
     spryi_release(context, expanded);
     return status;
@@ -89,7 +155,7 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
     void *rows = NULL, *narrow = NULL;
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     if (layout == SPRY_COO) {
-        SPRYI_TRY(expand(context, &rows, a->offsets, SPRY_I64, a->majors, a->nnz, a->index_type, err));
+        SPRYI_TRY(expand(context, &rows, a->offsets, SPRY_I64, a->labels, a->majors, a->nnz, a->index_type, err));
     } else if (offset_type == SPRY_I32) {
         SPRYI_TRY(spryi_allocate(context, &narrow, a->majors + 1, sizeof(int32_t), "offsets", err));
         copy_indices(narrow, SPRY_I32, a->offsets, SPRY_I64, a->majors + 1, spryi_threads(context, a->majors));
@@ -98,9 +164,12 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
         spryi_release(context, a->offsets);
         a->offsets = NULL;
     }
+    int64_t majors = a->labels ? a->all_majors : a->majors;
+    spryi_release(context, a->labels);
+    a->labels = NULL;
     arrays.layout = layout;
-    arrays.rows = layout == SPRY_CSC ? a->minors : a->majors;
-    arrays.cols = layout == SPRY_CSC ? a->majors : a->minors;
+    arrays.rows = layout == SPRY_CSC ? a->minors : majors;
+    arrays.cols = layout == SPRY_CSC ? majors : a->minors;
     arrays.nnz = a->nnz;
     arrays.offset_type = layout == SPRY_COO ? SPRY_INDEX_DEFAULT : offset_type;
     arrays.index_type = a->index_type;

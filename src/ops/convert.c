@@ -63,7 +63,7 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
     SPRYI_TRY(settle_options(&o, &A->a, err));
-    SPRYI_TRY(spryi_compress(context, &a, &A->a, o.layout == SPRY_CSC ? SPRY_CSC : SPRY_CSR, o.index_type, err));
+    SPRYI_TRY(spryi_compress(context, &a, &A->a, o.layout, o.index_type, err));
     SPRYI_TRY(spryi_merge(context, &a, o.value_type, o.keep_duplicates, &duplicates, err));
     int merged = duplicates > 0 && !o.keep_duplicates;
     /* Sums of the two halves may have been rounded differently: the claim is dropped. */

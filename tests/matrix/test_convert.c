@@ -205,10 +205,54 @@ static void comparison_rejects_one_changed_entry(void **state)
     spry_matrix_destroy(B);
 }
 
+static void *allocate_little(void *user, size_t bytes, size_t alignment)
+{
+    (void)user;
+    return bytes > 4 << 20 ? NULL : aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void release_little(void *user, void *pointer, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(pointer);
+}
+
+/* COO has no offsets: a billion rows with few entries take memory for the entries alone. */
+static void few_entries_in_many_rows(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 2, 700, 30000};
+    static const int64_t rows = INT64_C(1000000000), cols = 60;
+    spry_context *context = NULL;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.allocate = allocate_little;
+    options.release = release_little;
+    options.threads = 2;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    for (int from = 0; from < TEST_FORMS; from++)
+        for (int to = 0; to < TEST_FORMS; to++) {
+            test_form a = test_form_number(from), b = test_form_number(to);
+            for (int c = 0; c < TEST_COUNT(counts) && a.layout != SPRY_CSR && b.layout == SPRY_COO; c++)
+                check_conversion(context, rows, cols, counts[c], a, b, c % 2, (uint64_t)(7 + from));
+        }
+    static const test_entry entries[] = {{999999999, 2, 4}, {0, 1, 2}, {500, 3, 1}, {0, 0, 7}};
+    spry_matrix *A = test_matrix(context, rows, cols, entries, 4, (test_form){SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32});
+    spry_spmv_options plan_options = SPRY_INIT(spry_spmv_options);
+    spry_plan *plan = NULL;
+    spry_error err = {0};
+    plan_options.format = "coo";
+    if (spry_plan_spmv(context, &plan, A, &plan_options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
 /* Every form to every other, small. */
 static void every_pair_of_forms(void **state)
 {
-    static const int64_t sizes[][3] = {{6, 7, 20}, {1, 9, 60}, {9, 1, 60}, {40, 3, 5}};
+    static const int64_t sizes[][3] = {{6, 7, 20}, {1, 9, 60}, {9, 1, 60}, {40, 3, 5}, {3000, 5, 50}};
     for (int from = 0; from < TEST_FORMS; from++)
         for (int to = 0; to < TEST_FORMS; to++)
             for (int s = 0; s < TEST_COUNT(sizes); s++)
@@ -422,6 +466,7 @@ static void refusals(void **state)
 typedef struct oom_case {
     test_form from, to;
     int keep_duplicates;
+    int64_t rows;
 } oom_case;
 
 static spry_status convert_and_drop(spry_context *context, const void *input)
@@ -433,8 +478,8 @@ static spry_status convert_and_drop(spry_context *context, const void *input)
     enum { NNZ = 600 };
     test_entry *entries = calloc(NNZ, sizeof *entries);
     uint64_t seed = 3;
-    random_entries(entries, 300, 400, NNZ, c->from.layout, &seed);
-    spry_matrix *A = test_matrix(quiet, 300, 400, entries, NNZ, c->from), *B = NULL;
+    random_entries(entries, c->rows, 400, NNZ, c->from.layout, &seed);
+    spry_matrix *A = test_matrix(quiet, c->rows, 400, entries, NNZ, c->from), *B = NULL;
     free(entries);
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = c->to.layout;
@@ -456,7 +501,9 @@ static void every_allocation_fails(void **state)
     for (int from = 0; from < TEST_FORMS; from += 4)
         for (int to = 0; to < TEST_FORMS; to += 5)
             for (int keep = 0; keep < 2; keep++) {
-                oom_case c = {test_form_number(from), test_form_number(to), keep};
+                oom_case c = {test_form_number(from), test_form_number(to), keep, 300};
+                test_every_allocation(convert_and_drop, &c);
+                c.rows = 90000; /* far more than entries */
                 test_every_allocation(convert_and_drop, &c);
             }
 }
@@ -466,6 +513,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
         cmocka_unit_test(comparison_rejects_one_changed_entry),
+        cmocka_unit_test(few_entries_in_many_rows),
         cmocka_unit_test(every_pair_of_forms),
         cmocka_unit_test(large),
         cmocka_unit_test(empty_ones),

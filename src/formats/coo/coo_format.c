@@ -36,7 +36,7 @@ static spry_status convert(spry_context *context, spryi_coo *s, const spryi_buil
     made.layout = SPRY_COO;
     made.value_type = request->value_type;
     SPRYI_TRY(spryi_check_memory_limit(request->options, "coo", spryi_arrays_bytes(&made), err));
-    SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, A->a.index_type, err));
+    SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_COO, A->a.index_type, err));
     SPRYI_TRY(spryi_merge(context, &c, request->value_type, 1, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_COO, SPRY_I64, 0, SPRY_GENERAL, A->field, err));
     s->a = s->owned->a;
