@@ -14,6 +14,11 @@ find_clang_format()
     done
 }
 
+need_clang_format()
+{
+    [ -n "$(find_clang_format)" ] || need clang-format-$clang_format_version "layout of the sources"
+}
+
 list_sources()
 {
     find include src cli bench tests examples docs -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) | sort
@@ -24,7 +29,7 @@ check_format()
     local tool
     tool=$(find_clang_format)
     if [ -z "$tool" ]; then
-        echo "clang-format $clang_format_version is not installed: not checked"
+        echo "clang-format $clang_format_version is not installed: not checked (./check --format installs it)"
     elif ! list_sources | xargs "$tool" --dry-run -Werror; then
         echo "$program: ./check --format lays them out" >&2
         return 1
@@ -36,7 +41,7 @@ format_sources()
     local tool
     tool=$(find_clang_format)
     if [ -z "$tool" ]; then
-        echo "$program: clang-format $clang_format_version is not installed; apt-get install clang-format-$clang_format_version" >&2
+        echo "$program: clang-format-$clang_format_version was installed but does not run" >&2
         return 1
     fi
     list_sources | xargs "$tool" -i
