@@ -171,6 +171,11 @@ typedef struct spry_context_options {
      * Every thread of the caller that multiplies starts a team of its own: there 1 is usually right.
      */
     int threads;
+    /*
+     * Path of the CUDA plug-in (with a slash). NULL: the environment variable SPRY_CUDA_PLUGIN, else libspry-cuda.so in
+     * libspry's own folder. It is loaded when a GPU is first asked about; that it cannot be is a device's reason.
+     */
+    const char *cuda_plugin;
 } spry_context_options;
 
 /* options may be NULL. The context must outlive every matrix and plan made with it, and plans of its matrices. */
@@ -336,10 +341,12 @@ typedef struct spry_run_options {
     /*
      * Workspace of at least spry_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes:
      * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own, of which there is one: then runs of this
-     * plan must not overlap, unless workspace_bytes is 0, when they always may.
+     * plan must not overlap, unless workspace_bytes is 0, when they always may. On a GPU it has to be cleared once,
+     * before its first run; runs leave it ready for the next.
      */
     void *workspace;
     int64_t workspace_bytes;
+    int scalar_device; /* where alpha and beta are, both given then: 0 host memory, else the plan's GPU */
 } spry_run_options;
 
 /*
@@ -582,15 +589,37 @@ typedef struct spry_device_info {
     int available;           /* 1: can be used */
     const char *reason;      /* why not, "" if it can */
     int units;               /* processors, multiprocessors */
-    const char *simd;        /* CPU: the level that kernels use, "portable", "avx2", "avx512" */
+    const char *simd;        /* CPU: the level that kernels use, "portable", "avx2", "avx512"; "" on GPUs */
     int64_t memory_bytes;
     int64_t cache_bytes; /* last level */
 } spry_device_info;
 
-/* Device 0 is the CPU and always available. A device that cannot be used is listed with the reason. */
+/*
+ * Device 0 is the CPU and always available. GPUs follow; when there is none to use, one device "cuda" is listed with
+ * the reason (no plug-in, no driver, ...). The first call loads the CUDA plug-in if there is one.
+ */
 SPRY_API int spry_device_count(const spry_context *context);
 SPRY_API spry_status spry_device_get_info(const spry_context *context, int device, spry_device_info *info,
                                           spry_error *err);
+
+/*
+ * Memory of a GPU (device >= 1), for callers without CUDA's headers; pointers of cudaMalloc serve as well. Nobody counts
+ * it: spry_device_free is the caller's to call, and accepts NULL.
+ */
+SPRY_API spry_status spry_device_allocate(const spry_context *context, void **data, int device, int64_t bytes,
+                                          spry_error *err);
+SPRY_API void spry_device_free(const spry_context *context, int device, void *data);
+
+/*
+ * Copies bytes between host (0) and a GPU, or within one, in the order of `stream` (a cudaStream_t; NULL: the default
+ * one). Asynchronous within a GPU; a copy from or to pageable host memory returns when the host's side is done with.
+ */
+SPRY_API spry_status spry_device_copy(const spry_context *context, void *to, int to_device, const void *from,
+                                      int from_device, int64_t bytes, void *stream, spry_error *err);
+SPRY_API spry_status spry_device_synchronize(const spry_context *context, int device, void *stream, spry_error *err);
+
+/* Copy bandwidth of a GPU in GB/s, read plus written, arrays of 8 times its last cache: under a second. */
+SPRY_API spry_status spry_device_measure_copy(const spry_context *context, int device, double *gbps, spry_error *err);
 
 typedef struct spry_format_info {
     size_t struct_size;

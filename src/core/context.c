@@ -3,9 +3,12 @@
 #include "core/error.h"
 
 #include <omp.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { MAX_THREADS = 4096 };
+enum { MAX_THREADS = 4096, BLOCK = sizeof(spry_context) + sizeof(spryi_cuda_state) };
+_Static_assert(sizeof(spry_context) % _Alignof(spryi_cuda_state) == 0, "the state follows the context");
 
 static spry_status check_options(const spry_context_options *options, spry_error *err)
 {
@@ -14,6 +17,9 @@ static spry_status check_options(const spry_context_options *options, spry_error
     if (!options->allocate != !options->release)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allocate",
                           "context: allocate and release must both be given or both be NULL");
+    if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_cuda_state *)0)->path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
+                          sizeof((spryi_cuda_state *)0)->path - 1);
     if (options->threads < 0 || options->threads > MAX_THREADS)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threads", options->threads, MAX_THREADS,
                                 "context: threads is %d, expected 0 to %d", options->threads, MAX_THREADS);
@@ -32,11 +38,17 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
                           "the environment variable SPRY_SIMD is \"%s\", expected portable, avx2 or avx512",
                           getenv("SPRY_SIMD"));
     spry_context_options chosen = options ? *options : SPRY_INIT(spry_context_options);
-    spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, sizeof *made, _Alignof(max_align_t))
-                                         : malloc(sizeof *made);
+    /* one block: the context, then what it knows of the plug-in */
+    spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, BLOCK, _Alignof(max_align_t)) : malloc(BLOCK);
     if (!made)
-        return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes", sizeof *made);
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes",
+                          (size_t)BLOCK);
+    spryi_cuda_state *cuda = (spryi_cuda_state *)(made + 1);
+    memset(cuda, 0, sizeof *cuda);
+    pthread_mutex_init(&cuda->lock, NULL); /* cannot fail with default attributes on the systems we build for */
+    if (chosen.cuda_plugin) snprintf(cuda->path, sizeof cuda->path, "%s", chosen.cuda_plugin);
     *made = (spry_context){
+        .cuda = cuda,
         .allocate = chosen.allocate,
         .release = chosen.release,
         .user = chosen.user,
@@ -50,8 +62,9 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
 void spry_context_destroy(spry_context *context)
 {
     if (!context) return;
+    pthread_mutex_destroy(&context->cuda->lock);
     if (context->release) {
-        context->release(context->user, context, sizeof *context);
+        context->release(context->user, context, BLOCK);
     } else {
         free(context);
     }

@@ -4,7 +4,24 @@
 #include "core/cpu_features.h"
 #include "spry/spry.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
+
+enum { SPRYI_MOST_GPUS = 64 };
+
+/* What is known of the CUDA plug-in: filled at the first need, under the lock, and constant from then on. */
+typedef struct spryi_cuda_state {
+    pthread_mutex_t lock;
+    int settled, devices;
+    const struct spryi_cuda_plugin *plugin; /* NULL: not to be had */
+    char path[1024];                        /* of the context's options, "" for the default */
+    char reason[512];                       /* why there is no plug-in, or why it finds no device */
+    struct {
+        char name[16], description[256];
+        int multiprocessors;
+        int64_t memory_bytes, cache_bytes;
+    } gpus[SPRYI_MOST_GPUS];
+} spryi_cuda_state;
 
 struct spry_context {
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
@@ -12,6 +29,7 @@ struct spry_context {
     void *user;
     int threads;
     spryi_simd simd; /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
+    spryi_cuda_state *cuda;
     _Atomic int64_t bytes, peak_bytes;
 };
 

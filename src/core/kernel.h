@@ -24,6 +24,10 @@ typedef struct spryi_run_args {
     void *workspace;       /* workspace_bytes(storage) bytes; no content survives between runs */
     spry_type vector_type; /* of alpha, beta, x and y: the compute type */
     int threads;
+    /* of GPUs */
+    int scalars_on_device; /* 1: alpha and beta are device addresses */
+    int device;            /* CUDA's number; it is current while a kernel is launched */
+    const void *auxiliary; /* what the kernel's prepare made */
     void *stream;
 } spryi_run_args;
 
@@ -43,6 +47,7 @@ typedef struct spryi_kernel {
     spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
     const spryi_run_table *spmv;   /* NULL: not offered */
     const spryi_run_table *spmv_t; /* NULL: not offered */
+    unsigned operations;           /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
 } spryi_kernel;
 
 /* A number that a user may set of a format: "sell:c=16:sigma=4096". 0, when not given, lets the format decide. */
@@ -114,6 +119,8 @@ typedef struct spryi_format {
      * NULL: containers keep this format as CSR.
      */
     size_t storage_size;
+    /* For GPUs: the arrays that a device needs of a storage; NULL: those of sections. Numbers need not be listed. */
+    int (*device_sections)(void *storage, spryi_section *sections);
     int (*sections)(void *storage, spryi_section *sections);
     spry_status (*check)(const void *storage, spry_error *err); /* of a restored storage: indices in range, ... */
 } spryi_format;
@@ -151,6 +158,8 @@ extern const int spryi_kernel_count;
 
 const spryi_format *spryi_find_format(const char *name); /* NULL: no such */
 const spryi_kernel *spryi_find_kernel(const char *name);
+
+int spryi_kernel_offers(const spryi_kernel *kernel, spry_op op); /* 1: has this product */
 
 /* 1 if this context can run the kernel; otherwise 0, and *reason is a constant text. */
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason);

@@ -76,9 +76,12 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
     if (a->ownership != SPRY_BORROW && a->ownership != SPRY_COPY)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ownership", a->ownership, SPRY_COPY,
                                 "arrays: ownership is %d, expected SPRY_BORROW or SPRY_COPY", (int)a->ownership);
-    if (a->device != 0)
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", a->device, 0,
-                                "arrays: device is %d, but this build knows host memory (0) only", a->device);
+    if (a->device < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", a->device, 0,
+                                "arrays: device is %d, expected 0 (host memory) or a GPU's number", a->device);
+    if (a->device > 0 && (a->layout != SPRY_CSR || a->ownership != SPRY_BORROW))
+        return spryi_fail(err, SPRY_UNSUPPORTED, a->layout != SPRY_CSR ? "layout" : "ownership",
+                          "arrays in device memory have to be CSR and borrowed");
     return SPRY_OK;
 }
 
@@ -124,7 +127,7 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     if (a->value_type == SPRY_PATTERN && a->values)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
                           "arrays: values is given with SPRY_PATTERN, which has none");
-    if (a->layout == SPRY_COO) return SPRY_OK;
+    if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
     int64_t first = spryi_index_at(a->offsets, a->offset_type, 0);
     int64_t last = spryi_index_at(a->offsets, a->offset_type, offset_count(a) - 1);
     if (first != 0)

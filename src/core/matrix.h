@@ -3,7 +3,9 @@
 
 #include "spry/spry.h"
 
+#ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
 #include <stdatomic.h>
+#endif
 
 /* The field named in a Matrix Market banner, kept so that writing gives back what was read. */
 typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTERN = 2 } spryi_field;
@@ -12,6 +14,7 @@ typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTER
  * Reference counted: a plan that borrows arrays of an owned matrix keeps it alive.
  * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
  */
+#ifndef __cplusplus
 struct spry_matrix {
     spry_context *context;
     _Atomic int references;
@@ -20,6 +23,7 @@ struct spry_matrix {
     int symmetry_holds; /* a.symmetry was seen to hold; otherwise it is the caller's word */
     void *owned[4];     /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
 };
+#endif
 
 /*
  * Takes over arrays made with spryi_allocate (also on failure: they are released then). a->ownership is

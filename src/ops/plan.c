@@ -25,19 +25,11 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
     if (o->vector_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->vector_type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_type", o->vector_type, SPRY_F64,
                                 "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
-    if (o->vector_device != 0)
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "vector_device", o->vector_device, 0,
-                                "vector_device is %d, but this build knows host memory (0) only", o->vector_device);
     if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
                           "expected_calls and memory_limit_bytes must not be negative");
     if (o->ordering && strcmp(o->ordering, "none") != 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"%s\", expected none", o->ordering);
-    if (o->device && strncmp(o->device, "cuda", 4) == 0)
-        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "device",
-                          "device %s: this version has no GPU plug-in, expected cpu", o->device);
-    if (o->device && strcmp(o->device, "cpu") != 0)
-        return spryi_fail(err, SPRY_UNKNOWN_NAME, "device", "no device \"%s\", expected cpu", o->device);
     return SPRY_OK;
 }
 
@@ -59,10 +51,48 @@ int spryi_has_pattern_kernel(const spryi_format *format)
     return 0;
 }
 
-static spryi_run_fn run_of(const spryi_kernel *kernel, spry_op op, spry_type type, int pair)
+/* Settles the device: the one named, else the kernel's, else where the matrix is; and where vectors may be. */
+static spry_status settle_device(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
-    const spryi_run_table *table = op == SPRY_TRANSPOSE ? kernel->spmv_t : kernel->spmv;
-    return table ? (*table)[spryi_value_slot(type)][pair] : NULL;
+    const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
+    char text[32];
+    const char *name = o->device;
+    if (!name) name = kernel ? kernel->device : plan->A->a.device > 0 ? text : "cpu";
+    if (name == text) snprintf(text, sizeof text, "cuda:%d", plan->A->a.device - 1);
+    int gpu = -1;
+    if (strcmp(name, "cpu") != 0) {
+        spry_status status = spryi_cuda_device_of(plan->context, name, &gpu, err);
+        if (status != SPRY_OK) return status;
+    }
+    if (plan->A->a.device != 0 && plan->A->a.device != gpu + 1)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", plan->A->a.device, gpu + 1,
+                                "the matrix is in memory of device %d, the product was asked for on %s",
+                                plan->A->a.device, name);
+    if (o->vector_device != 0 && o->vector_device != gpu + 1)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "vector_device", o->vector_device, gpu + 1,
+                                "vector_device is %d, expected 0 (host memory)%s", o->vector_device,
+                                gpu < 0 ? "" : " or the plan's own device");
+    if (gpu < 0) return SPRY_OK;
+    spry_status status = SPRYI_NEW(plan->context, &plan->cuda, 1, "plan", err);
+    if (status != SPRY_OK) return status;
+    *plan->cuda = (spryi_plan_cuda){.plugin = spryi_cuda(plan->context, NULL), .device = gpu};
+    return SPRY_OK;
+}
+
+/* The device's kind as descriptors name it. */
+static const char *device_of(const spry_plan *plan)
+{
+    return plan->cuda ? "cuda" : "cpu";
+}
+
+static spryi_run_fn run_of(const spry_plan *plan, int pair)
+{
+    const spryi_kernel *kernel = plan->kernel;
+    const spryi_run_table *table = plan->cuda && plan->op == SPRY_TRANSPOSE ? plan->cuda->kernel->spmv_t
+                                   : plan->cuda                             ? plan->cuda->kernel->spmv
+                                   : plan->op == SPRY_TRANSPOSE             ? kernel->spmv_t
+                                                                            : kernel->spmv;
+    return table ? (*table)[spryi_value_slot(plan->vector_type)][pair] : NULL;
 }
 
 static spry_status named_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
@@ -81,6 +111,9 @@ static spry_status named_kernel(spry_plan *plan, const spry_spmv_options *o, spr
     const char *reason;
     if (!spryi_kernel_available(plan->context, kernel, &reason))
         return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", kernel->name, reason);
+    if (strcmp(kernel->device, device_of(plan)) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s runs on %s, but device is %s", kernel->name,
+                          kernel->device, o->device ? o->device : device_of(plan));
     if (!kernel->deterministic && !o->allow_nondeterministic)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allow_nondeterministic",
                           "kernel %s may change bits from run to run: set allow_nondeterministic to use it",
@@ -97,14 +130,15 @@ static spry_status best_kernel(spry_plan *plan, const spry_spmv_options *o, spry
     const char *reason = "";
     for (int k = spryi_kernel_count - 1; k >= 0 && !plan->kernel; k--) {
         const spryi_kernel *kernel = spryi_kernels[k];
-        int offers = plan->op == SPRY_TRANSPOSE ? kernel->spmv_t != NULL : kernel->spmv != NULL;
-        if (strcmp(kernel->format, plan->format->name) != 0 || strcmp(kernel->device, "cpu") != 0) continue;
+        int offers = spryi_kernel_offers(kernel, plan->op);
+        if (strcmp(kernel->format, plan->format->name) != 0 || strcmp(kernel->device, device_of(plan)) != 0) continue;
         if (!offers || (!kernel->deterministic && !o->allow_nondeterministic)) continue;
         if (spryi_kernel_available(plan->context, kernel, &reason)) plan->kernel = kernel;
     }
     if (!plan->kernel)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s on the cpu",
-                          plan->format->name, plan->op == SPRY_TRANSPOSE ? "the transposed product" : "this product");
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s on %s",
+                          plan->format->name, plan->op == SPRY_TRANSPOSE ? "the transposed product" : "this product",
+                          plan->cuda ? "a GPU" : "the cpu");
     return SPRY_OK;
 }
 
@@ -137,13 +171,20 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
 static spry_status build_storage(const spry_plan *plan, void **storage, spryi_figure *figure, spry_error *err)
 {
     spry_status status = SPRY_OK;
+    spry_matrix *host = NULL;
     spryi_build_request request = {.A = plan->A, .options = &plan->options, .value_type = plan->value_type};
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    /* of a matrix in device memory csr takes the arrays as they are; other formats are made on the host */
+    if (plan->A->a.device > 0 && (strcmp(plan->format->name, "csr") != 0 || plan->A->a.value_type != plan->value_type)) {
+        SPRYI_TRY(spryi_cuda_download(plan, &host, err));
+        request.A = host;
+    }
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
     if (figure && plan->format->parameters) SPRYI_TRY(plan->format->predict(plan->context, figure, &request, err));
     SPRYI_TRY(plan->format->build(plan->context, storage, &request, err));
 done:
     spryi_matrix_release(request.csr);
+    spryi_matrix_release(host);
     return status;
 }
 
@@ -157,11 +198,15 @@ static spry_status build(spry_plan *plan, spry_error *err)
     memcpy(plan->parameter_text, figure.parameters, sizeof plan->parameter_text);
     const spry_arrays *stored = plan->format->arrays(plan->storage);
     spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
-    plan->run = run_of(plan->kernel, plan->op, plan->vector_type, spryi_index_pair(offset_type, stored->index_type));
+    plan->run = run_of(plan, spryi_index_pair(offset_type, stored->index_type));
     if (!plan->run) {
         status = spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s for %s values with these indices",
                             plan->kernel->name, plan->op == SPRY_TRANSPOSE ? "transposed product" : "product",
                             spry_type_name(plan->vector_type));
+        goto done;
+    }
+    if (plan->cuda) {
+        status = spryi_cuda_plan(plan, err);
         goto done;
     }
     plan->workspace_bytes = plan->format->workspace_bytes(plan->storage);
@@ -201,7 +246,9 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
         .options = o,
     };
     made->options.device = made->options.format = made->options.kernel = made->options.ordering = NULL;
+    SPRYI_TRY(settle_device(made, &o, err));
     SPRYI_TRY(pick(made, A, &o, err));
+    if (made->cuda) made->cuda->kernel = spryi_cuda_find_kernel(made->cuda->plugin, made->kernel->name);
     SPRYI_TRY(build(made, err));
     made->setup_us = spryi_now_us() - start;
     *plan = made;
@@ -214,6 +261,8 @@ done:
 void spry_plan_destroy(spry_plan *plan)
 {
     if (!plan) return;
+    if (plan->cuda && plan->cuda->kernel) spryi_cuda_discard(plan);
+    spryi_release(plan->context, plan->cuda);
     if (plan->storage) plan->format->destroy(plan->context, plan->storage);
     spryi_release(plan->context, plan->workspace);
     spryi_matrix_release(plan->A);
@@ -224,10 +273,16 @@ void spry_plan_destroy(spry_plan *plan)
 spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
 {
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
-    if (plan->format->borrows_values(plan->storage, plan->A)) return SPRY_OK;
+    if (plan->A->a.device > 0 || !plan->cuda)
+        if (plan->format->borrows_values(plan->storage, plan->A)) return SPRY_OK;
     void *fresh = NULL;
     spry_status status = build_storage(plan, &fresh, NULL, err);
     if (status != SPRY_OK) return status;
+    if (plan->cuda) {
+        status = spryi_cuda_update(plan, fresh, err);
+        plan->format->destroy(plan->context, fresh);
+        return status;
+    }
     plan->format->destroy(plan->context, plan->storage);
     plan->storage = fresh;
     return SPRY_OK;
@@ -249,7 +304,7 @@ spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry
         .ordering = "none",
         .reason = plan->reason,
         .deterministic = plan->kernel->deterministic,
-        .threads = plan->threads,
+        .threads = plan->cuda ? 0 : plan->threads,
         .storage_bytes = plan->format->storage_bytes(plan->storage),
         .owned_bytes = plan->format->owned_bytes(plan->storage) + plan->workspace_bytes,
         .workspace_bytes = plan->workspace_bytes,

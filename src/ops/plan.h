@@ -2,6 +2,7 @@
 #define SPRYI_PLAN_H
 
 #include "core/kernel.h"
+#include "ops/plan_cuda.h"
 
 struct spry_plan {
     spry_context *context;
@@ -9,6 +10,7 @@ struct spry_plan {
     const spryi_format *format;
     const spryi_kernel *kernel;
     spryi_run_fn run;
+    spryi_plan_cuda *cuda; /* NULL: on the CPU */
     void *storage;
     void *workspace;
     int64_t workspace_bytes;

@@ -1,5 +1,6 @@
 /* The lists of formats and kernels, and what the public header tells of them. */
 #include "core/context.h"
+#include "core/cuda_plugin.h"
 #include "core/error.h"
 #include "core/kernel.h"
 #include "formats/coo/coo.h"
@@ -19,6 +20,7 @@ const spryi_kernel *const spryi_kernels[] = {
 #ifdef SPRY_HAVE_X86
     &spryi_csr_avx2_cpu,      &spryi_csr_avx512_cpu,
 #endif
+    &spryi_csr_scalar_cuda, &spryi_csr_vector_cuda, &spryi_csr_merge_cuda,
     &spryi_coo_reference_cpu, &spryi_coo_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_coo_avx512_cpu,
@@ -40,8 +42,25 @@ const spryi_kernel *spryi_find_kernel(const char *name)
     return NULL;
 }
 
+int spryi_kernel_offers(const spryi_kernel *kernel, spry_op op)
+{
+    if (kernel->operations) return (kernel->operations & (op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV)) != 0;
+    return op == SPRY_TRANSPOSE ? kernel->spmv_t != NULL : kernel->spmv != NULL;
+}
+
+/* A CUDA kernel needs the plug-in, a device, and its function in the plug-in. */
+static int cuda_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
+{
+    if (spryi_cuda_devices(context, reason) == 0) return 0;
+    *reason = "";
+    if (spryi_cuda_find_kernel(spryi_cuda(context, NULL), kernel->name)) return 1;
+    *reason = "the CUDA plug-in was built without it";
+    return 0;
+}
+
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
 {
+    if (strcmp(kernel->device, "cuda") == 0) return cuda_kernel_available(context, kernel, reason);
     *reason = "";
     if (kernel->simd <= context->simd) return 1;
     *reason = kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"
@@ -87,7 +106,8 @@ int spry_kernel_count(void)
 /* The legal texts for which of two things exist; constant, so that they live for ever. */
 static const char *operations_of(const spryi_kernel *kernel)
 {
-    return kernel->spmv_t ? kernel->spmv ? "spmv spmv_t" : "spmv_t" : "spmv";
+    if (!spryi_kernel_offers(kernel, SPRY_TRANSPOSE)) return "spmv";
+    return spryi_kernel_offers(kernel, SPRY_NO_TRANSPOSE) ? "spmv spmv_t" : "spmv_t";
 }
 
 spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)

@@ -67,6 +67,11 @@ static spry_status check_run(const spry_plan *plan, const spry_vector *x, const 
     uintptr_t xs = (uintptr_t)x->data, ys = (uintptr_t)y->data;
     if (span_of(x) > 0 && span_of(y) > 0 && xs < ys + span_of(y) && ys < xs + span_of(x))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "x and y overlap");
+    int scalar_device = options ? options->scalar_device : 0;
+    if (scalar_device != 0 && (!plan->cuda || scalar_device != plan->cuda->device + 1))
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
+                                "alpha and beta are on device %d, expected the host (0) or the plan's GPU",
+                                scalar_device);
     if (options && options->workspace &&
         (options->workspace_bytes < plan->workspace_bytes || (uintptr_t)options->workspace % 64 != 0))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace", options->workspace_bytes,
@@ -98,8 +103,10 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
         .workspace = options && options->workspace ? options->workspace : plan->workspace,
         .vector_type = plan->vector_type,
         .threads = plan->threads,
+        .scalars_on_device = options && options->scalar_device > 0,
         .stream = options ? options->stream : NULL,
     };
+    if (plan->cuda) return spryi_cuda_run(plan, &args, x, y, err);
     for (int64_t c = 0; c < columns_of(&x) && status == SPRY_OK; c++) {
         args.x = c == 0 ? x.data : (const char *)x.data + (size_t)(c * stride_of(&x)) * size;
         args.y = c == 0 ? y.data : (char *)y.data + (size_t)(c * stride_of(&y)) * size;

@@ -70,6 +70,7 @@ typedef struct spryi_csr {
 
 extern const spryi_format spryi_format_csr;
 extern const spryi_kernel spryi_csr_reference_cpu, spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;
+extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_csr_merge_cuda;
 
 /* csr_partition.c: fills blocks, long_rows and pieces of s; then csr_runs.c: the runs. */
 spry_status spryi_csr_partition(spry_context *context, spryi_csr *s, spry_error *err);

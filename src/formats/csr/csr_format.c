@@ -70,9 +70,11 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
         SPRYI_TRY(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, options, "csr", err));
         s->a = s->owned->a;
     }
+    if (s->a.device > 0) goto built; /* a GPU's kernels use the arrays alone */
     SPRYI_TRY(spryi_csr_partition(context, s, err));
     int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
     SPRYI_TRY(lives ? spryi_csr_find_runs(context, s, err) : general_runs(context, s, err));
+built:
     *storage = s;
     s = NULL;
 done:
@@ -127,12 +129,36 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
     return SPRY_OK;
 }
 
+static int device_sections(void *storage, spryi_section *sections)
+{
+    spryi_csr *s = storage;
+    spry_arrays *a = &s->a;
+    int count = 0;
+    /* The struct's constness is a promise to callers; the copy that is listed here belongs to the plan. */
+    sections[count++] = (spryi_section){.name = "offsets",
+                                        .array = (void **)(uintptr_t)&a->offsets,
+                                        .count = a->rows + 1,
+                                        .item_bytes = (int64_t)spry_index_type_bytes(a->offset_type)};
+    sections[count++] = (spryi_section){.name = "columns",
+                                        .array = (void **)(uintptr_t)&a->indices,
+                                        .count = a->nnz,
+                                        .item_bytes = (int64_t)spry_index_type_bytes(a->index_type)};
+    if (a->value_type != SPRY_PATTERN)
+        sections[count++] = (spryi_section){.name = "values",
+                                            .array = (void **)(uintptr_t)&a->values,
+                                            .count = a->nnz,
+                                            .item_bytes = (int64_t)spry_type_bytes(a->value_type)};
+    return count;
+}
+
 const spryi_format spryi_format_csr = {
     .name = "csr",
     .title = "compressed sparse rows",
     .storage = "nnz values + nnz columns + (m+1) offsets",
     .best_for = "everything, without a copy: the default",
     .takes_any_layout = 1,
+    .storage_size = sizeof(spryi_csr),
+    .device_sections = device_sections,
     .predict = predict,
     .build = build,
     .destroy = destroy,

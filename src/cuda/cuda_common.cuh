@@ -1,0 +1,81 @@
+/*
+ * What every CUDA kernel of the plug-in stands on: C headers of the library, launches, scalars, small device functions.
+ * CUDA C++ kept C-like: templates over value type V, offset type P, column type J and tile constants only.
+ */
+#ifndef SPRY_CUDA_COMMON_CUH
+#define SPRY_CUDA_COMMON_CUH
+
+extern "C" {
+#include "core/cuda_plugin.h"
+#include "core/error.h"
+}
+
+#include <cuda_runtime.h>
+
+/* alpha or beta: a number, or where it lies on the device. */
+template <typename V> struct scalar {
+    V value;
+    const V *address;
+    __device__ V get() const { return address ? *address : value; }
+};
+
+template <typename V> static inline scalar<V> scalar_of(const void *pointer, int on_device)
+{
+    scalar<V> s = {};
+    if (on_device)
+        s.address = (const V *)pointer;
+    else
+        s.value = *(const V *)pointer;
+    return s;
+}
+#define SPRY_ALPHA(V, args) scalar_of<V>((args)->alpha, (args)->scalars_on_device)
+#define SPRY_BETA(V, args) scalar_of<V>((args)->beta, (args)->scalars_on_device)
+
+/* y_i = alpha*sum + beta*y_i under the rules of the BLAS: a zero factor's operand is not looked at. */
+template <typename V> static __device__ __forceinline__ void put(V *y, int64_t i, V sum, V alpha, V beta)
+{
+    V result = alpha == 0 ? V(0) : alpha * sum;
+    y[i] = beta == 0 ? result : result + beta * y[i];
+}
+
+/* SPRY_DEVICE_FAILED with CUDA's words; SPRY_OUT_OF_MEMORY where it says so. */
+spry_status spry_cuda_fail(spry_error *err, cudaError_t code, const char *what);
+
+/* After a launch. */
+static inline spry_status launched(spry_error *err, const char *kernel)
+{
+    cudaError_t code = cudaPeekAtLastError();
+    if (code == cudaSuccess) return SPRY_OK;
+    (void)cudaGetLastError();
+    return spry_cuda_fail(err, code, kernel);
+}
+
+static inline cudaStream_t stream_of(const spryi_run_args *args)
+{
+    return (cudaStream_t)args->stream;
+}
+
+static inline int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Matrix entries are read once: past the first-level cache, and first to leave the second. */
+template <typename T> static __device__ __forceinline__ T load_once(const T *p)
+{
+    return __ldcs(p);
+}
+
+/* Device memory for what a kernel's prepare keeps; *made becomes the address. */
+spry_status spry_cuda_new(void **made, int64_t bytes, const char *what, spry_error *err);
+
+/* The tables of a host function template `run<V, P, J>`, 32/32 and 64/32. */
+#define SPRY_CUDA_TABLE(run)                                                                                           \
+    {                                                                                                                  \
+        {run<float, int32_t, int32_t>, run<float, int64_t, int32_t>, NULL},                                            \
+        {                                                                                                              \
+            run<double, int32_t, int32_t>, run<double, int64_t, int32_t>, NULL                                         \
+        }                                                                                                              \
+    }
+
+#endif

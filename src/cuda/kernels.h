@@ -1,0 +1,11 @@
+/* Every kernel of the plug-in; each is defined in its family's *_cuda.cu and described in libspry's registry. */
+#ifndef SPRY_CUDA_KERNELS_H
+#define SPRY_CUDA_KERNELS_H
+
+#include "core/cuda_plugin.h"
+
+extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector, spry_cuda_csr_merge;
+
+#define SPRY_CUDA_KERNELS &spry_cuda_csr_scalar, &spry_cuda_csr_vector, &spry_cuda_csr_merge
+
+#endif
