@@ -94,7 +94,8 @@ typedef struct bench_session {
     int cold;       /* 1: caches are flushed before every run */
     int stopped;    /* 1: records could not be handed on */
     double copy_gbps;
-    void *flush; /* of flush_bytes, NULL when warm */
+    double gpu_copy_gbps; /* of device 1, measured when it is first needed; 0: not yet */
+    void *flush;          /* of flush_bytes, NULL when warm */
     size_t flush_bytes;
 } bench_session;
 
@@ -111,6 +112,7 @@ typedef struct bench_case {
     spry_plan *plan;              /* ours, */
     const spry_peer_kernel *peer; /* or a peer's */
     void *peer_state;
+    int device; /* where it runs and its vectors are: 0 the CPU, 1 the first GPU */
     int64_t batch_runs;
     double *samples;
     int sample_count;
@@ -126,7 +128,8 @@ typedef struct bench_group {
     int transpose;
     int64_t x_length, y_length;
     void *x, *y, *y_before;
-    double csr_bytes; /* of plain CSR: values, columns, offsets, x and y once */
+    void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
+    double csr_bytes;          /* of plain CSR: values, columns, offsets, x and y once */
     bench_case *cases;
     int case_count;
     double others; /* share of the processors that other programs had while the cases were timed */

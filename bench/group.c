@@ -57,6 +57,13 @@ static spry_vector vector(const bench_group *group, void *data, int64_t length)
     return (spry_vector){.data = data, .length = length, .type = group->arrays.value_type, .columns = 1};
 }
 
+static spry_vector vector_on(const bench_group *group, void *data, int64_t length, int device)
+{
+    spry_vector v = vector(group, data, length);
+    v.device = device;
+    return v;
+}
+
 static size_t vector_bytes(const bench_group *group, int64_t length)
 {
     return (size_t)length * spry_type_bytes(group->arrays.value_type);
@@ -143,6 +150,10 @@ void bench_group_close(bench_group *group)
         if (c->peer && c->peer_state) c->peer->destroy(c->peer_state);
         free(c->samples);
     }
+    if (group->session) {
+        spry_device_free(group->session->context, 1, group->device_x);
+        spry_device_free(group->session->context, 1, group->device_y);
+    }
     free(group->cases);
     free(group->x);
     free(group->y);
@@ -173,18 +184,70 @@ static const void *scalar_pointer(const scalar *s, spry_type type)
     return type == SPRY_F32 ? (const void *)&s->f32 : (const void *)&s->f64;
 }
 
+static void *x_of(const bench_group *group, const bench_case *c)
+{
+    return c->device > 0 ? group->device_x : group->x;
+}
+
+static void *y_of(const bench_group *group, const bench_case *c)
+{
+    return c->device > 0 ? group->device_y : group->y;
+}
+
 int bench_case_run(bench_group *group, bench_case *c, double alpha, double beta)
 {
     if (c->peer) {
-        if (c->peer->run(c->peer_state, alpha, group->x, beta, group->y) == SPRY_PEER_OK) return 1;
+        if (c->peer->run(c->peer_state, alpha, x_of(group, c), beta, y_of(group, c)) == SPRY_PEER_OK) return 1;
         return set_status(c, BENCH_FAILED, "%s failed in a product", c->peer->name);
     }
     spry_error err = {0};
     spry_type type = group->arrays.value_type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
-    spry_status status = spry_plan_run(c->plan, scalar_pointer(&a, type), vector(group, group->x, group->x_length),
-                                       scalar_pointer(&b, type), vector(group, group->y, group->y_length), NULL, &err);
+    spry_status status = spry_plan_run(c->plan, scalar_pointer(&a, type),
+                                       vector_on(group, x_of(group, c), group->x_length, c->device),
+                                       scalar_pointer(&b, type),
+                                       vector_on(group, y_of(group, c), group->y_length, c->device), NULL, &err);
     if (status == SPRY_OK) return 1;
+    return set_status(c, BENCH_FAILED, "%s", err.message);
+}
+
+int bench_case_wait(bench_group *group, bench_case *c)
+{
+    spry_error err = {0};
+    if (c->device == 0 || spry_device_synchronize(group->session->context, c->device, NULL, &err) == SPRY_OK) return 1;
+    return set_status(c, BENCH_FAILED, "%s", err.message);
+}
+
+/* The group's x and room for y on the GPU, and the GPU's bandwidth for the records. */
+static int make_device_vectors(bench_group *group, bench_case *c)
+{
+    spry_error err = {0};
+    const spry_context *context = group->session->context;
+    int64_t x_bytes = (int64_t)vector_bytes(group, group->x_length);
+    int64_t y_bytes = (int64_t)vector_bytes(group, group->y_length);
+    spry_status status = SPRY_OK;
+    if (!group->device_x) {
+        status = spry_device_allocate(context, &group->device_x, c->device, x_bytes, &err);
+        if (status == SPRY_OK) status = spry_device_allocate(context, &group->device_y, c->device, y_bytes, &err);
+        if (status == SPRY_OK)
+            status = spry_device_copy(context, group->device_x, c->device, group->x, 0, x_bytes, NULL, &err);
+    }
+    if (status == SPRY_OK && group->session->gpu_copy_gbps == 0)
+        status = spry_device_measure_copy(context, c->device, &group->session->gpu_copy_gbps, &err);
+    c->record.copy_gbps = group->session->gpu_copy_gbps;
+    return status == SPRY_OK || set_status(c, BENCH_FAILED, "%s", err.message);
+}
+
+/* Between group->y and the GPU's y, for cases that run there. */
+static int move_y(bench_group *group, bench_case *c, int to_device)
+{
+    spry_error err = {0};
+    if (c->device == 0) return 1;
+    void *to = to_device ? group->device_y : group->y, *from = to_device ? group->y : group->device_y;
+    spry_status status = spry_device_copy(group->session->context, to, to_device ? c->device : 0, from,
+                                          to_device ? 0 : c->device, (int64_t)vector_bytes(group, group->y_length),
+                                          NULL, &err);
+    if (status == SPRY_OK) return bench_case_wait(group, c);
     return set_status(c, BENCH_FAILED, "%s", err.message);
 }
 
@@ -211,18 +274,23 @@ static int verify(bench_group *group, bench_case *c, double alpha, double beta, 
 static void check(bench_group *group, bench_case *c)
 {
     size_t bytes = vector_bytes(group, group->y_length);
+    if (c->device > 0 && !make_device_vectors(group, c)) return;
     fill_nan(group->y, group->y_length, group->arrays.value_type);
+    if (!move_y(group, c, 1)) return;
     double start = bench_now_us();
-    if (!bench_case_run(group, c, 1, 0)) return;
+    if (!bench_case_run(group, c, 1, 0) || !bench_case_wait(group, c)) return;
     c->record.first_us = bench_now_us() - start;
+    if (!move_y(group, c, 0)) return;
     c->y_hash = hash_bytes(group->y, bytes);
     if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
     memcpy(group->y, group->y_before, bytes);
-    if (bench_case_run(group, c, -1.75, 0.625)) verify(group, c, -1.75, 0.625, "alpha -1.75, beta 0.625");
+    if (move_y(group, c, 1) && bench_case_run(group, c, -1.75, 0.625) && move_y(group, c, 0))
+        verify(group, c, -1.75, 0.625, "alpha -1.75, beta 0.625");
 }
 
 void bench_case_recheck(bench_group *group, bench_case *c)
 {
+    if (!move_y(group, c, 0)) return;
     if (hash_bytes(group->y, vector_bytes(group, group->y_length)) == c->y_hash) return;
     if (c->record.deterministic == 1)
         set_status(c, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
@@ -297,7 +365,9 @@ int bench_add_plan(bench_group *group, const spry_spmv_options *options, const c
     SET_TEXT(c->record.kernel, options->kernel);
     SET_TEXT(c->record.device, options->device);
     SET_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
-    spry_status status = spry_plan_spmv(group->session->context, &c->plan, group->A, options, &c->err);
+    spry_spmv_options given = *options;
+    c->device = given.vector_device = options->device && strncmp(options->device, "cuda", 4) == 0;
+    spry_status status = spry_plan_spmv(group->session->context, &c->plan, group->A, &given, &c->err);
     if (status != SPRY_OK) {
         c->plan = NULL;
         set_status(c, status_of_plan(status), "%s", c->err.message);
@@ -319,6 +389,7 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
     SET_TEXT(c->record.device, peer->device);
     SET_TEXT(c->record.ordering, "none");
     c->record.peer = 1;
+    c->device = strcmp(peer->device, "cuda") == 0;
     if (!peer->kernel) {
         set_status(c, BENCH_SKIPPED, "%s", peer->reason);
         return 1;

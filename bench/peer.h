@@ -53,7 +53,10 @@ typedef struct spry_peer_kernel {
     /* The benchmark times prepare: that is the peer's set-up time. error gets one sentence when it is not OK. */
     int (*prepare)(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
                    size_t error_size);
-    /* x and y are of the matrix's value type. With beta = 0, y may hold NaN and must be overwritten. */
+    /*
+     * x and y are of the matrix's value type, in the memory of `device`: "cpu" or "cuda", where run may return before
+     * the product is done, in the order of the default stream. With beta = 0, y may hold NaN and must be overwritten.
+     */
     int (*run)(void *state, double alpha, const void *x, double beta, void *y);
     void (*destroy)(void *state);
 } spry_peer_kernel;

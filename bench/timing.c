@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 enum { TURNS = 5, FEWEST_BATCHES = 5, MOST_BATCHES = 21, MOST_WARM_RUNS = 1000, TURN_WARM_RUNS = 8 };
-static const double batch_us = 1000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000, most_turn_warm_us = 60000,
-                    longest_batch_us = 10000;
+static const double batch_us = 1000, gpu_batch_us = 5000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000,
+                    most_turn_warm_us = 60000, longest_batch_us = 10000;
 
 /* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
 static void flush_caches(const bench_session *session)
@@ -28,8 +28,15 @@ static int run_many(bench_group *group, bench_case *c, int64_t runs, double *us)
     double start = bench_now_us();
     for (int64_t r = 0; r < runs; r++)
         if (!bench_case_run(group, c, 1, 0)) return 0;
+    if (!bench_case_wait(group, c)) return 0;
     *us = bench_now_us() - start;
     return 1;
+}
+
+/* A GPU's batches are longer: waiting for the last run costs some microseconds. */
+static double least_batch_us(const bench_case *c)
+{
+    return c->device > 0 ? gpu_batch_us : batch_us;
 }
 
 /* A few runs: caches and threads wake up, and the fastest run tells how many make a batch. */
@@ -42,7 +49,7 @@ static void warm_up(bench_group *group, bench_case *c)
         spent += us;
     }
     if (!(fastest > 0.01)) fastest = 0.01;
-    c->batch_runs = group->session->cold ? 1 : (int64_t)ceil(1.1 * batch_us / fastest);
+    c->batch_runs = group->session->cold ? 1 : (int64_t)ceil(1.1 * least_batch_us(c) / fastest);
 }
 
 /*
@@ -51,7 +58,7 @@ static void warm_up(bench_group *group, bench_case *c)
  */
 static int run_pieces(bench_group *group, bench_case *c, int64_t *runs, double *us)
 {
-    int64_t piece = c->batch_runs > 8 ? c->batch_runs / 8 : 1;
+    int64_t piece = c->device > 0 ? c->batch_runs : c->batch_runs > 8 ? c->batch_runs / 8 : 1;
     double piece_us = 0;
     *runs = 0;
     for (*us = 0; *runs < c->batch_runs && *us < longest_batch_us; *us += piece_us, *runs += piece)
@@ -67,7 +74,7 @@ static double run_batch(bench_group *group, bench_case *c)
     for (;;) {
         if (group->session->cold) flush_caches(group->session);
         if (!run_pieces(group, c, &runs, &us)) return us;
-        if (group->session->cold || us >= batch_us) break;
+        if (group->session->cold || us >= least_batch_us(c)) break;
         c->batch_runs = c->batch_runs + c->batch_runs / 2 + 1;
     }
     c->samples[c->sample_count++] = us / (double)runs;

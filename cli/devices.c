@@ -49,7 +49,12 @@ static void print_device(const spry_device_info *d, int threads, double copy_gbp
     if (d->simd && d->simd[0]) printf("  simd          %s\n", d->simd);
     if (d->memory_bytes > 0) printf("  memory        %s\n", cli_bytes(d->memory_bytes).s);
     if (d->cache_bytes > 0) printf("  last cache    %s\n", cli_bytes(d->cache_bytes).s);
-    if (!isnan(copy_gbps)) printf("  copy          %.1f GB/s with %d threads, read and written\n", copy_gbps, threads);
+    if (!isnan(copy_gbps)) {
+        if (threads > 0)
+            printf("  copy          %.1f GB/s with %d threads, read and written\n", copy_gbps, threads);
+        else
+            printf("  copy          %.1f GB/s, read and written\n", copy_gbps);
+    }
 }
 
 static int json_device(cli_json *json, const spry_device_info *d, int threads, double copy_gbps)
@@ -91,6 +96,8 @@ static int list_devices(spry_context *context, arguments *a)
         if (spry_device_get_info(context, d, &info, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
         int threads = d == 0 ? spry_context_threads(context) : -1;
         double gbps = d == 0 ? cpu_gbps : NAN;
+        if (d > 0 && a->measure && info.available && spry_device_measure_copy(context, d, &gbps, &err) != SPRY_OK)
+            return cli_json_close(&a->json, cli_fail(&err));
         if (a->json.wanted) good = json_device(&a->json, &info, threads, gbps);
         if (cli_for_people(&a->json)) print_device(&info, threads, gbps);
     }

@@ -603,8 +603,8 @@ SPRY_API spry_status spry_device_get_info(const spry_context *context, int devic
                                           spry_error *err);
 
 /*
- * Memory of a GPU (device >= 1), for callers without CUDA's headers; pointers of cudaMalloc serve as well. Nobody counts
- * it: spry_device_free is the caller's to call, and accepts NULL.
+ * Memory of a GPU (device >= 1), for callers without CUDA's headers; pointers of cudaMalloc serve as well. Nobody
+ * counts it: spry_device_free is the caller's to call, and accepts NULL.
  */
 SPRY_API spry_status spry_device_allocate(const spry_context *context, void **data, int device, int64_t bytes,
                                           spry_error *err);

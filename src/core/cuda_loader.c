@@ -93,8 +93,8 @@ static void load(spryi_cuda_state *state)
     if (!plugin) {
         say(state, "%s is no plug-in of Spry", path);
     } else if (strcmp(plugin->build_id, SPRYI_BUILD_ID) != 0) {
-        say(state, "%s is of build %s, this library of %s: install both from one",
-                 path, plugin->build_id, SPRYI_BUILD_ID);
+        say(state, "%s is of build %s, this library of %s: install both from one", path, plugin->build_id,
+            SPRYI_BUILD_ID);
     } else {
         describe_devices(state, plugin);
         state->plugin = plugin;

@@ -1,7 +1,7 @@
 /*
  * The edge between libspry and libspry-cuda.so. libspry knows the names and the meaning of the CUDA kernels and links
- * nothing of CUDA; the plug-in, one shared library that is looked for at run time, supplies the functions. Both sides are
- * of one build: the loader refuses any other (build_id).
+ * nothing of CUDA; the plug-in, one shared library that is looked for at run time, supplies the functions. Both sides
+ * are of one build: the loader refuses any other (build_id).
  */
 #ifndef SPRYI_CUDA_PLUGIN_H
 #define SPRYI_CUDA_PLUGIN_H
@@ -17,7 +17,7 @@ typedef struct spryi_cuda_prepare {
 } spryi_cuda_prepare;
 
 typedef struct spryi_cuda_kernel {
-    const char *name;             /* as its descriptor's */
+    const char *name; /* as its descriptor's */
     const spryi_run_table *spmv, *spmv_t;
     /* *auxiliary is the kernel's own, made with spryi_cuda_allocate's peers; *bytes is what it takes on the device. */
     spry_status (*prepare)(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err);
@@ -67,8 +67,8 @@ typedef const spryi_cuda_plugin *(*spryi_cuda_entry)(void);
 #define SPRYI_CUDA_ENTRY "spryi_cuda_plugin_entry"
 
 /*
- * cuda_loader.c: the plug-in for a context, looked for at the first call: the path of the context's options, else that of
- * the environment variable SPRY_CUDA_PLUGIN, else beside libspry. NULL: not to be had, for *reason (may be NULL).
+ * cuda_loader.c: the plug-in for a context, looked for at the first call: the path of the context's options, else that
+ * of the environment variable SPRY_CUDA_PLUGIN, else beside libspry. NULL: not to be had, for *reason (may be NULL).
  */
 const spryi_cuda_plugin *spryi_cuda(const spry_context *context, const char **reason);
 

@@ -133,7 +133,8 @@ spry_status spry_device_synchronize(const spry_context *context, int device, voi
 spry_status spry_device_measure_copy(const spry_context *context, int device, double *gbps, spry_error *err)
 {
     if (!context || !gbps)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "gbps", "context and gbps must not be NULL");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "gbps",
+                          "context and gbps must not be NULL");
     const spryi_cuda_plugin *plugin;
     spry_status status = usable_gpu(context, device, &plugin, err);
     if (status != SPRY_OK) return status;

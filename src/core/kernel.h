@@ -47,7 +47,7 @@ typedef struct spryi_kernel {
     spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
     const spryi_run_table *spmv;   /* NULL: not offered */
     const spryi_run_table *spmv_t; /* NULL: not offered */
-    unsigned operations;           /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
+    unsigned operations; /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
 } spryi_kernel;
 
 /* A number that a user may set of a format: "sell:c=16:sigma=4096". 0, when not given, lets the format decide. */

@@ -60,10 +60,24 @@ static inline int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-/* Matrix entries are read once: past the first-level cache, and first to leave the second. */
-template <typename T> static __device__ __forceinline__ T load_once(const T *p)
+/* Matrix entries are read once: they are not to push x out of the first-level cache. */
+static __device__ __forceinline__ int32_t load_once(const int32_t *p)
 {
-    return __ldcs(p);
+    int32_t v;
+    asm("ld.global.nc.L1::no_allocate.b32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ float load_once(const float *p)
+{
+    float v;
+    asm("ld.global.nc.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ double load_once(const double *p)
+{
+    double v;
+    asm("ld.global.nc.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+    return v;
 }
 
 /* Device memory for what a kernel's prepare keeps; *made becomes the address. */

@@ -168,7 +168,8 @@ static spry_status copy_bandwidth(int device, int64_t bytes, double *gbps, spry_
     if (code == cudaSuccess) code = cudaEventCreate(&stop);
     for (int b = -1; b < BATCHES && code == cudaSuccess; b++) { /* -1 warms up */
         (void)cudaEventRecord(start, 0);
-        for (int r = 0; r < RUNS; r++) copy_kernel<<<(unsigned)ceil_div(length, 4 * 512), 512>>>((double2 *)to, (const double2 *)from, length);
+        for (int r = 0; r < RUNS; r++)
+            copy_kernel<<<(unsigned)ceil_div(length, 4 * 512), 512>>>((double2 *)to, (const double2 *)from, length);
         (void)cudaEventRecord(stop, 0);
         code = cudaEventSynchronize(stop);
         float elapsed = 0;

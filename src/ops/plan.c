@@ -136,8 +136,8 @@ static spry_status best_kernel(spry_plan *plan, const spry_spmv_options *o, spry
         if (spryi_kernel_available(plan->context, kernel, &reason)) plan->kernel = kernel;
     }
     if (!plan->kernel)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s on %s",
-                          plan->format->name, plan->op == SPRY_TRANSPOSE ? "the transposed product" : "this product",
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s on %s", plan->format->name,
+                          plan->op == SPRY_TRANSPOSE ? "the transposed product" : "this product",
                           plan->cuda ? "a GPU" : "the cpu");
     return SPRY_OK;
 }
@@ -175,7 +175,8 @@ static spry_status build_storage(const spry_plan *plan, void **storage, spryi_fi
     spryi_build_request request = {.A = plan->A, .options = &plan->options, .value_type = plan->value_type};
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
     /* of a matrix in device memory csr takes the arrays as they are; other formats are made on the host */
-    if (plan->A->a.device > 0 && (strcmp(plan->format->name, "csr") != 0 || plan->A->a.value_type != plan->value_type)) {
+    if (plan->A->a.device > 0 &&
+        (strcmp(plan->format->name, "csr") != 0 || plan->A->a.value_type != plan->value_type)) {
         SPRYI_TRY(spryi_cuda_download(plan, &host, err));
         request.A = host;
     }

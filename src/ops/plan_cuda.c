@@ -104,8 +104,10 @@ spry_status spryi_cuda_plan(spry_plan *plan, spry_error *err)
     int previous = 0;
     if (plan->A->a.device == 0 || plan->format->arrays(plan->storage)->values != plan->A->a.values)
         SPRYI_TRY(upload(plan, err));
-    const spryi_cuda_prepare request = {
-        .storage = plan->storage, .vector_type = plan->vector_type, .op = plan->op, .device = c->device};
+    const spryi_cuda_prepare request = {.storage = plan->storage,
+                                        .vector_type = plan->vector_type,
+                                        .op = plan->op,
+                                        .device = c->device};
     if (c->kernel->prepare) {
         SPRYI_TRY(c->plugin->enter(c->device, &previous, err));
         status = c->kernel->prepare(&request, &c->auxiliary, &c->auxiliary_bytes, err);
@@ -115,8 +117,7 @@ spry_status spryi_cuda_plan(spry_plan *plan, spry_error *err)
     plan->workspace_bytes = c->kernel->workspace_bytes ? c->kernel->workspace_bytes(&request, c->auxiliary) : 0;
     if (plan->workspace_bytes > 0)
         SPRYI_TRY(c->plugin->allocate(c->device, &plan->workspace, plan->workspace_bytes, "workspace", err));
-    if (plan->workspace_bytes > 0)
-        SPRYI_TRY(c->plugin->clear(c->device, plan->workspace, plan->workspace_bytes, err));
+    if (plan->workspace_bytes > 0) SPRYI_TRY(c->plugin->clear(c->device, plan->workspace, plan->workspace_bytes, err));
     if (plan->options.vector_device == 0) {
         SPRYI_TRY(c->plugin->allocate(c->device, &c->x, plan->x_length * (int64_t)size, "x", err));
         SPRYI_TRY(c->plugin->allocate(c->device, &c->y, plan->y_length * (int64_t)size, "y", err));

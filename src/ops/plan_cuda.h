@@ -10,8 +10,8 @@ struct spry_plan;
 typedef struct spryi_plan_cuda {
     const spryi_cuda_plugin *plugin;
     const spryi_cuda_kernel *kernel;
-    int device;                         /* CUDA's number */
-    void *arrays[SPRYI_MOST_SECTIONS];  /* device arrays that the plan owns */
+    int device;                        /* CUDA's number */
+    void *arrays[SPRYI_MOST_SECTIONS]; /* device arrays that the plan owns */
     int array_count;
     int64_t array_bytes, auxiliary_bytes;
     void *auxiliary; /* the kernel's */
@@ -20,8 +20,8 @@ typedef struct spryi_plan_cuda {
 } spryi_plan_cuda;
 
 /*
- * Moves plan->storage, made on the host, to the device: plan->storage becomes a struct with device addresses. Of a matrix
- * that is in device memory already the arrays stay where they are.
+ * Moves plan->storage, made on the host, to the device: plan->storage becomes a struct with device addresses. Of a
+ * matrix that is in device memory already the arrays stay where they are.
  */
 spry_status spryi_cuda_plan(struct spry_plan *plan, spry_error *err);
 /* The values of `fresh`, a host storage of the same structure, into the plan's device arrays. */

@@ -10,7 +10,7 @@ may_include()
 {
     case $1 in
     core) echo 'spry/spry\.h|core/.*' ;;
-    formats) echo 'spry/spry\.h|core/.*|formats/.*' ;;
+    formats) echo 'spry/spry\.h|core/.*|formats/.*|cuda/.*' ;; # cuda/ in *.cu
     reorder) echo 'spry/spry\.h|core/.*|reorder/.*' ;;
     spgemm) echo 'spry/spry\.h|core/.*|spgemm/.*' ;;
     io) echo 'spry/spry\.h|core/.*|io/.*' ;;

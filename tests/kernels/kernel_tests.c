@@ -14,6 +14,18 @@
 #include <string.h>
 
 spry_op tested_op;
+const char *tested_device = "cpu";
+
+/* How many index pairs the device takes: CUDA has no 64-bit columns. */
+static int pairs_there_are(void)
+{
+    return strcmp(tested_device, "cuda") == 0 ? 2 : 3;
+}
+
+static int is_tested(const spry_kernel_info *kernel)
+{
+    return strcmp(kernel->device, tested_device) == 0 && kernel_offers(kernel, tested_op);
+}
 
 /*
  * The matrices' own formats are tried in every form; the others, which are made of the same CSR whatever the form,
@@ -35,7 +47,7 @@ static void check_kernels(spry_context *context, const material *s, const form *
     given g = given_make(&s->f, s->values, how, s->type, pair);
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(context, k);
-        if (!kernel_offers(&kernel, tested_op)) continue;
+        if (!is_tested(&kernel)) continue;
         trial t = {&s->f, how, kernel.name, s->type, pair, tested_op};
         if (!takes_part(&kernel, turn)) continue;
         spry_plan *plan = plan_of(context, &t, &g);
@@ -59,7 +71,7 @@ void every_kernel_on_every_family(void **state)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
-            for (int pair = 0; pair < 3; pair++)
+            for (int pair = 0; pair < pairs_there_are(); pair++)
                 for (int h = 0; h < FORMS; h++)
                     if (!INSTRUMENTED || (number + h + type) % 3 == pair)
                         check_kernels(contexts[forms[h].brief], &s, &forms[h], pair,
@@ -68,7 +80,7 @@ void every_kernel_on_every_family(void **state)
         }
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(contexts[0], k);
-        if (kernel_offers(&kernel, tested_op) && tried[k] < family_count())
+        if (is_tested(&kernel) && tried[k] < family_count())
             fail_msg("%s: only %d trials; is everything refused?", kernel.name, tried[k]);
     }
     for (int c = 0; c < 2; c++) {
@@ -91,7 +103,7 @@ void large_y(void **state)
                 for (int threads = 1; threads <= 3; threads += 2) {
                     spry_context *context = context_of(threads);
                     spry_kernel_info kernel = kernel_info(context, k);
-                    for (int p = 0; kernel_offers(&kernel, tested_op) && p < 3; p += 2) {
+                    for (int p = 0; is_tested(&kernel) && p < 3; p += 2) {
                         trial t = {&s.f, &forms[p], kernel.name, s.type, 0, tested_op};
                         spry_plan *plan = plan_of(context, &t, &g);
                         if (!plan) continue;
@@ -128,14 +140,13 @@ void same_bits_for_any_number_of_threads(void **state)
             set_up(&s, number, (spry_type)type, tested_op);
             size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
             guarded y = guarded_make(bytes, ON_HEAP), first = guarded_make(bytes, ON_HEAP);
-            given g = given_make(&s.f, s.values, &forms[0], s.type, number % 3);
+            given g = given_make(&s.f, s.values, &forms[0], s.type, number % pairs_there_are());
             for (int k = 0; k < spry_kernel_count(); k++)
                 for (int c = 0; c < 3; c++) {
                     spry_context *context = context_of(threads[c]);
                     spry_kernel_info kernel = kernel_info(context, k);
-                    trial t = {&s.f, &forms[0], kernel.name, s.type, number % 3, tested_op};
-                    spry_plan *plan =
-                        kernel_offers(&kernel, tested_op) && kernel.deterministic ? plan_of(context, &t, &g) : NULL;
+                    trial t = {&s.f, &forms[0], kernel.name, s.type, number % pairs_there_are(), tested_op};
+                    spry_plan *plan = is_tested(&kernel) && kernel.deterministic ? plan_of(context, &t, &g) : NULL;
                     for (int again = 0; plan && again < 2; again++) {
                         fill_y(&y, s.type, s.y_numbers, 0.75);
                         run(&t, plan, -1.5, &s.x[AT_END], 0.75, &y);
@@ -185,11 +196,11 @@ void unused_x_does_not_matter(void **state)
             size_t bytes = (size_t)s.y_length * spry_type_bytes(s.type);
             guarded y = guarded_make(bytes, ON_HEAP), clean = guarded_make(bytes, ON_HEAP);
             for (int h = 0; h < 9; h += 4) { /* CSR, sorted COO, CSC */
-                given g = given_make(&s.f, s.values, &forms[h], s.type, number % 3);
+                given g = given_make(&s.f, s.values, &forms[h], s.type, number % pairs_there_are());
                 for (int k = 0; k < spry_kernel_count(); k++) {
                     spry_kernel_info kernel = kernel_info(context, k);
-                    if (!kernel_offers(&kernel, tested_op)) continue;
-                    trial t = {&s.f, &forms[h], kernel.name, s.type, number % 3, tested_op};
+                    if (!is_tested(&kernel)) continue;
+                    trial t = {&s.f, &forms[h], kernel.name, s.type, number % pairs_there_are(), tested_op};
                     spry_plan *plan = plan_of(context, &t, &g);
                     if (!plan) continue;
                     run(&t, plan, 1, &s.x[AT_END], 0, &clean);
@@ -228,7 +239,7 @@ void several_columns(void **state)
         given g = given_make(&s.f, s.values, &forms[0], type, 0);
         for (int k = 0; k < spry_kernel_count(); k++) {
             spry_kernel_info kernel = kernel_info(context, k);
-            if (!kernel_offers(&kernel, tested_op)) continue;
+            if (!is_tested(&kernel)) continue;
             trial t = {&s.f, &forms[0], kernel.name, type, 0, tested_op};
             spry_plan *plan = plan_of(context, &t, &g);
             if (!plan) continue;
@@ -285,7 +296,7 @@ void every_simd_level(void **state)
                 assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
                 if (l == 0 && strstr(info.kernel, "avx")) fail_msg("%s at level portable", info.kernel);
                 if (l == 1 && strstr(info.kernel, "avx512")) fail_msg("%s at level avx2", info.kernel);
-                trial t = {&s.f, &forms[0], info.kernel, type, number % 3, tested_op};
+                trial t = {&s.f, &forms[0], info.kernel, type, number % pairs_there_are(), tested_op};
                 check_plan(&s, &t, plan, 1, 1);
                 spry_plan_destroy(plan);
             }

@@ -4,7 +4,9 @@
 
 #include "spry/spry.h"
 
-extern spry_op tested_op; /* set by main */
+/* Set by main; the default is plain products on the CPU. */
+extern spry_op tested_op;
+extern const char *tested_device;
 
 void every_kernel_on_every_family(void **state);
 void large_y(void **state);

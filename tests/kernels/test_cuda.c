@@ -1,0 +1,42 @@
+/* The GPU's kernels, plain and transposed, by the same tests as the CPU's. Skipped where there is no GPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "kernel_tests.h"
+#include "trials.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SKIPPED = 77 }; /* what ctest is told */
+
+static int gpu_is_there(void)
+{
+    spry_context *context = context_of(1);
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    int found = spry_device_get_info(context, 1, &info, NULL) == SPRY_OK && info.available;
+    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
+    spry_context_destroy(context);
+    return found;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_on_every_family),
+        cmocka_unit_test(large_y),
+        cmocka_unit_test(same_bits_for_any_number_of_threads),
+        cmocka_unit_test(unused_x_does_not_matter),
+        cmocka_unit_test(several_columns),
+    };
+    if (!gpu_is_there()) return SKIPPED;
+    tested_device = "cuda";
+    tested_op = SPRY_NO_TRANSPOSE;
+    int failed = cmocka_run_group_tests_name("plain", tests, NULL, NULL);
+    tested_op = SPRY_TRANSPOSE;
+    return failed + cmocka_run_group_tests_name("transposed", tests, NULL, NULL);
+}
