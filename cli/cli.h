@@ -38,7 +38,8 @@ typedef struct cli_command {
     int (*run)(const struct cli_command *command, int argc, char **argv);
 } cli_command;
 
-extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen;
+extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen, cli_pagerank,
+    cli_solve;
 
 /* Takes the value (NULL: none) of options[option]; CLI_GO_ON, or an exit status after a message. */
 typedef int (*cli_apply)(void *state, int option, const char *value);

@@ -7,7 +7,7 @@
  *    1. versions            5. planning and multiplying      9. checking, figures, verification
  *    2. status and errors   6. what a plan is and costs     10. converting a matrix
  *    3. types               7. reading and writing files    11. devices, formats and kernels
- *    4. context, matrix     8. generated matrices
+ *    4. context, matrix     8. generated matrices          12. vectors, PageRank, Conjugate Gradient
  *
  * Rules that hold everywhere:
  *  - y = alpha*op(A)*x + beta*y; A is m x n with nnz stored entries; i is a row, j a column, k an entry.
@@ -654,6 +654,163 @@ typedef struct spry_kernel_info {
 SPRY_API int spry_kernel_count(void);
 SPRY_API spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info,
                                           spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 12. Vectors, PageRank, Conjugate Gradient
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * One column of zeros in the context's memory (device 0; others: SPRY_DEVICE_UNAVAILABLE in this version), to be
+ * given back with spry_vector_destroy, which also clears *v and accepts a cleared one. Vectors of the caller's own
+ * are as good.
+ */
+SPRY_API spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t length, spry_type type,
+                                        int device, spry_error *err);
+SPRY_API void spry_vector_destroy(spry_context *context, spry_vector *v);
+
+/*
+ * Reads a Matrix Market file (plain or gzip, "-": standard input) of n x 1 entries, array or coordinate (entries
+ * that are left out are 0), into a vector as spry_vector_create makes it. type: SPRY_F32 or SPRY_F64 (default).
+ */
+SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type,
+                                      spry_error *err);
+
+/* Writes one column as a Matrix Market array, as spry_matrix_write does but never compressed. comment may be NULL. */
+SPRY_API spry_status spry_vector_write(spry_context *context, spry_vector v, const char *path, const char *comment,
+                                       spry_error *err);
+
+/* How an iteration ended. */
+typedef enum spry_verdict {
+    SPRY_VERDICT_NONE = 0, /* it did not begin */
+    SPRY_VERDICT_CONVERGED = 1,
+    SPRY_VERDICT_ITERATION_LIMIT = 2,
+    SPRY_VERDICT_STAGNATION = 3,         /* CG: the residual no longer falls, see spry_cg */
+    SPRY_VERDICT_NOT_SYMMETRIC = 4,      /* CG: A is not */
+    SPRY_VERDICT_NEGATIVE_CURVATURE = 5, /* CG: p'Ap <= 0 for some p, so A is not positive definite */
+    SPRY_VERDICT_BAD_DIAGONAL = 6,       /* CG, jacobi: a diagonal entry is 0, negative, missing or has no reciprocal */
+    SPRY_VERDICT_ZERO_COLUMN = 7,        /* PageRank: columns without weight, which were not allowed */
+    SPRY_VERDICT_NOT_FINITE = 8,         /* Inf or NaN came up: in the input, or by overflow */
+    SPRY_VERDICT_STOPPED = 9             /* the caller's observer said so */
+} spry_verdict;
+
+/* Short constant text such as "negative curvature". */
+SPRY_API const char *spry_verdict_text(spry_verdict verdict);
+
+/* Called after each iteration with its residual (relative to ||b|| in CG); anything but 0 stops. */
+typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
+
+typedef enum spry_norm { SPRY_NORM_1 = 0, SPRY_NORM_2 = 1, SPRY_NORM_INF = 2 } spry_norm;
+
+/* What entry (i, j) of the matrix of a graph stands for. */
+typedef enum spry_edges {
+    SPRY_COLUMN_TO_ROW = 0, /* a link from j to i: B = A */
+    SPRY_ROW_TO_COLUMN = 1  /* a link from i to j, as most graph files have it: B = A^T */
+} spry_edges;
+
+/* What becomes of nodes that link nowhere, columns of B without weight. */
+typedef enum spry_zero_columns {
+    SPRY_ZERO_ABORT = 0,    /* refuse: SPRY_VERDICT_ZERO_COLUMN */
+    SPRY_ZERO_TELEPORT = 1, /* their rank is spread over all nodes: a zero column counts as e/n */
+    SPRY_ZERO_DROP = 2      /* the columns stay zero: the mass that enters them is lost */
+} spry_zero_columns;
+
+typedef struct spry_pagerank_options {
+    size_t struct_size;
+    double alpha;           /* damping, in (0, 1); 0: 0.85 */
+    double tolerance;       /* stop when ||x_k - x_(k-1)|| <= tolerance; 0: 1e-8 */
+    spry_norm norm;         /* ... in this norm */
+    int64_t max_iterations; /* 0: 200 */
+    spry_edges edges;
+    spry_zero_columns zero_columns;
+    const char *device, *format, *kernel; /* as in spry_spmv_options */
+    spry_observer observe;                /* NULL: none */
+    void *user;                           /* for it */
+} spry_pagerank_options;
+
+typedef struct spry_pagerank_result {
+    size_t struct_size;
+    spry_verdict verdict;
+    int64_t iterations;
+    double residual;           /* ||x_k - x_(k-1)|| in the norm asked for; NaN before the first iteration */
+    double error_bound;        /* alpha/(1-alpha) * ||x_k - x_(k-1)||_1 >= ||x_k - x||_1, but for rounding */
+    double mass;               /* sum of x_k; 1 unless mass was dropped, which was then 1 - mass */
+    int as_it_stands;          /* 1: B was column-stochastic already, and was not divided by its column sums */
+    int64_t zero_columns;      /* nodes that link nowhere ... */
+    int64_t first_zero_column; /* ... the first of them, -1: none ... */
+    double zero_mass;          /* ... and their share of x_k */
+    const char *format, *kernel;
+    double setup_us; /* column sums and plan */
+    double solve_us; /* the iterations, of which products took product_us */
+    double product_us;
+} spry_pagerank_result;
+
+/*
+ * The PageRank of a graph: x_k = alpha*B*x_(k-1) + (1-alpha)/n*e from x_0 = e/n, where B is A (or A^T, see edges)
+ * with each entry divided by its column sum; as it stands when every column sums to 1 within 8 eps. A is n x n,
+ * n >= 1, sound, in host memory; stored entries at one position count as their sum. x has n entries of A's value type
+ * (either type for a pattern).
+ *
+ * The scaling is applied to x, not to A: nothing is copied but what the plan does, and a matrix whose entries are all
+ * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors. Allocates three vectors
+ * and the column factors once. The same bits for any number of threads.
+ *
+ * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but
+ * after SPRY_VERDICT_ZERO_COLUMN, where it is as it was). SPRY_INVALID_MATRIX: a negative entry or one that is not
+ * finite. result and options may be NULL.
+ * Source: O. Meister, CUDA Kernels for SpMV (tutorial), 2013; the bound: the map contracts the 1-norm by alpha.
+ */
+SPRY_API spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result,
+                                   const spry_matrix *A, const spry_pagerank_options *options, spry_error *err);
+
+typedef enum spry_precond { SPRY_PRECOND_NONE = 0, SPRY_PRECOND_JACOBI = 1 } spry_precond;
+
+typedef struct spry_cg_options {
+    size_t struct_size;
+    spry_precond precond;
+    double tolerance;       /* stop when ||b - A*x||_2 <= tolerance * ||b||_2; 0: 1e-8 */
+    int64_t max_iterations; /* 0: 10*n, but at least 100 and at most 100 000 */
+    int64_t patience;       /* iterations without a new smallest residual that count as stagnation; 0: see spry_cg */
+    int start_from_x;       /* 1: x holds a first guess; 0: start from zero, x is only written */
+    const char *device, *format, *kernel; /* as in spry_spmv_options */
+    spry_observer observe;                /* NULL: none */
+    void *user;                           /* for it */
+} spry_cg_options;
+
+typedef struct spry_cg_result {
+    size_t struct_size;
+    spry_verdict verdict;
+    int64_t iterations;
+    double residual;      /* relative to ||b||, as carried along by the iteration; NaN when it did not begin */
+    double true_residual; /* ||b - A*x|| / ||b||, computed at the end */
+    int64_t restarts;     /* times it went on from b - A*x, because the carried residual had lost touch with it */
+    int64_t bad_row;      /* SPRY_VERDICT_BAD_DIAGONAL: the row; -1: none */
+    const char *format, *kernel;
+    double setup_us; /* symmetry, diagonal and plan */
+    double solve_us; /* the iterations, of which products took product_us */
+    double product_us;
+} spry_cg_result;
+
+/*
+ * Solves A*x = b by the method of Conjugate Gradients for symmetric positive definite A, n x n, sound, in host memory.
+ * x and b have n entries of A's value type (either type for a pattern) and do not overlap.
+ *
+ * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it. An iteration is one
+ * product and two passes over vectors, nine times n numbers read or written in all (eleven with jacobi); dots are
+ * summed in f64 whatever the type. Allocates three vectors (four with jacobi) once. The same bits for any number of
+ * threads.
+ *
+ * When the carried residual has reached the tolerance, b - A*x is computed: converged if it has too, else the iteration
+ * begins anew from it. Stagnation: a restart whose true residual is over half that of the one before, or `patience`
+ * iterations (0: n, but 200 to 50 000) without the carried residual falling 1 % below its smallest.
+ *
+ * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but when
+ * the iteration did not begin: not symmetric, bad diagonal; then it is as it was). b = 0 gives x = 0.
+ * result and options may be NULL.
+ * Source: M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952; both dots in one
+ * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987.
+ */
+SPRY_API spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A,
+                             spry_vector b, const spry_cg_options *options, spry_error *err);
 
 #ifdef __cplusplus
 }

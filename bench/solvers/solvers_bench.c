@@ -1,0 +1,196 @@
+/*
+ * solvers_bench cg|pagerank FILE...: iterations of the solvers beside what they are to be compared with, in one run.
+ *
+ * cg: an iteration against one product (spry_plan_measure) plus the fewest bytes of vectors, 9 numbers a row, at the
+ * copy bandwidth. pagerank: an iteration against a pull loop written by hand over the same CSR, normalised
+ * beforehand, on as many threads, the better of two schedules; rounds alternate, medians count, and both results are
+ * compared. Files whose entries PageRank cannot take (negative ones) are taken by their magnitudes.
+ */
+#include "bench/bench.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 9, CG_ITERATIONS = 40, RANK_ITERATIONS = 20 };
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+typedef struct spread {
+    double quartile1, median, quartile3;
+} spread;
+
+static spread spread_of(double *times, int count)
+{
+    qsort(times, (size_t)count, sizeof *times, by_value);
+    return (spread){times[count / 4], times[count / 2], times[count - 1 - count / 4]};
+}
+
+static void *room(int64_t count, size_t size)
+{
+    void *pointer = aligned_alloc(64, ((size_t)count * size + 127) / 64 * 64);
+    if (!pointer) exit(1);
+    memset(pointer, 0, (size_t)count * size);
+    return pointer;
+}
+
+static int fail(const spry_error *err)
+{
+    fprintf(stderr, "%s\n", err->message);
+    return 0;
+}
+
+/* ---- Conjugate Gradient ------------------------------------------------------------------------- */
+
+static int measure_cg(spry_context *context, const spry_matrix *A, const char *path, double copy_gbps)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_error err = {0};
+    spry_plan *plan = NULL;
+    spry_matrix_get_arrays(A, &a, NULL);
+    double *x = room(a.rows, 8), *b = room(a.rows, 8), iteration[ROUNDS], product[ROUNDS], vectors[ROUNDS];
+    for (int64_t i = 0; i < a.rows; i++) b[i] = 1 + 0.001 * (double)(i % 13);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    o.tolerance = 1e-300;
+    o.max_iterations = CG_ITERATIONS;
+    if (spry_plan_spmv(context, &plan, A, NULL, &err) != SPRY_OK) return fail(&err);
+    for (int r = 0; r < ROUNDS; r++) {
+        spry_measurement m = SPRY_INIT(spry_measurement);
+        spry_cg_result result = SPRY_INIT(spry_cg_result);
+        if (spry_plan_measure(plan, &m, &err) != SPRY_OK) return fail(&err);
+        spry_cg(context, spry_vector_f64(x, a.rows), &result, A, spry_vector_f64(b, a.rows), &o, &err);
+        if (result.iterations != CG_ITERATIONS) return fail(&err);
+        iteration[r] = result.solve_us / CG_ITERATIONS;
+        vectors[r] = (result.solve_us - result.product_us) / CG_ITERATIONS;
+        product[r] = m.median_us;
+    }
+    spread i = spread_of(iteration, ROUNDS), p = spread_of(product, ROUNDS), v = spread_of(vectors, ROUNDS);
+    double fewest_us = 9 * 8 * (double)a.rows / copy_gbps * 1e-3;
+    printf("cg %s: iteration %.0f us (%.0f .. %.0f), of which vectors %.0f us (%.0f .. %.0f); product %.0f us (%.0f .. "
+           "%.0f), 9n numbers at %.1f GB/s %.0f us: ratio %.3f\n",
+           path, i.median, i.quartile1, i.quartile3, v.median, v.quartile1, v.quartile3, p.median, p.quartile1,
+           p.quartile3, copy_gbps, fewest_us, i.median / (p.median + fewest_us));
+    spry_plan_destroy(plan);
+    free(x);
+    free(b);
+    return 1;
+}
+
+/* ---- PageRank ----------------------------------------------------------------------------------- */
+
+/* The loop that anyone would write: new = alpha*B*old + rest, and how far it went. */
+static double pull_dynamic(int64_t n, const int32_t *Ap, const int32_t *Aj, const double *Bx, const double *old,
+                           double *new, double alpha, double rest)
+{
+    double distance = 0;
+#pragma omp parallel for schedule(dynamic, 512) reduction(+ : distance)
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) sum += Bx[k] * old[Aj[k]];
+        new[i] = alpha *sum + rest;
+        distance += fabs(new[i] - old[i]);
+    }
+    return distance;
+}
+
+static double pull_static(int64_t n, const int32_t *Ap, const int32_t *Aj, const double *Bx, const double *old,
+                          double *new, double alpha, double rest)
+{
+    double distance = 0;
+#pragma omp parallel for schedule(static) reduction(+ : distance)
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) sum += Bx[k] * old[Aj[k]];
+        new[i] = alpha *sum + rest;
+        distance += fabs(new[i] - old[i]);
+    }
+    return distance;
+}
+
+typedef double (*pull_loop)(int64_t, const int32_t *, const int32_t *, const double *, const double *, double *, double,
+                            double);
+
+/* Microseconds an iteration; the result lies in u. */
+static double time_loop(pull_loop loop, const spry_arrays *a, const double *Bx, double *u, double *v)
+{
+    double last = 0, start = bench_now_us();
+    for (int64_t i = 0; i < a->rows; i++) u[i] = 1 / (double)a->rows;
+    start = bench_now_us();
+    for (int k = 0; k < RANK_ITERATIONS; k++) {
+        last += loop(a->rows, a->offsets, a->indices, Bx, u, v, 0.85, 0.15 / (double)a->rows);
+        double *swap = u;
+        u = v;
+        v = swap;
+    }
+    return last < 0 ? 0 : (bench_now_us() - start) / RANK_ITERATIONS;
+}
+
+static int measure_pagerank(spry_context *context, const spry_matrix *A, const char *path)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_error err = {0};
+    spry_matrix_get_arrays(A, &a, NULL);
+    const int32_t *Aj = a.indices;
+    double *weights = room(a.nnz, 8), *Bx = room(a.nnz, 8), *sums = room(a.cols, 8);
+    double *x = room(a.rows, 8), *u = room(a.rows, 8), *v = room(a.rows, 8);
+    for (int64_t k = 0; k < a.nnz; k++) sums[Aj[k]] += weights[k] = fabs(((const double *)a.values)[k]);
+    for (int64_t k = 0; k < a.nnz; k++) Bx[k] = sums[Aj[k]] > 0 ? weights[k] / sums[Aj[k]] : 0;
+    spry_matrix *W = NULL;
+    if (spry_matrix_borrow_csr_f64(context, &W, a.rows, a.cols, a.offsets, a.indices, weights, &err) != SPRY_OK)
+        return fail(&err);
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    o.tolerance = 1e-300;
+    o.max_iterations = RANK_ITERATIONS;
+    o.zero_columns = SPRY_ZERO_DROP;
+    spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
+    double ours[ROUNDS], loops[2][ROUNDS], away = 0;
+    for (int r = 0; r < ROUNDS; r++) {
+        spry_pagerank(context, spry_vector_f64(x, a.rows), &result, W, &o, &err);
+        if (result.iterations != RANK_ITERATIONS) return fail(&err);
+        ours[r] = result.solve_us / RANK_ITERATIONS;
+        loops[0][r] = time_loop(pull_dynamic, &a, Bx, u, v);
+        loops[1][r] = time_loop(pull_static, &a, Bx, u, v);
+    }
+    for (int64_t i = 0; i < a.rows; i++) away += fabs(x[i] - u[i]);
+    spread s = spread_of(ours, ROUNDS), d = spread_of(loops[0], ROUNDS), t = spread_of(loops[1], ROUNDS);
+    double best = d.median < t.median ? d.median : t.median;
+    printf("pagerank %s: iteration %.0f us (%.0f .. %.0f), of which the product %.0f us, set-up %.0f us, %s; by hand "
+           "%.0f us (%.0f .. %.0f) dynamic, "
+           "%.0f us (%.0f .. %.0f) static: %.2f times as fast; ||difference||_1 %.1e\n",
+           path, s.median, s.quartile1, s.quartile3, result.product_us / RANK_ITERATIONS, result.setup_us,
+           result.kernel, d.median, d.quartile1, d.quartile3, t.median, t.quartile1, t.quartile3, best / s.median,
+           away);
+    spry_matrix_destroy(W);
+    void *blocks[] = {weights, Bx, sums, x, u, v};
+    for (int b = 0; b < 6; b++) free(blocks[b]);
+    return away < 1e-9;
+}
+
+int main(int argc, char **argv)
+{
+    int cg = argc > 1 && strcmp(argv[1], "cg") == 0, good = 1;
+    if (argc < 3 || (!cg && strcmp(argv[1], "pagerank") != 0)) {
+        fprintf(stderr, "Usage: solvers_bench cg|pagerank FILE...\n");
+        return 2;
+    }
+    spry_context *context = NULL;
+    spry_error err = {0};
+    char note[256];
+    bench_session session = {.op = "spmv"};
+    if (spry_context_create(&context, NULL, &err) != SPRY_OK) return !fail(&err);
+    if (!bench_session_open(&session, context, note, sizeof note)) return 1;
+    for (int f = 2; f < argc; f++) {
+        spry_matrix *A = NULL;
+        if (spry_matrix_read(context, &A, argv[f], NULL, &err) != SPRY_OK) return !fail(&err);
+        good &= cg ? measure_cg(context, A, argv[f], session.copy_gbps) : measure_pagerank(context, A, argv[f]);
+        spry_matrix_destroy(A);
+    }
+    bench_session_close(&session);
+    spry_context_destroy(context);
+    return !good;
+}

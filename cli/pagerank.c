@@ -1,0 +1,313 @@
+/* spry pagerank: the ranks of a graph's nodes. */
+#include "cli/solvers.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPTION_ALPHA,
+    OPTION_TOL,
+    OPTION_NORM,
+    OPTION_LIMIT,
+    OPTION_EDGES,
+    OPTION_ZERO,
+    OPTION_TOP,
+    OPTION_OUT,
+    OPTION_TYPE,
+    OPTION_FORMAT,
+    OPTION_DEVICE,
+    OPTION_THREADS,
+    OPTION_JSON
+};
+
+static const cli_option options[] =
+    {{"alpha", 0, CLI_REQUIRED, "A", "damping, between 0 and 1 (default: 0.85)"},
+     {"tol", 0, CLI_REQUIRED, "T", "stop when a step is at most T long (default: 1e-8)"},
+     {"norm", 0, CLI_REQUIRED, "1|2|inf", "in this norm (default: 1)"},
+     {"max-iterations", 0, CLI_REQUIRED, "N", "stop after N (default: 200)"},
+     {"edges", 0, CLI_REQUIRED, "column-to-row|row-to-column",
+      "entry (i, j) links j to i, or i to j as most graph files have it (default: column-to-row)"},
+     {"zero-columns", 0, CLI_REQUIRED, "abort|teleport|drop",
+      "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: abort)"},
+     {"top", 0, CLI_REQUIRED, "N", "show the N highest ranks, nodes counted from 1 (default: 10)"},
+     {"out", 'o', CLI_REQUIRED, "OUT", "write the ranks as a Matrix Market array; '-' is standard output"},
+     {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},
+     {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},
+     {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to work (default: cpu)"},
+     {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},
+     {"json", 0, CLI_OPTIONAL, "FILE", "one JSON line to standard output or FILE"},
+     {0}};
+
+typedef struct arguments {
+    const char *out, *format, *device;
+    spry_pagerank_options o;
+    int64_t top, threads;
+    spry_type type;
+    cli_json json;
+} arguments;
+
+static const char *const norms[] = {"1", "2", "inf", NULL};
+static const char *const edges[] = {"column-to-row", "row-to-column", NULL};
+static const char *const zero_columns[] = {"abort", "teleport", "drop", NULL};
+
+static int apply(void *state, int option, const char *value)
+{
+    static const char *const types[] = {"f32", "f64", NULL}, *const devices[] = {"cpu", "cuda", NULL};
+    arguments *a = state;
+    int index = 0, good = 1;
+    switch (option) {
+    case OPTION_ALPHA: good = cli_take_positive("alpha", value, 1, &a->o.alpha); break;
+    case OPTION_TOL: good = cli_take_positive("tol", value, INFINITY, &a->o.tolerance); break;
+    case OPTION_NORM:
+        good = cli_take_name("norm", value, norms, &index);
+        a->o.norm = (spry_norm)index;
+        break;
+    case OPTION_LIMIT: good = cli_take_integer("max-iterations", value, 1, INT64_MAX, &a->o.max_iterations); break;
+    case OPTION_EDGES:
+        good = cli_take_name("edges", value, edges, &index);
+        a->o.edges = (spry_edges)index;
+        break;
+    case OPTION_ZERO:
+        good = cli_take_name("zero-columns", value, zero_columns, &index);
+        a->o.zero_columns = (spry_zero_columns)index;
+        break;
+    case OPTION_TOP: good = cli_take_integer("top", value, 0, 1000000, &a->top); break;
+    case OPTION_OUT: a->out = value; break;
+    case OPTION_TYPE:
+        good = cli_take_name("type", value, types, &index);
+        a->type = index == 0 ? SPRY_F32 : SPRY_F64;
+        break;
+    case OPTION_FORMAT: a->format = value; break;
+    case OPTION_DEVICE:
+        good = cli_take_name("device", value, devices, &index);
+        a->device = devices[index];
+        break;
+    case OPTION_THREADS: good = cli_take_integer("threads", value, 1, 1024, &a->threads); break;
+    default:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    }
+    return good ? CLI_GO_ON : CLI_USAGE;
+}
+
+/* ---- the highest ranks -------------------------------------------------------------------------- */
+
+typedef struct ranked {
+    double rank;
+    int64_t node;
+} ranked;
+
+/* Higher ranks first, equal ones by node. */
+static int goes_before(const ranked *a, const ranked *b)
+{
+    return a->rank > b->rank || (a->rank == b->rank && a->node < b->node);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    return goes_before(a, b) ? -1 : 1;
+}
+
+/* heap[0] goes last of all: the one that a better node replaces. */
+static void sift(ranked *heap, int64_t count)
+{
+    for (int64_t at = 0;;) {
+        int64_t worst = at;
+        for (int64_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+            if (goes_before(&heap[worst], &heap[child])) worst = child;
+        if (worst == at) return;
+        ranked swap = heap[at];
+        heap[at] = heap[worst];
+        heap[worst] = swap;
+        at = worst;
+    }
+}
+
+/* The `count` highest of x, in order: O(n log count). NULL: out of memory. */
+static ranked *highest(const spry_vector *x, int64_t count)
+{
+    ranked *heap = malloc((size_t)(count + 1) * sizeof *heap);
+    if (!heap || count == 0) return heap;
+    for (int64_t i = 0; i < count; i++) heap[i] = (ranked){cli_entry(x, i), i};
+    qsort(heap, (size_t)count, sizeof *heap, by_rank);
+    for (int64_t i = 0; i < count / 2; i++) { /* in falling order reversed: a heap */
+        ranked swap = heap[i];
+        heap[i] = heap[count - 1 - i];
+        heap[count - 1 - i] = swap;
+    }
+    for (int64_t i = count; i < x->length; i++) {
+        ranked next = {cli_entry(x, i), i};
+        if (!goes_before(&next, &heap[0])) continue;
+        heap[0] = next;
+        sift(heap, count);
+    }
+    qsort(heap, (size_t)count, sizeof *heap, by_rank);
+    return heap;
+}
+
+/* ---- report ------------------------------------------------------------------------------------- */
+
+static void print_report(const cli_input *input, const arguments *a, const spry_pagerank_result *r,
+                         const cli_convergence *c, const ranked *top, int64_t count)
+{
+    int begun = r->verdict != SPRY_VERDICT_ZERO_COLUMN;
+    printf("%s: %s nodes, %s links, %s\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.nnz).s,
+           spry_type_name(a->type));
+    printf("  read in         %s\n", cli_time(input->read_us).s);
+    printf("  edges           %s: entry (i, j) is a link from %s\n", edges[a->o.edges],
+           a->o.edges == SPRY_COLUMN_TO_ROW ? "j to i" : "i to j");
+    printf("  columns         %s; %s without links out, %s\n",
+           r->as_it_stands ? "sum to 1 as they stand" : "divided by their sums", cli_count(r->zero_columns).s,
+           r->zero_columns == 0 ? "as it should be" : zero_columns[a->o.zero_columns]);
+    if (begun) {
+        printf("  kernel          %s (format %s, %d threads)\n", r->kernel, r->format,
+               spry_context_threads(input->context));
+        printf("  set-up          %s\n", cli_time(r->setup_us).s);
+        printf("  convergence     ");
+        cli_print_convergence(stdout, c);
+    }
+    printf("  verdict         %s", spry_verdict_text(r->verdict));
+    if (begun) printf(" after %s iterations", cli_count(r->iterations).s);
+    putchar('\n');
+    if (!begun) return;
+    printf("  residual        ||x_k - x_(k-1)||_%s = %.3g; error at most %.3g (1-norm)\n", norms[a->o.norm],
+           r->residual, r->error_bound);
+    printf("  mass            %.12g", r->mass);
+    if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP) printf(", so %.6g was lost", 1 - r->mass);
+    if (r->zero_columns > 0) printf("; %.6g lies on nodes without links out", r->zero_mass);
+    printf("\n  time            %s; an iteration %s, of which the product %s\n", cli_time(r->solve_us).s,
+           cli_time(r->solve_us / (double)r->iterations).s, cli_time(r->product_us / (double)r->iterations).s);
+    if (a->out) printf("  written to      %s\n", a->out);
+    if (count > 0) printf("  highest ranks   node  rank\n");
+    for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + 1, top[t].rank);
+}
+
+static cJSON *top_to_json(const ranked *top, int64_t count)
+{
+    cJSON *list = cJSON_CreateArray();
+    for (int64_t t = 0; t < count && list; t++) {
+        cJSON *o = cJSON_CreateObject();
+        int good = bench_json_integer(o, "node", top[t].node + 1) && cli_json_exact(o, "rank", top[t].rank) &&
+                   cJSON_AddItemToArray(list, o);
+        if (good) continue;
+        cJSON_Delete(o);
+        cJSON_Delete(list);
+        return NULL;
+    }
+    return list;
+}
+
+static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_result *r)
+{
+    double per = r->iterations > 0 ? 1 / (double)r->iterations : NAN;
+    double lost = a->o.zero_columns == SPRY_ZERO_DROP ? 1 - r->mass : 0;
+    return bench_json_text(o, "format", r->format) && bench_json_text(o, "kernel", r->kernel) &&
+           bench_json_number(o, "alpha", a->o.alpha) && bench_json_number(o, "tol", a->o.tolerance) &&
+           bench_json_text(o, "norm", norms[a->o.norm]) && bench_json_text(o, "edges", edges[a->o.edges]) &&
+           bench_json_text(o, "zero_columns", zero_columns[a->o.zero_columns]) &&
+           bench_json_text(o, "verdict", spry_verdict_text(r->verdict)) &&
+           bench_json_integer(o, "iterations", r->iterations) && cli_json_exact(o, "residual", r->residual) &&
+           cli_json_exact(o, "error_bound", r->error_bound) && cli_json_exact(o, "mass", r->mass) &&
+           cli_json_exact(o, "lost_mass", lost) && bench_json_integer(o, "zero_column_count", r->zero_columns) &&
+           cli_json_exact(o, "zero_column_mass", r->zero_mass) &&
+           cJSON_AddBoolToObject(o, "as_it_stands", r->as_it_stands) && bench_json_number(o, "setup_us", r->setup_us) &&
+           bench_json_number(o, "time_us", r->solve_us) && bench_json_number(o, "iteration_us", r->solve_us * per) &&
+           bench_json_number(o, "product_us", r->product_us * per);
+}
+
+static int json_line(const cli_input *input, arguments *a, const spry_pagerank_result *r, const cli_convergence *c,
+                     const ranked *top, int64_t count, const spry_error *err)
+{
+    cJSON *o = cJSON_CreateObject(), *steps = cli_convergence_to_json(c), *list = top_to_json(top, count);
+    int good = o && steps && list && cli_input_to_json(input, o, "pagerank", a->type, a->device) &&
+               result_to_json(o, a, r) && bench_json_text(o, "reason", err->message);
+    if (good) {
+        good = cJSON_AddItemToObject(o, "convergence", steps) && cJSON_AddItemToObject(o, "top", list);
+    } else {
+        cJSON_Delete(steps);
+        cJSON_Delete(list);
+    }
+    return cli_json_line(&a->json, o, good);
+}
+
+/* ---- command ------------------------------------------------------------------------------------ */
+
+static int report(const cli_input *input, arguments *a, const spry_pagerank_result *r, const cli_convergence *c,
+                  const spry_vector *x, const spry_error *err, int status)
+{
+    int begun = r->verdict != SPRY_VERDICT_ZERO_COLUMN;
+    int64_t count = !begun ? 0 : a->top < x->length ? a->top : x->length;
+    ranked *top = highest(x, count);
+    if (!top) {
+        cli_message("out of memory for the highest ranks");
+        return CLI_UNSUCCESSFUL;
+    }
+    int opened = cli_json_open(&a->json);
+    if (opened == CLI_GO_ON) {
+        if (a->json.wanted && !json_line(input, a, r, c, top, count, err)) status = CLI_UNSUCCESSFUL;
+        if (cli_for_people(&a->json) && !(a->out && strcmp(a->out, "-") == 0)) print_report(input, a, r, c, top, count);
+        status = cli_json_close(&a->json, status);
+    }
+    free(top);
+    return opened == CLI_GO_ON ? status : opened;
+}
+
+static int rank(const cli_input *input, arguments *a, spry_vector *x)
+{
+    cli_convergence convergence = {0};
+    spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
+    spry_error err = {0};
+    a->o.device = a->device;
+    a->o.format = a->format;
+    a->o.observe = cli_observe;
+    a->o.user = &convergence;
+    spry_status result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
+    cli_progress(NULL);
+    int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
+    if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
+    if (a->out && r.verdict != SPRY_VERDICT_ZERO_COLUMN) {
+        spry_error failed = {0};
+        if (spry_vector_write(input->context, *x, a->out, NULL, &failed) != SPRY_OK) return cli_fail(&failed);
+    }
+    return report(input, a, &r, &convergence, x, &err, status);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {.o = SPRY_INIT(spry_pagerank_options), .type = SPRY_F64, .top = 10};
+    a.o.alpha = 0.85;
+    a.o.tolerance = 1e-8;
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status == CLI_GO_ON) status = cli_check_vector_path(a.out, &a.json);
+    if (status != CLI_GO_ON) return status;
+    cli_input input;
+    spry_vector x = {0};
+    spry_error err = {0};
+    status = cli_open_input(&input, argv[0], a.type, a.threads);
+    if (status == CLI_GO_ON && spry_vector_create(input.context, &x, input.arrays.rows, a.type, 0, &err) != SPRY_OK)
+        status = cli_fail(&err);
+    if (status == CLI_GO_ON) status = rank(&input, &a, &x);
+    spry_vector_destroy(input.context, &x);
+    cli_close_input(&input);
+    return status;
+}
+
+const cli_command cli_pagerank =
+    {.name = "pagerank",
+     .summary = "rank the nodes of a graph",
+     .usage = "FILE [OPTIONS]",
+     .about = "Divides each column of the matrix by its sum (unless all sum to 1 already) and iterates\n"
+              "x = alpha B x + (1 - alpha)/n. Most graph files hold links from row to column: say so with --edges,\n"
+              "or the reversed graph is ranked. Exit status 1 when there are zero columns, or no convergence.",
+     .examples = "  spry pagerank graph.mtx.gz --edges row-to-column --zero-columns teleport\n"
+                 "  spry pagerank examples/data/delaunay_n16.mtx.gz --top 3 -o ranks.mtx\n",
+     .options = options,
+     .least = 1,
+     .most = 1,
+     .positional = "a matrix FILE",
+     .run = run};

@@ -1,0 +1,222 @@
+/* spry solve: A x = b for symmetric positive definite A. */
+#include "cli/solvers.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    OPTION_METHOD,
+    OPTION_PRECOND,
+    OPTION_TOL,
+    OPTION_LIMIT,
+    OPTION_B,
+    OPTION_OUT,
+    OPTION_TYPE,
+    OPTION_FORMAT,
+    OPTION_DEVICE,
+    OPTION_THREADS,
+    OPTION_JSON
+};
+
+static const cli_option options[] =
+    {{"method", 0, CLI_REQUIRED, "cg", "conjugate gradients (default: cg)"},
+     {"precond", 0, CLI_REQUIRED, "none|jacobi", "jacobi divides by the diagonal (default: none)"},
+     {"tol", 0, CLI_REQUIRED, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8)"},
+     {"max-iterations", 0, CLI_REQUIRED, "N", "stop after N (default: 10 a row, 100 to 100000)"},
+     {"b", 'b', CLI_REQUIRED, "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)"},
+     {"out", 'o', CLI_REQUIRED, "OUT", "write x as a Matrix Market array; '-' is standard output"},
+     {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},
+     {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},
+     {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to work (default: cpu)"},
+     {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},
+     {"json", 0, CLI_OPTIONAL, "FILE", "one JSON line to standard output or FILE"},
+     {0}};
+
+typedef struct arguments {
+    const char *out, *b, *format, *device;
+    spry_precond precond;
+    double tolerance;
+    int64_t limit, threads;
+    spry_type type;
+    cli_json json;
+} arguments;
+
+static const char *const preconds[] = {"none", "jacobi", NULL};
+
+static int apply(void *state, int option, const char *value)
+{
+    static const char *const methods[] = {"cg", NULL}, *const types[] = {"f32", "f64", NULL};
+    static const char *const devices[] = {"cpu", "cuda", NULL};
+    arguments *a = state;
+    int index = 0, good = 1;
+    switch (option) {
+    case OPTION_METHOD: good = cli_take_name("method", value, methods, &index); break;
+    case OPTION_PRECOND:
+        good = cli_take_name("precond", value, preconds, &index);
+        a->precond = (spry_precond)index;
+        break;
+    case OPTION_TOL: good = cli_take_positive("tol", value, INFINITY, &a->tolerance); break;
+    case OPTION_LIMIT: good = cli_take_integer("max-iterations", value, 1, INT64_MAX, &a->limit); break;
+    case OPTION_B: a->b = value; break;
+    case OPTION_OUT: a->out = value; break;
+    case OPTION_TYPE:
+        good = cli_take_name("type", value, types, &index);
+        a->type = index == 0 ? SPRY_F32 : SPRY_F64;
+        break;
+    case OPTION_FORMAT: a->format = value; break;
+    case OPTION_DEVICE:
+        good = cli_take_name("device", value, devices, &index);
+        a->device = devices[index];
+        break;
+    case OPTION_THREADS: good = cli_take_integer("threads", value, 1, 1024, &a->threads); break;
+    default:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    }
+    return good ? CLI_GO_ON : CLI_USAGE;
+}
+
+/* ---- work --------------------------------------------------------------------------------------- */
+
+static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
+{
+    spry_error err = {0};
+    int ones = strcmp(a->b, "ones") == 0, random = strcmp(a->b, "random") == 0;
+    int64_t n = input->arrays.rows;
+    if (!ones && !random) {
+        if (spry_vector_read(input->context, b, a->b, a->type, &err) != SPRY_OK) return cli_fail(&err);
+        if (b->length == n) return CLI_GO_ON;
+        cli_message("%s: the vector has %lld entries, expected %lld, as many as the matrix has rows", a->b,
+                    (long long)b->length, (long long)n);
+        return CLI_USAGE;
+    }
+    if (spry_vector_create(input->context, b, n, a->type, 0, &err) != SPRY_OK) return cli_fail(&err);
+    if (random) bench_fill_random(b->data, n, a->type, 1);
+    for (int64_t i = 0; ones && i < n; i++)
+        if (a->type == SPRY_F32)
+            ((float *)b->data)[i] = 1;
+        else
+            ((double *)b->data)[i] = 1;
+    return CLI_GO_ON;
+}
+
+static void print_report(const cli_input *input, const arguments *a, const spry_cg_result *r, const cli_convergence *c)
+{
+    int begun = r->verdict != SPRY_VERDICT_NOT_SYMMETRIC && r->verdict != SPRY_VERDICT_BAD_DIAGONAL;
+    printf("%s: %s x %s, %s entries\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.cols).s,
+           cli_count(input->arrays.nnz).s);
+    printf("  read in         %s\n", cli_time(input->read_us).s);
+    printf("  system          A x = b, b %s, %s; conjugate gradients, preconditioner %s\n", a->b,
+           spry_type_name(a->type), preconds[a->precond]);
+    if (begun) {
+        printf("  kernel          %s (format %s, %d threads)\n", r->kernel, r->format,
+               spry_context_threads(input->context));
+        printf("  set-up          %s\n", cli_time(r->setup_us).s);
+        printf("  convergence     ");
+        cli_print_convergence(stdout, c);
+    }
+    printf("  verdict         %s", spry_verdict_text(r->verdict));
+    if (begun) printf(" after %s iterations", cli_count(r->iterations).s);
+    if (r->restarts > 0) printf(", %s restarts from the true residual", cli_count(r->restarts).s);
+    putchar('\n');
+    if (!begun) return;
+    printf("  residual        %.3g of ||b||, computed from x at the end (%.3g as carried along)\n", r->true_residual,
+           r->residual);
+    if (r->iterations > 0)
+        printf("  time            %s; an iteration %s, of which the product %s\n", cli_time(r->solve_us).s,
+               cli_time(r->solve_us / (double)r->iterations).s, cli_time(r->product_us / (double)r->iterations).s);
+    if (a->out) printf("  x written to    %s\n", a->out);
+}
+
+static int json_line(const cli_input *input, arguments *a, const spry_cg_result *r, const cli_convergence *c,
+                     const spry_error *err)
+{
+    cJSON *o = cJSON_CreateObject(), *steps = cli_convergence_to_json(c);
+    double per = r->iterations > 0 ? 1 / (double)r->iterations : NAN;
+    int good = o && steps && cli_input_to_json(input, o, "solve", a->type, a->device) &&
+               bench_json_text(o, "format", r->format) && bench_json_text(o, "kernel", r->kernel) &&
+               bench_json_text(o, "method", "cg") && bench_json_text(o, "precond", preconds[a->precond]) &&
+               bench_json_text(o, "b", a->b) && bench_json_number(o, "tol", a->tolerance) &&
+               bench_json_text(o, "verdict", spry_verdict_text(r->verdict)) &&
+               bench_json_integer(o, "iterations", r->iterations) && bench_json_integer(o, "restarts", r->restarts) &&
+               cli_json_exact(o, "residual", r->residual) && cli_json_exact(o, "true_residual", r->true_residual) &&
+               bench_json_number(o, "setup_us", r->setup_us) && bench_json_number(o, "time_us", r->solve_us) &&
+               bench_json_number(o, "iteration_us", r->solve_us * per) &&
+               bench_json_number(o, "product_us", r->product_us * per) && bench_json_text(o, "reason", err->message);
+    if (good)
+        good = cJSON_AddItemToObject(o, "convergence", steps);
+    else
+        cJSON_Delete(steps);
+    return cli_json_line(&a->json, o, good);
+}
+
+static int solve(const cli_input *input, arguments *a, const spry_vector *b, spry_vector *x)
+{
+    cli_convergence convergence = {0};
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_error err = {0};
+    o.precond = a->precond;
+    o.tolerance = a->tolerance;
+    o.max_iterations = a->limit;
+    o.device = a->device;
+    o.format = a->format;
+    o.observe = cli_observe;
+    o.user = &convergence;
+    spry_status result = spry_cg(input->context, *x, &r, input->A, *b, &o, &err);
+    cli_progress(NULL);
+    int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
+    if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
+    if (a->out && r.verdict != SPRY_VERDICT_NOT_SYMMETRIC && r.verdict != SPRY_VERDICT_BAD_DIAGONAL) {
+        spry_error failed = {0};
+        if (spry_vector_write(input->context, *x, a->out, NULL, &failed) != SPRY_OK) return cli_fail(&failed);
+    }
+    int opened = cli_json_open(&a->json);
+    if (opened != CLI_GO_ON) return opened;
+    if (a->json.wanted && !json_line(input, a, &r, &convergence, &err)) status = CLI_UNSUCCESSFUL;
+    if (cli_for_people(&a->json) && !(a->out && strcmp(a->out, "-") == 0)) print_report(input, a, &r, &convergence);
+    return cli_json_close(&a->json, status);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {.b = "ones", .type = SPRY_F64, .tolerance = 1e-8};
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status == CLI_GO_ON) status = cli_check_vector_path(a.out, &a.json);
+    if (status != CLI_GO_ON) return status;
+    cli_input input;
+    spry_vector x = {0}, b = {0};
+    spry_error err = {0};
+    status = cli_open_input(&input, argv[0], a.type, a.threads);
+    if (status == CLI_GO_ON && input.arrays.rows != input.arrays.cols) {
+        cli_message("%s: the matrix is %lld x %lld, expected a square one", argv[0], (long long)input.arrays.rows,
+                    (long long)input.arrays.cols);
+        status = CLI_USAGE;
+    }
+    if (status == CLI_GO_ON) status = make_b(&input, &a, &b);
+    if (status == CLI_GO_ON && spry_vector_create(input.context, &x, input.arrays.rows, a.type, 0, &err) != SPRY_OK)
+        status = cli_fail(&err);
+    if (status == CLI_GO_ON) status = solve(&input, &a, &b, &x);
+    spry_vector_destroy(input.context, &x);
+    spry_vector_destroy(input.context, &b);
+    cli_close_input(&input);
+    return status;
+}
+
+const cli_command cli_solve =
+    {.name = "solve",
+     .summary = "solve A x = b by conjugate gradients",
+     .usage = "FILE [OPTIONS]",
+     .about = "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
+              "not symmetric, negative curvature, zero diagonal (jacobi), stagnation, or iteration limit.",
+     .examples = "  spry solve gen:laplace7\n"
+                 "  spry solve stiffness.mtx.gz -b load.mtx --precond jacobi -o x.mtx\n",
+     .options = options,
+     .least = 1,
+     .most = 1,
+     .positional = "a matrix FILE",
+     .run = run};

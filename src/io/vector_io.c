@@ -1,0 +1,149 @@
+/* Dense vectors in Matrix Market files: n x 1 arrays are written; coordinate files of one column are read too. */
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "io/decimal.h"
+#include "io/mtx.h"
+#include "io/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 64 << 10 };
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static spry_status check_head(const spryi_mtx *head, spry_error *err)
+{
+    if (head->n != 1)
+        return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
+                               "the matrix is %lld x %lld, expected a vector, which is n x 1", (long long)head->m,
+                               (long long)head->n);
+    return SPRY_OK;
+}
+
+/* Array: every value in order. Coordinate: added up where they belong, in file order. */
+static void place(const spry_vector *v, const spryi_mtx_entries *entries)
+{
+    for (int64_t k = 0; k < entries->count; k++) {
+        int64_t i = entries->rows ? spryi_index_at(entries->rows, entries->index_type, k) : k;
+        double value = spryi_value_at(entries->values, entries->value_type, k);
+        if (entries->rows) value += spryi_value_at(v->data, v->type, i);
+        spryi_set_value(v->data, v->type, i, value);
+    }
+}
+
+static spry_status read_text(spryi_text *text, spry_vector *v, spry_type type, spry_error *err)
+{
+    spryi_mtx head;
+    spryi_block block;
+    spryi_mtx_entries entries = {0};
+    spry_vector made = {0};
+    spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = SPRY_INDEX_DEFAULT;
+    spry_status status = spryi_block_create(text, &block, err);
+    if (status != SPRY_OK) return status;
+    SPRYI_TRY(spryi_mtx_read_head(text, &block, &head, err));
+    SPRYI_TRY(check_head(&head, err));
+    spryi_block_destroy(text, &block);
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, head.m, head.n, 0, err));
+    /* The entries first, so that nothing is allocated for a file that is cut short. */
+    SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, type, &entries, err));
+    SPRYI_TRY(spry_vector_create(text->context, &made, head.m, type, 0, err));
+    place(&made, &entries);
+    *v = made;
+done:
+    spryi_mtx_release(text->context, &entries);
+    spryi_block_destroy(text, &block);
+    return status;
+}
+
+spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type, spry_error *err)
+{
+    if (!context || !v || !path) {
+        const char *missing = !context ? "context" : !v ? "v" : "path";
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "read: %s is NULL", missing);
+    }
+    if (type == SPRY_TYPE_DEFAULT) type = SPRY_F64;
+    if (type != SPRY_F32 && type != SPRY_F64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
+                                "read: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
+    spryi_text text;
+    spry_status status = spryi_text_open(context, &text, path, err);
+    if (status != SPRY_OK) return status;
+    status = read_text(&text, v, type, err);
+    spryi_text_close(&text);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static spry_status check_write(const spry_context *context, const spry_vector *v, const char *path, spry_error *err)
+{
+    if (!context || !path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "path", "write: %s is NULL",
+                          !context ? "context" : "path");
+    if (spry_type_bytes(v->type) == 0 || v->length < 0 || (!v->data && v->length > 0) || v->columns < 0 ||
+        v->columns > 1)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "v", "write: expected a vector of one column of f32 or f64");
+    if (v->device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "v", "write: the vector is in device memory, expected host memory");
+    size_t length = strlen(path);
+    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path",
+                          "write: a vector is written as plain text, expected a name without .gz, not %s", path);
+    return SPRY_OK;
+}
+
+static spry_status write_head(const spryi_output *output, const char *comment, int64_t n, spry_error *err)
+{
+    static const char banner[] = "%%MatrixMarket matrix array real general\n";
+    char size[48];
+    spry_status status = spryi_output_write(output, banner, sizeof banner - 1, err);
+    while (status == SPRY_OK && comment && *comment) {
+        size_t line = strcspn(comment, "\n");
+        status = spryi_output_write(output, "%", 1, err);
+        if (status == SPRY_OK) status = spryi_output_write(output, comment, line, err);
+        if (status == SPRY_OK) status = spryi_output_write(output, "\n", 1, err);
+        comment += line + (comment[line] == '\n');
+    }
+    if (status != SPRY_OK) return status;
+    int length = snprintf(size, sizeof size, "%lld 1\n", (long long)n);
+    return spryi_output_write(output, size, (size_t)length, err);
+}
+
+static spry_status write_numbers(const spryi_output *output, const spry_vector *v, char *text, spry_error *err)
+{
+    char *to = text;
+    for (int64_t i = 0; i < v->length; i++) {
+        to = v->type == SPRY_F64 ? spryi_decimal_write_f64(to, ((const double *)v->data)[i])
+                                 : spryi_decimal_write_f32(to, ((const float *)v->data)[i]);
+        *to++ = '\n';
+        if (to - text < PIECE_BYTES - SPRYI_NUMBER_CHARS - 1) continue;
+        spry_status status = spryi_output_write(output, text, (size_t)(to - text), err);
+        if (status != SPRY_OK) return status;
+        to = text;
+    }
+    return spryi_output_write(output, text, (size_t)(to - text), err);
+}
+
+spry_status spry_vector_write(spry_context *context, spry_vector v, const char *path, const char *comment,
+                              spry_error *err)
+{
+    spryi_output output;
+    char *text = NULL;
+    int open = 0;
+    spry_status status = check_write(context, &v, path, err);
+    if (status != SPRY_OK) return status;
+    SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
+    SPRYI_TRY(spryi_output_open(&output, path, err));
+    open = 1;
+    SPRYI_TRY(write_head(&output, comment, v.length, err));
+    status = write_numbers(&output, &v, text, err);
+done:
+    spryi_release(context, text);
+    if (open) {
+        spry_status closed = spryi_output_close(&output, status == SPRY_OK, err);
+        if (status == SPRY_OK) status = closed;
+    }
+    return status;
+}

@@ -1,0 +1,60 @@
+#include "solve/cg.h"
+#include "solve/solve.h"
+
+#include <float.h>
+
+spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    *symmetric = a.symmetry == SPRY_SYMMETRIC;
+    if (status != SPRY_OK || *symmetric) return status;
+    status = spry_matrix_get_stats(A, &stats, err);
+    *symmetric = stats.value_symmetric == SPRY_KNOWN_YES;
+    return status;
+}
+
+/* d[i] = the sum of the entries at (i, i), in stored order. */
+static void add_diagonal(const spry_arrays *a, double *d)
+{
+    if (a->layout == SPRY_COO) {
+        for (int64_t k = 0; k < a->nnz; k++) {
+            int64_t i = spryi_solve_index(a->row_indices, a->index_type, k);
+            if (i == spryi_solve_index(a->indices, a->index_type, k)) d[i] += spryi_solve_value(a, k);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t end = spryi_solve_index(a->offsets, a->offset_type, i + 1);
+        for (int64_t k = spryi_solve_index(a->offsets, a->offset_type, i); k < end; k++)
+            if (spryi_solve_index(a->indices, a->index_type, k) == i) d[i] += spryi_solve_value(a, k);
+    }
+}
+
+spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, const spry_matrix *A,
+                                     spry_type type, spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_vector d = {0};
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    if (status == SPRY_OK) status = spry_vector_create(context, &d, a.rows, SPRY_F64, 0, err);
+    if (status != SPRY_OK) return status;
+    add_diagonal(&a, d.data);
+    status = spry_vector_create(context, D, a.rows, type, 0, err);
+    double most = type == SPRY_F64 ? DBL_MAX : FLT_MAX;
+    *bad_row = -1;
+    for (int64_t i = 0; status == SPRY_OK && i < a.rows; i++) {
+        double entry = ((double *)d.data)[i], inverse = 1 / entry;
+        if (!(entry > 0 && inverse > 0 && inverse <= most)) {
+            *bad_row = i;
+            break;
+        }
+        if (type == SPRY_F64)
+            ((double *)D->data)[i] = inverse;
+        else
+            ((float *)D->data)[i] = (float)inverse;
+    }
+    spry_vector_destroy(context, &d);
+    return status;
+}

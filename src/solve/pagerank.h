@@ -1,0 +1,18 @@
+/* The matrix of a graph made ready for PageRank. */
+#ifndef SPRYI_PAGERANK_H
+#define SPRYI_PAGERANK_H
+
+#include "spry/spry.h"
+
+typedef struct spryi_links {
+    spry_matrix *B;      /* A or its transposed, borrowing A's arrays; a pattern if every entry is 1 */
+    spry_vector factors; /* reciprocal column sums of B, 0 for a zero column; data NULL: all 1 */
+    int64_t zero_columns, first_zero_column;
+} spryi_links;
+
+/* A must stay while it lives. On failure nothing is left to clear. */
+spry_status spryi_links_make(spry_context *context, spryi_links *links, const spry_matrix *A, spry_edges edges,
+                             spry_type type, spry_error *err);
+void spryi_links_clear(spry_context *context, spryi_links *links);
+
+#endif

@@ -1,0 +1,39 @@
+/* What the methods share. They stand on the public header alone, so errors are filled and options are checked here. */
+#ifndef SPRYI_SOLVE_H
+#define SPRYI_SOLVE_H
+
+#include "spry/spry.h"
+
+/* Fills err, if there is one, and returns status. argument may be NULL. */
+spry_status spryi_solve_fail(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
+                             const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+spry_status spryi_solve_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err);
+
+/* One column in host memory of n entries and of the type that products with A take, aligned to it. */
+spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
+                                     spry_error *err);
+spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err);
+
+/* A plan for many products with vectors of that type; its format and kernel, which are constants. */
+typedef struct spryi_solve_plan {
+    const char *device, *format, *kernel; /* asked for, then settled */
+} spryi_solve_plan;
+spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const spry_matrix *A, spry_type type,
+                                  spryi_solve_plan *names, spry_error *err);
+
+double spryi_solve_now_us(void); /* monotonic */
+
+/* Index and value k of a matrix's arrays, for set-up code. A pattern's value is 1. */
+static inline int64_t spryi_solve_index(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+static inline double spryi_solve_value(const spry_arrays *a, int64_t k)
+{
+    return a->value_type == SPRY_F64   ? ((const double *)a->values)[k]
+           : a->value_type == SPRY_F32 ? (double)((const float *)a->values)[k]
+                                       : 1.0;
+}
+
+#endif

@@ -1,0 +1,258 @@
+/* spry solve and spry pagerank: what they print, write and refuse. */
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int make_files(void **state)
+{
+    make_matrices(state);
+    write_file("cycle.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n2 1\n3 2\n1 3\n2 3\n");
+    write_file("sink.mtx", "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n2 1\n3 1\n3 2\n");
+    write_file("minus.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1\n2 1 -1\n");
+    write_file("indefinite.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -3\n");
+    write_file("hollow.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 -3\n");
+    write_file("skewed.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n2 1 0.5\n");
+    write_file("b3.mtx", "%%MatrixMarket matrix array real general\n3 1\n3\n7\n12\n");
+    write_file("b2.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n");
+    write_file("badb.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\ntwo\n3\n");
+    return 0;
+}
+
+/* Numbers of an n x 1 array file. */
+static void read_array(const char *name, int n, double *x)
+{
+    char *text = read_file(name), *at = text ? strchr(text, '\n') : NULL;
+    if (!at) fail();
+    assert_memory_equal(text, "%%MatrixMarket matrix array real general\n", 41);
+    assert_int_equal(strtol(at, &at, 10), n);
+    assert_int_equal(strtol(at, &at, 10), 1);
+    for (int i = 0; i < n; i++) x[i] = strtod(at, &at);
+    assert_string_equal(at, "\n");
+    free(text);
+}
+
+static double number(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItem(o, name);
+    if (!cJSON_IsNumber(item)) fail_msg("%s is no number", name);
+    return item->valuedouble;
+}
+
+static const char *word(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItem(o, name);
+    if (!cJSON_IsString(item)) fail_msg("%s is no text", name);
+    return item->valuestring;
+}
+
+static void solve(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"", "--precond jacobi", "--type f32 --tol 1e-6", "--threads 1 --method cg"};
+    for (int w = 0; w < 4; w++) {
+        char command[128];
+        double x[3];
+        snprintf(command, sizeof command, "solve $D/sym.mtx -b $D/b3.mtx -o $D/x.mtx %s", ways[w]);
+        expect(command, 0, "verdict         converged after ", NULL);
+        read_array("x.mtx", 3, x);
+        /* 4 x1 - x2 = 3, 4 x2 - x1 = 7, 4 x3 = 12 */
+        assert_true(fabs(x[0] - 19.0 / 15) < 1e-5 && fabs(x[1] - 31.0 / 15) < 1e-5 && fabs(x[2] - 3) < 1e-5);
+    }
+    expect("solve gen:laplace5,x=20,y=20", 0, "convergence     ", NULL);
+    expect("solve gen:laplace5,x=20,y=20 -b random", 0, "of ||b||, computed from x at the end", NULL);
+    expect("solve $D/sym.mtx -o -", 0, "%%MatrixMarket matrix array real general\n3 1\n0.3333333", NULL);
+    outcome o = spry("solve gen:laplace5,x=20,y=20 --json --tol 1e-9");
+    assert_int_equal(o.status, 0);
+    assert_int_equal(count_lines(o.out), 1);
+    cJSON *line = json_line(o.out, 0);
+    assert_string_equal(word(line, "command"), "solve");
+    assert_string_equal(word(line, "verdict"), "converged");
+    assert_true(number(line, "true_residual") <= 1e-9 && number(line, "iterations") > 5);
+    assert_true(number(line, "rows") == 400 && number(line, "iteration_us") > number(line, "product_us"));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "reason")));
+    assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(line, "convergence")) >= 5);
+    cJSON_Delete(line);
+    release(&o);
+}
+
+static void solve_verdicts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command, *verdict;
+    } cases[] = {{"$D/skewed.mtx", "not symmetric"},
+                 {"$D/indefinite.mtx", "negative curvature"},
+                 {"--precond jacobi $D/hollow.mtx", "zero diagonal: entry (2, 2), counted from 1"},
+                 {"--max-iterations 3 gen:laplace5,x=20,y=20", "iteration limit after 3 iterations"},
+                 {"--type f32 --tol 1e-12 gen:laplace5,x=20,y=20", "stagnation after "}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char command[160];
+        snprintf(command, sizeof command, "solve %s >/dev/null", cases[c].command);
+        expect(command, 1, NULL, cases[c].verdict);
+        snprintf(command, sizeof command, "solve --json %s", cases[c].command);
+        outcome o = spry("%s", command);
+        assert_int_equal(o.status, 1);
+        cJSON *line = json_line(o.out, 0);
+        assert_non_null(strstr(word(line, "reason"), cases[c].verdict));
+        assert_string_not_equal(word(line, "verdict"), "converged");
+        cJSON_Delete(line);
+        release(&o);
+    }
+}
+
+static void solve_mistakes(void **state)
+{
+    (void)state;
+    expect("solve $D/small.mtx", 2, NULL, "small.mtx: the matrix is 4 x 5, expected a square one");
+    expect("solve $D/bad.mtx", 2, NULL, "bad.mtx:4");
+    expect("solve $D/none.mtx", 2, NULL, "none.mtx");
+    expect("solve $D/sym.mtx -b $D/b2.mtx", 2, NULL, "b2.mtx: the vector has 2 entries, expected 3");
+    expect("solve $D/sym.mtx -b $D/badb.mtx", 2, NULL, "badb.mtx:4");
+    expect("solve $D/sym.mtx -b $D/none.mtx", 2, NULL, "none.mtx");
+    expect("solve $D/sym.mtx -b $D/sym.mtx", 2, NULL, "the matrix is 3 x 3, expected a vector");
+    expect("solve $D/sym.mtx --tol 0", 2, NULL, "--tol is 0, expected a number above 0");
+    expect("solve $D/sym.mtx --max-iterations 0", 2, NULL, "--max-iterations is 0, expected 1 to");
+    expect("solve $D/sym.mtx --method gmres", 2, NULL, "--method is 'gmres', expected one of: cg");
+    expect("solve $D/sym.mtx --precond ilu", 2, NULL, "--precond is 'ilu', expected one of: none, jacobi");
+    expect("solve $D/sym.mtx --type pattern", 2, NULL, "expected one of: f32, f64");
+    expect("solve $D/sym.mtx -o x.mtx.gz", 2, NULL, "expected a name without .gz");
+    expect("solve $D/sym.mtx -o - --json", 2, NULL, "both want standard output");
+    expect("solve $D/sym.mtx -o $D/none/x.mtx", 2, NULL, "none/x.mtx");
+    int files = count_files();
+    expect("solve $D/skewed.mtx -o $D/never.mtx >/dev/null", 1, NULL, "not symmetric");
+    assert_int_equal(count_files(), files);
+}
+
+static void pagerank(void **state)
+{
+    (void)state;
+    double x[3], y[3];
+    expect("pagerank $D/cycle.mtx -o $D/x.mtx", 0, "verdict         converged after ", NULL);
+    read_array("x.mtx", 3, x);
+    /* 1 -> 2 -> 3 -> {1, 2}: x1 = .05 + .85 x3/2, x2 = .05 + .85 (x1 + x3/2), x3 = .05 + .85 x2 */
+    assert_true(fabs(x[0] + x[1] + x[2] - 1) < 1e-12);
+    assert_true(fabs(x[0] - 0.05 - 0.425 * x[2]) < 1e-8);
+    assert_true(fabs(x[1] - 0.05 - 0.85 * (x[0] + x[2] / 2)) < 1e-8);
+    assert_true(fabs(x[2] - 0.05 - 0.85 * x[1]) < 1e-8);
+    expect("pagerank $D/cycle.mtx", 0, "column-to-row: entry (i, j) is a link from j to i", NULL);
+    expect("pagerank $D/cycle.mtx --edges row-to-column --norm inf -o $D/y.mtx", 0, "a link from i to j", NULL);
+    read_array("y.mtx", 3, y);
+    /* reversed: 2 -> 1, 3 -> 2, 1 -> 3, 2 -> 3 */
+    assert_true(fabs(y[0] - 0.05 - 0.425 * y[1]) < 1e-7);
+    assert_true(fabs(y[1] - 0.05 - 0.85 * y[2]) < 1e-7);
+    expect("pagerank $D/cycle.mtx --alpha 0.5 --top 1 --type f32 --tol 1e-6 --norm 2", 0,
+           "||x_k - x_(k-1)||_2 = ", NULL);
+    expect("pagerank $D/sink.mtx >/dev/null", 1, NULL, "1 of the nodes link nowhere, the first is 3");
+    expect("pagerank $D/sink.mtx --zero-columns teleport", 0, "1 without links out, teleport", NULL);
+    expect("pagerank $D/sink.mtx --zero-columns drop", 0, " was lost; ", NULL);
+    expect("pagerank $D/cycle.mtx --max-iterations 2 >/dev/null", 1, NULL, "not converged (iteration limit) after 2");
+}
+
+static void pagerank_records(void **state)
+{
+    (void)state;
+    outcome o = spry("pagerank $D/sink.mtx --zero-columns drop --json --top 2");
+    assert_int_equal(o.status, 0);
+    cJSON *line = json_line(o.out, 0), *top = cJSON_GetObjectItem(line, "top");
+    assert_int_equal(count_lines(o.out), 1);
+    assert_string_equal(word(line, "zero_columns"), "drop");
+    assert_string_equal(word(line, "edges"), "column-to-row");
+    assert_int_equal(number(line, "zero_column_count"), 1);
+    /* x1 = .05, x2 = .05 + .425 x1, x3 = x2 + .85 x2 */
+    double x3 = 0.07125 * 1.85, mass = 0.05 + 0.07125 + x3;
+    assert_true(fabs(number(line, "mass") - mass) < 1e-12 && fabs(number(line, "lost_mass") - (1 - mass)) < 1e-12);
+    assert_true(fabs(number(line, "zero_column_mass") - x3) < 1e-12);
+    assert_int_equal(cJSON_GetArraySize(top), 2);
+    assert_int_equal(number(cJSON_GetArrayItem(top, 0), "node"), 3);
+    assert_int_equal(number(cJSON_GetArrayItem(top, 1), "node"), 2);
+    assert_true(fabs(number(cJSON_GetArrayItem(top, 0), "rank") - x3) < 1e-12);
+    cJSON_Delete(line);
+    release(&o);
+    o = spry("pagerank $D/sink.mtx --json");
+    assert_int_equal(o.status, 1);
+    line = json_line(o.out, 0);
+    assert_string_equal(word(line, "verdict"), "zero column");
+    assert_non_null(strstr(word(line, "reason"), "'teleport'"));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "mass")));
+    cJSON_Delete(line);
+    release(&o);
+    /* the highest of many, against a sort of all */
+    o = spry("pagerank gen:laplace5,x=9,y=9 --json");
+    assert_int_equal(o.status, 2); /* it has negative entries */
+    assert_non_null(strstr(o.err, "expected finite numbers >= 0"));
+    release(&o);
+}
+
+/* --top N against all ranks. */
+static void highest_ranks(void **state)
+{
+    (void)state;
+    enum { N = 40, TOP = 7 };
+    char text[8192] = "";
+    size_t used = (size_t)snprintf(text, sizeof text, "%%%%MatrixMarket matrix coordinate pattern general\n%d %d %d\n",
+                                   N, N, 3 * N);
+    for (int j = 1; j <= N; j++)
+        for (int e = 0; e < 3; e++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%d %d\n", 1 + (j * j * (e + 2) + 5 * e) % N, j);
+    write_file("graph.mtx", text);
+    double x[N];
+    outcome o = spry("pagerank $D/graph.mtx --top %d --json -o $D/x.mtx", TOP);
+    assert_int_equal(o.status, 0);
+    read_array("x.mtx", N, x);
+    cJSON *line = json_line(o.out, 0), *item;
+    int t = 0;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(line, "top"))
+    {
+        int node = (int)number(item, "node") - 1, better = 0;
+        for (int i = 0; i < N; i++) better += x[i] > x[node] || (x[i] == x[node] && i < node);
+        assert_int_equal(better, t++);
+        assert_true(number(item, "rank") == x[node]);
+    }
+    assert_int_equal(t, TOP);
+    cJSON_Delete(line);
+    release(&o);
+}
+
+static void pagerank_mistakes(void **state)
+{
+    (void)state;
+    static const char *const alphas[] = {"0", "1", "-0.5", "1.5"};
+    for (int a = 0; a < 4; a++) {
+        char command[64], message[96];
+        snprintf(command, sizeof command, "pagerank $D/cycle.mtx --alpha=%s", alphas[a]);
+        snprintf(message, sizeof message, "--alpha is %s, expected a number between 0 and 1, neither included",
+                 alphas[a]);
+        expect(command, 2, NULL, message);
+    }
+    expect("pagerank $D/cycle.mtx --alpha nan", 2, NULL, "--alpha is 'nan', expected a finite number");
+    expect("pagerank $D/cycle.mtx --norm 3", 2, NULL, "--norm is '3', expected one of: 1, 2, inf");
+    expect("pagerank $D/cycle.mtx --edges both", 2, NULL, "expected one of: column-to-row, row-to-column");
+    expect("pagerank $D/cycle.mtx --zero-columns keep", 2, NULL, "expected one of: abort, teleport, drop");
+    expect("pagerank $D/cycle.mtx --tol -1", 2, NULL, "--tol is -1, expected a number above 0");
+    expect("pagerank $D/small.mtx", 2, NULL, "the matrix is 4 x 5, expected a square one");
+    expect("pagerank $D/minus.mtx", 2, NULL, "entry 2 of 2 (counted from 1) is -1, expected finite numbers >= 0");
+    expect("pagerank $D/bad.mtx", 2, NULL, "bad.mtx:4");
+    expect("pagerank $D/cycle.mtx -o $D", 2, NULL, "irectory");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(solve),
+        cmocka_unit_test(solve_verdicts),
+        cmocka_unit_test(solve_mistakes),
+        cmocka_unit_test(pagerank),
+        cmocka_unit_test(pagerank_records),
+        cmocka_unit_test(highest_ranks),
+        cmocka_unit_test(pagerank_mistakes),
+    };
+    return cmocka_run_group_tests(tests, make_files, remove_folder);
+}

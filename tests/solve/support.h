@@ -1,0 +1,52 @@
+/* What the tests of the solvers share: small dense matrices, solved directly, and the same as sparse ones. */
+#ifndef TESTS_SOLVE_SUPPORT_H
+#define TESTS_SOLVE_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spry/spry.h"
+
+#include <stdatomic.h>
+
+/* An allocator that counts, and refuses call fail_at (from 1; 0: none), or all from it on. */
+typedef struct hooks {
+    _Atomic int64_t calls, blocks;
+    int64_t fail_at;
+    int onwards;
+} hooks;
+spry_context *make_context(hooks *h, int threads); /* h NULL: the default allocator */
+
+/* n x n, by rows. */
+typedef struct dense {
+    int n;
+    double *a;
+} dense;
+dense dense_make(int n);
+void dense_free(dense *d);
+/* Solves d*x = b by Gaussian elimination with partial pivoting; d and b stay. */
+void dense_solve(const dense *d, const double *b, double *x);
+
+/* Every entry that is not 0, in that layout and type; the arrays are copied. */
+spry_matrix *sparse_of(spry_context *context, const dense *d, spry_layout layout, spry_type type);
+
+double uniform(uint64_t *state); /* in [0, 1), the same everywhere */
+
+/* max |x_i - y_i| */
+double distance(const spry_vector *x, const double *y);
+
+/* status is as wanted and the message has the text. */
+void expect_status(spry_status got, const spry_error *err, spry_status wanted, const char *text);
+
+/* cmocka compares floats; these are doubles. */
+#define assert_at_most(value, bound)                                                                                   \
+    do {                                                                                                               \
+        double value_ = (value), bound_ = (bound);                                                                     \
+        if (!(value_ <= bound_)) fail_msg("%s is %.17g, expected at most %.3g", #value, value_, bound_);               \
+    } while (0)
+
+#endif

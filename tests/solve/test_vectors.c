@@ -1,0 +1,168 @@
+/* Vectors in files: what is written reads back bit for bit; faults are told with their line. */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static spry_context *context;
+static char path[] = "/tmp/spry-vector-XXXXXX";
+
+static void put(const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void there_and_back(void **state)
+{
+    (void)state;
+    const int64_t lengths[] = {0, 1, 2, 9000};
+    for (int l = 0; l < 4; l++)
+        for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            spry_vector v = {0}, back = {0};
+            uint64_t seed = 5;
+            assert_int_equal(spry_vector_create(context, &v, lengths[l], (spry_type)type, 0, NULL), SPRY_OK);
+            for (int64_t i = 0; i < v.length; i++) {
+                double value = (uniform(&seed) - 0.5) * pow(10, (double)(i % 40) - 20);
+                if (type == SPRY_F32)
+                    ((float *)v.data)[i] = (float)value;
+                else
+                    ((double *)v.data)[i] = i == 1 ? -INFINITY : value;
+            }
+            assert_int_equal(spry_vector_write(context, v, path, "first\nsecond", NULL), SPRY_OK);
+            assert_int_equal(spry_vector_read(context, &back, path, (spry_type)type, NULL), SPRY_OK);
+            assert_true(back.length == v.length && back.type == v.type && back.columns == 1 && back.device == 0);
+            assert_memory_equal(back.data, v.data, (size_t)v.length * spry_type_bytes(v.type));
+            spry_vector_destroy(context, &v);
+            spry_vector_destroy(context, &back);
+            assert_null(v.data);
+            spry_vector_destroy(context, &v);
+        }
+}
+
+static void what_is_written(void **state)
+{
+    (void)state;
+    const double values[] = {1, -0.5, 1e300};
+    assert_int_equal(spry_vector_write(context, spry_vector_f64(values, 3), path, "one\ntwo", NULL), SPRY_OK);
+    char text[256] = "";
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    assert_true(length < sizeof text - 1);
+    assert_string_equal(text, "%%MatrixMarket matrix array real general\n%one\n%two\n3 1\n1\n-0.5\n1e+300\n");
+}
+
+static void what_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fault; /* NULL: reads as 1 0 -2.5 */
+        spry_status status;
+    } cases[] = {
+        {"%%MatrixMarket matrix array real general\n3 1\n1\n0\n-2.5\n", NULL, SPRY_OK},
+        {"%%MatrixMarket matrix coordinate real general\n3 1 3\n3 1 -3\n1 1 1\n3 1 0.5\n", NULL, SPRY_OK},
+        {"%%MatrixMarket matrix array real general\n3 2\n1\n0\n2\n1\n0\n2\n",
+         ":2: the matrix is 3 x 2, expected a vector", SPRY_BAD_FILE},
+        {"%%MatrixMarket matrix array real general\n3 1\n1\n0\n", ":2: the size line announces 3 entries",
+         SPRY_BAD_FILE},
+        {"%%MatrixMarket matrix array real general\n3 1\n1\nzwei\n3\n", ":4: ", SPRY_BAD_FILE},
+        {"%%MatrixMarket matrix coordinate real general\n3 1 1\n4 1 1\n", ":3: ", SPRY_BAD_FILE},
+        {"hello\n", ":1: ", SPRY_BAD_FILE},
+        {"", "", SPRY_BAD_FILE},
+        {"%%MatrixMarket matrix array complex general\n1 1\n1 2\n", "complex", SPRY_UNSUPPORTED},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        put(cases[c].text);
+        spry_error err = {0};
+        spry_vector v = {0};
+        expect_status(spry_vector_read(context, &v, path, SPRY_TYPE_DEFAULT, &err), &err, cases[c].status,
+                      cases[c].fault ? cases[c].fault : "");
+        if (cases[c].status != SPRY_OK) {
+            assert_null(v.data);
+            continue;
+        }
+        const double expected[] = {1, 0, -2.5};
+        assert_int_equal(v.length, 3);
+        assert_memory_equal(v.data, expected, sizeof expected);
+        spry_vector_destroy(context, &v);
+    }
+}
+
+static void bad_arguments(void **state)
+{
+    (void)state;
+    spry_vector v = {0};
+    spry_error err = {0};
+    double data[2] = {0};
+    expect_status(spry_vector_create(NULL, &v, 1, SPRY_F64, 0, &err), &err, SPRY_INVALID_ARGUMENT, "context is NULL");
+    expect_status(spry_vector_create(context, &v, -1, SPRY_F64, 0, &err), &err, SPRY_INVALID_SIZE, "length is -1");
+    expect_status(spry_vector_create(context, &v, 1, SPRY_PATTERN, 0, &err), &err, SPRY_INVALID_ARGUMENT, "type is 3");
+    expect_status(spry_vector_create(context, &v, 1, SPRY_F64, 1, &err), &err, SPRY_DEVICE_UNAVAILABLE, "device 1");
+    expect_status(spry_vector_create(context, &v, INT64_MAX, SPRY_F64, 0, &err), &err, SPRY_TOO_LARGE, "overflow");
+    expect_status(spry_vector_read(context, NULL, path, SPRY_F64, &err), &err, SPRY_INVALID_ARGUMENT, "v is NULL");
+    expect_status(spry_vector_read(context, &v, path, SPRY_PATTERN, &err), &err, SPRY_INVALID_ARGUMENT, "type is 3");
+    expect_status(spry_vector_read(context, &v, "/nowhere/at/all", SPRY_F64, &err), &err, SPRY_FILE_ERROR, "/nowhere");
+    v = spry_vector_f64(data, 2);
+    expect_status(spry_vector_write(context, v, "/nowhere/at/all", NULL, &err), &err, SPRY_FILE_ERROR, "/nowhere");
+    expect_status(spry_vector_write(context, v, "x.mtx.gz", NULL, &err), &err, SPRY_INVALID_ARGUMENT, "without .gz");
+    v.columns = 2;
+    expect_status(spry_vector_write(context, v, path, NULL, &err), &err, SPRY_INVALID_ARGUMENT, "one column");
+}
+
+static void every_allocation_refused(void **state)
+{
+    (void)state;
+    for (int writing = 0; writing < 2; writing++)
+        for (int64_t n = 1;; n++) {
+            hooks h = {0};
+            spry_context *own = make_context(&h, 1);
+            double data[3] = {1, 2, 3};
+            spry_vector v = {0};
+            put("%%MatrixMarket matrix coordinate real general\n3 1 1\n3 1 -3\n");
+            int64_t before = h.calls;
+            h.fail_at = before + n;
+            spry_error err = {0};
+            spry_status status = writing ? spry_vector_write(own, spry_vector_f64(data, 3), path, NULL, &err)
+                                         : spry_vector_read(own, &v, path, SPRY_F64, &err);
+            int refused = h.calls - before >= n;
+            expect_status(status, &err, refused ? SPRY_OUT_OF_MEMORY : SPRY_OK, "out of memory");
+            spry_vector_destroy(own, &v);
+            assert_int_equal(spry_context_bytes(own), 0);
+            spry_context_destroy(own);
+            assert_int_equal(h.blocks, 0);
+            if (!refused) break;
+        }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    int file = mkstemp(path);
+    if (file < 0) return -1;
+    close(file);
+    context = make_context(NULL, 2);
+    return 0;
+}
+static int tear_down(void **state)
+{
+    (void)state;
+    int held = spry_context_bytes(context) != 0;
+    spry_context_destroy(context);
+    return unlink(path) | held;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_and_back), cmocka_unit_test(what_is_written),          cmocka_unit_test(what_is_read),
+        cmocka_unit_test(bad_arguments),  cmocka_unit_test(every_allocation_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
