@@ -56,7 +56,7 @@ static const char *const zero_columns[] = {"abort", "teleport", "drop", NULL};
 
 static int apply(void *state, int option, const char *value)
 {
-    static const char *const types[] = {"f32", "f64", NULL}, *const devices[] = {"cpu", "cuda", NULL};
+    static const char *const devices[] = {"cpu", "cuda", NULL};
     arguments *a = state;
     int index = 0, good = 1;
     switch (option) {
@@ -77,10 +77,7 @@ static int apply(void *state, int option, const char *value)
         break;
     case OPTION_TOP: good = cli_take_integer("top", value, 0, 1000000, &a->top); break;
     case OPTION_OUT: a->out = value; break;
-    case OPTION_TYPE:
-        good = cli_take_name("type", value, types, &index);
-        a->type = index == 0 ? SPRY_F32 : SPRY_F64;
-        break;
+    case OPTION_TYPE: return cli_take_type(value, SPRY_F64, &a->type);
     case OPTION_FORMAT: a->format = value; break;
     case OPTION_DEVICE:
         good = cli_take_name("device", value, devices, &index);
@@ -283,7 +280,7 @@ static int run(const cli_command *command, int argc, char **argv)
     a.o.alpha = 0.85;
     a.o.tolerance = 1e-8;
     int status = cli_parse(command, &argc, argv, apply, &a);
-    if (status == CLI_GO_ON) status = cli_check_vector_path(a.out, &a.json);
+    if (status == CLI_GO_ON) status = cli_check_outputs(a.out, &a.json, argv[0], NULL);
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0};

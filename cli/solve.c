@@ -48,7 +48,7 @@ static const char *const preconds[] = {"none", "jacobi", NULL};
 
 static int apply(void *state, int option, const char *value)
 {
-    static const char *const methods[] = {"cg", NULL}, *const types[] = {"f32", "f64", NULL};
+    static const char *const methods[] = {"cg", NULL};
     static const char *const devices[] = {"cpu", "cuda", NULL};
     arguments *a = state;
     int index = 0, good = 1;
@@ -62,10 +62,7 @@ static int apply(void *state, int option, const char *value)
     case OPTION_LIMIT: good = cli_take_integer("max-iterations", value, 1, INT64_MAX, &a->limit); break;
     case OPTION_B: a->b = value; break;
     case OPTION_OUT: a->out = value; break;
-    case OPTION_TYPE:
-        good = cli_take_name("type", value, types, &index);
-        a->type = index == 0 ? SPRY_F32 : SPRY_F64;
-        break;
+    case OPTION_TYPE: return cli_take_type(value, SPRY_F64, &a->type);
     case OPTION_FORMAT: a->format = value; break;
     case OPTION_DEVICE:
         good = cli_take_name("device", value, devices, &index);
@@ -186,7 +183,7 @@ static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.b = "ones", .type = SPRY_F64, .tolerance = 1e-8};
     int status = cli_parse(command, &argc, argv, apply, &a);
-    if (status == CLI_GO_ON) status = cli_check_vector_path(a.out, &a.json);
+    if (status == CLI_GO_ON) status = cli_check_outputs(a.out, &a.json, argv[0], a.b);
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0}, b = {0};

@@ -71,15 +71,18 @@ int cli_take_positive(const char *option, const char *text, double bound, double
     return 0;
 }
 
-int cli_check_vector_path(const char *path, const cli_json *json)
+int cli_check_outputs(const char *path, const cli_json *json, const char *input, const char *other)
 {
-    if (!path) return CLI_GO_ON;
-    if (strcmp(path, "-") == 0 && json->wanted && !cli_for_people(json))
+    size_t length = path ? strlen(path) : 0;
+    if (path && strcmp(path, "-") == 0 && json->wanted && !cli_for_people(json))
         return cli_usage_error("--out - and --json both want standard output");
-    size_t length = strlen(path);
     if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
         return cli_usage_error("--out is '%s': x is written as plain text, expected a name without .gz", path);
-    return CLI_GO_ON;
+    int status = cli_spare_input("out", path, input);
+    if (status == CLI_GO_ON) status = cli_spare_input("json", json->path, input);
+    if (status == CLI_GO_ON && other) status = cli_spare_input("out", path, other);
+    if (status == CLI_GO_ON && other) status = cli_spare_input("json", json->path, other);
+    return status;
 }
 
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)

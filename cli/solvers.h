@@ -22,8 +22,11 @@ int cli_json_exact(struct cJSON *o, const char *name, double value);
 /* A number above 0 and below `bound`, or 0 after a message. */
 int cli_take_positive(const char *option, const char *text, double bound, double *value);
 
-/* A file for a vector: not standard output beside records, not compressed. CLI_GO_ON, or an exit status. */
-int cli_check_vector_path(const char *path, const cli_json *json);
+/*
+ * A file for a vector: not standard output beside records, not compressed, and like the records' not the input (nor
+ * `other`, NULL: none). CLI_GO_ON, or an exit status.
+ */
+int cli_check_outputs(const char *path, const cli_json *json, const char *input, const char *other);
 
 /* Entry i of a vector of either type. */
 static inline double cli_entry(const spry_vector *v, int64_t i)

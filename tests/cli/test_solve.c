@@ -126,6 +126,8 @@ static void solve_mistakes(void **state)
     expect("solve $D/sym.mtx -o x.mtx.gz", 2, NULL, "expected a name without .gz");
     expect("solve $D/sym.mtx -o - --json", 2, NULL, "both want standard output");
     expect("solve $D/sym.mtx -o $D/none/x.mtx", 2, NULL, "none/x.mtx");
+    expect("solve $D/sym.mtx -b $D/b3.mtx -o $D/b3.mtx", 2, NULL, "b3.mtx");
+    expect("solve $D/sym.mtx -o $D/sym.mtx", 2, NULL, "sym.mtx");
     int files = count_files();
     expect("solve $D/skewed.mtx -o $D/never.mtx >/dev/null", 1, NULL, "not symmetric");
     assert_int_equal(count_files(), files);
