@@ -63,6 +63,12 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
     MASK_STORE(y, count, result);
 }
 
+/* Fetches the lines of one step, needed or not: counting them would cost a branch a row. */
+SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj)
+{
+    spryi_prefetch_entries(Ax, Aj, 0, LANES, sizeof(SPRY_V), sizeof(SPRY_J));
+}
+
 /* Lane sums of entries k .. end - 1; what is left over LANES goes one by one into `rest`. */
 static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                SPRY_V *rest)
@@ -78,11 +84,39 @@ static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V 
     return sum;
 }
 
+/* Short rows fill few registers, and a gather has no masked end here: one entry after the other, in four sums. */
+static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_J *Aj = job->columns;
+    const SPRY_V *Ax = job->values, *x = job->x;
+    const SPRY_V alpha = (SPRY_V)job->alpha, beta = (SPRY_V)job->beta;
+    SPRY_V *y = job->y;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t k = Ap[i], stop = Ap[i + 1];
+        SPRY_V s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+        SPRY_FN(fetch)(Ax + k, Aj + k);
+        for (; k + 4 <= stop; k += 4) {
+            s0 += Ax[k] * x[Aj[k]];
+            s1 += Ax[k + 1] * x[Aj[k + 1]];
+            s2 += Ax[k + 2] * x[Aj[k + 2]];
+            s3 += Ax[k + 3] * x[Aj[k + 3]];
+        }
+        for (; k < stop; k++) s0 += Ax[k] * x[Aj[k]];
+        s0 = alpha * ((s0 + s1) + (s2 + s3));
+        y[i] = beta == 0 ? s0 : s0 + beta * y[i];
+    }
+}
+
 static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = job->columns;
     const SPRY_V *Ax = job->values, *x = job->x;
+    if (Ap[end] - Ap[begin] < SHORT_MEAN * (end - begin)) {
+        SPRY_FN(short_rows)(job, begin, end);
+        return;
+    }
     for (int64_t i = begin; i < end; i += LANES) {
         int count = end - i < LANES ? (int)(end - i) : LANES;
         VEC sum[LANES];

@@ -1,14 +1,17 @@
 /*
  * csr_avx2_cpu: CSR with AVX2 and FMA.
  *
- * Idea: as csr_avx512_cpu with half the width and no masks for gathers: the entries left over at the end of a
- * row are added one by one.
+ * Idea: four f64 or eight f32 entries of a row a step, x gathered; there are no masks for gathers, so the entries
+ * left over at the end of a row, and all of short rows, are added one by one. Runs as in csr_avx512_cpu.
  * Work: one thread a block of rows, or a piece of a long row, at a time.
  * Cost: bytes of CSR, less the columns of stepped rows (all) and of shared rows (all but one of a group).
  * Source: this library.
  */
 #include "core/simd_x86.h"
 #include "formats/csr/csr.h"
+
+/* Under this mean row length, rows are taken entry by entry. */
+enum { SHORT_MEAN = 16 };
 
 /* A sliding window over ones and zeros gives the mask of any count. */
 static inline __m256i first_lanes_pd(int count)

@@ -1,99 +1,113 @@
-/* The inner functions with AVX-512, eight entries or eight rows a register; see csr.h for what each is given. */
+/* The inner functions with AVX-512, LANES entries or rows a register, 8 of f64 or 16 of f32; see csr.h for each. */
 
+#undef LANES
+#undef PACKED
 #undef VEC
-#undef MASKZ_LOAD
+#undef MASK
+#undef BLOCK
 #undef LOAD
+#undef MASKZ_LOAD
+#undef LOAD_BLOCK
+#undef MASKZ_LOAD_BLOCK
+#undef STORE
 #undef MASK_STORE
 #undef STREAM
 #undef FMA
+#undef MASK_FMA
 #undef MUL
 #undef ADD
+#undef MASK_ADD
 #undef SET1
 #undef ZERO
 #undef REDUCE
-#undef GATHER
-#undef MASK_GATHER
-#undef MASK_GATHER_AT
-#undef INDICES
-#undef MASKZ_INDICES
-#undef MASK_INDICES
-#undef SUM_PAIRS
-#undef SUM_ROWS
-#undef MASK_LOAD
-#undef LOW_ROW
-#undef HIGH_ROW
+#undef BLOCK_ROW
 #undef TRANSPOSE
+#undef SUM_ROWS
+#undef SUM_GROUP
+#undef FOUR_X
+#undef JOIN_BLOCKS
+#undef PICK
+#undef INDEX_SET1
+#undef INDEX_ADD
+#undef INDEX_MIN
+#undef INDEX_MAX
+#undef INDEX_LESS
 
 #if SPRY_IS_F64
+#define LANES 8
+#define PACKED 5
 #define VEC __m512d
-#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
+#define MASK __mmask8
+#define BLOCK __m256d
 #define LOAD(p) _mm512_loadu_pd(p)
+#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
+#define LOAD_BLOCK(p) _mm256_loadu_pd(p)
+#define MASKZ_LOAD_BLOCK(mask, p) _mm256_maskz_loadu_pd(mask, p)
+#define STORE(p, v) _mm512_store_pd(p, v)
 #define MASK_STORE(p, mask, v) _mm512_mask_storeu_pd(p, mask, v)
 #define STREAM(p, v) _mm512_stream_pd(p, v)
 #define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_pd(a, b, c, mask)
 #define MUL(a, b) _mm512_mul_pd(a, b)
 #define ADD(a, b) _mm512_add_pd(a, b)
+#define MASK_ADD(a, mask, b) _mm512_mask_add_pd(a, mask, a, b)
 #define SET1(s) _mm512_set1_pd(s)
 #define ZERO() _mm512_setzero_pd()
 #define REDUCE(v) _mm512_reduce_add_pd(v)
-#define SUM_ROWS sum_rows_pd
-#define SUM_PAIRS sum_pairs_pd
-#define MASK_LOAD(v, mask, p) _mm512_mask_loadu_pd(v, mask, p)
-#define LOW_ROW(r) ((r) < 2 ? (r) : (r) + 2)
-#define HIGH_ROW(r) ((r) < 2 ? (r) + 2 : (r) + 4)
+#define BLOCK_ROW(r, b) (((r) < 2 ? (r) : (r) + 2) + 2 * (b))
 #define TRANSPOSE transpose_pd
-#if SPRY_J_IS_64
-#define GATHER(x, Aj) _mm512_i64gather_pd(_mm512_loadu_si512(Aj), x, 8)
-#define MASK_GATHER_AT(x, at, mask) _mm512_mask_i64gather_pd(ZERO(), mask, at, x, 8)
+#define SUM_ROWS sum_rows_pd
+#define SUM_GROUP sum_rows_pd
+#define FOUR_X(x, Aj) four_pd((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
+#define JOIN_BLOCKS(block) join_pd(block)
+#define PICK(low, at, high) _mm512_permutex2var_pd(low, at, high)
+#define INDEX_SET1(k) _mm512_set1_epi64(k)
+#define INDEX_ADD(a, b) _mm512_add_epi64(a, b)
+#define INDEX_MIN(a, b) _mm512_min_epi64(a, b)
+#define INDEX_MAX(a, b) _mm512_max_epi64(a, b)
+#define INDEX_LESS(a, b) _mm512_cmplt_epi64_mask(a, b)
 #else
-#define GATHER(x, Aj) _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(Aj)), x, 8)
-#define MASK_GATHER_AT(x, at, mask) _mm512_mask_i32gather_pd(ZERO(), mask, at, x, 8)
-#endif
-#else
-#define VEC __m256
-#define MASKZ_LOAD(mask, p) _mm256_maskz_loadu_ps(mask, p)
-#define LOAD(p) _mm256_loadu_ps(p)
-#define MASK_STORE(p, mask, v) _mm256_mask_storeu_ps(p, mask, v)
-#define STREAM(p, v) _mm256_stream_ps(p, v)
-#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define MUL(a, b) _mm256_mul_ps(a, b)
-#define ADD(a, b) _mm256_add_ps(a, b)
-#define SET1(s) _mm256_set1_ps(s)
-#define ZERO() _mm256_setzero_ps()
-#define REDUCE(v) reduce_ps(v)
-#define SUM_ROWS spryi_sum_rows_ps
-#define SUM_PAIRS sum_pairs_ps
-#define MASK_LOAD(v, mask, p) _mm256_mask_loadu_ps(v, mask, p)
-#define LOW_ROW(r) (r)
-#define HIGH_ROW(r) ((r) + 4)
+#define LANES 16
+#define PACKED 8
+#define VEC __m512
+#define MASK __mmask16
+#define BLOCK __m128
+#define LOAD(p) _mm512_loadu_ps(p)
+#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_ps(mask, p)
+#define LOAD_BLOCK(p) _mm_loadu_ps(p)
+#define MASKZ_LOAD_BLOCK(mask, p) _mm_maskz_loadu_ps(mask, p)
+#define STORE(p, v) _mm512_store_ps(p, v)
+#define MASK_STORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, v)
+#define STREAM(p, v) _mm512_stream_ps(p, v)
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_ps(a, b, c, mask)
+#define MUL(a, b) _mm512_mul_ps(a, b)
+#define ADD(a, b) _mm512_add_ps(a, b)
+#define MASK_ADD(a, mask, b) _mm512_mask_add_ps(a, mask, a, b)
+#define SET1(s) _mm512_set1_ps(s)
+#define ZERO() _mm512_setzero_ps()
+#define REDUCE(v) _mm512_reduce_add_ps(v)
+#define BLOCK_ROW(r, b) ((r) + 4 * (b))
 #define TRANSPOSE transpose_ps
-#if SPRY_J_IS_64
-#define GATHER(x, Aj) _mm512_i64gather_ps(_mm512_loadu_si512(Aj), x, 4)
-#define MASK_GATHER_AT(x, at, mask) _mm512_mask_i64gather_ps(ZERO(), mask, at, x, 4)
-#else
-#define GATHER(x, Aj) _mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4)
-#define MASK_GATHER_AT(x, at, mask) _mm256_mmask_i32gather_ps(ZERO(), mask, at, x, 4)
-#endif
+#define SUM_ROWS sum_rows_ps
+#define SUM_GROUP sum_group_ps
+#define FOUR_X(x, Aj) four_ps((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
+#define JOIN_BLOCKS(block) join_ps(block)
+#define PICK(low, at, high) _mm512_permutex2var_ps(low, at, high)
+#define INDEX_SET1(k) _mm512_set1_epi32((int)(k))
+#define INDEX_ADD(a, b) _mm512_add_epi32(a, b)
+#define INDEX_MIN(a, b) _mm512_min_epi32(a, b)
+#define INDEX_MAX(a, b) _mm512_max_epi32(a, b)
+#define INDEX_LESS(a, b) _mm512_cmplt_epi32_mask(a, b)
 #endif
 
-#if SPRY_J_IS_64
-#define INDICES __m512i
-#define MASKZ_INDICES(mask, p) _mm512_maskz_loadu_epi64(mask, p)
-#define MASK_INDICES(v, mask, p) _mm512_mask_loadu_epi64(v, mask, p)
-#else
-#define INDICES __m256i
-#define MASKZ_INDICES(mask, p) _mm256_maskz_loadu_epi32(mask, p)
-#define MASK_INDICES(v, mask, p) _mm256_mask_loadu_epi32(v, mask, p)
-#endif
-#define MASK_GATHER(x, Aj, mask) MASK_GATHER_AT(x, MASKZ_INDICES(mask, Aj), mask)
-
-/* Rows i .. i + count - 1, count <= 8, whose sums are the lanes of `sums`. */
+/* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
 static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
-    __mmask8 mask = first_lanes(count);
+    MASK mask = (MASK)first_lanes(count);
     VEC result = MUL(SET1((SPRY_V)job->alpha), sums);
-    if (job->stream_y && count == 8 && (uintptr_t)y % sizeof(VEC) == 0) {
+    if (job->stream_y && count == LANES && (uintptr_t)y % sizeof(VEC) == 0) {
         STREAM(y, result);
         return;
     }
@@ -101,7 +115,7 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
     MASK_STORE(y, mask, result);
 }
 
-/* How many rows to take first so that groups of eight then start where y can be streamed. */
+/* How many rows to take first so that groups of LANES then start where y can be streamed. */
 static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     if (!job->stream_y) return begin;
@@ -110,114 +124,167 @@ static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int
     return begin + rows < end ? begin + rows : end;
 }
 
-/* One request for values and one for columns a step, needed or not: counting them would cost a branch a row. */
-SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t k)
+/* The x of LANES entries, by loads and inserts: faster than the gather instruction where that is microcode. */
+static inline __attribute__((always_inline)) VEC SPRY_FN(gather)(const SPRY_V *x, const SPRY_J *Aj)
 {
-    spryi_prefetch_near(Ax, k * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD_NEAR);
-    spryi_prefetch_near(Aj, k * (int64_t)sizeof(SPRY_J) + SPRYI_AHEAD_NEAR);
+    BLOCK block[LANES / 4];
+    for (int b = 0; b < LANES / 4; b++) block[b] = FOUR_X(x, Aj + 4 * b);
+    return JOIN_BLOCKS(block);
 }
 
-/* Lane sums of entries k .. end - 1; a row of up to eight entries takes one masked step. */
-static inline VEC SPRY_FN(short_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end)
+/* The x of the first `count` entries, zeros after: for the end of a run, past which nothing may be read. */
+static VEC SPRY_FN(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count)
 {
-    VEC sum = ZERO();
-    for (; k + 8 < end; k += 8) {
-        SPRY_FN(fetch)(Ax, Aj, k);
-        sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
-    }
-    SPRY_FN(fetch)(Ax, Aj, k);
-    __mmask8 mask = first_lanes((int)(end - k));
-    return FMA(MASKZ_LOAD(mask, Ax + k), MASK_GATHER(x, Aj + k, mask), sum);
-}
-
-/* The same with two sums, for rows of many entries. */
-static inline VEC SPRY_FN(long_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end)
-{
-    VEC sum = ZERO(), other = ZERO();
-    for (; k + 16 <= end; k += 16) {
-        spryi_prefetch_entries(Ax, Aj, k, k + 16, sizeof(SPRY_V), sizeof(SPRY_J));
-        sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
-        other = FMA(LOAD(Ax + k + 8), GATHER(x, Aj + k + 8), other);
-    }
-    spryi_prefetch_entries(Ax, Aj, k, k + 16, sizeof(SPRY_V), sizeof(SPRY_J));
-    if (k + 8 < end) {
-        sum = FMA(LOAD(Ax + k), GATHER(x, Aj + k), sum);
-        k += 8;
-    }
-    __mmask8 mask = first_lanes((int)(end - k));
-    other = FMA(MASKZ_LOAD(mask, Ax + k), MASK_GATHER(x, Aj + k, mask), other);
-    return ADD(sum, other);
-}
-
-static inline __attribute__((always_inline)) void SPRY_FN(eight_short)(const spryi_csr_job *job, int64_t i, int rows)
-{
-    const SPRY_P *Ap = job->offsets;
-    VEC sum[8];
-    for (int r = 0; r < 8; r++)
-        sum[r] = r < rows ? SPRY_FN(short_row)(job->values, job->columns, job->x, Ap[i + r], Ap[i + r + 1]) : ZERO();
-    SPRY_FN(put)(job, i, rows, SUM_ROWS(sum));
+    SPRY_V some[LANES] = {0};
+    for (int64_t k = 0; k < count; k++) some[k] = x[Aj[k]];
+    return LOAD(some);
 }
 
 /*
- * Eight rows of at most four entries: two share a register, so that a gather serves both. The second is
- * loaded over the upper half, by a load that starts four entries before it.
+ * sum plus the products of the next `count` <= LANES entries. `left` entries may be read: what lies between, of
+ * the rows after, is read and masked, which costs nothing, since its x are wanted next.
  */
-static inline void SPRY_FN(eight_tiny)(const spryi_csr_job *job, int64_t i)
+static inline __attribute__((always_inline)) VEC SPRY_FN(last_step)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x,
+                                                                    int64_t count, int64_t left, VEC sum)
+{
+    MASK mask = (MASK)first_lanes((int)count);
+    if (left >= LANES) return MASK_FMA(LOAD(Ax), SPRY_FN(gather)(x, Aj), sum, mask);
+    return FMA(MASKZ_LOAD(mask, Ax), SPRY_FN(gather_some)(x, Aj, count), sum);
+}
+
+/* Fetches one step's values and columns, needed or not: counting them would cost a branch a row. */
+SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj)
+{
+    spryi_prefetch_entries(Ax, Aj, 0, LANES, sizeof(SPRY_V), sizeof(SPRY_J));
+}
+
+/* Lane sums of entries k .. end - 1, in a run whose entries end at `limit`. */
+static inline __attribute__((always_inline)) VEC SPRY_FN(short_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x,
+                                                                    int64_t k, int64_t end, int64_t limit)
+{
+    VEC sum = ZERO();
+    for (; k + LANES < end; k += LANES) {
+        SPRY_FN(fetch)(Ax + k, Aj + k);
+        sum = FMA(LOAD(Ax + k), SPRY_FN(gather)(x, Aj + k), sum);
+    }
+    SPRY_FN(fetch)(Ax + k, Aj + k);
+    return SPRY_FN(last_step)(Ax + k, Aj + k, x, end - k, limit - k, sum);
+}
+
+/* The same with two sums, for rows of many entries. */
+static inline VEC SPRY_FN(long_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
+                                    int64_t limit)
+{
+    VEC sum = ZERO(), other = ZERO();
+    for (; k + 2 * LANES <= end; k += 2 * LANES) {
+        SPRY_FN(fetch)(Ax + k, Aj + k);
+        sum = FMA(LOAD(Ax + k), SPRY_FN(gather)(x, Aj + k), sum);
+        SPRY_FN(fetch)(Ax + k + LANES, Aj + k + LANES);
+        other = FMA(LOAD(Ax + k + LANES), SPRY_FN(gather)(x, Aj + k + LANES), other);
+    }
+    SPRY_FN(fetch)(Ax + k, Aj + k);
+    if (k + LANES < end) {
+        sum = FMA(LOAD(Ax + k), SPRY_FN(gather)(x, Aj + k), sum);
+        k += LANES;
+        SPRY_FN(fetch)(Ax + k, Aj + k);
+    }
+    if (k < end) other = SPRY_FN(last_step)(Ax + k, Aj + k, x, end - k, limit - k, other);
+    return ADD(sum, other);
+}
+
+/* Offsets Ap[0 .. LANES-1] less `first`, one a lane; 0 where `live` is not set. */
+static inline __m512i SPRY_FN(offsets)(const SPRY_P *Ap, int64_t first, MASK live)
+{
+#if SPRY_IS_F64
+    if (sizeof(SPRY_P) == 8)
+        return _mm512_maskz_sub_epi64(live, _mm512_maskz_loadu_epi64(live, Ap), _mm512_set1_epi64(first));
+    __m512i wide = _mm512_cvtepi32_epi64(_mm256_maskz_loadu_epi32(live, Ap));
+    return _mm512_maskz_sub_epi64(live, wide, _mm512_set1_epi64(first));
+#else
+    if (sizeof(SPRY_P) == 4)
+        return _mm512_maskz_sub_epi32(live, _mm512_maskz_loadu_epi32(live, Ap), _mm512_set1_epi32((int)first));
+    __m512i low = _mm512_maskz_loadu_epi64((__mmask8)live, Ap);
+    __m512i high = _mm512_maskz_loadu_epi64((__mmask8)(live >> 8), Ap + 8);
+    low = _mm512_sub_epi64(low, _mm512_set1_epi64(first));
+    high = _mm512_sub_epi64(high, _mm512_set1_epi64(first));
+    __m512i both = _mm512_castsi256_si512(_mm512_cvtepi64_epi32(low));
+    return _mm512_maskz_mov_epi32(live, _mm512_inserti64x4(both, _mm512_cvtepi64_epi32(high), 1));
+#endif
+}
+
+/*
+ * Up to LANES rows of PACKED entries on average: the products of all their entries are made in full registers,
+ * whatever the rows. Then each lane adds up its row, picking from two registers of products at a time.
+ */
+static inline __attribute__((always_inline)) void SPRY_FN(packed_group)(const spryi_csr_job *job, int64_t i, int rows,
+                                                                        int64_t limit)
 {
     const SPRY_P *Ap = (const SPRY_P *)job->offsets + i;
-    const SPRY_V *Ax = job->values, *x = job->x;
-    const SPRY_J *Aj = job->columns;
-    VEC sum[4];
-    for (int r = 0; r < 4; r++) {
-        SPRY_FN(fetch)(Ax, Aj, Ap[0] + 8 * r); /* 32 entries at most */
-        const int64_t a = Ap[LOW_ROW(r)], b = Ap[HIGH_ROW(r)];
-        const __mmask8 low = first_lanes((int)(Ap[LOW_ROW(r) + 1] - a));
-        const __mmask8 high = (__mmask8)(first_lanes((int)(Ap[HIGH_ROW(r) + 1] - b)) << 4);
-        const void *values = (const void *)((uintptr_t)(Ax + b) - 4 * sizeof(SPRY_V));
-        const void *columns = (const void *)((uintptr_t)(Aj + b) - 4 * sizeof(SPRY_J));
-        INDICES at = MASK_INDICES(MASKZ_INDICES(low, Aj + a), high, columns);
-        sum[r] = MUL(MASK_LOAD(MASKZ_LOAD(low, Ax + a), high, values), MASK_GATHER_AT(x, at, (__mmask8)(low | high)));
+    const int64_t first = Ap[0], count = Ap[rows] - first, left = limit - first;
+    const SPRY_V *Ax = (const SPRY_V *)job->values + first;
+    const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+    _Alignas(64) SPRY_V product[(PACKED + 1) * LANES];
+    for (int64_t k = 0; k < count; k += LANES) {
+        SPRY_FN(fetch)(Ax + k, Aj + k);
+        const int64_t step = left - k < LANES ? left - k : LANES;
+        STORE(product + k, SPRY_FN(last_step)(Ax + k, Aj + k, job->x, step, left - k, ZERO()));
     }
-    SPRY_FN(put)(job, i, 8, SUM_PAIRS(sum));
+    const MASK exist = (MASK)first_lanes(rows);
+    const __m512i one = INDEX_SET1(1);
+    const __m512i start = SPRY_FN(offsets)(Ap, first, exist), stop = SPRY_FN(offsets)(Ap + 1, first, exist);
+    VEC sum = ZERO();
+    for (int64_t k = 0; k < count; k += 2 * LANES) {
+        VEC low = LOAD(product + k), high = LOAD(product + k + LANES);
+        __m512i at = INDEX_MAX(start, INDEX_SET1(k)), end = INDEX_MIN(stop, INDEX_SET1(k + 2 * LANES));
+        /* four at once, needed or not: that spares most groups a branch that is often mispredicted */
+        do {
+            for (int step = 0; step < 4; step++, at = INDEX_ADD(at, one))
+                sum = MASK_ADD(sum, INDEX_LESS(at, end), PICK(low, at, high));
+        } while (INDEX_LESS(at, end) != 0);
+    }
+    SPRY_FN(put)(job, i, rows, sum);
 }
 
-static inline int SPRY_FN(all_tiny)(const SPRY_P *Ap)
+/* Up to LANES rows, one after the other; their lane sums are added by one tree and y is written in one store. */
+static inline __attribute__((always_inline)) void SPRY_FN(short_group)(const spryi_csr_job *job, int64_t i, int rows,
+                                                                       int64_t limit)
 {
-    int longer = 0;
-    for (int r = 0; r < 8; r++) longer |= Ap[r + 1] - Ap[r] > 4;
-    return !longer;
+    const SPRY_P *Ap = (const SPRY_P *)job->offsets + i;
+    if (Ap[rows] - Ap[0] <= PACKED * LANES) {
+        SPRY_FN(packed_group)(job, i, rows, limit);
+        return;
+    }
+    VEC sum[LANES];
+    for (int r = 0; r < LANES; r++)
+        sum[r] = r < rows ? SPRY_FN(short_row)(job->values, job->columns, job->x, Ap[r], Ap[r + 1], limit) : ZERO();
+    SPRY_FN(put)(job, i, rows, SUM_ROWS(sum));
 }
 
-/* Eight rows at a time, so that their 64 lane sums are added by one tree and y is written in one store. */
 static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
-    const SPRY_P *Ap = job->offsets;
+    const int64_t limit = ((const SPRY_P *)job->offsets)[end];
     int64_t i = SPRY_FN(head)(job, begin, end);
-    if (i > begin) SPRY_FN(eight_short)(job, begin, (int)(i - begin));
-    for (; i + 8 <= end; i += 8) {
-        if (SPRY_FN(all_tiny)(Ap + i))
-            SPRY_FN(eight_tiny)(job, i);
-        else
-            SPRY_FN(eight_short)(job, i, 8);
-    }
-    if (i < end) SPRY_FN(eight_short)(job, i, (int)(end - i));
+    if (i > begin) SPRY_FN(short_group)(job, begin, (int)(i - begin), limit);
+    for (; i + LANES <= end; i += LANES) SPRY_FN(short_group)(job, i, LANES, limit);
+    if (i < end) SPRY_FN(short_group)(job, i, (int)(end - i), limit);
 }
 
-static inline void SPRY_FN(eight_long)(const spryi_csr_job *job, int64_t i, int rows)
+static inline void SPRY_FN(long_group)(const spryi_csr_job *job, int64_t i, int rows, int64_t limit)
 {
     const SPRY_P *Ap = job->offsets;
-    SPRY_V sum[8] = {0};
+    SPRY_V sum[LANES] = {0};
     for (int r = 0; r < rows; r++)
-        sum[r] = REDUCE(SPRY_FN(long_row)(job->values, job->columns, job->x, Ap[i + r], Ap[i + r + 1]));
+        sum[r] = REDUCE(SPRY_FN(long_row)(job->values, job->columns, job->x, Ap[i + r], Ap[i + r + 1], limit));
     SPRY_FN(put)(job, i, rows, LOAD(sum));
 }
 
 static void SPRY_FN(long_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
+    const int64_t limit = ((const SPRY_P *)job->offsets)[end];
     int64_t i = SPRY_FN(head)(job, begin, end);
-    if (i > begin) SPRY_FN(eight_long)(job, begin, (int)(i - begin));
-    for (; i + 8 <= end; i += 8) SPRY_FN(eight_long)(job, i, 8);
-    if (i < end) SPRY_FN(eight_long)(job, i, (int)(end - i));
+    if (i > begin) SPRY_FN(long_group)(job, begin, (int)(i - begin), limit);
+    for (; i + LANES <= end; i += LANES) SPRY_FN(long_group)(job, i, LANES, limit);
+    if (i < end) SPRY_FN(long_group)(job, i, (int)(end - i), limit);
 }
 
 static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
@@ -231,48 +298,54 @@ static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 }
 
 /*
- * Columns j .. j + columns - 1 (at most four) of eight rows of `length` entries at Ax, of which the first
- * `rows` exist, turned into one register a column. Two rows share a register from the start: the second
- * is loaded over its upper half, which costs no shuffle.
+ * Four columns of LANES rows of `length` entries, of which the first `rows` exist, turned into one register a
+ * column. Ax is where the first row's are; of rows that are not whole, only the columns in `live` are read.
  */
-static inline __attribute__((always_inline)) void SPRY_FN(turn)(const SPRY_V *Ax, int64_t length, int64_t j,
-                                                                int columns, int rows, VEC v[4])
+static inline __attribute__((always_inline)) void SPRY_FN(turn)(const SPRY_V *Ax, int64_t length, __mmask8 live,
+                                                                int rows, int whole, VEC v[4])
 {
-    const __mmask8 low = first_lanes(columns), high = (__mmask8)(low << 4);
     for (int r = 0; r < 4; r++) {
-        v[r] = MASKZ_LOAD(LOW_ROW(r) < rows ? low : 0, Ax + LOW_ROW(r) * length + j);
-        /* the upper half of a load that starts four entries earlier */
-        const uintptr_t at = (uintptr_t)(Ax + HIGH_ROW(r) * length + j) - 4 * sizeof(SPRY_V);
-        v[r] = MASK_LOAD(v[r], HIGH_ROW(r) < rows ? high : 0, (const void *)at);
+        BLOCK block[LANES / 4];
+        for (int b = 0; b < LANES / 4; b++) {
+            const uintptr_t at = (uintptr_t)Ax + (uintptr_t)(BLOCK_ROW(r, b) * length) * sizeof(SPRY_V);
+            block[b] = whole ? LOAD_BLOCK((const SPRY_V *)at)
+                             : MASKZ_LOAD_BLOCK(BLOCK_ROW(r, b) < rows ? live : 0, (const void *)at);
+        }
+        v[r] = JOIN_BLOCKS(block);
     }
     TRANSPOSE(v);
 }
 
-/* Eight rows (or the last `rows` of a run), one a lane: the x of a column are neighbours. */
-static inline __attribute__((always_inline)) void SPRY_FN(eight_stepped)(const spryi_csr_job *job, int64_t i,
+/* LANES rows (or the last `rows` of a run), one a lane: the x of a column are neighbours. */
+static inline __attribute__((always_inline)) void SPRY_FN(stepped_group)(const spryi_csr_job *job, int64_t i,
                                                                          const SPRY_V *Ax, const SPRY_J *Aj,
                                                                          const SPRY_V *x, int64_t length, int rows)
 {
-    const __mmask8 live = first_lanes(rows);
+    const MASK live = (MASK)first_lanes(rows);
+    const int64_t column_bytes = LANES * (int64_t)sizeof(SPRY_V);
     VEC sum = ZERO(), other = ZERO(), v[4];
     int64_t j = 0;
     for (; j + 4 <= length; j += 4) {
-        /* 32 values are read here: fetch as many, in the order of the whole stream */
-        for (int64_t b = 0; b < 32 * (int64_t)sizeof(SPRY_V); b += 64)
-            spryi_prefetch(Ax, 8 * j * (int64_t)sizeof(SPRY_V) + b + SPRYI_AHEAD);
-        SPRY_FN(turn)(Ax, length, j, 4, rows, v);
+        /* four columns are read here: fetch as many bytes, in the order of the whole stream */
+        for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD);
+        SPRY_FN(turn)(Ax + j, length, 0xf, rows, rows == LANES, v);
         sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);
         other = FMA(v[1], MASKZ_LOAD(live, x + Aj[j + 1]), other);
         sum = FMA(v[2], MASKZ_LOAD(live, x + Aj[j + 2]), sum);
         other = FMA(v[3], MASKZ_LOAD(live, x + Aj[j + 3]), other);
     }
     if (j < length) {
-        for (int64_t b = 0; b < 8 * (length - j) * (int64_t)sizeof(SPRY_V); b += 64)
-            spryi_prefetch(Ax, 8 * j * (int64_t)sizeof(SPRY_V) + b + SPRYI_AHEAD);
-        SPRY_FN(turn)(Ax, length, j, (int)(length - j), rows, v);
-        sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);
-        if (j + 1 < length) other = FMA(v[1], MASKZ_LOAD(live, x + Aj[j + 1]), other);
-        if (j + 2 < length) sum = FMA(v[2], MASKZ_LOAD(live, x + Aj[j + 2]), sum);
+        for (int64_t c = j; c < length; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD);
+        /* the last columns lie in v[past] to v[3]: rows of four and more are read whole, from before j */
+        const int past = (int)(j + 4 - length);
+        const SPRY_V *from = (const SPRY_V *)((uintptr_t)Ax + (uintptr_t)(length - 4) * sizeof(SPRY_V));
+        if (rows == LANES && length >= 4)
+            SPRY_FN(turn)(from, length, 0xf, rows, 1, v);
+        else
+            SPRY_FN(turn)(from, length, (__mmask8)(0xf & (0xf << past)), rows, 0, v);
+        if (past <= 1) other = FMA(v[1], MASKZ_LOAD(live, x + Aj[length - 3]), other);
+        if (past <= 2) other = FMA(v[2], MASKZ_LOAD(live, x + Aj[length - 2]), other);
+        sum = FMA(v[3], MASKZ_LOAD(live, x + Aj[length - 1]), sum);
     }
     SPRY_FN(put)(job, i, rows, ADD(sum, other));
 }
@@ -285,10 +358,10 @@ static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t en
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
     const SPRY_V *Ax = (const SPRY_V *)job->values + first, *x = job->x;
     int64_t i = SPRY_FN(head)(job, begin, end);
-    if (i > begin) SPRY_FN(eight_stepped)(job, begin, Ax, Aj, x, length, (int)(i - begin));
-    for (Ax += (i - begin) * length, x += i - begin; i + 8 <= end; i += 8, Ax += 8 * length, x += 8)
-        SPRY_FN(eight_stepped)(job, i, Ax, Aj, x, length, 8);
-    if (i < end) SPRY_FN(eight_stepped)(job, i, Ax, Aj, x, length, (int)(end - i));
+    if (i > begin) SPRY_FN(stepped_group)(job, begin, Ax, Aj, x, length, (int)(i - begin));
+    for (Ax += (i - begin) * length, x += i - begin; i + LANES <= end; i += LANES, Ax += LANES * length, x += LANES)
+        SPRY_FN(stepped_group)(job, i, Ax, Aj, x, length, LANES);
+    if (i < end) SPRY_FN(stepped_group)(job, i, Ax, Aj, x, length, (int)(end - i));
     if (job->stream_y) _mm_sfence();
 }
 
@@ -298,24 +371,28 @@ static inline __attribute__((always_inline)) void SPRY_FN(shared_groups)(const s
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_V *x = job->x;
+    const int64_t limit = Ap[end];
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = Ap[i], length = Ap[i + 1] - first;
         const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
         const SPRY_V *Ax = (const SPRY_V *)job->values + first;
         VEC sum[8] = {ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO(), ZERO()};
         int64_t j = 0;
-        for (; j + 8 <= length; j += 8) {
+        for (; j + LANES <= length; j += LANES) {
             spryi_prefetch(Aj, (j + 2 * group * length) * (int64_t)sizeof(SPRY_J));
-            VEC xs = GATHER(x, Aj + j);
+            VEC xs = SPRY_FN(gather)(x, Aj + j);
             for (int r = 0; r < group; r++) {
                 spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
                 sum[r] = FMA(LOAD(Ax + r * length + j), xs, sum[r]);
             }
         }
-        __mmask8 mask = first_lanes((int)(length - j));
-        VEC xs = MASK_GATHER(x, Aj + j, mask);
-        for (int r = 0; r < group; r++) sum[r] = FMA(MASKZ_LOAD(mask, Ax + r * length + j), xs, sum[r]);
-        SPRY_FN(put)(job, i, group, SUM_ROWS(sum));
+        if (j < length) {
+            MASK mask = (MASK)first_lanes((int)(length - j));
+            VEC xs = first + j + LANES <= limit ? SPRY_FN(gather)(x, Aj + j)
+                                                : SPRY_FN(gather_some)(x, Aj + j, length - j);
+            for (int r = 0; r < group; r++) sum[r] = MASK_FMA(MASKZ_LOAD(mask, Ax + r * length + j), xs, sum[r], mask);
+        }
+        SPRY_FN(put)(job, i, group, SUM_GROUP(sum));
     }
 }
 
@@ -335,7 +412,7 @@ static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end
 
 static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
-    return (double)REDUCE(SPRY_FN(long_row)(job->values, job->columns, job->x, begin, end));
+    return (double)REDUCE(SPRY_FN(long_row)(job->values, job->columns, job->x, begin, end, end));
 }
 
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)

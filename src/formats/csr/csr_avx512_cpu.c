@@ -1,9 +1,10 @@
 /*
  * csr_avx512_cpu: CSR with AVX-512.
  *
- * Idea: eight entries of a row a step, the ends masked, x gathered; short rows by eight, so that one tree adds
- * all their sums; where columns step or are shared (runs, see csr.h) neither all columns are read nor all x
- * gathered. The matrix is fetched ahead by software, which alone gains a third.
+ * Idea: a register of entries of a row a step, eight f64 or sixteen f32, the ends masked, x put together by loads
+ * and inserts; short rows by as many, so that one tree adds all their sums; of very short ones the products are
+ * made without regard to rows and sorted out after. Where columns step or are shared (runs, see csr.h) neither all
+ * columns are read nor all x gathered. The matrix is fetched ahead by software, which alone gains a third.
  * Work: one thread a block of rows, or a piece of a long row, at a time.
  * Cost: bytes of CSR, less the columns of stepped rows (all) and of shared rows (all but one of a group).
  * Source: this library.
@@ -11,19 +12,38 @@
 #include "core/simd_x86.h"
 #include "formats/csr/csr.h"
 
-/* Under this mean row length, rows are taken by eight. */
+/* Under this mean row length, rows are taken by LANES, so that one tree adds all their sums. */
 enum { SHORT_MEAN = 20 };
 
-static inline __mmask8 first_lanes(int count)
+/* Counts above a register's lanes give them all. */
+static inline __mmask16 first_lanes(int count)
 {
-    return (__mmask8)_bzhi_u32(0xff, (unsigned)count);
+    return (__mmask16)_bzhi_u32(0xffff, (unsigned)count);
 }
 
-static inline float reduce_ps(__m256 v)
+static inline __m128 four_ps(const float *a, const float *b, const float *c, const float *d)
 {
-    __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-    s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+    __m128 v = _mm_insert_ps(_mm_load_ss(a), _mm_load_ss(b), 0x10);
+    return _mm_insert_ps(_mm_insert_ps(v, _mm_load_ss(c), 0x20), _mm_load_ss(d), 0x30);
+}
+
+static inline __m256d four_pd(const double *a, const double *b, const double *c, const double *d)
+{
+    __m128d low = _mm_loadh_pd(_mm_load_sd(a), b), high = _mm_loadh_pd(_mm_load_sd(c), d);
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
+}
+
+static inline __m512 join_ps(const __m128 v[4])
+{
+    __m256 low = _mm256_insertf128_ps(_mm256_castps128_ps256(v[0]), v[1], 1);
+    __m256 high = _mm256_insertf128_ps(_mm256_castps128_ps256(v[2]), v[3], 1);
+    __m512d both = _mm512_castps_pd(_mm512_castps256_ps512(low));
+    return _mm512_castpd_ps(_mm512_insertf64x4(both, _mm256_castps_pd(high), 1));
+}
+
+static inline __m512d join_pd(const __m256d v[2])
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(v[0]), v[1], 1);
 }
 
 /* Lane r = the sum of row[r]'s eight lanes. */
@@ -39,18 +59,36 @@ static inline __m512d sum_rows_pd(const __m512d row[8])
     return _mm512_add_pd(_mm512_shuffle_f64x2(quad[0], quad[1], 0x88), _mm512_shuffle_f64x2(quad[0], quad[1], 0xdd));
 }
 
-/* Lane r = the sum of row r's four lanes; the rows lie as transpose_pd finds them. */
-static inline __m512d sum_pairs_pd(const __m512d v[4])
+/* A step of the tree below: of a and b each, the 128-bit quarters 0 + 1 and 2 + 3. */
+static inline __m512 add_quarters(__m512 a, __m512 b)
 {
-    __m512d a = _mm512_add_pd(_mm512_unpacklo_pd(v[0], v[1]), _mm512_unpackhi_pd(v[0], v[1]));
-    __m512d b = _mm512_add_pd(_mm512_unpacklo_pd(v[2], v[3]), _mm512_unpackhi_pd(v[2], v[3]));
-    return _mm512_add_pd(_mm512_shuffle_f64x2(a, b, 0x88), _mm512_shuffle_f64x2(a, b, 0xdd));
+    return _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
 }
 
-/* The same as transpose_ps finds them. */
-static inline __m256 sum_pairs_ps(const __m256 v[4])
+/* Two partial sums of each of eight rows: quarters 0 and 1 have rows 0 to 3, quarters 2 and 3 rows 4 to 7. */
+static inline __m512 sum_halves_ps(const __m512 row[8])
 {
-    return _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+    __m512 quad[2];
+    for (int q = 0; q < 2; q++) {
+        const __m512 *r = row + 4 * q;
+        __m512d a = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(r[0], r[1]), _mm512_unpackhi_ps(r[0], r[1])));
+        __m512d b = _mm512_castps_pd(_mm512_add_ps(_mm512_unpacklo_ps(r[2], r[3]), _mm512_unpackhi_ps(r[2], r[3])));
+        quad[q] = _mm512_add_ps(_mm512_castpd_ps(_mm512_unpacklo_pd(a, b)), _mm512_castpd_ps(_mm512_unpackhi_pd(a, b)));
+    }
+    return add_quarters(quad[0], quad[1]);
+}
+
+/* Lane r = the sum of row[r]'s sixteen lanes. */
+static inline __m512 sum_rows_ps(const __m512 row[16])
+{
+    return add_quarters(sum_halves_ps(row), sum_halves_ps(row + 8));
+}
+
+/* The same of eight rows, in the lower lanes. */
+static inline __m512 sum_group_ps(const __m512 row[8])
+{
+    __m512 halves = sum_halves_ps(row);
+    return add_quarters(halves, halves);
 }
 
 /*
@@ -67,15 +105,15 @@ static inline void transpose_pd(__m512d v[4])
     v[3] = _mm512_shuffle_f64x2(b, d, 0xdd);
 }
 
-/* The same with rows 0 to 3 below and 4 to 7 above. */
-static inline void transpose_ps(__m256 v[4])
+/* The same of sixteen rows: quarter b of v[r] holds row 4 * b + r. */
+static inline void transpose_ps(__m512 v[4])
 {
-    __m256 a = _mm256_unpacklo_ps(v[0], v[1]), b = _mm256_unpackhi_ps(v[0], v[1]);
-    __m256 c = _mm256_unpacklo_ps(v[2], v[3]), d = _mm256_unpackhi_ps(v[2], v[3]);
-    v[0] = _mm256_shuffle_ps(a, c, 0x44);
-    v[1] = _mm256_shuffle_ps(a, c, 0xee);
-    v[2] = _mm256_shuffle_ps(b, d, 0x44);
-    v[3] = _mm256_shuffle_ps(b, d, 0xee);
+    __m512 a = _mm512_unpacklo_ps(v[0], v[1]), b = _mm512_unpackhi_ps(v[0], v[1]);
+    __m512 c = _mm512_unpacklo_ps(v[2], v[3]), d = _mm512_unpackhi_ps(v[2], v[3]);
+    v[0] = _mm512_shuffle_ps(a, c, 0x44);
+    v[1] = _mm512_shuffle_ps(a, c, 0xee);
+    v[2] = _mm512_shuffle_ps(b, d, 0x44);
+    v[3] = _mm512_shuffle_ps(b, d, 0xee);
 }
 
 #define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"
@@ -87,7 +125,8 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .name = "csr_avx512_cpu",
     .format = "csr",
     .device = "cpu",
-    .idea = "eight entries or eight rows a step, masked ends, software prefetch, shared column reads; AVX-512",
+    .idea =
+        "eight f64 or sixteen f32 entries or rows a step, masked ends, software prefetch, shared column reads; AVX-512",
     .source = "this library",
     .deterministic = 1,
     .simd = SPRYI_AVX512,
