@@ -1,6 +1,5 @@
 /*
- * The few vector steps that kernels for AVX2 and AVX-512 share. Eight rows side by side is the unit for
- * both value types: it is a full register of f64 with AVX-512 and of f32 with AVX2.
+ * The few vector steps that kernels for AVX2 and AVX-512 share.
  */
 #ifndef SPRYI_SIMD_X86_H
 #define SPRYI_SIMD_X86_H
@@ -37,6 +36,34 @@ SPRYI_PREFETCHER spryi_prefetch_entries(const void *Ax, const void *Aj, int64_t 
     for (int64_t b = k * value_bytes; b < end * value_bytes; b += 64) spryi_prefetch_near(Ax, b + SPRYI_AHEAD_NEAR);
     for (int64_t b = k * index_bytes; b < end * index_bytes; b += 64) spryi_prefetch_near(Aj, b + SPRYI_AHEAD_NEAR);
 }
+
+/* Four x by loads and inserts: gathers are microcode on many processors, and no slower to spell out on others. */
+static inline __m128 spryi_four_ps(const float *a, const float *b, const float *c, const float *d)
+{
+    __m128 v = _mm_insert_ps(_mm_load_ss(a), _mm_load_ss(b), 0x10);
+    return _mm_insert_ps(_mm_insert_ps(v, _mm_load_ss(c), 0x20), _mm_load_ss(d), 0x30);
+}
+
+static inline __m256d spryi_four_pd(const double *a, const double *b, const double *c, const double *d)
+{
+    __m128d low = _mm_loadh_pd(_mm_load_sd(a), b), high = _mm_loadh_pd(_mm_load_sd(c), d);
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
+}
+
+#ifdef __AVX512F__
+static inline __m512 spryi_join_ps(const __m128 v[4])
+{
+    __m256 low = _mm256_insertf128_ps(_mm256_castps128_ps256(v[0]), v[1], 1);
+    __m256 high = _mm256_insertf128_ps(_mm256_castps128_ps256(v[2]), v[3], 1);
+    __m512d both = _mm512_castps_pd(_mm512_castps256_ps512(low));
+    return _mm512_castpd_ps(_mm512_insertf64x4(both, _mm256_castps_pd(high), 1));
+}
+
+static inline __m512d spryi_join_pd(const __m256d v[2])
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(v[0]), v[1], 1);
+}
+#endif
 
 /* Lane r = the sum of row[r]'s eight lanes, added as ((0+1)+(2+3))+((4+5)+(6+7)). */
 static inline __m256 spryi_sum_rows_ps(const __m256 row[8])

@@ -1,25 +1,17 @@
 /* The inner function with AVX-512; see coo.h for what it is given. */
 
-#undef STORE_PRODUCTS
+/* The products of eight entries, their x put together by loads and inserts. */
+static inline void SPRY_FN(store_products)(SPRY_V *to, const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x)
+{
 #if SPRY_IS_F64
-#if SPRY_J_IS_64
-#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
-    _mm512_storeu_pd(to, _mm512_mul_pd(_mm512_loadu_pd(Ax), _mm512_i64gather_pd(_mm512_loadu_si512(Aj), x, 8)))
+    const __m256d xs[2] = {spryi_four_pd(x + Aj[0], x + Aj[1], x + Aj[2], x + Aj[3]),
+                           spryi_four_pd(x + Aj[4], x + Aj[5], x + Aj[6], x + Aj[7])};
+    _mm512_storeu_pd(to, _mm512_mul_pd(_mm512_loadu_pd(Ax), spryi_join_pd(xs)));
 #else
-#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
-    _mm512_storeu_pd(to, _mm512_mul_pd(_mm512_loadu_pd(Ax),                                                            \
-                                       _mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)(Aj)), x, 8)))
+    _mm_storeu_ps(to, _mm_mul_ps(_mm_loadu_ps(Ax), spryi_four_ps(x + Aj[0], x + Aj[1], x + Aj[2], x + Aj[3])));
+    _mm_storeu_ps(to + 4, _mm_mul_ps(_mm_loadu_ps(Ax + 4), spryi_four_ps(x + Aj[4], x + Aj[5], x + Aj[6], x + Aj[7])));
 #endif
-#else
-#if SPRY_J_IS_64
-#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
-    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_loadu_ps(Ax), _mm512_i64gather_ps(_mm512_loadu_si512(Aj), x, 4)))
-#else
-#define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
-    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_loadu_ps(Ax),                                                            \
-                                       _mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4)))
-#endif
-#endif
+}
 
 /* Products of entries k .. k + count - 1, count <= CHUNK. */
 static inline void SPRY_FN(multiply)(const spryi_coo_job *job, int64_t k, int64_t count, SPRY_V *product)
@@ -30,7 +22,7 @@ static inline void SPRY_FN(multiply)(const spryi_coo_job *job, int64_t k, int64_
     for (; p + 8 <= count; p += 8) {
         spryi_prefetch_entries(Ax, Aj, p, p + 8, sizeof(SPRY_V), sizeof(SPRY_J));
         spryi_prefetch(Ai, p * (int64_t)sizeof(SPRY_J) + SPRYI_AHEAD);
-        STORE_PRODUCTS(product + p, Ax + p, Aj + p, x);
+        SPRY_FN(store_products)(product + p, Ax + p, Aj + p, x);
     }
     for (; p < count; p++) product[p] = Ax[p] * x[Aj[p]];
 }

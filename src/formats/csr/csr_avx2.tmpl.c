@@ -13,6 +13,12 @@
 #undef GATHER
 #undef SUM_ROWS
 #undef TRANSPOSE
+#undef BLOCK
+#undef ZERO_BLOCK
+#undef LOAD_BLOCK
+#undef FMA_BLOCK
+#undef SUM_BLOCK
+#undef FOUR_X
 
 #if SPRY_IS_F64
 #define LANES 4
@@ -27,6 +33,12 @@
 #define ZERO() _mm256_setzero_pd()
 #define SUM_ROWS sum_rows_pd
 #define TRANSPOSE transpose_pd
+#define BLOCK __m256d
+#define ZERO_BLOCK() _mm256_setzero_pd()
+#define LOAD_BLOCK(p) _mm256_loadu_pd(p)
+#define FMA_BLOCK(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define SUM_BLOCK(v) sum_four_pd(v)
+#define FOUR_X spryi_four_pd
 #if SPRY_J_IS_64
 #define GATHER(x, Aj) _mm256_i64gather_pd(x, _mm256_loadu_si256((const __m256i *)(Aj)), 8)
 #else
@@ -45,6 +57,12 @@
 #define ZERO() _mm256_setzero_ps()
 #define SUM_ROWS spryi_sum_rows_ps
 #define TRANSPOSE spryi_transpose_ps
+#define BLOCK __m128
+#define ZERO_BLOCK() _mm_setzero_ps()
+#define LOAD_BLOCK(p) _mm_loadu_ps(p)
+#define FMA_BLOCK(a, b, c) _mm_fmadd_ps(a, b, c)
+#define SUM_BLOCK(v) sum_four_ps(v)
+#define FOUR_X spryi_four_ps
 #if SPRY_J_IS_64
 #define GATHER(x, Aj)                                                                                                  \
     _mm256_set_m128(_mm256_i64gather_ps(x, _mm256_loadu_si256((const __m256i *)((Aj) + 4)), 4),                        \
@@ -63,12 +81,6 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
     MASK_STORE(y, count, result);
 }
 
-/* Fetches the lines of one step, needed or not: counting them would cost a branch a row. */
-SPRYI_PREFETCHER SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj)
-{
-    spryi_prefetch_entries(Ax, Aj, 0, LANES, sizeof(SPRY_V), sizeof(SPRY_J));
-}
-
 /* Lane sums of entries k .. end - 1; what is left over LANES goes one by one into `rest`. */
 static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end,
                                SPRY_V *rest)
@@ -84,7 +96,7 @@ static inline VEC SPRY_FN(row)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V 
     return sum;
 }
 
-/* Short rows fill few registers, and a gather has no masked end here: one entry after the other, in four sums. */
+/* Short rows fill few registers, and a gather has no masked end here: four entries a step by loads and inserts. */
 static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
@@ -94,17 +106,12 @@ static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t
     SPRY_V *y = job->y;
     for (int64_t i = begin; i < end; i++) {
         int64_t k = Ap[i], stop = Ap[i + 1];
-        SPRY_V s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        SPRY_FN(fetch)(Ax + k, Aj + k);
-        for (; k + 4 <= stop; k += 4) {
-            s0 += Ax[k] * x[Aj[k]];
-            s1 += Ax[k + 1] * x[Aj[k + 1]];
-            s2 += Ax[k + 2] * x[Aj[k + 2]];
-            s3 += Ax[k + 3] * x[Aj[k + 3]];
-        }
-        for (; k < stop; k++) s0 += Ax[k] * x[Aj[k]];
-        s0 = alpha * ((s0 + s1) + (s2 + s3));
-        y[i] = beta == 0 ? s0 : s0 + beta * y[i];
+        BLOCK four = ZERO_BLOCK();
+        for (; k + 4 <= stop; k += 4)
+            four = FMA_BLOCK(LOAD_BLOCK(Ax + k), FOUR_X(x + Aj[k], x + Aj[k + 1], x + Aj[k + 2], x + Aj[k + 3]), four);
+        SPRY_V sum = SUM_BLOCK(four);
+        for (; k < stop; k++) sum += Ax[k] * x[Aj[k]];
+        y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
     }
 }
 

@@ -2,7 +2,7 @@
  * csr_avx2_cpu: CSR with AVX2 and FMA.
  *
  * Idea: four f64 or eight f32 entries of a row a step, x gathered; there are no masks for gathers, so the entries
- * left over at the end of a row, and all of short rows, are added one by one. Runs as in csr_avx512_cpu.
+ * left over at the end of a row are added one by one; short rows by four, without gathers. Runs as in csr_avx512_cpu.
  * Work: one thread a block of rows, or a piece of a long row, at a time.
  * Cost: bytes of CSR, less the columns of stepped rows (all) and of shared rows (all but one of a group).
  * Source: this library.
@@ -10,7 +10,7 @@
 #include "core/simd_x86.h"
 #include "formats/csr/csr.h"
 
-/* Under this mean row length, rows are taken entry by entry. */
+/* Under this mean row length, rows are taken four entries a step. */
 enum { SHORT_MEAN = 16 };
 
 /* A sliding window over ones and zeros gives the mask of any count. */
@@ -24,6 +24,18 @@ static inline __m256i first_lanes_ps(int count)
 {
     static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
     return _mm256_loadu_si256((const __m256i *)(ones + 8 - count));
+}
+
+static inline double sum_four_pd(__m256d v)
+{
+    __m128d s = _mm_add_pd(_mm256_castpd256_pd128(v), _mm256_extractf128_pd(v, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(s, _mm_unpackhi_pd(s, s)));
+}
+
+static inline float sum_four_ps(__m128 v)
+{
+    __m128 s = _mm_add_ps(v, _mm_movehl_ps(v, v));
+    return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
 }
 
 /* Lane r = the sum of row[r]'s four lanes. */

@@ -58,8 +58,8 @@
 #define TRANSPOSE transpose_pd
 #define SUM_ROWS sum_rows_pd
 #define SUM_GROUP sum_rows_pd
-#define FOUR_X(x, Aj) four_pd((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
-#define JOIN_BLOCKS(block) join_pd(block)
+#define FOUR_X(x, Aj) spryi_four_pd((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
+#define JOIN_BLOCKS(block) spryi_join_pd(block)
 #define PICK(low, at, high) _mm512_permutex2var_pd(low, at, high)
 #define INDEX_SET1(k) _mm512_set1_epi64(k)
 #define INDEX_ADD(a, b) _mm512_add_epi64(a, b)
@@ -91,8 +91,8 @@
 #define TRANSPOSE transpose_ps
 #define SUM_ROWS sum_rows_ps
 #define SUM_GROUP sum_group_ps
-#define FOUR_X(x, Aj) four_ps((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
-#define JOIN_BLOCKS(block) join_ps(block)
+#define FOUR_X(x, Aj) spryi_four_ps((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
+#define JOIN_BLOCKS(block) spryi_join_ps(block)
 #define PICK(low, at, high) _mm512_permutex2var_ps(low, at, high)
 #define INDEX_SET1(k) _mm512_set1_epi32((int)(k))
 #define INDEX_ADD(a, b) _mm512_add_epi32(a, b)

@@ -21,31 +21,6 @@ static inline __mmask16 first_lanes(int count)
     return (__mmask16)_bzhi_u32(0xffff, (unsigned)count);
 }
 
-static inline __m128 four_ps(const float *a, const float *b, const float *c, const float *d)
-{
-    __m128 v = _mm_insert_ps(_mm_load_ss(a), _mm_load_ss(b), 0x10);
-    return _mm_insert_ps(_mm_insert_ps(v, _mm_load_ss(c), 0x20), _mm_load_ss(d), 0x30);
-}
-
-static inline __m256d four_pd(const double *a, const double *b, const double *c, const double *d)
-{
-    __m128d low = _mm_loadh_pd(_mm_load_sd(a), b), high = _mm_loadh_pd(_mm_load_sd(c), d);
-    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
-}
-
-static inline __m512 join_ps(const __m128 v[4])
-{
-    __m256 low = _mm256_insertf128_ps(_mm256_castps128_ps256(v[0]), v[1], 1);
-    __m256 high = _mm256_insertf128_ps(_mm256_castps128_ps256(v[2]), v[3], 1);
-    __m512d both = _mm512_castps_pd(_mm512_castps256_ps512(low));
-    return _mm512_castpd_ps(_mm512_insertf64x4(both, _mm256_castps_pd(high), 1));
-}
-
-static inline __m512d join_pd(const __m256d v[2])
-{
-    return _mm512_insertf64x4(_mm512_castpd256_pd512(v[0]), v[1], 1);
-}
-
 /* Lane r = the sum of row[r]'s eight lanes. */
 static inline __m512d sum_rows_pd(const __m512d row[8])
 {
