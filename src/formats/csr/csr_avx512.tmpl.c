@@ -167,6 +167,7 @@ static inline __attribute__((always_inline)) VEC SPRY_FN(short_row)(const SPRY_V
         SPRY_FN(fetch)(Ax + k, Aj + k);
         sum = FMA(LOAD(Ax + k), SPRY_FN(gather)(x, Aj + k), sum);
     }
+    if (k == end) return sum; /* an empty row: where there are many, each would cost a step */
     SPRY_FN(fetch)(Ax + k, Aj + k);
     return SPRY_FN(last_step)(Ax + k, Aj + k, x, end - k, limit - k, sum);
 }
@@ -390,7 +391,11 @@ static inline __attribute__((always_inline)) void SPRY_FN(shared_groups)(const s
             MASK mask = (MASK)first_lanes((int)(length - j));
             VEC xs = first + j + LANES <= limit ? SPRY_FN(gather)(x, Aj + j)
                                                 : SPRY_FN(gather_some)(x, Aj + j, length - j);
-            for (int r = 0; r < group; r++) sum[r] = MASK_FMA(MASKZ_LOAD(mask, Ax + r * length + j), xs, sum[r], mask);
+            spryi_prefetch(Aj, (j + 2 * group * length) * (int64_t)sizeof(SPRY_J));
+            for (int r = 0; r < group; r++) {
+                spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
+                sum[r] = MASK_FMA(MASKZ_LOAD(mask, Ax + r * length + j), xs, sum[r], mask);
+            }
         }
         SPRY_FN(put)(job, i, group, SUM_GROUP(sum));
     }
