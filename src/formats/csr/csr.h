@@ -19,6 +19,10 @@
  *                      elements): a group reads its columns and gathers x once
  *             general  everything else
  *           Found by one reading of the columns; blocks that would gain little keep one general run.
+ *   chunks  of the transposed product, made for plans of that alone: consecutive blocks that one thread
+ *           scatters into y without another's interference; see csr_chunks.c.
+ *
+ * Format csc is the same struct with the arrays of A^T: its columns are rows here, and its products change places.
  */
 #ifndef SPRYI_CSR_H
 #define SPRYI_CSR_H
@@ -53,7 +57,38 @@ enum {
     SPRYI_CSR_BLOCKS = 256,        /* that are aimed at in between */
     SPRYI_STREAM_BYTES = 16 << 20, /* from this size y is streamed: it would not stay near a core anyway */
     SPRYI_MIN_RUN_ENTRIES = 16,    /* a block whose runs have fewer on average keeps one general run */
+    SPRYI_MOST_CHUNKS = 256,
+    SPRYI_MOST_TURNS = 32,
+    SPRYI_MOST_WINDOWS = 8,
+    SPRYI_WINDOW_SHARE = 2, /* all windows together take at most one part in so many of the entries' bytes */
 };
+
+/* Columns begin .. end - 1: a part of y. */
+typedef struct spryi_csr_range {
+    int64_t begin, end;
+} spryi_csr_range;
+
+/*
+ * Blocks first .. last - 1, scattered one after the other. With turns, straight into y, of which it first sets the
+ * columns in its ranges. With windows, into its copy of the columns in `window`, which begins in the workspace after
+ * `at` numbers.
+ */
+typedef struct spryi_csr_chunk {
+    int64_t first, last;
+    int64_t ranges_begin, ranges_end;
+    spryi_csr_range window;
+    int64_t at;
+} spryi_csr_chunk;
+
+/* How y = A^T x is scattered. */
+typedef struct spryi_csr_scatter {
+    spryi_csr_chunk *chunks; /* turn by turn */
+    spryi_csr_range *ranges; /* disjoint, together all columns */
+    int64_t chunk_count, range_count;
+    int64_t turn_count;                  /* 0: windows */
+    int64_t turns[SPRYI_MOST_TURNS + 1]; /* turn t: chunks turns[t] .. turns[t + 1] - 1, no column in common */
+    int64_t window_count;                /* numbers in all windows */
+} spryi_csr_scatter;
 
 /* The storage of format csr. */
 typedef struct spryi_csr {
@@ -66,6 +101,9 @@ typedef struct spryi_csr {
     spryi_csr_run *runs;
     spryi_csr_long_row *long_rows;
     double structured; /* share of the entries in stepped and shared runs */
+    spry_type vector_type;
+    int scatters; /* 1: made for y = A^T x */
+    spryi_csr_scatter scatter;
 } spryi_csr;
 
 extern const spryi_format spryi_format_csr;
@@ -75,6 +113,23 @@ extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_cs
 /* csr_partition.c: fills blocks, long_rows and pieces of s; then csr_runs.c: the runs. */
 spry_status spryi_csr_partition(spry_context *context, spryi_csr *s, spry_error *err);
 spry_status spryi_csr_find_runs(spry_context *context, spryi_csr *s, spry_error *err);
+
+/* csr_chunks.c: fills s->scatter, of blocks that have their runs. */
+spry_status spryi_csr_make_chunks(spry_context *context, spryi_csr *s, spry_error *err);
+void spryi_csr_release_chunks(spry_context *context, spryi_csr *s);
+
+/*
+ * csr_format.c: blocks, runs and, for `scatters`, chunks of s, whose arrays are there; then what formats csr and csc
+ * answer alike.
+ */
+spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spry_spmv_options *options, int scatters,
+                             spry_error *err);
+void spryi_csr_destroy(spry_context *context, void *storage);
+int64_t spryi_csr_storage_bytes(const void *storage);
+int64_t spryi_csr_owned_bytes(const void *storage);
+int64_t spryi_csr_workspace_bytes(const void *storage);
+int spryi_csr_borrows_values(const void *storage, const spry_matrix *A);
+const spry_arrays *spryi_csr_arrays(const void *storage);
 
 /* What the inner functions of a kernel work on. alpha and beta hold an f32 exactly. */
 typedef struct spryi_csr_job {
@@ -94,5 +149,23 @@ typedef struct spryi_csr_leaves {
 
 /* csr_driver.c: runs the leaves over the blocks on args->threads threads. */
 spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *leaves);
+
+/*
+ * The inner functions of the transposed product. They add to y: y_j += a_ij x_i, alpha and beta are not looked at.
+ * piece takes some entries of one row.
+ */
+typedef struct spryi_csr_scatter_leaves {
+    void (*rows)(const spryi_csr_job *job, int64_t begin, int64_t end);
+    void (*stepped)(const spryi_csr_job *job, int64_t begin, int64_t end);
+    void (*shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group);
+    void (*piece)(const spryi_csr_job *job, int64_t row, int64_t begin, int64_t end);
+} spryi_csr_scatter_leaves;
+
+/* csr_scatter.c: runs the leaves over the chunks on args->threads threads; y = alpha*A^T*x + beta*y. */
+spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_scatter_leaves *leaves);
+
+/* The products with A^T, which are csr's transposed ones and csc's plain ones. */
+extern const spryi_run_table spryi_csr_scatter_reference, spryi_csr_scatter_portable, spryi_csr_scatter_avx2,
+    spryi_csr_scatter_avx512;
 
 #endif

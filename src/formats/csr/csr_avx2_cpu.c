@@ -70,4 +70,5 @@ const spryi_kernel spryi_csr_avx2_cpu = {
     .deterministic = 1,
     .simd = SPRYI_AVX2,
     .spmv = &runs,
+    .spmv_t = &spryi_csr_scatter_avx2,
 };

@@ -106,4 +106,5 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .deterministic = 1,
     .simd = SPRYI_AVX512,
     .spmv = &runs,
+    .spmv_t = &spryi_csr_scatter_avx512,
 };

@@ -21,13 +21,13 @@ static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_
 }
 
 /* The pieces of each long row, in order. */
-static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, const double *sums)
+static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type, const double *sums)
 {
     for (int64_t l = 0; l < s->long_count; l++) {
         const spryi_csr_long_row *row = &s->long_rows[l];
         double sum = 0;
         for (int64_t p = 0; p < row->count; p++) sum += sums[row->first + p];
-        if (s->a.value_type == SPRY_F64) {
+        if (type == SPRY_F64) {
             double *y = (double *)job->y + row->row;
             *y = job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * *y;
         } else {
@@ -49,7 +49,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *
         .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
         .beta = spryi_value_at(args->beta, args->vector_type, 0),
     };
-    job.stream_y = job.beta == 0 && s->a.rows * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_STREAM_BYTES;
+    job.stream_y = job.beta == 0 && s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_STREAM_BYTES;
     double *sums = args->workspace;
     int threads = args->threads < s->block_count ? args->threads : (int)s->block_count;
     if (threads <= 1) {
@@ -59,6 +59,6 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *
 #pragma omp parallel for num_threads(threads) schedule(static)
         for (int64_t b = 0; b < s->block_count; b++) run_block(s, &job, leaves, &s->blocks[b], sums);
     }
-    finish_long_rows(s, &job, sums);
+    finish_long_rows(s, &job, args->vector_type, sums);
     return SPRY_OK;
 }

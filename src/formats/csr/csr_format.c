@@ -29,9 +29,10 @@ static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spr
     return SPRY_OK;
 }
 
-static void destroy(spry_context *context, void *storage)
+void spryi_csr_destroy(spry_context *context, void *storage)
 {
     spryi_csr *s = storage;
+    spryi_csr_release_chunks(context, s);
     spryi_matrix_release(s->owned);
     spryi_release(context, s->offsets);
     spryi_release(context, s->blocks);
@@ -55,11 +56,24 @@ static spry_status general_runs(spry_context *context, spryi_csr *s, spry_error 
     return SPRY_OK;
 }
 
+spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spry_spmv_options *options, int scatters,
+                             spry_error *err)
+{
+    enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
+    spry_status status = SPRY_OK;
+    s->vector_type = options->vector_type;
+    SPRYI_TRY(spryi_csr_partition(context, s, err));
+    int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
+    SPRYI_TRY(lives ? spryi_csr_find_runs(context, s, err) : general_runs(context, s, err));
+    if (scatters) SPRYI_TRY(spryi_csr_make_chunks(context, s, err));
+done:
+    return status;
+}
+
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_matrix *A = request->A;
     const spry_spmv_options *options = request->options;
-    enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
     spry_status status = SPRY_OK;
     spryi_csr *s = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr storage", err));
@@ -70,48 +84,50 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
         SPRYI_TRY(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, options, "csr", err));
         s->a = s->owned->a;
     }
-    if (s->a.device > 0) goto built; /* a GPU's kernels use the arrays alone */
-    SPRYI_TRY(spryi_csr_partition(context, s, err));
-    int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
-    SPRYI_TRY(lives ? spryi_csr_find_runs(context, s, err) : general_runs(context, s, err));
-built:
+    /* a GPU's kernels use the arrays alone */
+    if (s->a.device == 0)
+        SPRYI_TRY(spryi_csr_finish(context, s, options, options->op == SPRY_TRANSPOSE, err));
     *storage = s;
     s = NULL;
 done:
-    if (s) destroy(context, s);
+    if (s) spryi_csr_destroy(context, s);
     return status;
 }
 
 static int64_t auxiliary_bytes(const spryi_csr *s)
 {
     return s->block_count * (int64_t)sizeof *s->blocks + s->run_count * (int64_t)sizeof *s->runs +
-           s->long_count * (int64_t)sizeof *s->long_rows;
+           s->long_count * (int64_t)sizeof *s->long_rows + s->scatter.chunk_count * (int64_t)sizeof *s->scatter.chunks +
+           s->scatter.range_count * (int64_t)sizeof *s->scatter.ranges;
 }
 
-static int64_t storage_bytes(const void *storage)
+int64_t spryi_csr_storage_bytes(const void *storage)
 {
     const spryi_csr *s = storage;
     return spryi_arrays_bytes(&s->a) + auxiliary_bytes(s);
 }
 
-static int64_t owned_bytes(const void *storage)
+int64_t spryi_csr_owned_bytes(const void *storage)
 {
     const spryi_csr *s = storage;
     int64_t arrays = s->owned ? spryi_arrays_bytes(&s->a) : s->offsets ? (s->a.rows + 1) * (int64_t)sizeof(int64_t) : 0;
     return arrays + auxiliary_bytes(s);
 }
 
-static int64_t workspace_bytes(const void *storage)
+int64_t spryi_csr_workspace_bytes(const void *storage)
 {
-    return ((const spryi_csr *)storage)->piece_count * (int64_t)sizeof(double);
+    const spryi_csr *s = storage;
+    if (!s->scatters) return s->piece_count * (int64_t)sizeof(double);
+    int64_t numbers = s->scatter.window_count > s->a.cols ? s->scatter.window_count : s->a.cols;
+    return numbers * (int64_t)spry_type_bytes(s->vector_type);
 }
 
-static int borrows_values(const void *storage, const spry_matrix *A)
+int spryi_csr_borrows_values(const void *storage, const spry_matrix *A)
 {
     return ((const spryi_csr *)storage)->a.values == A->a.values;
 }
 
-static const spry_arrays *arrays(const void *storage)
+const spry_arrays *spryi_csr_arrays(const void *storage)
 {
     return &((const spryi_csr *)storage)->a;
 }
@@ -161,10 +177,10 @@ const spryi_format spryi_format_csr = {
     .device_sections = device_sections,
     .predict = predict,
     .build = build,
-    .destroy = destroy,
-    .storage_bytes = storage_bytes,
-    .owned_bytes = owned_bytes,
-    .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
+    .destroy = spryi_csr_destroy,
+    .storage_bytes = spryi_csr_storage_bytes,
+    .owned_bytes = spryi_csr_owned_bytes,
+    .workspace_bytes = spryi_csr_workspace_bytes,
+    .borrows_values = spryi_csr_borrows_values,
+    .arrays = spryi_csr_arrays,
 };

@@ -20,4 +20,5 @@ const spryi_kernel spryi_csr_reference_cpu = {
     .deterministic = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &runs,
+    .spmv_t = &spryi_csr_scatter_reference,
 };
