@@ -4,12 +4,14 @@
 #include "core/error.h"
 #include "core/kernel.h"
 #include "formats/coo/coo.h"
+#include "formats/csc/csc.h"
 #include "formats/csr/csr.h"
 
 #include <string.h>
 
 const spryi_format *const spryi_formats[] = {
     &spryi_format_csr,
+    &spryi_format_csc,
     &spryi_format_coo,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
@@ -21,6 +23,10 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_csr_avx2_cpu,      &spryi_csr_avx512_cpu,
 #endif
     &spryi_csr_scalar_cuda,   &spryi_csr_vector_cuda,  &spryi_csr_merge_cuda,
+    &spryi_csc_reference_cpu, &spryi_csc_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_csc_avx2_cpu,      &spryi_csc_avx512_cpu,
+#endif
     &spryi_coo_reference_cpu, &spryi_coo_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_coo_avx512_cpu,

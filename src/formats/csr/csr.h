@@ -164,7 +164,12 @@ typedef struct spryi_csr_scatter_leaves {
 /* csr_scatter.c: runs the leaves over the chunks on args->threads threads; y = alpha*A^T*x + beta*y. */
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_scatter_leaves *leaves);
 
-/* The products with A^T, which are csr's transposed ones and csc's plain ones. */
+/*
+ * What kernels run: the products with A, csr's plain and csc's transposed ones, and those with A^T, csr's transposed
+ * and csc's plain ones.
+ */
+extern const spryi_run_table spryi_csr_gather_reference, spryi_csr_gather_portable, spryi_csr_gather_avx2,
+    spryi_csr_gather_avx512;
 extern const spryi_run_table spryi_csr_scatter_reference, spryi_csr_scatter_portable, spryi_csr_scatter_avx2,
     spryi_csr_scatter_avx512;
 

@@ -94,7 +94,7 @@ static inline void transpose_ps(__m512 v[4])
 #define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"
 #include "core/instantiate.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_gather_avx512 = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_avx512_cpu = {
     .name = "csr_avx512_cpu",
@@ -105,6 +105,6 @@ const spryi_kernel spryi_csr_avx512_cpu = {
     .source = "this library",
     .deterministic = 1,
     .simd = SPRYI_AVX512,
-    .spmv = &runs,
+    .spmv = &spryi_csr_gather_avx512,
     .spmv_t = &spryi_csr_scatter_avx512,
 };

@@ -10,7 +10,7 @@
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_gather_portable = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_portable_cpu = {
     .name = "csr_portable_cpu",
@@ -20,6 +20,6 @@ const spryi_kernel spryi_csr_portable_cpu = {
     .source = "this library",
     .deterministic = 1,
     .simd = SPRYI_PORTABLE,
-    .spmv = &runs,
+    .spmv = &spryi_csr_gather_portable,
     .spmv_t = &spryi_csr_scatter_portable,
 };

@@ -9,7 +9,7 @@
 #define SPRYI_TEMPLATE "formats/csr/csr_reference.tmpl.c"
 #include "core/instantiate.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_gather_reference = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_reference_cpu = {
     .name = "csr_reference_cpu",
@@ -19,6 +19,6 @@ const spryi_kernel spryi_csr_reference_cpu = {
     .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",
     .deterministic = 1,
     .simd = SPRYI_PORTABLE,
-    .spmv = &runs,
+    .spmv = &spryi_csr_gather_reference,
     .spmv_t = &spryi_csr_scatter_reference,
 };

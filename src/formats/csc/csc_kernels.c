@@ -1,0 +1,55 @@
+/*
+ * The kernels of format csc: those of csr, with the plain and the transposed product exchanged, since a CSC
+ * matrix is stored as CSR of its transpose.
+ */
+#include "formats/csc/csc.h"
+
+const spryi_kernel spryi_csc_reference_cpu = {
+    .name = "csc_reference_cpu",
+    .format = "csc",
+    .device = "cpu",
+    .idea = "the textbook loop over columns on one thread",
+    .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &spryi_csr_scatter_reference,
+    .spmv_t = &spryi_csr_gather_reference,
+};
+
+const spryi_kernel spryi_csc_portable_cpu = {
+    .name = "csc_portable_cpu",
+    .format = "csc",
+    .device = "cpu",
+    .idea = "columns of equal work on all threads, scattered without conflicts in turns or windows; plain C",
+    .source = "this library",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &spryi_csr_scatter_portable,
+    .spmv_t = &spryi_csr_gather_portable,
+};
+
+#ifdef SPRY_HAVE_X86
+const spryi_kernel spryi_csc_avx2_cpu = {
+    .name = "csc_avx2_cpu",
+    .format = "csc",
+    .device = "cpu",
+    .idea = "columns in turns or windows with software prefetch; transposed, gathered as csr_avx2_cpu; AVX2",
+    .source = "this library",
+    .deterministic = 1,
+    .simd = SPRYI_AVX2,
+    .spmv = &spryi_csr_scatter_avx2,
+    .spmv_t = &spryi_csr_gather_avx2,
+};
+
+const spryi_kernel spryi_csc_avx512_cpu = {
+    .name = "csc_avx512_cpu",
+    .format = "csc",
+    .device = "cpu",
+    .idea = "columns in turns or windows, stepped ones by eight; transposed, gathered as csr_avx512_cpu; AVX-512",
+    .source = "this library",
+    .deterministic = 1,
+    .simd = SPRYI_AVX512,
+    .spmv = &spryi_csr_scatter_avx512,
+    .spmv_t = &spryi_csr_gather_avx512,
+};
+#endif
