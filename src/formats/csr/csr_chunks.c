@@ -93,20 +93,25 @@ static spry_status look_at_columns(spry_context *context, const spryi_csr *s, co
         memset(touched, 0, (size_t)v->pages);
         for (int64_t b = first_block(s, v, u); b < first_block(s, v, u + 1); b++)
             mark_block(s, &s->blocks[b], v->shift, touched);
+        uint64_t *bits = v->bits + u * v->words;
+        memset(bits, 0, (size_t)v->words * sizeof *bits);
+        for (int64_t page = 0; page < v->pages; page++) bits[page / 64] |= (uint64_t)touched[page] << page % 64;
     }
 done:
     return status;
 }
 
-/* The pages of each chunk of 2^doubled units, as bits. */
-static void gather_bits(const coverage *v, int doubled, int64_t chunks)
+/* bits, of `chunks` chunks, becomes that of half as many: neighbours joined. */
+static void join_neighbours(const coverage *v, int64_t chunks)
 {
-    memset(v->bits, 0, (size_t)(chunks * v->words) * sizeof *v->bits);
-    for (int64_t u = 0; u < v->units; u++) {
-        uint64_t *bits = v->bits + (u >> doubled) * v->words;
-        const uint8_t *touched = v->touched + u * v->pages;
-        for (int64_t page = 0; page < v->pages; page++) bits[page / 64] |= (uint64_t)touched[page] << page % 64;
-    }
+    for (int64_t c = 0; c < chunks; c++)
+        for (int64_t w = 0; w < v->words; w++) {
+            uint64_t bits = v->bits[c * v->words + w];
+            if (c % 2 == 0)
+                v->bits[c / 2 * v->words + w] = bits;
+            else
+                v->bits[c / 2 * v->words + w] |= bits;
+        }
 }
 
 static int overlap(const uint64_t *a, const uint64_t *b, int64_t words)
@@ -136,17 +141,16 @@ static int take_turns(const coverage *v, attempt *t, uint64_t *taken)
     return 1;
 }
 
-/* The chunk size whose turns keep PROCESSORS processors busiest, the largest of equals. */
+/* The chunk size whose turns keep PROCESSORS processors busiest, the largest of equals. Uses v->bits up. */
 static attempt best_turns(const coverage *v, uint64_t *taken)
 {
-    attempt best = {.chunks = 1, .turns = 1, .cost = v->units};
-    while ((v->units - 1) >> best.doubled > 0) best.doubled++;
-    for (int doubled = best.doubled - 1; doubled >= 0; doubled--) {
+    attempt best = {.cost = v->units + 1};
+    for (int doubled = 0;; doubled++) {
         attempt t = {.doubled = doubled, .chunks = ((v->units - 1) >> doubled) + 1};
-        gather_bits(v, doubled, t.chunks);
-        if (take_turns(v, &t, taken) && t.cost < best.cost) best = t;
+        if (take_turns(v, &t, taken) && t.cost <= best.cost) best = t;
+        if (t.chunks == 1) return best;
+        join_neighbours(v, t.chunks);
     }
-    return best;
 }
 
 /* The columns between the first and the last page that units begin .. end - 1 touch. */
@@ -211,13 +215,15 @@ static void place_chunks(spryi_csr *s, const coverage *v, const attempt *a, int6
 /* owner[page]: the chunk, by its place, that touches it first; pages that none touches go with the page before. */
 static void find_owners(const coverage *v, const attempt *a, const int64_t *place, int32_t *owner)
 {
-    for (int64_t page = 0; page < v->pages; page++) {
-        owner[page] = page > 0 ? owner[page - 1] : 0;
-        int64_t first = a->chunks;
-        for (int64_t u = 0; u < v->units; u++)
-            if (v->touched[u * v->pages + page] && place[u >> a->doubled] < first) first = place[u >> a->doubled];
-        if (first < a->chunks) owner[page] = (int32_t)first;
+    for (int64_t page = 0; page < v->pages; page++) owner[page] = INT32_MAX;
+    for (int64_t u = 0; u < v->units; u++) {
+        const uint8_t *touched = v->touched + u * v->pages;
+        const int32_t at = (int32_t)place[u >> a->doubled];
+        for (int64_t page = 0; page < v->pages; page++)
+            if (touched[page] && at < owner[page]) owner[page] = at;
     }
+    for (int64_t page = 0; page < v->pages; page++)
+        if (owner[page] == INT32_MAX) owner[page] = page > 0 ? owner[page - 1] : 0;
 }
 
 /* What each chunk sets before it scatters: its pages, neighbours joined. */

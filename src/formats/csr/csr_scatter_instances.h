@@ -1,8 +1,11 @@
 /*
  * Makes a level's transposed product of csr_scatter.tmpl.c, for A with values and for patterns: SPRYI_TABLE(run). The
- * file that includes this has defined FETCH, FETCH_STEPPED and, where it has its own, LEAF(stepped)'s OWN_STEPPED.
+ * file that includes this has defined FETCH and FETCH_STEPPED and, where it has a LEAF(stepped) of its own, OWN_STEPPED
+ * and the LEAVES_TEMPLATE with it, which includes the other.
  */
+#ifndef LEAVES_TEMPLATE
 #define LEAVES_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
+#endif
 #define SPRYI_TEMPLATE LEAVES_TEMPLATE
 #define HAS_VALUES 1
 #define TERM(a, x) ((a) * (x))
