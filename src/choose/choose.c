@@ -7,9 +7,8 @@
 #include <stdio.h>
 
 /* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
-static const char *cost_of_csr(const spry_matrix *A, const spry_spmv_options *options)
+static const char *cost_of_csr(const spry_matrix *A)
 {
-    if (A->a.value_type != options->vector_type) return "csr, with an array of ones made for the pattern";
     if (A->a.layout == SPRY_CSR) return "csr needs no conversion and no copy";
     if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES)
         return "csr: the entries are sorted, so only row offsets had to be made";
@@ -19,9 +18,9 @@ static const char *cost_of_csr(const spry_matrix *A, const spry_spmv_options *op
 static spry_status choose_csr(const spry_matrix *A, const spry_spmv_options *options, spryi_choice *choice,
                               spry_error *err)
 {
-    (void)err;
+    (void)options, (void)err;
     choice->format = spryi_find_format("csr");
-    snprintf(choice->reason, sizeof choice->reason, "%s", cost_of_csr(A, options));
+    snprintf(choice->reason, sizeof choice->reason, "%s", cost_of_csr(A));
     return SPRY_OK;
 }
 

@@ -3,7 +3,7 @@
  *
  *     row 0: a . b .        offsets  0 2 3 5        row i holds entries offsets[i] .. offsets[i+1]-1
  *     row 1: . c . .        columns  0 2 1 0 3
- *     row 2: d . . e        values   a b c d e
+ *     row 2: d . . e        values   a b c d e     (none where all are ones: a pattern)
  *
  * The user's three arrays are used as they are. Beside them the plan keeps auxiliary arrays, which
  * hold no value of the matrix:
@@ -163,6 +163,9 @@ typedef struct spryi_csr_scatter_leaves {
 
 /* csr_scatter.c: runs the leaves over the chunks on args->threads threads; y = alpha*A^T*x + beta*y. */
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_scatter_leaves *leaves);
+
+/* The plain product for stored values; what kernels run comes to it. */
+extern const spryi_run_table spryi_csr_values_portable, spryi_csr_values_avx2, spryi_csr_values_avx512;
 
 /*
  * What kernels run: the products with A, csr's plain and csc's transposed ones, and those with A^T, csr's transposed

@@ -59,7 +59,7 @@ static inline void transpose_pd(__m256d v[4])
 #define SPRYI_TEMPLATE "formats/csr/csr_avx2.tmpl.c"
 #include "core/instantiate.h"
 
-const spryi_run_table spryi_csr_gather_avx2 = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_values_avx2 = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_avx2_cpu = {
     .name = "csr_avx2_cpu",
@@ -68,6 +68,7 @@ const spryi_kernel spryi_csr_avx2_cpu = {
     .idea = "four f64 or eight f32 entries or rows a step, software prefetch, shared column reads; AVX2 and FMA",
     .source = "this library",
     .deterministic = 1,
+    .pattern = 1,
     .simd = SPRYI_AVX2,
     .spmv = &spryi_csr_gather_avx2,
     .spmv_t = &spryi_csr_scatter_avx2,

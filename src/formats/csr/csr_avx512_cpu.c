@@ -94,7 +94,7 @@ static inline void transpose_ps(__m512 v[4])
 #define SPRYI_TEMPLATE "formats/csr/csr_avx512.tmpl.c"
 #include "core/instantiate.h"
 
-const spryi_run_table spryi_csr_gather_avx512 = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_values_avx512 = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_avx512_cpu = {
     .name = "csr_avx512_cpu",
@@ -104,6 +104,7 @@ const spryi_kernel spryi_csr_avx512_cpu = {
         "eight f64 or sixteen f32 entries or rows a step, masked ends, software prefetch, shared column reads; AVX-512",
     .source = "this library",
     .deterministic = 1,
+    .pattern = 1,
     .simd = SPRYI_AVX512,
     .spmv = &spryi_csr_gather_avx512,
     .spmv_t = &spryi_csr_scatter_avx512,

@@ -141,7 +141,7 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
     a.value_type = request->value_type;
     if (a.offset_type == SPRY_INDEX_DEFAULT) a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
     figure->bytes = spryi_arrays_bytes(&a);
-    figure->words = 2 * a.nnz + a.rows + 1;
+    figure->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.rows + 1;
     return SPRY_OK;
 }
 

@@ -10,7 +10,7 @@
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
 
-const spryi_run_table spryi_csr_gather_portable = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_values_portable = SPRYI_TABLE(run);
 
 const spryi_kernel spryi_csr_portable_cpu = {
     .name = "csr_portable_cpu",
@@ -19,6 +19,7 @@ const spryi_kernel spryi_csr_portable_cpu = {
     .idea = "row blocks of equal work on all threads, long rows in pieces, shared column reads; plain C",
     .source = "this library",
     .deterministic = 1,
+    .pattern = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &spryi_csr_gather_portable,
     .spmv_t = &spryi_csr_scatter_portable,

@@ -9,7 +9,7 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     SPRY_V *y = args->y;
     for (int64_t i = 0; i < s->a.rows; i++) {
         SPRY_V sum = 0;
-        for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) sum += Ax[k] * x[Aj[k]];
+        for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) sum += Ax ? Ax[k] * x[Aj[k]] : x[Aj[k]];
         y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
     }
     return SPRY_OK;

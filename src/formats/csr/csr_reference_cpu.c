@@ -18,6 +18,7 @@ const spryi_kernel spryi_csr_reference_cpu = {
     .idea = "the textbook loop over rows on one thread",
     .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",
     .deterministic = 1,
+    .pattern = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &spryi_csr_gather_reference,
     .spmv_t = &spryi_csr_scatter_reference,
