@@ -80,8 +80,6 @@ static void bad_options(void **state)
     REFUSE(o.struct_size = 0, SPRY_INVALID_ARGUMENT, "struct_size");
     REFUSE(o.struct_size += 1, SPRY_INVALID_ARGUMENT, "struct_size");
     REFUSE(o.op = (spry_op)2, SPRY_INVALID_ARGUMENT, "op");
-    REFUSE(o.op = SPRY_TRANSPOSE, SPRY_UNSUPPORTED, NULL);
-    REFUSE(o.op = SPRY_TRANSPOSE; o.kernel = "csr_reference_cpu", SPRY_UNSUPPORTED, "kernel");
     REFUSE(o.device = "tpu", SPRY_UNKNOWN_NAME, "device");
     REFUSE(o.device = "cuda", SPRY_DEVICE_UNAVAILABLE, "device");
     REFUSE(o.device = "", SPRY_UNKNOWN_NAME, "device");
@@ -144,7 +142,7 @@ static void what_plans_cost(void **state)
             int64_t owned = spry_context_bytes(context) - held; /* with heads and handles */
             assert_in_range(owned, info.owned_bytes, info.owned_bytes + 4096);
             assert_true(info.workspace_bytes > 0 && info.owned_bytes >= info.workspace_bytes);
-            int64_t entries = pieces.nnz * 12;
+            int64_t entries = pieces.nnz * (input == 4 && f == 0 ? 4 : 12); /* csr stores no values of a pattern */
             if (input == 0 && f == 0) assert_true(info.owned_bytes < entries / 10);
             if (input == 1 && f == 1) assert_true(info.owned_bytes < entries / 10);
             if (input >= 2 && input != 4) assert_int_equal(info.owned_bytes >= entries, 1);
