@@ -1,0 +1,227 @@
+/* What is particular to csc and to the scattered products: the transposition, borrowing, turns, windows, patterns. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/memory.h"
+#include "formats/csc/csc.h"
+#include "kernels/arrays.h"
+#include "kernels/families.h"
+#include "ops/plan.h"
+
+#include "spry/spry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static spry_context *context_of(int threads)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = threads;
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_op op)
+{
+    spry_error err = SPRY_ERROR_INIT;
+    spry_plan *plan = NULL;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = format;
+    options.op = op;
+    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    return plan;
+}
+
+/* Column by column the entries of the rows, in order: the textbook's two loops. */
+static void check_transposed(const family *f, const given *g, const spry_arrays *csc)
+{
+    const size_t width = spry_type_bytes(g->a.value_type);
+    int64_t *next = calloc((size_t)f->cols + 1, sizeof *next);
+    for (int64_t k = 0; k < f->nnz; k++) next[f->columns[k] + 1]++;
+    for (int64_t j = 0; j < f->cols; j++) next[j + 1] += next[j];
+    assert_true(csc->rows == f->rows && csc->cols == f->cols && csc->nnz == f->nnz);
+    for (int64_t j = 0; j <= f->cols; j++)
+        assert_int_equal(spryi_index_at(csc->offsets, csc->offset_type, j), next[j]);
+    for (int64_t i = 0; i < f->rows; i++)
+        for (int64_t k = f->offsets[i]; k < f->offsets[i + 1]; k++) {
+            int64_t at = next[f->columns[k]]++;
+            if (spryi_index_at(csc->indices, csc->index_type, at) != i)
+                fail_msg("%s: entry %lld is not in row %lld", f->name, (long long)at, (long long)i);
+            if (width > 0 && memcmp((const char *)csc->values + (size_t)at * width,
+                                    (const char *)g->a.values + (size_t)k * width, width) != 0)
+                fail_msg("%s: entry %lld has another value", f->name, (long long)at);
+        }
+    free(next);
+}
+
+static void transposition(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 2, 5};
+    for (int c = 0; c < 3; c++) {
+        spry_context *context = context_of(threads[c]);
+        for (int number = 0; number < family_count(); number = family_next(number, 1))
+            for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
+                const form how = {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, type == SPRY_PATTERN, ON_HEAP, 0, 0};
+                family f = family_make(number);
+                double *values = random_numbers(f.nnz, SPRY_F32, 5);
+                given g = given_make(&f, values, &how, type == SPRY_F64 ? SPRY_F64 : SPRY_F32, number % 3);
+                spry_matrix *A = NULL, *csc = NULL;
+                assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
+                assert_int_equal(spryi_csc_from_csr(context, &csc, A, NULL), SPRY_OK);
+                check_transposed(&f, &g, &csc->a);
+                spryi_matrix_release(csc);
+                spry_matrix_destroy(A);
+                given_free(&g);
+                free(values);
+                family_free(&f);
+            }
+        assert_int_equal(spry_context_bytes(context), 0);
+        spry_context_destroy(context);
+    }
+}
+
+/* Arrays of a CSC matrix are used where they lie. */
+static void csc_is_borrowed(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 2, 3, 4, 5}, rows[] = {0, 2, 1, 0, 2};
+    static const double values[] = {1, 4, 3, 2, 5}, x[] = {1, 10, 100, 1000}, wanted[] = {201, 30, 5004};
+    spry_context *context = context_of(2);
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSC;
+    a.rows = 3;
+    a.cols = 4;
+    a.nnz = 5;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.offsets = offsets;
+    a.indices = rows;
+    a.values = values;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_plan *plan = plan_of(context, A, "csc", SPRY_NO_TRANSPOSE);
+    const spryi_csr *s = plan->storage;
+    assert_ptr_equal(s->a.values, values);
+    assert_ptr_equal(s->a.indices, rows);
+    assert_ptr_equal(s->a.offsets, offsets);
+    assert_true(s->a.rows == 4 && s->a.cols == 3 && s->scatters && s->scatter.chunk_count == 1);
+    double y[3];
+    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+                     SPRY_OK);
+    for (int i = 0; i < 3; i++) assert_true(y[i] == wanted[i]);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* No two chunks of a turn touch a column in common, and the ranges that are set are all columns, each once. */
+static void check_turns(const spryi_csr *s)
+{
+    const spryi_csr_scatter *t = &s->scatter;
+    const int64_t n = s->a.cols;
+    int64_t *turn_of = malloc((size_t)n * sizeof *turn_of), *set = calloc((size_t)n, sizeof *set);
+    int64_t *chunk_of = malloc((size_t)n * sizeof *chunk_of), blocks = 0;
+    for (int64_t j = 0; j < n; j++) turn_of[j] = -1;
+    for (int64_t turn = 0; turn < t->turn_count; turn++)
+        for (int64_t c = t->turns[turn]; c < t->turns[turn + 1]; c++) {
+            const spryi_csr_chunk *chunk = &t->chunks[c];
+            blocks += chunk->last - chunk->first;
+            for (int64_t r = chunk->ranges_begin; r < chunk->ranges_end; r++)
+                for (int64_t j = t->ranges[r].begin; j < t->ranges[r].end; j++) {
+                    assert_int_equal(turn_of[j], -1); /* set before anything is added */
+                    set[j]++;
+                }
+            for (int64_t b = chunk->first; b < chunk->last; b++) {
+                const spryi_csr_block *block = &s->blocks[b];
+                assert_int_equal(block->piece, -1);
+                int64_t end = spryi_index_at(s->a.offsets, s->a.offset_type, block->end);
+                for (int64_t k = spryi_index_at(s->a.offsets, s->a.offset_type, block->begin); k < end; k++) {
+                    int64_t j = spryi_index_at(s->a.indices, s->a.index_type, k);
+                    assert_true(set[j] == 1);
+                    assert_false(turn_of[j] == turn && chunk_of[j] != c);
+                    turn_of[j] = turn;
+                    chunk_of[j] = c;
+                }
+            }
+        }
+    for (int64_t j = 0; j < n; j++) assert_int_equal(set[j], 1);
+    assert_int_equal(blocks, s->block_count);
+    free(turn_of);
+    free(chunk_of);
+    free(set);
+}
+
+/* Meshes go in turns with enough chunks for several threads, graphs through windows within their share. */
+static void turns_and_windows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec;
+        int turns;
+    } cases[] = {{"gen:grid5,x=300,y=300", 1}, {"gen:grid7,x=30,y=30,z=60", 1}, {"gen:rmat,scale=13", 0}};
+    spry_context *context = context_of(3);
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
+        spry_matrix *A = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        if (spry_matrix_generate(context, &A, cases[n].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        spry_plan *plan = plan_of(context, A, "csr", SPRY_TRANSPOSE);
+        const spryi_csr *s = plan->storage;
+        if (cases[n].turns) {
+            assert_in_range(s->scatter.turn_count, 2, 8);
+            assert_true(s->scatter.chunk_count >= 4 * s->scatter.turn_count);
+            check_turns(s);
+        } else {
+            assert_int_equal(s->scatter.turn_count, 0);
+            assert_in_range(s->scatter.chunk_count, 2, SPRYI_MOST_WINDOWS);
+            assert_true(s->scatter.window_count * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
+        }
+        assert_true(plan->workspace_bytes >= A->a.cols * 8);
+        spry_plan_destroy(plan);
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
+}
+
+/* A pattern takes no value array in either format. */
+static void patterns_have_no_values(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    spry_matrix *A = NULL, *P = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=50,y=40", NULL, NULL), SPRY_OK);
+    spry_convert_options convert = SPRY_INIT(spry_convert_options);
+    convert.value_type = SPRY_PATTERN;
+    assert_int_equal(spry_matrix_convert(context, &P, A, &convert, NULL), SPRY_OK);
+    static const char *const formats[] = {"csr", "csc"};
+    for (int f = 0; f < 2; f++)
+        for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+            spry_plan *plan = plan_of(context, P, formats[f], (spry_op)op);
+            const spryi_csr *s = plan->storage;
+            assert_null(s->a.values);
+            spry_storage storage = SPRY_INIT(spry_storage);
+            spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+            options.format = formats[f];
+            assert_int_equal(spry_predict_storage(context, &storage, P, &options, NULL), SPRY_OK);
+            assert_int_equal(storage.bytes, P->a.nnz * 4 + 2001 * 4);
+            assert_int_equal(storage.words, P->a.nnz + 2001);
+            spry_plan_destroy(plan);
+        }
+    spry_matrix_destroy(P);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(transposition),     cmocka_unit_test(csc_is_borrowed),
+        cmocka_unit_test(turns_and_windows), cmocka_unit_test(patterns_have_no_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
