@@ -6,6 +6,7 @@
 #include "formats/coo/coo.h"
 #include "formats/csc/csc.h"
 #include "formats/csr/csr.h"
+#include "formats/ell/ell.h"
 
 #include <string.h>
 
@@ -13,6 +14,7 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_csr,
     &spryi_format_csc,
     &spryi_format_coo,
+    &spryi_format_ell,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
@@ -30,6 +32,10 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_coo_reference_cpu, &spryi_coo_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_coo_avx512_cpu,
+#endif
+    &spryi_ell_reference_cpu, &spryi_ell_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_ell_avx2_cpu,      &spryi_ell_avx512_cpu,
 #endif
 };
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;

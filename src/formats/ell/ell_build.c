@@ -1,0 +1,116 @@
+/* From CSR to the slots and back. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/ell/ell.h"
+
+enum { CHUNK_ROWS = 64 }; /* whole slices; blocks are whole chunks but for the last */
+
+#define SPRYI_TEMPLATE "formats/ell/ell_build.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
+typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *columns, void *values, int64_t begin,
+                        int64_t end);
+static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
+static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
+
+int64_t spryi_ell_longest(spry_context *context, const spry_arrays *csr)
+{
+    int64_t longest = 0;
+    int threads = spryi_threads(context, csr->rows);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : longest)
+    for (int64_t i = 0; i < csr->rows; i++) {
+        int64_t length = spryi_index_at(csr->offsets, csr->offset_type, i + 1) -
+                         spryi_index_at(csr->offsets, csr->offset_type, i);
+        if (length > longest) longest = length;
+    }
+    return longest;
+}
+
+spry_status spryi_ell_figure(spryi_figure *figure, int64_t width, const spry_arrays *csr, spry_error *err)
+{
+    int64_t slots, bytes;
+    int64_t size = (int64_t)(spry_type_bytes(csr->value_type) + spry_index_type_bytes(csr->index_type));
+    if (width > INT32_MAX || __builtin_mul_overflow(csr->rows, width, &slots) ||
+        __builtin_mul_overflow(slots, size, &bytes))
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "format", width, INT32_MAX,
+                                "ell of %lld rows and width %lld is larger than any memory", (long long)csr->rows,
+                                (long long)width);
+    figure->words = 2 * slots;
+    figure->bytes = bytes;
+    return SPRY_OK;
+}
+
+/* Rows a block, in whole chunks. */
+static int64_t rows_of_block(int64_t rows, int64_t width)
+{
+    int64_t by_entries = SPRYI_ELL_BLOCK_ENTRIES / (width > 0 ? width : 1), by_rows = rows / SPRYI_ELL_BLOCKS;
+    int64_t wanted = by_entries < by_rows ? by_entries : by_rows;
+    if (wanted < SPRYI_ELL_LEAST_ROWS) wanted = SPRYI_ELL_LEAST_ROWS;
+    return (wanted + CHUNK_ROWS - 1) / CHUNK_ROWS * CHUNK_ROWS;
+}
+
+spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width,
+                           spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int64_t m = csr->rows, slots = m * width;
+    s->a = *csr;
+    s->a.offsets = s->a.indices = s->a.values = NULL;
+    s->a.ownership = SPRY_COPY;
+    s->a.symmetry = SPRY_GENERAL;
+    s->width = width;
+    s->block_rows = rows_of_block(m, width);
+    s->block_count = (m + s->block_rows - 1) / s->block_rows;
+    SPRYI_TRY(SPRYI_NEW(context, &s->lengths, m, "row lengths", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->runs, (m + SPRYI_ELL_SLICE - 1) / SPRYI_ELL_SLICE, "slice runs", err));
+    SPRYI_TRY(spryi_allocate(context, &s->columns, slots, spry_index_type_bytes(csr->index_type), "ell columns", err));
+    SPRYI_TRY(spryi_allocate(context, &s->values, slots, spry_type_bytes(csr->value_type), "ell values", err));
+    const fill_fn fill =
+        fill_table[spryi_value_slot(csr->value_type)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    int threads = spryi_threads(context, m + slots);
+    int64_t nnz = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : nnz)
+    for (int64_t b = 0; b < s->block_count; b++) {
+        int64_t begin = b * s->block_rows, end = begin + s->block_rows < m ? begin + s->block_rows : m;
+        fill(s, csr, begin, end);
+        for (int64_t i = begin; i < end; i++) nnz += s->lengths[i];
+    }
+    s->a.nnz = nnz;
+done:
+    return status;
+}
+
+spry_status spryi_ell_to_csr(spry_context *context, spry_matrix **csr, const spryi_ell *s, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {.majors = s->a.rows, .minors = s->a.cols, .nnz = s->a.nnz};
+    c.index_type = s->a.index_type;
+    c.value_type = s->a.value_type;
+    const take_fn take =
+        take_table[spryi_value_slot(s->a.value_type)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    SPRYI_TRY(SPRYI_NEW(context, &c.offsets, s->a.rows + 1, "row offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &c.indices, c.nnz, spry_index_type_bytes(c.index_type), "columns", err));
+    SPRYI_TRY(spryi_allocate(context, &c.values, c.nnz, spry_type_bytes(c.value_type), "values", err));
+    for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->lengths[i];
+    spryi_scan(c.offsets, s->a.rows);
+    int threads = spryi_threads(context, s->a.rows * s->width);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < s->a.rows; i += CHUNK_ROWS)
+        take(s, c.offsets, c.indices, c.values, i, i + CHUNK_ROWS < s->a.rows ? i + CHUNK_ROWS : s->a.rows);
+    return spryi_ell_finish_csr(context, csr, &c, &s->a, err);
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}
+
+spry_status spryi_ell_finish_csr(spry_context *context, spry_matrix **csr, spryi_compressed *c, const spry_arrays *a,
+                                 spry_error *err)
+{
+    spry_status status = spryi_compressed_finish(context, csr, c, SPRY_CSR, a->offset_type, a->unique, SPRY_GENERAL,
+                                                 SPRYI_REAL, err);
+    if (status == SPRY_OK) (*csr)->a.sorted = a->sorted;
+    return status;
+}

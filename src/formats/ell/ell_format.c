@@ -1,0 +1,229 @@
+/* Making the storage of format ell, and what containers need of it. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/ell/ell.h"
+
+void spryi_ell_clear(spry_context *context, spryi_ell *s)
+{
+    spryi_release(context, s->values);
+    spryi_release(context, s->columns);
+    spryi_release(context, s->lengths);
+    spryi_release(context, s->runs);
+    spryi_windows_clear(context, &s->windows);
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_ell_clear(context, storage);
+    spryi_release(context, storage);
+}
+
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    int64_t width = spryi_ell_longest(context, a);
+    spry_status status = spryi_ell_figure(figure, width, a, err);
+    if (status == SPRY_OK) figure->padding = a->rows * width - a->nnz;
+    return status;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const spry_arrays *a = &request->csr->a;
+    spryi_ell *s = NULL;
+    spryi_figure figure = {0};
+    SPRYI_TRY(predict(context, &figure, request, err));
+    SPRYI_TRY(spryi_check_padding(request, "ell", &figure, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "ell storage", err));
+    *s = (spryi_ell){0};
+    SPRYI_TRY(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + figure.padding) / a->rows : 0, err));
+    if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_windows_make(context, &s->windows, a, 1, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+int64_t spryi_ell_array_bytes(const spryi_ell *s)
+{
+    return s->a.rows * s->width *
+           (int64_t)(spry_type_bytes(s->a.value_type) + spry_index_type_bytes(s->a.index_type));
+}
+
+int64_t spryi_ell_auxiliary_bytes(const spryi_ell *s)
+{
+    return s->a.rows * (int64_t)sizeof *s->lengths + (s->a.rows + SPRYI_ELL_SLICE - 1) / SPRYI_ELL_SLICE +
+           s->windows.count * (int64_t)sizeof *s->windows.parts;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_ell_array_bytes(storage) + spryi_ell_auxiliary_bytes(storage);
+}
+
+static int64_t workspace_bytes(const void *storage)
+{
+    const spryi_ell *s = storage;
+    return s->windows.numbers * (int64_t)spry_type_bytes(s->a.value_type);
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    (void)storage, (void)A;
+    return 0;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_ell *)storage)->a;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    return spryi_ell_to_csr(context, csr, storage, err);
+}
+
+/* ---- containers ------------------------------------------------------------------------------------ */
+
+int64_t spryi_ell_product(int64_t a, int64_t b)
+{
+    int64_t product;
+    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
+}
+
+void spryi_ell_shape_sections(spry_arrays *a, spryi_section *sections, int *count)
+{
+    sections[(*count)++] = (spryi_section){"shape", NULL, &a->rows, 3, sizeof a->rows};
+    sections[(*count)++] = (spryi_section){"types", NULL, &a->offset_type, 3, sizeof a->offset_type};
+    sections[(*count)++] = (spryi_section){"order", NULL, &a->sorted, 2, sizeof a->sorted};
+}
+
+void spryi_ell_sections(spryi_ell *s, spryi_section *sections, int *count)
+{
+    spryi_ell_shape_sections(&s->a, sections, count);
+    sections[(*count)++] = (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* and the two of blocks */
+    const int64_t slots = spryi_ell_product(s->a.rows, s->width), m = s->a.rows;
+    const int64_t slices = m < 0 ? -1 : m / SPRYI_ELL_SLICE + (m % SPRYI_ELL_SLICE != 0);
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
+    sections[(*count)++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, m, sizeof *s->lengths};
+    sections[(*count)++] = (spryi_section){"runs", (void **)&s->runs, NULL, slices, sizeof *s->runs};
+    sections[(*count)++] = (spryi_section){"columns", &s->columns, NULL, slots, index_bytes};
+    sections[(*count)++] = (spryi_section){"values", &s->values, NULL, slots, value_bytes};
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    int count = 0;
+    spryi_ell_sections(storage, list, &count);
+    return count;
+}
+
+spry_status spryi_ell_check_shape(const spry_arrays *a, const char *format, spry_error *err)
+{
+    if (a->rows < 0 || a->cols < 0 || a->nnz < 0)
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: sizes %lld, %lld, %lld, expected none negative", format,
+                          (long long)a->rows, (long long)a->cols, (long long)a->nnz);
+    if (spryi_index_pair(a->offset_type, a->index_type) < 0)
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: index types %d and %d are no legal pair", format,
+                          (int)a->offset_type, (int)a->index_type);
+    if (a->value_type < SPRY_F32 || a->value_type > SPRY_PATTERN)
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: value type %d is unknown", format, (int)a->value_type);
+    if (a->sorted < SPRY_NOT_KNOWN || a->sorted > SPRY_KNOWN_YES || a->unique < SPRY_NOT_KNOWN ||
+        a->unique > SPRY_KNOWN_YES)
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: flags %d and %d, expected 0 to 2", format, (int)a->sorted,
+                          (int)a->unique);
+    return SPRY_OK;
+}
+
+spry_status spryi_ell_check_columns(const spry_arrays *a, const void *columns, int64_t count, const char *format,
+                                    spry_error *err)
+{
+    int64_t bad = 0;
+    if (a->index_type == SPRY_I32) {
+        const int32_t *Aj = columns;
+        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->cols;
+    } else {
+        const int64_t *Aj = columns;
+        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->cols;
+    }
+    if (bad == 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_BAD_FILE, NULL, bad, a->cols, "%s: %lld columns are not in 0 to %lld", format,
+                            (long long)bad, (long long)a->cols - 1);
+}
+
+/* A stepped run ends in its block, its rows have one length, and their columns step. */
+static int run_holds(const spryi_ell *s, int64_t begin, int64_t end)
+{
+    int64_t block_end = (begin / s->block_rows + 1) * s->block_rows;
+    if (end > s->a.rows || end > block_end || s->lengths[begin] == 0) return 0;
+    for (int64_t i = begin + 1; i < end; i++) {
+        if (s->lengths[i] != s->lengths[begin]) return 0;
+        for (int64_t k = i; k < s->lengths[i] * s->a.rows + i; k += s->a.rows)
+            if (spryi_index_at(s->columns, s->a.index_type, k) !=
+                spryi_index_at(s->columns, s->a.index_type, k - 1) + 1)
+                return 0;
+    }
+    return 1;
+}
+
+spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
+{
+    spry_status status = spryi_ell_check_shape(&s->a, "ell", err);
+    if (status != SPRY_OK) return status;
+    const int64_t m = s->a.rows;
+    if (s->a.value_type == SPRY_PATTERN || s->width < 0 || s->width > INT32_MAX ||
+        spryi_ell_product(m, s->width) < 0 || s->block_rows < SPRYI_ELL_SLICE ||
+        s->block_rows % SPRYI_ELL_SLICE != 0 ||
+        s->block_count != m / s->block_rows + (m % s->block_rows != 0))
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "ell: width %lld, %lld blocks of %lld rows do not fit %lld rows",
+                          (long long)s->width, (long long)s->block_count, (long long)s->block_rows, (long long)m);
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < m; i++) {
+        if (s->lengths[i] < 0 || s->lengths[i] > s->width)
+            return spryi_fail_value(err, SPRY_BAD_FILE, NULL, s->lengths[i], s->width,
+                                    "ell: row %lld has %d entries, expected 0 to %lld", (long long)i,
+                                    (int)s->lengths[i], (long long)s->width);
+        nnz += s->lengths[i];
+    }
+    if (nnz != s->a.nnz)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, nnz, s->a.nnz, "ell: rows have %lld entries, expected %lld",
+                                (long long)nnz, (long long)s->a.nnz);
+    status = spryi_ell_check_columns(&s->a, s->columns, m * s->width, "ell", err);
+    for (int64_t i = 0; status == SPRY_OK && i < m; i += SPRYI_ELL_SLICE) {
+        int64_t rows = s->runs[i / SPRYI_ELL_SLICE] * (int64_t)SPRYI_ELL_SLICE;
+        if (rows > 0 && !run_holds(s, i, i + rows))
+            return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, m, "ell: rows %lld to %lld do not step, as said",
+                                    (long long)i, (long long)(i + rows - 1));
+        if (rows > 0) i += rows - SPRYI_ELL_SLICE;
+    }
+    return status;
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    return spryi_ell_check(storage, err);
+}
+
+const spryi_format spryi_format_ell = {
+    .name = "ell",
+    .title = "ELLPACK, padded to the longest row",
+    .storage = "m*w values + m*w columns, w the longest row",
+    .best_for = "rows of nearly one length: grids, bands",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = borrows_values,
+    .arrays = arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_ell),
+    .sections = sections,
+    .check = check,
+};

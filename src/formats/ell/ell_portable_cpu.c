@@ -1,0 +1,30 @@
+/*
+ * ell_portable_cpu: plain C with OpenMP.
+ *
+ * Idea: sixteen rows side by side, slot by slot, so that values and columns are read in order and loops become
+ * vectors; no slot past a row's length is multiplied. In stepped runs (see ell.h) x is read in order too, columns not.
+ * Transposed: parts of the rows add to windows of y of their own (see windows.h).
+ * Work: one thread a block of rows at a time; transposed a part.
+ * Cost: bytes of ELL and of the lengths, less the columns of stepped runs.
+ */
+#include "formats/ell/ell.h"
+
+enum { SLOT_LANES = SPRYI_ELL_SLICE };
+
+#define SPRYI_TEMPLATE "formats/ell/ell_portable.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run);
+static const spryi_run_table runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_ell_portable_cpu = {
+    .name = "ell_portable_cpu",
+    .format = "ell",
+    .device = "cpu",
+    .idea = "sixteen rows side by side, padding left out by row lengths, stepped columns not read; plain C",
+    .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+};

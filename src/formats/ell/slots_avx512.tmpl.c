@@ -1,0 +1,119 @@
+/*
+ * Sums of rows whose entries lie in slots `stride` apart, LANES rows a register, 8 of f64 or 16 of f32: what ELL and
+ * SELL share. See slots_portable.tmpl.c for what each function is given.
+ */
+
+#undef LANES
+#undef VEC
+#undef MASK
+#undef LOAD
+#undef MASKZ_LOAD
+#undef MASK_STORE
+#undef STORE
+#undef STREAM
+#undef FMA
+#undef MASK_FMA
+#undef MUL
+#undef ADD
+#undef MASK_ADD
+#undef SET1
+#undef ZERO
+
+#if SPRY_IS_F64
+#define LANES 8
+#define VEC __m512d
+#define MASK __mmask8
+#define LOAD(p) _mm512_loadu_pd(p)
+#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
+#define MASK_STORE(p, mask, v) _mm512_mask_storeu_pd(p, mask, v)
+#define STORE(p, v) _mm512_storeu_pd(p, v)
+#define STREAM(p, v) _mm512_stream_pd(p, v)
+#define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_pd(a, b, c, mask)
+#define MUL(a, b) _mm512_mul_pd(a, b)
+#define ADD(a, b) _mm512_add_pd(a, b)
+#define MASK_ADD(a, mask, b) _mm512_mask_add_pd(a, mask, a, b)
+#define SET1(s) _mm512_set1_pd(s)
+#define ZERO() _mm512_setzero_pd()
+#else
+#define LANES 16
+#define VEC __m512
+#define MASK __mmask16
+#define LOAD(p) _mm512_loadu_ps(p)
+#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_ps(mask, p)
+#define MASK_STORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, v)
+#define STORE(p, v) _mm512_storeu_ps(p, v)
+#define STREAM(p, v) _mm512_stream_ps(p, v)
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_ps(a, b, c, mask)
+#define MUL(a, b) _mm512_mul_ps(a, b)
+#define ADD(a, b) _mm512_add_ps(a, b)
+#define MASK_ADD(a, mask, b) _mm512_mask_add_ps(a, mask, a, b)
+#define SET1(s) _mm512_set1_ps(s)
+#define ZERO() _mm512_setzero_ps()
+#endif
+
+/* x of LANES columns, by loads and inserts: faster than the gather instruction where that is microcode. */
+static inline __attribute__((always_inline)) VEC SPRY_FN(gather)(const SPRY_V *x, const SPRY_J *Aj)
+{
+#if SPRY_IS_F64
+    return join_pd(four_pd(x + Aj[0], x + Aj[1], x + Aj[2], x + Aj[3]),
+                   four_pd(x + Aj[4], x + Aj[5], x + Aj[6], x + Aj[7]));
+#else
+    return join_ps(four_ps(x + Aj[0], x + Aj[1], x + Aj[2], x + Aj[3]),
+                   four_ps(x + Aj[4], x + Aj[5], x + Aj[6], x + Aj[7]),
+                   four_ps(x + Aj[8], x + Aj[9], x + Aj[10], x + Aj[11]),
+                   four_ps(x + Aj[12], x + Aj[13], x + Aj[14], x + Aj[15]));
+#endif
+}
+
+/* vectors * LANES rows in a stepped run; `vectors` and `ahead`, bytes to fetch in each slot, are constants. */
+static inline __attribute__((always_inline)) void SPRY_FN(stepped_sums)(const SPRY_V *Ax, const SPRY_J *Aj,
+                                                                        int64_t stride, int64_t length,
+                                                                        const SPRY_V *x, const int vectors,
+                                                                        const int64_t ahead, VEC *sum)
+{
+    for (int v = 0; v < vectors; v++) sum[v] = ZERO();
+    for (int64_t s = 0; s < length; s++) {
+        const SPRY_V *xs = x + Aj[s * stride], *values = Ax + s * stride;
+        for (int v = 0; v < vectors; v++) {
+            spryi_prefetch_near(values, v * 64 + ahead);
+            sum[v] = FMA(LOAD(values + v * LANES), LOAD(xs + v * LANES), sum[v]);
+        }
+    }
+}
+
+/* vectors * LANES <= 16 rows, of which every slot up to the longest has some column. Ax NULL: all entries are 1. */
+static inline __attribute__((always_inline)) void SPRY_FN(general_sums)(const SPRY_V *Ax, const SPRY_J *Aj,
+                                                                        int64_t stride, const int32_t *lengths,
+                                                                        const SPRY_V *x, const int vectors,
+                                                                        const int64_t ahead, VEC *sum)
+{
+    const __mmask16 rows = (__mmask16)((1u << vectors * LANES) - 1);
+    const __m512i length = _mm512_maskz_loadu_epi32(rows, lengths);
+    const int64_t most = _mm512_reduce_max_epi32(length), least = _mm512_mask_reduce_min_epi32(rows, length);
+    for (int v = 0; v < vectors; v++) sum[v] = ZERO();
+    int64_t s = 0;
+    for (; s < least; s++) {
+        const SPRY_J *columns = Aj + s * stride;
+        const SPRY_V *values = Ax + s * stride;
+        for (int v = 0; v < vectors; v++) {
+            spryi_prefetch_near(columns, v * LANES * (int64_t)sizeof(SPRY_J) + ahead);
+            if (Ax) spryi_prefetch_near(values, v * 64 + ahead);
+            VEC xs = SPRY_FN(gather)(x, columns + v * LANES);
+            sum[v] = Ax ? FMA(LOAD(values + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
+        }
+    }
+    for (; s < most; s++) {
+        const SPRY_J *columns = Aj + s * stride;
+        const SPRY_V *values = Ax + s * stride;
+        const __mmask16 live = _mm512_cmpgt_epi32_mask(length, _mm512_set1_epi32((int)s));
+        for (int v = 0; v < vectors; v++) {
+            const MASK mask = (MASK)(live >> v * LANES);
+            spryi_prefetch_near(columns, v * LANES * (int64_t)sizeof(SPRY_J) + ahead);
+            if (Ax) spryi_prefetch_near(values, v * 64 + ahead);
+            VEC xs = SPRY_FN(gather)(x, columns + v * LANES);
+            sum[v] = Ax ? MASK_FMA(LOAD(values + v * LANES), xs, sum[v], mask) : MASK_ADD(sum[v], mask, xs);
+        }
+    }
+}
