@@ -7,6 +7,8 @@
 #include "formats/csc/csc.h"
 #include "formats/csr/csr.h"
 #include "formats/ell/ell.h"
+#include "formats/hyb/hyb.h"
+#include "formats/sell/sell.h"
 
 #include <string.h>
 
@@ -15,6 +17,8 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_csc,
     &spryi_format_coo,
     &spryi_format_ell,
+    &spryi_format_hyb,
+    &spryi_format_sell,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
@@ -36,6 +40,14 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_ell_reference_cpu, &spryi_ell_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_ell_avx2_cpu,      &spryi_ell_avx512_cpu,
+#endif
+    &spryi_hyb_reference_cpu, &spryi_hyb_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_hyb_avx2_cpu,      &spryi_hyb_avx512_cpu,
+#endif
+    &spryi_sell_reference_cpu, &spryi_sell_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_sell_avx2_cpu,      &spryi_sell_avx512_cpu,
 #endif
 };
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;

@@ -9,7 +9,8 @@
  * matrix's first entry where the row has none), so that any slot may be gathered; it is never multiplied, since
  * an Inf or NaN there would reach y: kernels go by the lengths.
  *
- * Beside the two arrays a plan keeps, 4 bytes a row, the lengths, and a byte for each slice of 16 rows:
+ * Beside the two arrays there are the lengths, 4 bytes a row, and for each slice of 16 rows a byte of the
+ * runs; both are counted in bytes, but not in the lecture's words:
  *
  *   runs    0: nothing is known of the slice. r > 0: it begins a stepped run of r slices, whose rows have one length
  *           and columns that are those of the row before plus one (grids, bands, diagonals): the columns of the
@@ -49,7 +50,11 @@ extern const spryi_kernel spryi_ell_reference_cpu, spryi_ell_portable_cpu, spryi
 /* Entries of the longest row of CSR arrays. */
 int64_t spryi_ell_longest(spry_context *context, const spry_arrays *csr);
 
-/* Bytes and words of rows * width slots; SPRY_TOO_LARGE where nothing could hold them. padding is left as it is. */
+/*
+ * Bytes, lengths and runs included, and words, those left out, of rows * width slots; SPRY_TOO_LARGE
+ * where nothing could hold them. padding is left as it is.
+ */
+int64_t spryi_ell_beside_bytes(int64_t rows); /* of lengths and runs */
 spry_status spryi_ell_figure(spryi_figure *figure, int64_t width, const spry_arrays *csr, spry_error *err);
 
 /*
@@ -60,16 +65,20 @@ spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_array
                            spry_error *err);
 void spryi_ell_clear(spry_context *context, spryi_ell *s);
 
-/* The matrix again, entries in their order. finish_csr, of any format that keeps it: makes it of c, which it takes. */
-spry_status spryi_ell_to_csr(spry_context *context, spry_matrix **csr, const spryi_ell *s, spry_error *err);
+/*
+ * Back to CSR, for formats that keep the order of entries: start allocates c's arrays, the offsets to be filled in;
+ * take copies the slots to where offsets say; finish makes the matrix of c, which it takes. On failure of start or
+ * after, the caller clears c.
+ */
+spry_status spryi_ell_start_csr(spry_context *context, spryi_compressed *c, const spry_arrays *a, spry_error *err);
+void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values);
 spry_status spryi_ell_finish_csr(spry_context *context, spry_matrix **csr, spryi_compressed *c, const spry_arrays *a,
                                  spry_error *err);
 
-int64_t spryi_ell_auxiliary_bytes(const spryi_ell *s); /* of lengths, runs and windows */
-int64_t spryi_ell_array_bytes(const spryi_ell *s);     /* of values and columns */
+int64_t spryi_ell_bytes(const spryi_ell *s); /* of all its arrays */
 
-/* For containers: appends to sections, from *count on; then whether a restored s is safe to run. */
-void spryi_ell_sections(spryi_ell *s, spryi_section *sections, int *count);
+/* For containers: appends to sections, from *count on, with the shape in a; whether a restored s is safe to run. */
+void spryi_ell_sections(spry_arrays *a, spryi_ell *s, spryi_section *sections, int *count);
 spry_status spryi_ell_check(const spryi_ell *s, spry_error *err);
 
 /* The same for what padded formats have in common: sizes and types in a, three sections; a sound a and columns. */

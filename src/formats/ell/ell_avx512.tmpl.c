@@ -39,7 +39,7 @@ static void SPRY_FN(rows)(const spryi_ell_job *job, int64_t begin, int64_t end)
     int64_t i = begin;
     for (; i + SPRYI_ELL_SLICE <= end; i += SPRYI_ELL_SLICE) {
         VEC sum[VECTORS];
-        SPRY_FN(general_sums)((const SPRY_V *)job->values + i, (const SPRY_J *)job->columns + i, job->stride,
+        SPRY_FN(general_vectors)((const SPRY_V *)job->values + i, (const SPRY_J *)job->columns + i, job->stride,
                               job->lengths + i, job->x, VECTORS, AHEAD, sum);
         SPRY_FN(put)(job, i, VECTORS, sum);
     }
@@ -57,11 +57,11 @@ static void SPRY_FN(stepped)(const spryi_ell_job *job, int64_t begin, int64_t en
     VEC sum[2 * VECTORS];
     int64_t i = begin;
     for (; i + 2 * SPRYI_ELL_SLICE <= end; i += 2 * SPRYI_ELL_SLICE) {
-        SPRY_FN(stepped_sums)(Ax + i, Aj, job->stride, length, x + (i - begin), 2 * VECTORS, AHEAD, sum);
+        SPRY_FN(stepped_vectors)(Ax + i, Aj, job->stride, length, x + (i - begin), 2 * VECTORS, AHEAD, sum);
         SPRY_FN(put)(job, i, 2 * VECTORS, sum);
     }
     if (i < end) {
-        SPRY_FN(stepped_sums)(Ax + i, Aj, job->stride, length, x + (i - begin), VECTORS, AHEAD, sum);
+        SPRY_FN(stepped_vectors)(Ax + i, Aj, job->stride, length, x + (i - begin), VECTORS, AHEAD, sum);
         SPRY_FN(put)(job, i, VECTORS, sum);
     }
     if (job->stream_y) _mm_sfence();

@@ -29,17 +29,23 @@ int64_t spryi_ell_longest(spry_context *context, const spry_arrays *csr)
     return longest;
 }
 
+int64_t spryi_ell_beside_bytes(int64_t rows)
+{
+    return rows * (int64_t)sizeof(int32_t) + (rows + SPRYI_ELL_SLICE - 1) / SPRYI_ELL_SLICE;
+}
+
 spry_status spryi_ell_figure(spryi_figure *figure, int64_t width, const spry_arrays *csr, spry_error *err)
 {
     int64_t slots, bytes;
     int64_t size = (int64_t)(spry_type_bytes(csr->value_type) + spry_index_type_bytes(csr->index_type));
     if (width > INT32_MAX || __builtin_mul_overflow(csr->rows, width, &slots) ||
-        __builtin_mul_overflow(slots, size, &bytes))
+        __builtin_mul_overflow(slots, size, &bytes) ||
+        bytes > INT64_MAX / 2)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "format", width, INT32_MAX,
                                 "ell of %lld rows and width %lld is larger than any memory", (long long)csr->rows,
                                 (long long)width);
     figure->words = 2 * slots;
-    figure->bytes = bytes;
+    figure->bytes = bytes + spryi_ell_beside_bytes(csr->rows);
     return SPRY_OK;
 }
 
@@ -83,26 +89,27 @@ done:
     return status;
 }
 
-spry_status spryi_ell_to_csr(spry_context *context, spry_matrix **csr, const spryi_ell *s, spry_error *err)
+void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values)
 {
-    spry_status status = SPRY_OK;
-    spryi_compressed c = {.majors = s->a.rows, .minors = s->a.cols, .nnz = s->a.nnz};
-    c.index_type = s->a.index_type;
-    c.value_type = s->a.value_type;
     const take_fn take =
         take_table[spryi_value_slot(s->a.value_type)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
-    SPRYI_TRY(SPRYI_NEW(context, &c.offsets, s->a.rows + 1, "row offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &c.indices, c.nnz, spry_index_type_bytes(c.index_type), "columns", err));
-    SPRYI_TRY(spryi_allocate(context, &c.values, c.nnz, spry_type_bytes(c.value_type), "values", err));
-    for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->lengths[i];
-    spryi_scan(c.offsets, s->a.rows);
     int threads = spryi_threads(context, s->a.rows * s->width);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < s->a.rows; i += CHUNK_ROWS)
-        take(s, c.offsets, c.indices, c.values, i, i + CHUNK_ROWS < s->a.rows ? i + CHUNK_ROWS : s->a.rows);
-    return spryi_ell_finish_csr(context, csr, &c, &s->a, err);
+        take(s, offsets, columns, values, i, i + CHUNK_ROWS < s->a.rows ? i + CHUNK_ROWS : s->a.rows);
+}
+
+spry_status spryi_ell_start_csr(spry_context *context, spryi_compressed *c, const spry_arrays *a, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    *c = (spryi_compressed){.majors = a->rows, .minors = a->cols, .nnz = a->nnz};
+    c->index_type = a->index_type;
+    c->value_type = a->value_type;
+    SPRYI_TRY(SPRYI_NEW(context, &c->offsets, a->rows + 1, "row offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &c->indices, a->nnz, spry_index_type_bytes(a->index_type), "columns", err));
+    if (a->value_type != SPRY_PATTERN)
+        SPRYI_TRY(spryi_allocate(context, &c->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
 done:
-    spryi_compressed_clear(context, &c);
     return status;
 }
 

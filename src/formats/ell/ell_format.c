@@ -48,21 +48,16 @@ done:
     return status;
 }
 
-int64_t spryi_ell_array_bytes(const spryi_ell *s)
+int64_t spryi_ell_bytes(const spryi_ell *s)
 {
-    return s->a.rows * s->width *
-           (int64_t)(spry_type_bytes(s->a.value_type) + spry_index_type_bytes(s->a.index_type));
-}
-
-int64_t spryi_ell_auxiliary_bytes(const spryi_ell *s)
-{
-    return s->a.rows * (int64_t)sizeof *s->lengths + (s->a.rows + SPRYI_ELL_SLICE - 1) / SPRYI_ELL_SLICE +
+    const int64_t slot = (int64_t)(spry_type_bytes(s->a.value_type) + spry_index_type_bytes(s->a.index_type));
+    return s->a.rows * s->width * slot + spryi_ell_beside_bytes(s->a.rows) +
            s->windows.count * (int64_t)sizeof *s->windows.parts;
 }
 
 static int64_t storage_bytes(const void *storage)
 {
-    return spryi_ell_array_bytes(storage) + spryi_ell_auxiliary_bytes(storage);
+    return spryi_ell_bytes(storage);
 }
 
 static int64_t workspace_bytes(const void *storage)
@@ -84,7 +79,17 @@ static const spry_arrays *arrays(const void *storage)
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
-    return spryi_ell_to_csr(context, csr, storage, err);
+    const spryi_ell *s = storage;
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    SPRYI_TRY(spryi_ell_start_csr(context, &c, &s->a, err));
+    for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->lengths[i];
+    spryi_scan(c.offsets, s->a.rows);
+    spryi_ell_take(context, s, c.offsets, c.indices, c.values);
+    SPRYI_TRY(spryi_ell_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
 }
 
 /* ---- containers ------------------------------------------------------------------------------------ */
@@ -102,14 +107,14 @@ void spryi_ell_shape_sections(spry_arrays *a, spryi_section *sections, int *coun
     sections[(*count)++] = (spryi_section){"order", NULL, &a->sorted, 2, sizeof a->sorted};
 }
 
-void spryi_ell_sections(spryi_ell *s, spryi_section *sections, int *count)
+void spryi_ell_sections(spry_arrays *a, spryi_ell *s, spryi_section *sections, int *count)
 {
-    spryi_ell_shape_sections(&s->a, sections, count);
+    spryi_ell_shape_sections(a, sections, count);
     sections[(*count)++] = (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* and the two of blocks */
-    const int64_t slots = spryi_ell_product(s->a.rows, s->width), m = s->a.rows;
+    const int64_t slots = spryi_ell_product(a->rows, s->width), m = a->rows;
     const int64_t slices = m < 0 ? -1 : m / SPRYI_ELL_SLICE + (m % SPRYI_ELL_SLICE != 0);
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
-    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
     sections[(*count)++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, m, sizeof *s->lengths};
     sections[(*count)++] = (spryi_section){"runs", (void **)&s->runs, NULL, slices, sizeof *s->runs};
     sections[(*count)++] = (spryi_section){"columns", &s->columns, NULL, slots, index_bytes};
@@ -119,7 +124,8 @@ void spryi_ell_sections(spryi_ell *s, spryi_section *sections, int *count)
 static int sections(void *storage, spryi_section *list)
 {
     int count = 0;
-    spryi_ell_sections(storage, list, &count);
+    spryi_ell *s = storage;
+    spryi_ell_sections(&s->a, s, list, &count);
     return count;
 }
 
@@ -212,7 +218,7 @@ static spry_status check(const void *storage, spry_error *err)
 const spryi_format spryi_format_ell = {
     .name = "ell",
     .title = "ELLPACK, padded to the longest row",
-    .storage = "m*w values + m*w columns, w the longest row",
+    .storage = "m*w values + m*w columns + m lengths, w the longest row",
     .best_for = "rows of nearly one length: grids, bands",
     .predict = predict,
     .build = build,

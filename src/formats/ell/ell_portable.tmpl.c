@@ -55,7 +55,6 @@ static void SPRY_FN(window)(const void *storage, const void *x, const spryi_wind
 
 static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
 {
-    (void)err; /* nothing can fail */
     const spryi_ell *s = args->storage;
-    return spryi_windows_drive(args, &s->windows, s->a.cols, SPRY_FN(window));
+    return spryi_windows_drive(args, &s->windows, s->a.cols, SPRY_FN(window), err);
 }

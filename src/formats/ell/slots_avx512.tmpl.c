@@ -68,7 +68,7 @@ static inline __attribute__((always_inline)) VEC SPRY_FN(gather)(const SPRY_V *x
 }
 
 /* vectors * LANES rows in a stepped run; `vectors` and `ahead`, bytes to fetch in each slot, are constants. */
-static inline __attribute__((always_inline)) void SPRY_FN(stepped_sums)(const SPRY_V *Ax, const SPRY_J *Aj,
+static inline __attribute__((always_inline)) void SPRY_FN(stepped_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
                                                                         int64_t stride, int64_t length,
                                                                         const SPRY_V *x, const int vectors,
                                                                         const int64_t ahead, VEC *sum)
@@ -77,14 +77,15 @@ static inline __attribute__((always_inline)) void SPRY_FN(stepped_sums)(const SP
     for (int64_t s = 0; s < length; s++) {
         const SPRY_V *xs = x + Aj[s * stride], *values = Ax + s * stride;
         for (int v = 0; v < vectors; v++) {
-            spryi_prefetch_near(values, v * 64 + ahead);
-            sum[v] = FMA(LOAD(values + v * LANES), LOAD(xs + v * LANES), sum[v]);
+            if (Ax) spryi_prefetch_near(values, v * 64 + ahead);
+            sum[v] = Ax ? FMA(LOAD(values + v * LANES), LOAD(xs + v * LANES), sum[v])
+                        : ADD(sum[v], LOAD(xs + v * LANES));
         }
     }
 }
 
 /* vectors * LANES <= 16 rows, of which every slot up to the longest has some column. Ax NULL: all entries are 1. */
-static inline __attribute__((always_inline)) void SPRY_FN(general_sums)(const SPRY_V *Ax, const SPRY_J *Aj,
+static inline __attribute__((always_inline)) void SPRY_FN(general_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
                                                                         int64_t stride, const int32_t *lengths,
                                                                         const SPRY_V *x, const int vectors,
                                                                         const int64_t ahead, VEC *sum)

@@ -3,14 +3,20 @@
  * over SLOT_LANES rows have constant length and become vectors where the processor has them.
  */
 
-/* SLOT_LANES rows whose x is loaded in order: only the columns of the run's first row are read, `step` rows before. */
+/*
+ * SLOT_LANES rows whose x is loaded in order: only the columns of the run's first row are read. Ax NULL: all
+ * entries are 1.
+ */
 static inline void SPRY_FN(stepped_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
                                          const SPRY_V *x, SPRY_V sum[SLOT_LANES])
 {
     for (int r = 0; r < SLOT_LANES; r++) sum[r] = 0;
     for (int64_t s = 0; s < length; s++) {
-        const SPRY_V *v = Ax + s * stride, *xs = x + Aj[s * stride];
-        for (int r = 0; r < SLOT_LANES; r++) sum[r] += v[r] * xs[r];
+        const SPRY_V *xs = x + Aj[s * stride];
+        if (Ax)
+            for (int r = 0; r < SLOT_LANES; r++) sum[r] += Ax[s * stride + r] * xs[r];
+        else
+            for (int r = 0; r < SLOT_LANES; r++) sum[r] += xs[r];
     }
 }
 

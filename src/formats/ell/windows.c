@@ -118,8 +118,10 @@ TAKE_SUMS(double)
 TAKE_SUMS(float)
 
 spry_status spryi_windows_drive(const spryi_run_args *args, const spryi_windows *windows, int64_t n,
-                                spryi_window_leaf leaf)
+                                spryi_window_leaf leaf, spry_error *err)
 {
+    if (windows->count == 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "op", "this storage was not made for the transposed product");
     const int64_t size = (int64_t)spry_type_bytes(args->vector_type), chunks = (n + CHUNK - 1) / CHUNK;
     const int64_t most = windows->count > chunks ? windows->count : chunks;
     int threads = args->threads < most ? args->threads : (int)(most > 0 ? most : 1);

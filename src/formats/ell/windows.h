@@ -38,6 +38,6 @@ typedef void (*spryi_window_leaf)(const void *storage, const void *x, const spry
 
 /* y of n numbers = alpha * the sums + beta*y, on args->threads threads. */
 spry_status spryi_windows_drive(const spryi_run_args *args, const spryi_windows *windows, int64_t n,
-                                spryi_window_leaf leaf);
+                                spryi_window_leaf leaf, spry_error *err);
 
 #endif

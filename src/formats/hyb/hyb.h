@@ -1,0 +1,52 @@
+/*
+ * HYB on the CPU (Bell and Garland 2009): ELL for the first entries of each row, COO for the rest.
+ *
+ *     a . b .        width 1      ELL values   a c d      COO rows     0 2
+ *     . c . .                         columns  0 1 0          columns  2 3
+ *     d . . e                         lengths  1 1 1          values   b e
+ *
+ * The width is a number that was asked for; or the least that holds all of the rows' entries in `share` percent of
+ * the rows; or, by default, the mean row length, rounded to the nearest number, halves up. A long row so costs no
+ * padding elsewhere. What does not fit is COO in the order of the rows. 2*m*width + 3*rest words.
+ */
+#ifndef SPRYI_HYB_H
+#define SPRYI_HYB_H
+
+#include "formats/coo/coo.h"
+#include "formats/ell/ell.h"
+
+/* The storage of format hyb. */
+typedef struct spryi_hyb {
+    spry_arrays a; /* sizes and types of the whole, as CSR without arrays */
+    int64_t rest;  /* entries in COO */
+    spryi_ell ell; /* its `a` is not used: see spryi_hyb_ell */
+    void *rows, *columns, *values; /* rest each */
+    spryi_windows windows;         /* of both parts, for the transposed product, else empty */
+} spryi_hyb;
+
+extern const spryi_format spryi_format_hyb;
+extern const spryi_kernel spryi_hyb_reference_cpu, spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
+
+/* The parts as storages of their own formats, which borrow s's arrays. */
+spryi_ell spryi_hyb_ell(const spryi_hyb *s);
+spryi_coo spryi_hyb_coo(const spryi_hyb *s);
+
+/* First entry of COO whose row is i or after. */
+int64_t spryi_hyb_rest_of(const spryi_hyb *s, int64_t i);
+
+/*
+ * hyb_build.c: what of the rows is past `width`; *width that leaves at least `share` percent of the rows whole.
+ * make fills a zeroed *s but for the windows; on failure the caller clears.
+ */
+int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width);
+spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
+                                     spry_error *err);
+spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width, int64_t rest,
+                           spry_error *err);
+spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const spryi_hyb *s, spry_error *err);
+
+/* hyb_driver.c: y = alpha*A*x + beta*y by a kernel of ELL, then y += alpha*A*x by one of COO. */
+spry_status spryi_hyb_drive(const spryi_run_args *args, const spryi_kernel *ell, const spryi_kernel *coo,
+                            spry_error *err);
+
+#endif

@@ -1,0 +1,122 @@
+/* From CSR to the two parts and back. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/hyb/hyb.h"
+
+#include <string.h>
+
+enum { CHUNK_ROWS = 4096 };
+
+#define SPRYI_TEMPLATE "formats/hyb/hyb_build.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*fill_fn)(const spryi_hyb *h, const spry_arrays *csr, int64_t begin, int64_t end, int64_t k);
+typedef void (*take_fn)(const spryi_hyb *h, const int64_t *offsets, void *columns, void *values, int64_t k,
+                        int64_t end);
+static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_rest);
+static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rest);
+
+static int64_t length_of(const spry_arrays *csr, int64_t i)
+{
+    return spryi_index_at(csr->offsets, csr->offset_type, i + 1) - spryi_index_at(csr->offsets, csr->offset_type, i);
+}
+
+static int64_t rest_of_rows(const spry_arrays *csr, int64_t begin, int64_t end, int64_t width)
+{
+    int64_t rest = 0;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t length = length_of(csr, i);
+        rest += length > width ? length - width : 0;
+    }
+    return rest;
+}
+
+static int64_t chunk_count(int64_t rows)
+{
+    return (rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
+}
+
+static int64_t chunk_end(int64_t rows, int64_t c)
+{
+    return (c + 1) * CHUNK_ROWS < rows ? (c + 1) * CHUNK_ROWS : rows;
+}
+
+int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width)
+{
+    int64_t rest = 0, chunks = chunk_count(csr->rows);
+    int threads = spryi_threads(context, csr->rows);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : rest)
+    for (int64_t c = 0; c < chunks; c++) rest += rest_of_rows(csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), width);
+    return rest;
+}
+
+spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
+                                     spry_error *err)
+{
+    const int64_t longest = spryi_ell_longest(context, csr);
+    int64_t *rows_of = NULL;
+    spry_status status = SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err);
+    if (status != SPRY_OK) return status;
+    memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
+    for (int64_t i = 0; i < csr->rows; i++) rows_of[length_of(csr, i)]++;
+    int64_t w = 0, whole = rows_of[0];
+    double wanted = (double)share / 100 * (double)csr->rows;
+    while (w < longest && (double)whole < wanted) whole += rows_of[++w];
+    spryi_release(context, rows_of);
+    *width = w;
+    return SPRY_OK;
+}
+
+spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width, int64_t rest,
+                           spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int64_t *at = NULL; /* entries of COO before each chunk of rows */
+    const int64_t chunks = chunk_count(csr->rows);
+    SPRYI_TRY(spryi_ell_make(context, &s->ell, csr, width, err));
+    s->a = s->ell.a;
+    s->a.nnz = csr->nnz;
+    s->rest = rest;
+    SPRYI_TRY(spryi_allocate(context, &s->rows, rest, spry_index_type_bytes(csr->index_type), "rest's rows", err));
+    SPRYI_TRY(
+        spryi_allocate(context, &s->columns, rest, spry_index_type_bytes(csr->index_type), "rest's columns", err));
+    SPRYI_TRY(spryi_allocate(context, &s->values, rest, spry_type_bytes(csr->value_type), "rest's values", err));
+    if (rest == 0) goto done;
+    SPRYI_TRY(SPRYI_NEW(context, &at, chunks + 1, "row chunks", err));
+    const fill_fn fill =
+        fill_table[spryi_value_slot(csr->value_type)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    int threads = spryi_threads(context, csr->rows + rest);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t c = 0; c < chunks; c++)
+        at[c + 1] = rest_of_rows(csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), width);
+    spryi_scan(at, chunks);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int64_t c = 0; c < chunks; c++) fill(s, csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), at[c]);
+done:
+    spryi_release(context, at);
+    return status;
+}
+
+spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const spryi_hyb *s, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    const spryi_ell first = spryi_hyb_ell(s);
+    SPRYI_TRY(spryi_ell_start_csr(context, &c, &s->a, err));
+    for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->ell.lengths[i];
+    for (int64_t k = 0; k < s->rest; k++) c.offsets[spryi_index_at(s->rows, s->a.index_type, k) + 1]++;
+    spryi_scan(c.offsets, s->a.rows);
+    spryi_ell_take(context, &first, c.offsets, c.indices, c.values);
+    const take_fn take =
+        take_table[spryi_value_slot(s->a.value_type)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    int threads = spryi_threads(context, s->a.rows + s->rest);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int64_t b = 0; b < chunk_count(s->a.rows); b++)
+        take(s, c.offsets, c.indices, c.values, spryi_hyb_rest_of(s, b * CHUNK_ROWS),
+             spryi_hyb_rest_of(s, chunk_end(s->a.rows, b)));
+    SPRYI_TRY(spryi_ell_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* Making the storage of format hyb, and what containers need of it. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/hyb/hyb.h"
+
+#include <stdio.h>
+
+enum { WIDTH, SHARE }; /* places in the list of parameters */
+
+static void clear(spry_context *context, spryi_hyb *s)
+{
+    spryi_ell_clear(context, &s->ell);
+    spryi_release(context, s->rows);
+    spryi_release(context, s->columns);
+    spryi_release(context, s->values);
+    spryi_windows_clear(context, &s->windows);
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    clear(context, storage);
+    spryi_release(context, storage);
+}
+
+static spry_status settle_width(spry_context *context, int64_t *width, const spryi_build_request *request,
+                                spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    const int64_t *parameters = request->parameters;
+    if (parameters[WIDTH] > 0 && parameters[SHARE] > 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format hyb: width and share are two rules, give one");
+    if (parameters[SHARE] > 0) return spryi_hyb_width_of_share(context, width, a, parameters[SHARE], err);
+    *width = parameters[WIDTH] > 0 ? parameters[WIDTH]
+             : a->rows > 0         ? a->nnz / a->rows + (a->nnz % a->rows >= a->rows - a->nnz % a->rows)
+                                   : 0;
+    return SPRY_OK;
+}
+
+static spry_status figure_of(spry_context *context, spryi_figure *figure, int64_t *width, int64_t *rest,
+                             const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(settle_width(context, width, request, err));
+    SPRYI_TRY(spryi_ell_figure(figure, *width, a, err));
+    *rest = spryi_hyb_rest(context, a, *width);
+    figure->words += 3 * *rest;
+    figure->bytes +=
+        *rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spry_index_type_bytes(a->index_type));
+    figure->padding = a->rows * *width - (a->nnz - *rest);
+    snprintf(figure->parameters, sizeof figure->parameters, "width=%lld", (long long)*width);
+done:
+    return status;
+}
+
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    int64_t width, rest;
+    return figure_of(context, figure, &width, &rest, request, err);
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const spry_arrays *a = &request->csr->a;
+    spryi_hyb *s = NULL;
+    spryi_figure figure = {0};
+    int64_t width = 0, rest = 0;
+    SPRYI_TRY(figure_of(context, &figure, &width, &rest, request, err));
+    SPRYI_TRY(spryi_check_padding(request, "hyb", &figure, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "hyb storage", err));
+    *s = (spryi_hyb){0};
+    SPRYI_TRY(spryi_hyb_make(context, s, a, width, rest, err));
+    if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_windows_make(context, &s->windows, a, 1, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    const spryi_hyb *s = storage;
+    const spryi_ell first = spryi_hyb_ell(s);
+    return spryi_ell_bytes(&first) + s->windows.count * (int64_t)sizeof *s->windows.parts +
+           s->rest * (int64_t)(spry_type_bytes(s->a.value_type) + 2 * spry_index_type_bytes(s->a.index_type));
+}
+
+static int64_t workspace_bytes(const void *storage)
+{
+    const spryi_hyb *s = storage;
+    if (s->windows.count > 0) return s->windows.numbers * (int64_t)spry_type_bytes(s->a.value_type);
+    const spryi_coo rest = spryi_hyb_coo(s);
+    return spryi_format_coo.workspace_bytes(&rest);
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    (void)storage, (void)A;
+    return 0;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_hyb *)storage)->a;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    return spryi_hyb_to_csr(context, csr, storage, err);
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_hyb *s = storage;
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    int count = 0;
+    list[count++] = (spryi_section){"rest", NULL, &s->rest, 1, sizeof s->rest};
+    spryi_ell_sections(&s->a, &s->ell, list, &count);
+    list[count++] = (spryi_section){"rest_rows", &s->rows, NULL, s->rest, index_bytes};
+    list[count++] = (spryi_section){"rest_columns", &s->columns, NULL, s->rest, index_bytes};
+    list[count++] =
+        (spryi_section){"rest_values", &s->values, NULL, s->rest, (int64_t)spry_type_bytes(s->a.value_type)};
+    return count;
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    const spryi_hyb *s = storage;
+    spry_status status = SPRY_OK;
+    if (s->rest < 0 || s->rest > s->a.nnz)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, s->rest, s->a.nnz, "hyb: %lld of %lld entries in COO",
+                                (long long)s->rest, (long long)s->a.nnz);
+    const spryi_ell first = spryi_hyb_ell(s);
+    SPRYI_TRY(spryi_ell_check(&first, err));
+    SPRYI_TRY(spryi_ell_check_columns(&s->a, s->columns, s->rest, "hyb", err));
+    for (int64_t k = 0, before = 0; k < s->rest; k++) {
+        int64_t i = spryi_index_at(s->rows, s->a.index_type, k);
+        if (i < before || i >= s->a.rows || first.lengths[i] != first.width)
+            return spryi_fail_value(err, SPRY_BAD_FILE, NULL, i, s->a.rows,
+                                    "hyb: entry %lld of the rest is in row %lld, expected rising rows that fill ELL",
+                                    (long long)k, (long long)i);
+        before = i;
+    }
+done:
+    return status;
+}
+
+static const spryi_parameter parameters[] = {
+    {"width", 1, INT32_MAX, "entries of a row in the ELL part"},
+    {"share", 1, 100, "percent of the rows that the ELL part holds whole"},
+    {0},
+};
+
+const spryi_format spryi_format_hyb = {
+    .name = "hyb",
+    .title = "hybrid: ELL, and COO for what is longer",
+    .storage = "m*w values + m*w columns + m lengths + 3 arrays of the rest, w the mean row rounded",
+    .best_for = "rows of nearly one length, but for some that are far longer",
+    .parameters = parameters,
+    .parameter_text = "width=NUMBER (of the ELL part; default the mean row, rounded); "
+                      "share=NUMBER (or: percent of the rows that it holds whole)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = borrows_values,
+    .arrays = arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_hyb),
+    .sections = sections,
+    .check = check,
+};

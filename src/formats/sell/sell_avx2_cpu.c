@@ -1,0 +1,30 @@
+/*
+ * sell_avx2_cpu: the loops of sell_portable_cpu as AVX2 and FMA.
+ *
+ * Idea: sixteen lanes of a chunk side by side, slot by slot; no slot past a row's length is multiplied. In stepped
+ * runs (see sell.h) x is read in order and columns are not. Transposed: see windows.h.
+ * Work: one thread a block of chunks at a time; transposed a part.
+ * Cost: bytes of SELL, less the columns of stepped runs.
+ */
+#include "formats/sell/sell.h"
+
+enum { SLOT_LANES = 16 };
+
+#define SPRYI_TEMPLATE "formats/sell/sell_portable.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run);
+static const spryi_run_table runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_sell_avx2_cpu = {
+    .name = "sell_avx2_cpu",
+    .format = "sell",
+    .device = "cpu",
+    .idea = "sixteen lanes of a chunk side by side, padding left out by row lengths; AVX2 and FMA",
+    .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV on modern processors, 2014",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_AVX2,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+};

@@ -1,0 +1,162 @@
+/* From CSR to chunks and back. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/sell/sell.h"
+
+#include <string.h>
+
+#define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
+typedef void (*block_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end);
+typedef void (*take_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
+static const chunk_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
+static const block_fn kinds_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(find_kinds);
+static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
+
+/* A pattern has no values: any slot does. */
+static int slot_of(const spry_arrays *a)
+{
+    return a->value_type == SPRY_PATTERN ? 0 : spryi_value_slot(a->value_type);
+}
+
+/* What one thread sorts a window in. */
+typedef struct scratch {
+    int32_t *lengths;         /* of the window's rows */
+    uint16_t *order, *before; /* rows within the window */
+} scratch;
+
+static int64_t window_rows(int64_t c, int64_t sigma)
+{
+    return sigma > 1 ? sigma : c;
+}
+
+/*
+ * t->order = rows begin .. end - 1, counted from begin, by falling length, equal ones in their order; t->lengths of
+ * the rows as they are. A radix sort by bytes of the length: mostly one pass.
+ */
+static void sort_window(scratch *t, const spry_arrays *csr, int64_t begin, int64_t end, int sorted)
+{
+    int64_t count = end - begin, longest = 0;
+    for (int64_t r = 0; r < count; r++) {
+        int64_t length = spryi_index_at(csr->offsets, csr->offset_type, begin + r + 1) -
+                         spryi_index_at(csr->offsets, csr->offset_type, begin + r);
+        t->lengths[r] = (int32_t)length;
+        t->order[r] = (uint16_t)r;
+        longest = length > longest ? length : longest;
+    }
+    for (int shift = 0; sorted && longest >> shift > 0; shift += 8) {
+        int64_t at[257] = {0};
+        for (int64_t r = 0; r < count; r++) at[256 - (t->lengths[r] >> shift & 255)]++;
+        for (int b = 0; b < 256; b++) at[b + 1] += at[b]; /* at[255 - byte]: where its rows begin */
+        for (int64_t r = 0; r < count; r++) {
+            uint16_t row = t->order[r];
+            t->before[at[255 - (t->lengths[row] >> shift & 255)]++] = row;
+        }
+        uint16_t *swapped = t->order;
+        t->order = t->before;
+        t->before = swapped;
+    }
+}
+
+/* Slots of the window's chunks; where s is given, its permutation, lengths and offsets (widths so far) too. */
+static int64_t lay_window(const scratch *t, spryi_sell *s, int64_t c, int64_t begin, int64_t end)
+{
+    int64_t slots = 0;
+    for (int64_t first = begin; first < end; first += c) {
+        int32_t width = 0;
+        for (int64_t l = first; l < first + c; l++) {
+            int32_t length = l < end ? t->lengths[t->order[l - begin]] : 0;
+            width = length > width ? length : width;
+            if (!s) continue;
+            s->lengths[l] = length;
+            if (s->permutation && l < end) s->permutation[l] = t->order[l - begin];
+        }
+        if (s) s->offsets[first / c + 1] = width * c;
+        slots += width * c;
+    }
+    return slots;
+}
+
+static spry_status lay(spry_context *context, int64_t *slots, spryi_sell *s, const spry_arrays *csr, int64_t c,
+                       int64_t sigma, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int32_t *lengths = NULL;
+    uint16_t *orders = NULL;
+    const int64_t rows = window_rows(c, sigma), windows = (csr->rows + rows - 1) / rows;
+    int threads = spryi_threads(context, csr->rows);
+    int64_t sum = 0;
+    SPRYI_TRY(SPRYI_NEW(context, &lengths, rows * threads, "row lengths (scratch)", err));
+    SPRYI_TRY(SPRYI_NEW(context, &orders, 2 * rows * threads, "row order (scratch)", err));
+#pragma omp parallel num_threads(threads)
+    {
+        int thread = 0;
+#pragma omp critical(spryi_sell_lay)
+        thread = --threads;
+        scratch t = {lengths + thread * rows, orders + 2 * thread * rows, orders + (2 * thread + 1) * rows};
+#pragma omp for schedule(static) reduction(+ : sum)
+        for (int64_t w = 0; w < windows; w++) {
+            int64_t begin = w * rows, end = begin + rows < csr->rows ? begin + rows : csr->rows;
+            sort_window(&t, csr, begin, end, sigma > 1);
+            sum += lay_window(&t, s, c, begin, end);
+        }
+    }
+    *slots = sum;
+done:
+    spryi_release(context, lengths);
+    spryi_release(context, orders);
+    return status;
+}
+
+spry_status spryi_sell_slots(spry_context *context, int64_t *slots, const spry_arrays *csr, int64_t c, int64_t sigma,
+                             spry_error *err)
+{
+    return lay(context, slots, NULL, csr, c, sigma, err);
+}
+
+spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int pair = spryi_index_pair(csr->offset_type, csr->index_type);
+    s->chunk_count = (csr->rows + s->c - 1) / s->c;
+    SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->lengths, s->chunk_count * s->c, "row lengths", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->kinds, s->chunk_count, "chunk kinds", err));
+    if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
+    SPRYI_TRY(lay(context, &s->slots, s, csr, s->c, s->sigma, err));
+    spryi_scan(s->offsets, s->chunk_count);
+    SPRYI_TRY(spryi_allocate(context, &s->columns, s->slots, spry_index_type_bytes(csr->index_type), "sell columns",
+                             err));
+    if (csr->value_type != SPRY_PATTERN)
+        SPRYI_TRY(spryi_allocate(context, &s->values, s->slots, spry_type_bytes(csr->value_type), "sell values", err));
+    int threads = spryi_threads(context, csr->rows + s->slots);
+    const int64_t blocks = spryi_sell_block_count(s);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t begin = spryi_sell_block_begin(s, b), end = spryi_sell_block_begin(s, b + 1);
+        for (int64_t chunk = begin; chunk < end; chunk++) fill_table[slot_of(csr)][pair](s, csr, chunk);
+        kinds_table[slot_of(csr)][pair](s, csr, begin, end);
+    }
+done:
+    return status;
+}
+
+spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const spryi_sell *s, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    const take_fn take = take_table[slot_of(&s->a)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    SPRYI_TRY(spryi_ell_start_csr(context, &c, &s->a, err));
+    for (int64_t l = 0; l < s->a.rows; l++) c.offsets[spryi_sell_row(s, l) + 1] = s->lengths[l];
+    spryi_scan(c.offsets, s->a.rows);
+    int threads = spryi_threads(context, s->slots);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t chunk = 0; chunk < s->chunk_count; chunk++) take(s, c.offsets, c.indices, c.values, chunk);
+    SPRYI_TRY(spryi_ell_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}

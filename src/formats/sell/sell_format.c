@@ -1,0 +1,252 @@
+/* Making the storage of format sell, and what containers need of it. */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/sell/sell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNK, SIGMA }; /* places in the list of parameters */
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_sell *s = storage;
+    spryi_release(context, s->offsets);
+    spryi_release(context, s->values);
+    spryi_release(context, s->columns);
+    spryi_release(context, s->lengths);
+    spryi_release(context, s->permutation);
+    spryi_release(context, s->kinds);
+    spryi_windows_clear(context, &s->windows);
+    spryi_release(context, s);
+}
+
+/* c as asked for; sigma too, but a multiple of c unless it is 1. */
+static void settle(int64_t *c, int64_t *sigma, const spryi_build_request *request)
+{
+    *c = request->parameters[CHUNK] > 0 ? request->parameters[CHUNK] : SPRYI_SELL_CHUNK;
+    *sigma = request->parameters[SIGMA] > 0 ? request->parameters[SIGMA] : SPRYI_SELL_SIGMA;
+    if (*sigma == 1) return;
+    *sigma = (*sigma + *c - 1) / *c * *c;
+    if (*sigma > SPRYI_SELL_MOST_SIGMA) *sigma -= *c;
+}
+
+static int64_t bytes_of(const spry_arrays *a, int64_t slots, int64_t chunks, int64_t c, int64_t sigma)
+{
+    return slots * (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type)) +
+           (chunks + 1) * (int64_t)sizeof(int64_t) + chunks * c * (int64_t)sizeof(int32_t) + chunks +
+           (sigma > 1 ? a->rows * (int64_t)sizeof(uint16_t) : 0);
+}
+
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    int64_t c, sigma, slots = 0, longest = spryi_ell_longest(context, a);
+    settle(&c, &sigma, request);
+    const int64_t chunks = (a->rows + c - 1) / c;
+    if (longest > INT32_MAX || spryi_ell_product(chunks * c, longest) < 0 ||
+        spryi_ell_product(chunks * c, longest) > INT64_MAX / 32)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "format", longest, INT32_MAX,
+                                "sell of %lld rows, the longest of %lld entries, may be larger than any memory",
+                                (long long)a->rows, (long long)longest);
+    spry_status status = spryi_sell_slots(context, &slots, a, c, sigma, err);
+    if (status != SPRY_OK) return status;
+    figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * slots + chunks + 1 + (sigma > 1 ? a->rows : 0);
+    figure->bytes = bytes_of(a, slots, chunks, c, sigma);
+    figure->padding = slots - a->nnz;
+    snprintf(figure->parameters, sizeof figure->parameters, "c=%lld:sigma=%lld", (long long)c, (long long)sigma);
+    return SPRY_OK;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const spry_arrays *a = &request->csr->a;
+    spryi_sell *s = NULL;
+    spryi_figure figure = {0};
+    SPRYI_TRY(predict(context, &figure, request, err));
+    SPRYI_TRY(spryi_check_padding(request, "sell", &figure, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "sell storage", err));
+    *s = (spryi_sell){.a = *a};
+    s->a.offsets = s->a.indices = s->a.values = NULL;
+    s->a.ownership = SPRY_COPY;
+    s->a.symmetry = SPRY_GENERAL;
+    settle(&s->c, &s->sigma, request);
+    SPRYI_TRY(spryi_sell_make(context, s, a, err));
+    if (request->options->op == SPRY_TRANSPOSE)
+        SPRYI_TRY(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    const spryi_sell *s = storage;
+    return bytes_of(&s->a, s->slots, s->chunk_count, s->c, s->sigma) +
+           s->windows.count * (int64_t)sizeof *s->windows.parts;
+}
+
+/* A pattern's sums are f64 at most: its vectors' type is not the storage's. */
+static int64_t workspace_bytes(const void *storage)
+{
+    const spryi_sell *s = storage;
+    return s->windows.numbers *
+           (int64_t)(s->a.value_type == SPRY_PATTERN ? sizeof(double) : spry_type_bytes(s->a.value_type));
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    return ((const spryi_sell *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_sell *)storage)->a;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    return spryi_sell_to_csr(context, csr, storage, err);
+}
+
+/* ---- containers ------------------------------------------------------------------------------------ */
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_sell *s = storage;
+    int count = 0;
+    spryi_ell_shape_sections(&s->a, list, &count);
+    list[count++] = (spryi_section){"chunks", NULL, &s->c, 4, sizeof s->c}; /* c, sigma, chunk_count, slots */
+    const int64_t chunks = s->chunk_count < 0 ? -1 : s->chunk_count, lanes = spryi_ell_product(chunks, s->c);
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
+    const int has_values = value_bytes > 0;
+    list[count++] = (spryi_section){"offsets", (void **)&s->offsets, NULL, chunks < INT64_MAX ? chunks + 1 : -1,
+                                    sizeof *s->offsets};
+    list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, lanes, sizeof *s->lengths};
+    list[count++] = (spryi_section){"permutation", (void **)&s->permutation, NULL, s->sigma > 1 ? s->a.rows : 0,
+                                    sizeof *s->permutation};
+    list[count++] = (spryi_section){"kinds", (void **)&s->kinds, NULL, chunks, sizeof *s->kinds};
+    list[count++] = (spryi_section){"columns", &s->columns, NULL, s->slots, index_bytes};
+    list[count++] =
+        (spryi_section){"values", &s->values, NULL, has_values ? s->slots : 0, has_values ? value_bytes : 1};
+    return count;
+}
+
+static spry_status bad_chunk(const char *what, int64_t chunk, spry_error *err)
+{
+    return spryi_fail_value(err, SPRY_BAD_FILE, NULL, chunk, 0, "sell: chunk %lld: %s", (long long)chunk, what);
+}
+
+/* Every row of each window occurs once. */
+static spry_status check_permutation(const spryi_sell *s, spry_error *err)
+{
+    static const size_t bytes = SPRYI_SELL_MOST_SIGMA / 8;
+    uint8_t seen[SPRYI_SELL_MOST_SIGMA / 8];
+    for (int64_t begin = 0; begin < s->a.rows; begin += s->sigma) {
+        int64_t count = s->a.rows - begin < s->sigma ? s->a.rows - begin : s->sigma;
+        memset(seen, 0, bytes);
+        for (int64_t l = begin; l < begin + count; l++) {
+            unsigned row = s->permutation[l], bit = 1u << row % 8;
+            if (row >= count || (seen[row / 8] & bit))
+                return spryi_fail_value(err, SPRY_BAD_FILE, NULL, row, count,
+                                        "sell: lane %lld has row %u of a window of %lld, past it or not for the first "
+                                        "time",
+                                        (long long)l, row, (long long)count);
+            seen[row / 8] = (uint8_t)(seen[row / 8] | bit);
+        }
+    }
+    return SPRY_OK;
+}
+
+/* Lanes from `first` on step as lanes before do: column of slot k - that of slot `before` is 1. */
+static int lane_steps(const spryi_sell *s, int64_t lane)
+{
+    int64_t at = s->offsets[lane / s->c] + lane % s->c;
+    int64_t before = s->offsets[(lane - 1) / s->c] + (lane - 1) % s->c;
+    if (s->lengths[lane] != s->lengths[lane - 1]) return 0;
+    for (int64_t k = 0; k < s->lengths[lane] * s->c; k += s->c)
+        if (spryi_index_at(s->columns, s->a.index_type, at + k) !=
+            spryi_index_at(s->columns, s->a.index_type, before + k) + 1)
+            return 0;
+    return 1;
+}
+
+static spry_status check_kinds(const spryi_sell *s, spry_error *err)
+{
+    for (int64_t b = 0; b < spryi_sell_block_count(s); b++) {
+        int64_t end = spryi_sell_block_begin(s, b + 1), chunks = 1;
+        for (int64_t chunk = spryi_sell_block_begin(s, b); chunk < end; chunk += chunks) {
+            int kind = s->kinds[chunk], stepped = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
+            chunks = stepped ? kind : 1;
+            if (kind == SPRYI_SELL_SCATTERED) continue;
+            if (chunk + chunks > end || (chunk + chunks) * s->c > s->a.rows)
+                return bad_chunk("a run that ends outside", chunk, err);
+            for (int64_t l = chunk * s->c + 1; l < (chunk + chunks) * s->c; l++)
+                if (spryi_sell_row(s, l) != spryi_sell_row(s, l - 1) + 1 || (stepped && !lane_steps(s, l)))
+                    return bad_chunk("rows do not follow each other, as said", chunk, err);
+        }
+    }
+    return SPRY_OK;
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    const spryi_sell *s = storage;
+    spry_status status = SPRY_OK;
+    int64_t nnz = 0;
+    SPRYI_TRY(spryi_ell_check_shape(&s->a, "sell", err));
+    if (s->c < 1 || s->c > SPRYI_SELL_MOST_CHUNK || s->sigma < 1 || s->sigma > SPRYI_SELL_MOST_SIGMA ||
+        (s->sigma > 1 && s->sigma % s->c != 0) || s->chunk_count != s->a.rows / s->c + (s->a.rows % s->c != 0))
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "sell: %lld chunks of %lld rows, windows of %lld, do not fit %lld",
+                          (long long)s->chunk_count, (long long)s->c, (long long)s->sigma, (long long)s->a.rows);
+    if (s->offsets[0] != 0 || s->offsets[s->chunk_count] != s->slots) return bad_chunk("wrong offset", 0, err);
+    for (int64_t chunk = 0; chunk < s->chunk_count; chunk++) {
+        int64_t slots = s->offsets[chunk + 1] - s->offsets[chunk];
+        if (slots < 0 || s->offsets[chunk + 1] > s->slots || slots % s->c != 0)
+            return bad_chunk("offsets are wrong", chunk, err);
+        for (int64_t l = chunk * s->c; l < (chunk + 1) * s->c; l++) {
+            if (s->lengths[l] < 0 || s->lengths[l] > (l < s->a.rows ? slots / s->c : 0))
+                return bad_chunk("a row is longer than the chunk", chunk, err);
+            nnz += s->lengths[l];
+        }
+    }
+    if (nnz != s->a.nnz) return bad_chunk("entries do not add up", s->chunk_count, err);
+    if (s->sigma > 1) SPRYI_TRY(check_permutation(s, err));
+    SPRYI_TRY(spryi_ell_check_columns(&s->a, s->columns, s->slots, "sell", err));
+    SPRYI_TRY(check_kinds(s, err));
+done:
+    return status;
+}
+
+static const spryi_parameter parameters[] = {
+    {"c", 1, SPRYI_SELL_MOST_CHUNK, "rows a chunk"},
+    {"sigma", 1, SPRYI_SELL_MOST_SIGMA, "rows a window, inside of which rows are sorted by length; 1: they are not"},
+    {0},
+};
+
+const spryi_format spryi_format_sell = {
+    .name = "sell",
+    .title = "SELL-C-sigma: ELL by chunks of rows of similar length",
+    .storage = "slots values + slots columns + (m/c+1) offsets + m permutation + m lengths",
+    .best_for = "unstructured meshes, rows of moderately different lengths",
+    .parameters = parameters,
+    .parameter_text = "c=NUMBER (rows a chunk, default 16); sigma=NUMBER (rows a window that is sorted, default 512)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = borrows_values,
+    .arrays = arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_sell),
+    .sections = sections,
+    .check = check,
+};

@@ -1,0 +1,127 @@
+/* Format ELL: the layout as it is drawn, figures of the lecture, stepped runs, storages that are damaged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "formats/ell/ell.h"
+#include "ops/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The matrix drawn in ell.h, with x whose entries are all used. */
+static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};
+static const double Ax[] = {1, 2, 3, 4, 5};
+
+static spry_plan *plan_of(spry_context *context, spry_matrix **A, const char *format, const char *kernel)
+{
+    spry_error err = SPRY_ERROR_INIT;
+    spry_plan *plan = NULL;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = format;
+    options.kernel = kernel;
+    if (!*A) assert_int_equal(spry_matrix_borrow_csr_f64(context, A, 3, 4, Ap, Aj, Ax, &err), SPRY_OK);
+    if (spry_plan_spmv(context, &plan, *A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return plan;
+}
+
+static void layout(void **state)
+{
+    (void)state;
+    static const double values[] = {1, 3, 4, 2, 0, 5};
+    static const int32_t columns[] = {0, 1, 0, 2, 1, 3}, lengths[] = {2, 1, 2};
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_plan *plan = plan_of(context, &A, "ell", NULL);
+    const spryi_ell *s = plan->storage;
+    assert_int_equal(s->width, 2);
+    assert_memory_equal(s->values, values, sizeof values);
+    assert_memory_equal(s->columns, columns, sizeof columns);
+    assert_memory_equal(s->lengths, lengths, sizeof lengths);
+    spry_storage storage = SPRY_INIT(spry_storage);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "ell";
+    assert_int_equal(spry_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
+    assert_int_equal(storage.words, 2 * 3 * 2);
+    assert_int_equal(storage.padding, 1);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Row 1's padding names column 1: an infinite x there reaches y once, and 0*Inf nowhere. */
+static void padding_is_not_multiplied(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"ell_reference_cpu", "ell_portable_cpu"};
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (int k = 0; k < 3; k++) {
+        spry_plan *plan = plan_of(context, &A, "ell", k < 2 ? kernels[k] : NULL);
+        double x[] = {1, INFINITY, 1, 1}, y[3];
+        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+                         SPRY_OK);
+        assert_true(y[0] == 3 && isinf(y[1]) && y[1] > 0 && y[2] == 9);
+        spry_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* A grid has stepped runs; where one is claimed that is none, check sees it, as it sees other damage. */
+static void check_sees_damage(void **state)
+{
+    (void)state;
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=100,y=20", NULL, NULL), SPRY_OK);
+    spry_plan *plan = plan_of(context, &A, "ell", NULL);
+    spryi_ell *s = plan->storage;
+    int64_t stepped = -1;
+    for (int64_t q = 0; q < s->a.rows / SPRYI_ELL_SLICE && stepped < 0; q++)
+        if (s->runs[q] > 1) stepped = q;
+    assert_true(stepped >= 0);
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spryi_format_ell.check(s, &err), SPRY_OK);
+#define REFUSE(place, value)                                                                                           \
+    do {                                                                                                               \
+        __typeof__(place) kept = (place);                                                                              \
+        (place) = (value);                                                                                             \
+        assert_int_equal(spryi_format_ell.check(s, &err), SPRY_BAD_FILE);                                              \
+        (place) = kept;                                                                                                \
+        assert_int_equal(spryi_format_ell.check(s, &err), SPRY_OK);                                                    \
+    } while (0)
+    REFUSE(s->lengths[0], (int32_t)s->width + 1);
+    REFUSE(s->lengths[0], -1);
+    REFUSE(s->lengths[0], s->lengths[0] - 1);
+    REFUSE(((int32_t *)s->columns)[7], (int32_t)s->a.cols);
+    REFUSE(((int32_t *)s->columns)[7], -1);
+    REFUSE(((int32_t *)s->columns)[stepped * SPRYI_ELL_SLICE + 3], 0);
+    REFUSE(s->runs[0], 200);
+    REFUSE(s->width, -1);
+    REFUSE(s->width, INT64_MAX);
+    REFUSE(s->block_rows, 8);
+    REFUSE(s->block_count, s->block_count + 1);
+    REFUSE(s->a.rows, -5);
+    REFUSE(s->a.nnz, s->a.nnz + 1);
+    REFUSE(s->a.index_type, (spry_index_type)7);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layout),
+        cmocka_unit_test(padding_is_not_multiplied),
+        cmocka_unit_test(check_sees_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+/* Format HYB: widths by number and by rule, figures, and alpha that is not finite. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "formats/hyb/hyb.h"
+#include "ops/plan.h"
+
+#include <math.h>
+
+/* The matrix drawn in hyb.h. */
+static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};
+static const double Ax[] = {1, 2, 3, 4, 5};
+
+static void widths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format;
+        int64_t width, rest;
+    } cases[] = {
+        {"hyb", 2, 0},          {"hyb:width=1", 1, 2},  {"hyb:width=3", 3, 0},
+        {"hyb:share=33", 1, 2}, {"hyb:share=34", 2, 0}, {"hyb:share=100", 2, 0},
+    };
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, &err), SPRY_OK);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_plan *plan = NULL;
+        spry_storage storage = SPRY_INIT(spry_storage);
+        options.format = cases[c].format;
+        if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+        assert_int_equal(spry_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
+        const spryi_hyb *s = plan->storage;
+        assert_int_equal(s->ell.width, cases[c].width);
+        assert_int_equal(s->rest, cases[c].rest);
+        assert_int_equal(storage.words, 2 * 3 * cases[c].width + 3 * cases[c].rest);
+        double x[] = {1, 10, 100, 1000}, y[] = {NAN, NAN, NAN};
+        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+                         SPRY_OK);
+        assert_true(y[0] == 201 && y[1] == 30 && y[2] == 5004);
+        spry_plan_destroy(plan);
+    }
+    spry_plan *none = NULL;
+    options.format = "hyb:width=1:share=50";
+    assert_int_equal(spry_plan_spmv(context, &none, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Inf times (1*3 - 2*1) is Inf, though Inf times each part would be Inf - Inf. Rows in one part only stay as they are. */
+static void alpha_is_infinite(void **state)
+{
+    (void)state;
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "hyb:width=1";
+    assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+    double alpha = INFINITY, beta = 0, x[] = {3, 1, -1, -1}, y[] = {0, 0, 0};
+    assert_int_equal(spry_plan_run(plan, &alpha, spry_vector_f64(x, 4), &beta, spry_vector_f64(y, 3), NULL, NULL),
+                     SPRY_OK);
+    for (int i = 0; i < 3; i++) assert_true(isinf(y[i]) && y[i] > 0);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Rows of the rest that fall, are out of range, or whose ELL part is not full. */
+static void check_sees_damage(void **state)
+{
+    (void)state;
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "hyb:width=1";
+    assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+    spryi_hyb *s = plan->storage;
+    int32_t *rows = s->rows, *columns = s->columns;
+    assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_OK);
+    rows[1] = 3;
+    assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_BAD_FILE);
+    rows[0] = 2, rows[1] = 0;
+    assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_BAD_FILE);
+    rows[0] = 0, rows[1] = 2;
+    assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_OK);
+    columns[1] = 4;
+    assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_BAD_FILE);
+    columns[1] = 3;
+    s->rest = 6;
+    assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_BAD_FILE);
+    s->rest = 2;
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(widths),
+        cmocka_unit_test(alpha_is_infinite),
+        cmocka_unit_test(check_sees_damage),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,137 @@
+/* Format SELL-C-sigma: the order as it is drawn, parameters, chunks of every size, patterns, storages that are damaged. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "formats/sell/sell.h"
+#include "ops/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* The matrix drawn in sell.h. */
+static const int32_t Ap[] = {0, 2, 3, 5, 6}, Aj[] = {0, 2, 1, 0, 3, 1};
+static const double Ax[] = {1, 2, 3, 4, 5, 6};
+
+static void layout(void **state)
+{
+    (void)state;
+    static const uint16_t order[] = {0, 2, 1, 3};
+    static const int64_t offsets[] = {0, 4, 6};
+    static const double values[] = {1, 4, 2, 5, 3, 6};
+    static const int32_t columns[] = {0, 0, 2, 3, 1, 1};
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 4, Ap, Aj, Ax, NULL), SPRY_OK);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "sell:c=2:sigma=3"; /* rounded up to a multiple of c */
+    assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    assert_string_equal(info.parameters, "c=2:sigma=4");
+    spryi_sell *s = plan->storage;
+    assert_memory_equal(s->permutation, order, sizeof order);
+    assert_memory_equal(s->offsets, offsets, sizeof offsets);
+    assert_memory_equal(s->values, values, sizeof values);
+    assert_memory_equal(s->columns, columns, sizeof columns);
+    spry_error err = SPRY_ERROR_INIT;
+#define REFUSE(place, value)                                                                                           \
+    do {                                                                                                               \
+        __typeof__(place) kept = (place);                                                                              \
+        assert_int_equal(spryi_format_sell.check(s, &err), SPRY_OK);                                                   \
+        (place) = (value);                                                                                             \
+        assert_int_equal(spryi_format_sell.check(s, &err), SPRY_BAD_FILE);                                             \
+        (place) = kept;                                                                                                \
+    } while (0)
+    REFUSE(s->permutation[1], 1);
+    REFUSE(s->permutation[1], 4);
+    REFUSE(s->offsets[1], 3);
+    REFUSE(s->offsets[0], 1);
+    REFUSE(s->lengths[0], 3);
+    REFUSE(s->lengths[0], 1);
+    REFUSE(s->kinds[0], SPRYI_SELL_IN_ORDER);
+    REFUSE(s->kinds[1], 2);
+    REFUSE(((int32_t *)s->columns)[5], 4);
+    REFUSE(s->c, 3);
+    REFUSE(s->sigma, 0);
+    REFUSE(s->chunk_count, 1);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* y of every c and sigma against CSR, exact: values and x are small integers. */
+static void every_chunk(void **state)
+{
+    (void)state;
+    static const int chunks[] = {1, 2, 3, 5, 7, 8, 12, 16, 17, 24, 32, 48, 100, 256}, sigmas[] = {1, 40, 256, 65536};
+    static const char *const matrices[] = {"rmat20,scale=9", "grid5,x=64,y=40"};
+    static const char *const kernels[] = {"sell_reference_cpu", "sell_portable_cpu", "sell_avx2_cpu",
+                                          "sell_avx512_cpu"};
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (int m = 0; m < 2; m++)
+        for (int pattern = 0; pattern < 2; pattern++) {
+            spry_matrix *made = NULL, *A = NULL;
+            spry_error err = SPRY_ERROR_INIT;
+            spry_convert_options as = SPRY_INIT(spry_convert_options);
+            as.value_type = pattern ? SPRY_PATTERN : SPRY_F64;
+            assert_int_equal(spry_matrix_generate(context, &made, matrices[m], NULL, &err), SPRY_OK);
+            assert_int_equal(spry_matrix_convert(context, &A, made, &as, &err), SPRY_OK);
+            const int64_t n = A->a.rows;
+            double *x = malloc((size_t)n * 8), *y = malloc((size_t)n * 8), *wanted = calloc((size_t)n, 8);
+            for (int64_t j = 0; j < n; j++) x[j] = (double)(j % 7 - 3);
+            double *values = (double *)(uintptr_t)A->a.values;
+            for (int64_t k = 0; values && k < A->a.nnz; k++) values[k] = (double)(k % 5 - 2);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t k = spryi_index_at(A->a.offsets, A->a.offset_type, i);
+                     k < spryi_index_at(A->a.offsets, A->a.offset_type, i + 1); k++)
+                    wanted[i] += (values ? values[k] : 1) * x[spryi_index_at(A->a.indices, A->a.index_type, k)];
+            for (int c = 0; c < 14; c++)
+                for (int g = 0; g < 4; g++)
+                    for (int k = 0; k < 4; k++) {
+                        char format[64];
+                        const spryi_kernel *kernel = spryi_find_kernel(kernels[k]);
+                        const char *reason;
+                        if (!kernel || !spryi_kernel_available(context, kernel, &reason)) continue;
+                        snprintf(format, sizeof format, "sell:c=%d:sigma=%d", chunks[c], sigmas[g]);
+                        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+                        options.format = format;
+                        options.kernel = kernels[k];
+                        options.memory_limit_bytes = (int64_t)1 << 30;
+                        spry_plan *plan = NULL;
+                        if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK)
+                            fail_msg("%s: %s", format, err.message);
+                        const spryi_sell *s = plan->storage;
+                        assert_true((s->values == NULL) == pattern);
+                        if (spryi_format_sell.check(s, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+                        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, n),
+                                                       NULL, NULL),
+                                         SPRY_OK);
+                        for (int64_t i = 0; i < n; i++)
+                            if (y[i] != wanted[i])
+                                fail_msg("%s with %s on %s: row %lld", kernels[k], format, matrices[m], (long long)i);
+                        spry_plan_destroy(plan);
+                    }
+            free(x);
+            free(y);
+            free(wanted);
+            spry_matrix_destroy(A);
+            spry_matrix_destroy(made);
+        }
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layout),
+        cmocka_unit_test(every_chunk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
