@@ -19,14 +19,15 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_ell,
     &spryi_format_hyb,
     &spryi_format_sell,
+    &spryi_format_csr, &spryi_format_coo, &spryi_format_ell, &spryi_format_hyb, &spryi_format_sell,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
 /* Within a format from slow to fast: the last that is available is the default. */
 const spryi_kernel *const spryi_kernels[] = {
-    &spryi_csr_reference_cpu, &spryi_csr_portable_cpu,
+    &spryi_csr_reference_cpu,  &spryi_csr_portable_cpu,
 #ifdef SPRY_HAVE_X86
-    &spryi_csr_avx2_cpu,      &spryi_csr_avx512_cpu,
+    &spryi_csr_avx2_cpu,       &spryi_csr_avx512_cpu,
 #endif
     &spryi_csr_scalar_cuda,   &spryi_csr_vector_cuda,  &spryi_csr_merge_cuda,
     &spryi_csc_reference_cpu, &spryi_csc_portable_cpu,
@@ -34,16 +35,18 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_csc_avx2_cpu,      &spryi_csc_avx512_cpu,
 #endif
     &spryi_coo_reference_cpu, &spryi_coo_portable_cpu,
+    &spryi_csr_scalar_cuda,    &spryi_csr_vector_cuda,   &spryi_csr_merge_cuda,
+    &spryi_coo_reference_cpu,  &spryi_coo_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_coo_avx512_cpu,
 #endif
-    &spryi_ell_reference_cpu, &spryi_ell_portable_cpu,
+    &spryi_ell_reference_cpu,  &spryi_ell_portable_cpu,
 #ifdef SPRY_HAVE_X86
-    &spryi_ell_avx2_cpu,      &spryi_ell_avx512_cpu,
+    &spryi_ell_avx2_cpu,       &spryi_ell_avx512_cpu,
 #endif
-    &spryi_hyb_reference_cpu, &spryi_hyb_portable_cpu,
+    &spryi_hyb_reference_cpu,  &spryi_hyb_portable_cpu,
 #ifdef SPRY_HAVE_X86
-    &spryi_hyb_avx2_cpu,      &spryi_hyb_avx512_cpu,
+    &spryi_hyb_avx2_cpu,       &spryi_hyb_avx512_cpu,
 #endif
     &spryi_sell_reference_cpu, &spryi_sell_portable_cpu,
 #ifdef SPRY_HAVE_X86

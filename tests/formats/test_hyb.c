@@ -54,7 +54,7 @@ static void widths(void **state)
     spry_context_destroy(context);
 }
 
-/* Inf times (1*3 - 2*1) is Inf, though Inf times each part would be Inf - Inf. Rows in one part only stay as they are. */
+/* Inf times (1*3 - 2*1) is Inf, though Inf times each part would be Inf - Inf. */
 static void alpha_is_infinite(void **state)
 {
     (void)state;

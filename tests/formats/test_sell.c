@@ -1,4 +1,4 @@
-/* Format SELL-C-sigma: the order as it is drawn, parameters, chunks of every size, patterns, storages that are damaged. */
+/* Format SELL-C-sigma: the order as it is drawn, parameters, chunks of every size, patterns, damaged storages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -26,10 +26,10 @@
 
 enum {
     SPRYI_ELL_SLICE = 16,
-    SPRYI_ELL_MOST_RUN = 255,        /* slices, what a byte holds */
-    SPRYI_ELL_BLOCK_ENTRIES = 32768, /* that a block aims at */
-    SPRYI_ELL_BLOCKS = 256,          /* that small matrices aim at, or few threads would find one */
-    SPRYI_ELL_LEAST_ROWS = 256,      /* of a block */
+    SPRYI_ELL_MOST_RUN = 255,          /* slices, what a byte holds */
+    SPRYI_ELL_BLOCK_ENTRIES = 32768,   /* that a block aims at */
+    SPRYI_ELL_BLOCKS = 256,            /* that small matrices aim at, or few threads would find one */
+    SPRYI_ELL_LEAST_ROWS = 256,        /* of a block */
     SPRYI_ELL_STREAM_BYTES = 16 << 20, /* from this size y is streamed, as in csr.h */
 };
 
@@ -61,8 +61,7 @@ spry_status spryi_ell_figure(spryi_figure *figure, int64_t width, const spry_arr
  * Fills a zeroed *s with the first `width` entries of each row of csr; no windows. s->a.nnz counts those. On
  * failure the caller clears. spryi_ell_clear releases what s owns and leaves s alone.
  */
-spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width,
-                           spry_error *err);
+spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err);
 void spryi_ell_clear(spry_context *context, spryi_ell *s);
 
 /*

@@ -39,8 +39,9 @@ static void SPRY_FN(rows)(const spryi_ell_job *job, int64_t begin, int64_t end)
     int64_t i = begin;
     for (; i + SPRYI_ELL_SLICE <= end; i += SPRYI_ELL_SLICE) {
         VEC sum[VECTORS];
-        SPRY_FN(general_vectors)((const SPRY_V *)job->values + i, (const SPRY_J *)job->columns + i, job->stride,
-                              job->lengths + i, job->x, VECTORS, AHEAD, sum);
+        SPRY_FN(general_vectors)
+        ((const SPRY_V *)job->values + i, (const SPRY_J *)job->columns + i, job->stride, job->lengths + i, job->x,
+         VECTORS, AHEAD, sum);
         SPRY_FN(put)(job, i, VECTORS, sum);
     }
     if (i < end) SPRY_FN(last_rows)(job, i, end);

@@ -39,8 +39,7 @@ spry_status spryi_ell_figure(spryi_figure *figure, int64_t width, const spry_arr
     int64_t slots, bytes;
     int64_t size = (int64_t)(spry_type_bytes(csr->value_type) + spry_index_type_bytes(csr->index_type));
     if (width > INT32_MAX || __builtin_mul_overflow(csr->rows, width, &slots) ||
-        __builtin_mul_overflow(slots, size, &bytes) ||
-        bytes > INT64_MAX / 2)
+        __builtin_mul_overflow(slots, size, &bytes) || bytes > INT64_MAX / 2)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "format", width, INT32_MAX,
                                 "ell of %lld rows and width %lld is larger than any memory", (long long)csr->rows,
                                 (long long)width);
@@ -58,8 +57,7 @@ static int64_t rows_of_block(int64_t rows, int64_t width)
     return (wanted + CHUNK_ROWS - 1) / CHUNK_ROWS * CHUNK_ROWS;
 }
 
-spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width,
-                           spry_error *err)
+spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const int64_t m = csr->rows, slots = m * width;
@@ -116,8 +114,8 @@ done:
 spry_status spryi_ell_finish_csr(spry_context *context, spry_matrix **csr, spryi_compressed *c, const spry_arrays *a,
                                  spry_error *err)
 {
-    spry_status status = spryi_compressed_finish(context, csr, c, SPRY_CSR, a->offset_type, a->unique, SPRY_GENERAL,
-                                                 SPRYI_REAL, err);
+    spry_status status =
+        spryi_compressed_finish(context, csr, c, SPRY_CSR, a->offset_type, a->unique, SPRY_GENERAL, SPRYI_REAL, err);
     if (status == SPRY_OK) (*csr)->a.sorted = a->sorted;
     return status;
 }

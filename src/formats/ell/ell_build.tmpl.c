@@ -1,4 +1,4 @@
-/* Copying between CSR and the slots, rows by the chunk so that what is read lies in the cache while slots are written. */
+/* Copying between CSR and the slots, by chunks of rows, which lie in the cache meanwhile. */
 
 /* Rows i whose first l entries, l as of row i - 1, have the columns of row i - 1 plus one. */
 static inline int SPRY_FN(steps)(const SPRY_J *c, const SPRY_J *before, int64_t length)

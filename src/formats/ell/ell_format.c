@@ -182,9 +182,8 @@ spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
     spry_status status = spryi_ell_check_shape(&s->a, "ell", err);
     if (status != SPRY_OK) return status;
     const int64_t m = s->a.rows;
-    if (s->a.value_type == SPRY_PATTERN || s->width < 0 || s->width > INT32_MAX ||
-        spryi_ell_product(m, s->width) < 0 || s->block_rows < SPRYI_ELL_SLICE ||
-        s->block_rows % SPRYI_ELL_SLICE != 0 ||
+    if (s->a.value_type == SPRY_PATTERN || s->width < 0 || s->width > INT32_MAX || spryi_ell_product(m, s->width) < 0 ||
+        s->block_rows < SPRYI_ELL_SLICE || s->block_rows % SPRYI_ELL_SLICE != 0 ||
         s->block_count != m / s->block_rows + (m % s->block_rows != 0))
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "ell: width %lld, %lld blocks of %lld rows do not fit %lld rows",
                           (long long)s->width, (long long)s->block_count, (long long)s->block_rows, (long long)m);

@@ -17,8 +17,9 @@ static void SPRY_FN(rows)(const spryi_ell_job *job, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i += SLOT_LANES) {
         int rows = end - i < SLOT_LANES ? (int)(end - i) : SLOT_LANES;
         SPRY_V sum[SLOT_LANES];
-        SPRY_FN(general_sums)((const SPRY_V *)job->values + i, (const SPRY_J *)job->columns + i, job->stride,
-                              job->lengths + i, rows, job->x, sum);
+        SPRY_FN(general_sums)
+        ((const SPRY_V *)job->values + i, (const SPRY_J *)job->columns + i, job->stride, job->lengths + i, rows, job->x,
+         sum);
         SPRY_FN(put)(job, i, rows, sum);
     }
 }
@@ -28,8 +29,9 @@ static void SPRY_FN(stepped)(const spryi_ell_job *job, int64_t begin, int64_t en
     const SPRY_J *Aj = (const SPRY_J *)job->columns + begin;
     for (int64_t i = begin; i < end; i += SLOT_LANES) {
         SPRY_V sum[SLOT_LANES];
-        SPRY_FN(stepped_sums)((const SPRY_V *)job->values + i, Aj, job->stride, job->lengths[begin],
-                              (const SPRY_V *)job->x + (i - begin), sum);
+        SPRY_FN(stepped_sums)
+        ((const SPRY_V *)job->values + i, Aj, job->stride, job->lengths[begin], (const SPRY_V *)job->x + (i - begin),
+         sum);
         SPRY_FN(put)(job, i, SLOT_LANES, sum);
     }
 }
@@ -48,8 +50,9 @@ static void SPRY_FN(window)(const void *storage, const void *x, const spryi_wind
     const spryi_ell *s = storage;
     for (int64_t i = part->begin; i < part->end; i += SLOT_LANES) {
         int rows = part->end - i < SLOT_LANES ? (int)(part->end - i) : SLOT_LANES;
-        SPRY_FN(scatter)((const SPRY_V *)s->values + i, (const SPRY_J *)s->columns + i, s->a.rows, s->lengths + i,
-                         rows, (const SPRY_V *)x + i, window, part->low);
+        SPRY_FN(scatter)
+        ((const SPRY_V *)s->values + i, (const SPRY_J *)s->columns + i, s->a.rows, s->lengths + i, rows,
+         (const SPRY_V *)x + i, window, part->low);
     }
 }
 

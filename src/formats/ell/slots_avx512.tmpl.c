@@ -69,9 +69,9 @@ static inline __attribute__((always_inline)) VEC SPRY_FN(gather)(const SPRY_V *x
 
 /* vectors * LANES rows in a stepped run; `vectors` and `ahead`, bytes to fetch in each slot, are constants. */
 static inline __attribute__((always_inline)) void SPRY_FN(stepped_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
-                                                                        int64_t stride, int64_t length,
-                                                                        const SPRY_V *x, const int vectors,
-                                                                        const int64_t ahead, VEC *sum)
+                                                                           int64_t stride, int64_t length,
+                                                                           const SPRY_V *x, const int vectors,
+                                                                           const int64_t ahead, VEC *sum)
 {
     for (int v = 0; v < vectors; v++) sum[v] = ZERO();
     for (int64_t s = 0; s < length; s++) {
@@ -86,9 +86,9 @@ static inline __attribute__((always_inline)) void SPRY_FN(stepped_vectors)(const
 
 /* vectors * LANES <= 16 rows, of which every slot up to the longest has some column. Ax NULL: all entries are 1. */
 static inline __attribute__((always_inline)) void SPRY_FN(general_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
-                                                                        int64_t stride, const int32_t *lengths,
-                                                                        const SPRY_V *x, const int vectors,
-                                                                        const int64_t ahead, VEC *sum)
+                                                                           int64_t stride, const int32_t *lengths,
+                                                                           const SPRY_V *x, const int vectors,
+                                                                           const int64_t ahead, VEC *sum)
 {
     const __mmask16 rows = (__mmask16)((1u << vectors * LANES) - 1);
     const __m512i length = _mm512_maskz_loadu_epi32(rows, lengths);

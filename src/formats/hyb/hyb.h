@@ -17,9 +17,9 @@
 
 /* The storage of format hyb. */
 typedef struct spryi_hyb {
-    spry_arrays a; /* sizes and types of the whole, as CSR without arrays */
-    int64_t rest;  /* entries in COO */
-    spryi_ell ell; /* its `a` is not used: see spryi_hyb_ell */
+    spry_arrays a;                 /* sizes and types of the whole, as CSR without arrays */
+    int64_t rest;                  /* entries in COO */
+    spryi_ell ell;                 /* its `a` is not used: see spryi_hyb_ell */
     void *rows, *columns, *values; /* rest each */
     spryi_windows windows;         /* of both parts, for the transposed product, else empty */
 } spryi_hyb;

@@ -88,8 +88,7 @@ spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_array
         fill_table[spryi_value_slot(csr->value_type)][spryi_index_pair(csr->offset_type, csr->index_type)];
     int threads = spryi_threads(context, csr->rows + rest);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t c = 0; c < chunks; c++)
-        at[c + 1] = rest_of_rows(csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), width);
+    for (int64_t c = 0; c < chunks; c++) at[c + 1] = rest_of_rows(csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), width);
     spryi_scan(at, chunks);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int64_t c = 0; c < chunks; c++) fill(s, csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), at[c]);

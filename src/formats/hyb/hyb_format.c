@@ -46,8 +46,7 @@ static spry_status figure_of(spry_context *context, spryi_figure *figure, int64_
     SPRYI_TRY(spryi_ell_figure(figure, *width, a, err));
     *rest = spryi_hyb_rest(context, a, *width);
     figure->words += 3 * *rest;
-    figure->bytes +=
-        *rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spry_index_type_bytes(a->index_type));
+    figure->bytes += *rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spry_index_type_bytes(a->index_type));
     figure->padding = a->rows * *width - (a->nnz - *rest);
     snprintf(figure->parameters, sizeof figure->parameters, "width=%lld", (long long)*width);
 done:

@@ -7,8 +7,9 @@ static void SPRY_FN(window)(const void *storage, const void *x, const spryi_wind
     const spryi_hyb *s = storage;
     for (int64_t i = part->begin; i < part->end; i += SLOT_LANES) {
         int rows = part->end - i < SLOT_LANES ? (int)(part->end - i) : SLOT_LANES;
-        SPRY_FN(scatter)((const SPRY_V *)s->ell.values + i, (const SPRY_J *)s->ell.columns + i, s->a.rows,
-                         s->ell.lengths + i, rows, (const SPRY_V *)x + i, window, part->low);
+        SPRY_FN(scatter)
+        ((const SPRY_V *)s->ell.values + i, (const SPRY_J *)s->ell.columns + i, s->a.rows, s->ell.lengths + i, rows,
+         (const SPRY_V *)x + i, window, part->low);
     }
     const SPRY_J *Ai = s->rows, *Aj = s->columns;
     const SPRY_V *Ax = s->values;

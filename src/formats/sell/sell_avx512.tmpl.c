@@ -23,21 +23,20 @@ static inline __attribute__((always_inline)) void SPRY_FN(put_vectors)(const spr
 }
 
 /* As `chunk`, of which c is a multiple of vectors * LANES. */
-static inline __attribute__((always_inline)) void SPRY_FN(chunk_vectors)(const spryi_sell_job *job, const SPRY_V *values,
-                                                                         int64_t k, int64_t first, int in_order,
-                                                                         const int vectors)
+static inline __attribute__((always_inline)) void SPRY_FN(chunk_vectors)(const spryi_sell_job *job,
+                                                                         const SPRY_V *values, int64_t k, int64_t first,
+                                                                         int in_order, const int vectors)
 {
     const spryi_sell *s = job->s;
     for (int64_t r = 0; r < s->c; r += vectors * LANES) {
         const int64_t l = k * s->c + r;
         const SPRY_V *Ax = values ? values + s->offsets[k] + r : NULL;
         VEC sum[2];
-        if (first >= 0)
-            SPRY_FN(stepped_vectors)(Ax, (const SPRY_J *)s->columns + s->offsets[first], s->c, s->lengths[l],
-                                     (const SPRY_V *)job->x + (l - first * s->c), vectors, AHEAD, sum);
-        else
-            SPRY_FN(general_vectors)(Ax, (const SPRY_J *)s->columns + s->offsets[k] + r, s->c, s->lengths + l, job->x,
-                                     vectors, AHEAD, sum);
+        if (first >= 0) SPRY_FN(stepped_vectors)
+        (Ax, (const SPRY_J *)s->columns + s->offsets[first], s->c, s->lengths[l],
+         (const SPRY_V *)job->x + (l - first * s->c), vectors, AHEAD, sum);
+        else SPRY_FN(general_vectors)(Ax, (const SPRY_J *)s->columns + s->offsets[k] + r, s->c, s->lengths + l, job->x,
+                                      vectors, AHEAD, sum);
         SPRY_FN(put_vectors)(job, l, s->a.rows - l, vectors, in_order, sum);
     }
 }

@@ -128,8 +128,8 @@ spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arr
     if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
     SPRYI_TRY(lay(context, &s->slots, s, csr, s->c, s->sigma, err));
     spryi_scan(s->offsets, s->chunk_count);
-    SPRYI_TRY(spryi_allocate(context, &s->columns, s->slots, spry_index_type_bytes(csr->index_type), "sell columns",
-                             err));
+    SPRYI_TRY(
+        spryi_allocate(context, &s->columns, s->slots, spry_index_type_bytes(csr->index_type), "sell columns", err));
     if (csr->value_type != SPRY_PATTERN)
         SPRYI_TRY(spryi_allocate(context, &s->values, s->slots, spry_type_bytes(csr->value_type), "sell values", err));
     int threads = spryi_threads(context, csr->rows + s->slots);

@@ -62,8 +62,7 @@ static void SPRY_FN(find_kinds)(const spryi_sell *e, const spry_arrays *csr, int
     }
 }
 
-static void SPRY_FN(take_chunk)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values,
-                                int64_t chunk)
+static void SPRY_FN(take_chunk)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk)
 {
     for (int64_t l = chunk * e->c; l < (chunk + 1) * e->c && l < e->a.rows; l++) {
         int64_t from = e->offsets[chunk] + l - chunk * e->c, to = offsets[spryi_sell_row(e, l)];

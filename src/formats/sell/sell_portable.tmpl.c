@@ -10,8 +10,7 @@ static inline void SPRY_FN(put)(const spryi_sell_job *job, int64_t l, int count,
     if (job->s->permutation) {
         y += l / job->s->sigma * job->s->sigma;
         const uint16_t *row = job->s->permutation + l;
-        for (int r = 0; r < count; r++)
-            y[row[r]] = beta == 0 ? alpha * sum[r] : alpha * sum[r] + beta * y[row[r]];
+        for (int r = 0; r < count; r++) y[row[r]] = beta == 0 ? alpha * sum[r] : alpha * sum[r] + beta * y[row[r]];
     } else {
         for (int r = 0; r < count; r++) y[l + r] = beta == 0 ? alpha * sum[r] : alpha * sum[r] + beta * y[l + r];
     }
@@ -27,12 +26,11 @@ static inline void SPRY_FN(chunk)(const spryi_sell_job *job, int64_t k, int64_t 
         int lanes = s->c - r < SLOT_LANES ? (int)(s->c - r) : SLOT_LANES;
         SPRY_V sum[SLOT_LANES];
         if (left <= 0) return;
-        if (first >= 0 && lanes == SLOT_LANES)
-            SPRY_FN(stepped_sums)(Ax ? Ax + r : NULL, (const SPRY_J *)s->columns + s->offsets[first], s->c,
-                                  s->lengths[l], (const SPRY_V *)job->x + (l - first * s->c), sum);
-        else
-            SPRY_FN(general_sums)(Ax ? Ax + r : NULL, (const SPRY_J *)s->columns + s->offsets[k] + r, s->c,
-                                  s->lengths + l, lanes, job->x, sum);
+        if (first >= 0 && lanes == SLOT_LANES) SPRY_FN(stepped_sums)
+        (Ax ? Ax + r : NULL, (const SPRY_J *)s->columns + s->offsets[first], s->c, s->lengths[l],
+         (const SPRY_V *)job->x + (l - first * s->c), sum);
+        else SPRY_FN(general_sums)(Ax ? Ax + r : NULL, (const SPRY_J *)s->columns + s->offsets[k] + r, s->c,
+                                   s->lengths + l, lanes, job->x, sum);
         SPRY_FN(put)(job, l, left < lanes ? (int)left : lanes, sum);
     }
 }
@@ -63,11 +61,10 @@ static void SPRY_FN(window)(const void *storage, const void *x, const spryi_wind
             const int64_t l = k * s->c + r;
             int lanes = s->c - r < SLOT_LANES ? (int)(s->c - r) : SLOT_LANES;
             SPRY_V xs[SLOT_LANES] = {0};
-            for (int q = 0; q < lanes && l + q < s->a.rows; q++)
-                xs[q] = ((const SPRY_V *)x)[spryi_sell_row(s, l + q)];
-            SPRY_FN(scatter)(s->values ? (const SPRY_V *)s->values + s->offsets[k] + r : NULL,
-                             (const SPRY_J *)s->columns + s->offsets[k] + r, s->c, s->lengths + l, lanes, xs, window,
-                             part->low);
+            for (int q = 0; q < lanes && l + q < s->a.rows; q++) xs[q] = ((const SPRY_V *)x)[spryi_sell_row(s, l + q)];
+            SPRY_FN(scatter)
+            (s->values ? (const SPRY_V *)s->values + s->offsets[k] + r : NULL,
+             (const SPRY_J *)s->columns + s->offsets[k] + r, s->c, s->lengths + l, lanes, xs, window, part->low);
         }
 }
 
