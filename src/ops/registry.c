@@ -9,6 +9,7 @@
 #include "formats/ell/ell.h"
 #include "formats/hyb/hyb.h"
 #include "formats/sell/sell.h"
+#include "formats/scoo/scoo.h"
 
 #include <string.h>
 
@@ -20,6 +21,7 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_hyb,
     &spryi_format_sell,
     &spryi_format_csr, &spryi_format_coo, &spryi_format_ell, &spryi_format_hyb, &spryi_format_sell,
+    &spryi_format_scoo,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
@@ -51,6 +53,9 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_sell_reference_cpu, &spryi_sell_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_sell_avx2_cpu,      &spryi_sell_avx512_cpu,
+    &spryi_scoo_reference_cpu, &spryi_scoo_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_scoo_avx512_cpu,
 #endif
 };
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;

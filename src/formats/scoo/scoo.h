@@ -1,0 +1,65 @@
+/*
+ * SCOO, sliced coordinates, on the CPU.
+ *
+ *     row 0: a . b .     slice 0 (rows 0, 1):  columns  0 1 2     local rows  0 1 0     values  a c b
+ *     row 1: . c . .     slice 1 (row 2):      columns  0 3       local rows  0 0       values  d e
+ *     row 2: d . . e     slice offsets  0 3 5
+ *
+ * Slices of `height` consecutive rows; a slice's entries are ordered by column, those of one column as A stores
+ * them (so rows rise). The slice's part of y stays in a core's cache, and takes additions in any order, while x is
+ * swept once from its beginning to its end: where x is larger than the caches, that replaces reads all over x by
+ * reads in order. Local rows take 16 bits, so height is at most 65536. Duplicates are kept.
+ *
+ * Invariants: offsets rise from 0 to nnz; columns never fall within a slice; local rows are below the slice's height.
+ */
+#ifndef SPRYI_SCOO_H
+#define SPRYI_SCOO_H
+
+#include "core/kernel.h"
+
+enum {
+    SPRYI_SCOO_MOST_HEIGHT = 65536,
+    SPRYI_SCOO_SLICE_BYTES = 256 << 10, /* of y, by default: leaves room in second-level caches from 512 KB */
+    SPRYI_SCOO_SLICES = 16,             /* that are aimed at in small matrices ... */
+    SPRYI_SCOO_LEAST_HEIGHT = 256,      /* ... with slices no lower than this */
+    SPRYI_SCOO_LEAST_RANGES = 16,       /* of columns, of a transposed product */
+    SPRYI_SCOO_MOST_RANGES = 256,
+    SPRYI_SCOO_MEETING = 16384, /* entries of one slice in one range: fewer would use a cached x too little */
+};
+
+typedef struct spryi_scoo_head {
+    int64_t rows, cols, nnz, height, slices;
+    int32_t value_type, offset_type, index_type, reserved;
+} spryi_scoo_head;
+
+typedef struct spryi_scoo {
+    spryi_scoo_head head;
+    spry_arrays types; /* of the head, as the plan asks for them */
+    void *offsets;     /* slices + 1, of offset_type */
+    void *columns;     /* nnz, of index_type */
+    void *rows;        /* nnz, uint16_t */
+    void *values;      /* nnz, of value_type */
+} spryi_scoo;
+
+extern const spryi_format spryi_format_scoo;
+extern const spryi_kernel spryi_scoo_reference_cpu, spryi_scoo_portable_cpu, spryi_scoo_avx512_cpu;
+
+typedef struct spryi_scoo_job {
+    const void *offsets, *columns, *values, *x;
+    const uint16_t *rows;
+    int64_t height;
+} spryi_scoo_job;
+
+/* The inner functions, one set a SIMD level, value type and index pair. */
+typedef struct spryi_scoo_leaves {
+    /* t_r += the products of local row r, over entries begin .. end - 1 of one slice */
+    void (*slice)(const spryi_scoo_job *job, int64_t begin, int64_t end, void *t);
+    /* t_j += value * x_(first row + local row), over those entries of slice s whose column j is in left .. right - 1 */
+    void (*range)(const spryi_scoo_job *job, int64_t s, int64_t left, int64_t right, void *t);
+} spryi_scoo_leaves;
+
+/* scoo_driver.c: y = alpha*op(A)*x + beta*y by the leaves, on args->threads threads. */
+spry_status spryi_scoo_drive(const spryi_run_args *args, const spryi_scoo_leaves *leaves);
+spry_status spryi_scoo_drive_transposed(const spryi_run_args *args, const spryi_scoo_leaves *leaves);
+
+#endif

@@ -1,0 +1,304 @@
+/* Making the storage of format scoo, and CSR of it. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/scoo/scoo.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Counters of one digit fit in a first-level cache, and as many streams of writes in the address caches. */
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+
+/* How slices are sorted: passes over digits of the columns, and what each thread has for it. */
+typedef struct sorting {
+    int passes, bits;
+    int64_t columns_at, values_at, rows_at, bytes; /* of the scratch memory, counters first */
+} sorting;
+
+#define SPRYI_TEMPLATE "formats/scoo/scoo_sort.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*sort_fn)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *how, char *scratch);
+typedef void (*unsort_fn)(const spryi_scoo *s, const spry_arrays *A, int64_t slice);
+typedef const char *(*fault_fn)(const spryi_scoo *s, int64_t slice);
+static const sort_fn sorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(sort);
+static const unsort_fn unsorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unsort);
+static const fault_fn faults[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fault);
+
+static int pair_of(const spryi_scoo_head *h)
+{
+    return spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type);
+}
+
+/* Slices of SPRYI_SCOO_SLICE_BYTES of y; lower, in steps of two, where the matrix would give few. */
+static int64_t default_height(int64_t rows, spry_type value_type)
+{
+    int64_t height = SPRYI_SCOO_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
+    while (height > SPRYI_SCOO_LEAST_HEIGHT && rows / height < SPRYI_SCOO_SLICES) height /= 2;
+    return height;
+}
+
+static spryi_scoo_head head_of(const spryi_build_request *request)
+{
+    const spry_arrays *a = &request->csr->a;
+    int64_t height = request->parameters[0] > 0 ? request->parameters[0] : default_height(a->rows, a->value_type);
+    return (spryi_scoo_head){
+        .rows = a->rows,
+        .cols = a->cols,
+        .nnz = a->nnz,
+        .height = height,
+        .slices = a->rows / height + (a->rows % height > 0),
+        .value_type = (int32_t)a->value_type,
+        .offset_type = (int32_t)a->offset_type,
+        .index_type = (int32_t)a->index_type,
+    };
+}
+
+static spry_arrays types_of(const spryi_scoo_head *h)
+{
+    spry_arrays types = SPRY_INIT(spry_arrays);
+    types.layout = SPRY_CSR;
+    types.rows = h->rows;
+    types.cols = h->cols;
+    types.nnz = h->nnz;
+    types.offset_type = (spry_index_type)h->offset_type;
+    types.index_type = (spry_index_type)h->index_type;
+    types.value_type = (spry_type)h->value_type;
+    return types;
+}
+
+static int64_t array_bytes(const spryi_scoo_head *h)
+{
+    int64_t entry = (int64_t)(spry_type_bytes((spry_type)h->value_type) + sizeof(uint16_t) +
+                              spry_index_type_bytes((spry_index_type)h->index_type));
+    return h->nnz * entry + (h->slices + 1) * (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
+}
+
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    (void)context, (void)err;
+    const spryi_scoo_head h = head_of(request);
+    figure->bytes = array_bytes(&h);
+    figure->words = 3 * h.nnz + h.slices + 1;
+    snprintf(figure->parameters, sizeof figure->parameters, "height=%lld", (long long)h.height);
+    return SPRY_OK;
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_scoo *s = storage;
+    spryi_release(context, s->offsets);
+    spryi_release(context, s->columns);
+    spryi_release(context, s->rows);
+    spryi_release(context, s->values);
+    spryi_release(context, s);
+}
+
+static int64_t offset(const spryi_scoo *s, int64_t slice)
+{
+    return spryi_index_at(s->offsets, s->types.offset_type, slice);
+}
+
+static spry_status allocate_arrays(spry_context *context, spryi_scoo *s, spry_error *err)
+{
+    const spryi_scoo_head *h = &s->head;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spryi_allocate(context, &s->offsets, h->slices + 1, spry_index_type_bytes(s->types.offset_type),
+                             "slice offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &s->columns, h->nnz, spry_index_type_bytes(s->types.index_type),
+                             "columns of slices", err));
+    SPRYI_TRY(spryi_allocate(context, &s->rows, h->nnz, sizeof(uint16_t), "local rows", err));
+    SPRYI_TRY(spryi_allocate(context, &s->values, h->nnz, spry_type_bytes(s->types.value_type), "values of slices",
+                             err));
+done:
+    return status;
+}
+
+/* Digits of about equal width, and scratch memory for the largest slice. */
+static sorting plan_sorting(const spryi_scoo *s)
+{
+    int bits = 1;
+    while (bits < 63 && (s->head.cols - 1) >> bits > 0) bits++;
+    sorting how = {.passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS};
+    how.bits = (bits + how.passes - 1) / how.passes;
+    int64_t most = 0;
+    for (int64_t b = 0; b < s->head.slices; b++) {
+        int64_t entries = offset(s, b + 1) - offset(s, b);
+        if (entries > most) most = entries;
+    }
+    if (how.passes == 1) most = 0;
+    most = (most + 31) / 32 * 32; /* keeps the arrays aligned */
+    how.columns_at = how.passes * DIGITS * (int64_t)sizeof(int64_t);
+    how.values_at = how.columns_at + most * (int64_t)spry_index_type_bytes(s->types.index_type);
+    how.rows_at = how.values_at + most * (int64_t)spry_type_bytes(s->types.value_type);
+    how.bytes = how.rows_at + most * (int64_t)sizeof(uint16_t);
+    return how;
+}
+
+static spry_status fill(spry_context *context, spryi_scoo *s, const spry_arrays *a, spry_error *err)
+{
+    const spryi_scoo_head *h = &s->head;
+    spry_status status = SPRY_OK;
+    void *scratch = NULL;
+    for (int64_t b = 0; b <= h->slices; b++) {
+        int64_t row = b < h->slices ? b * h->height : h->rows;
+        spryi_set_index(s->offsets, a->offset_type, b, spryi_index_at(a->offsets, a->offset_type, row));
+    }
+    const sorting how = plan_sorting(s);
+    const sort_fn sort = sorts[spryi_value_slot(a->value_type)][pair_of(h)];
+    int threads = spryi_threads(context, h->rows + h->nnz);
+    if (threads > h->slices) threads = h->slices > 0 ? (int)h->slices : 1;
+    SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)how.bytes, "scratch memory of sorting", err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t b = 0; b < h->slices; b++) sort(s, a, b, &how, (char *)scratch + omp_get_thread_num() * how.bytes);
+done:
+    spryi_release(context, scratch);
+    return status;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_scoo *s = NULL;
+    spryi_figure figure = {0};
+    SPRYI_TRY(predict(context, &figure, request, err));
+    SPRYI_TRY(spryi_check_padding(request, "scoo", &figure, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "scoo storage", err));
+    *s = (spryi_scoo){.head = head_of(request)};
+    s->types = types_of(&s->head);
+    SPRYI_TRY(allocate_arrays(context, s, err));
+    SPRYI_TRY(fill(context, s, &request->csr->a, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_scoo *s = storage;
+    spry_status status = SPRY_OK;
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    spry_arrays a = s->types;
+    SPRYI_TRY(spryi_allocate(context, &offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), "row offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &columns, a.nnz, spry_index_type_bytes(a.index_type), "columns", err));
+    SPRYI_TRY(spryi_allocate(context, &values, a.nnz, spry_type_bytes(a.value_type), "values", err));
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.sorted = SPRY_KNOWN_YES;
+    spryi_set_index(offsets, a.offset_type, 0, 0);
+    const unsort_fn unsort = unsorts[spryi_value_slot(a.value_type)][pair_of(&s->head)];
+    int threads = spryi_threads(context, a.rows + a.nnz);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int64_t b = 0; b < s->head.slices; b++) unsort(s, &a, b);
+    offsets = columns = values = NULL; /* taken over, also where this fails */
+    SPRYI_TRY(spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err));
+done:
+    spryi_release(context, offsets);
+    spryi_release(context, columns);
+    spryi_release(context, values);
+    return status;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return array_bytes(&((const spryi_scoo *)storage)->head);
+}
+
+/* Sums of rows, or of columns, where beta is not 0. */
+static int64_t workspace_bytes(const void *storage)
+{
+    const spryi_scoo_head *h = &((const spryi_scoo *)storage)->head;
+    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes((spry_type)h->value_type);
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    (void)storage, (void)A;
+    return 0;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_scoo *)storage)->types;
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_scoo *s = storage;
+    const spryi_scoo_head *h = &s->head;
+    s->types = types_of(h);
+    int64_t offset_bytes = (int64_t)spry_index_type_bytes(s->types.offset_type);
+    int64_t column_bytes = (int64_t)spry_index_type_bytes(s->types.index_type);
+    int64_t value_bytes = (int64_t)spry_type_bytes(s->types.value_type);
+    list[0] = (spryi_section){.name = "head", .inside = &s->head, .count = 1, .item_bytes = sizeof s->head};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->slices + 1, offset_bytes};
+    list[2] = (spryi_section){"columns", &s->columns, NULL, h->nnz, column_bytes};
+    list[3] = (spryi_section){"rows", &s->rows, NULL, h->nnz, (int64_t)sizeof(uint16_t)};
+    list[4] = (spryi_section){"values", &s->values, NULL, h->nnz, value_bytes};
+    return 5;
+}
+
+static const char *head_fault(const spryi_scoo_head *h)
+{
+    if (h->rows < 0 || h->cols < 0 || h->nnz < 0) return "a size is negative";
+    if (h->height < 1 || h->height > SPRYI_SCOO_MOST_HEIGHT) return "the height of slices is out of range";
+    if (h->slices != h->rows / h->height + (h->rows % h->height > 0)) return "the number of slices does not fit";
+    if (spryi_value_slot((spry_type)h->value_type) < 0 || pair_of(h) < 0) return "a type is unknown";
+    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";
+    return NULL;
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    const spryi_scoo *s = storage;
+    const spryi_scoo_head *h = &s->head;
+    const char *fault = head_fault(h);
+    if (fault) return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: %s", fault);
+    int rises = spryi_index_at(s->offsets, (spry_index_type)h->offset_type, 0) == 0;
+    for (int64_t b = 0; rises && b < h->slices; b++) rises = offset(s, b) <= offset(s, b + 1);
+    if (!rises || offset(s, h->slices) != h->nnz)
+        return spryi_fail(err, SPRY_BAD_FILE, NULL, "scoo: slice offsets do not rise from 0 to %lld",
+                          (long long)h->nnz);
+    const fault_fn fault_of = faults[spryi_value_slot(s->types.value_type)][pair_of(h)];
+    int64_t first = h->slices;
+#pragma omp parallel for reduction(min : first) schedule(dynamic, 1)
+    for (int64_t b = 0; b < h->slices; b++)
+        if (b < first && fault_of(s, b)) first = b;
+    if (first < h->slices)
+        return spryi_fail_value(err, SPRY_BAD_FILE, NULL, first, 0, "scoo: slice %lld: %s", (long long)first,
+                                fault_of(s, first));
+    return SPRY_OK;
+}
+
+static const spryi_parameter parameters[] = {
+    {"height", 1, SPRYI_SCOO_MOST_HEIGHT, "rows a slice"},
+    {.name = NULL},
+};
+
+const spryi_format spryi_format_scoo = {
+    .name = "scoo",
+    .title = "sliced coordinates",
+    .storage = "nnz values + nnz columns + nnz rows of 16 bits + (slices+1) offsets",
+    .best_for = "scattered columns in matrices whose x is larger than the caches",
+    .parameters = parameters,
+    .parameter_text = "height=NUMBER (rows a slice, up to 65536; default: 256 KB of y, less in small matrices)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = borrows_values,
+    .arrays = arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_scoo),
+    .sections = sections,
+    .check = check,
+};
