@@ -3,6 +3,7 @@
 #include "core/cuda_plugin.h"
 #include "core/error.h"
 #include "core/kernel.h"
+#include "formats/bsr/bsr.h"
 #include "formats/coo/coo.h"
 #include "formats/csc/csc.h"
 #include "formats/csr/csr.h"
@@ -22,6 +23,7 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_sell,
     &spryi_format_csr, &spryi_format_coo, &spryi_format_ell, &spryi_format_hyb, &spryi_format_sell,
     &spryi_format_scoo,
+    &spryi_format_bsr,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
@@ -56,6 +58,10 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_scoo_reference_cpu, &spryi_scoo_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_scoo_avx512_cpu,
+#endif
+    &spryi_bsr_reference_cpu,  &spryi_bsr_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_bsr_avx2_cpu,       &spryi_bsr_avx512_cpu,
 #endif
 };
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;

@@ -18,8 +18,10 @@
 #endif
 #else
 #define STORE_LOCAL(to, Ax, Ai, x)                                                                                     \
-    _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_loadu_ps(Ax),                                                            \
-                                       _mm256_i32gather_ps(x, _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(Ai))), 4)))
+    _mm256_storeu_ps(to,                                                                                               \
+                     _mm256_mul_ps(_mm256_loadu_ps(Ax),                                                                \
+                                   _mm256_i32gather_ps(x, _mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)(Ai))),  \
+                                                       4)))
 #if SPRY_J_IS_64
 #define STORE_PRODUCTS(to, Ax, Aj, x)                                                                                  \
     _mm256_storeu_ps(to, _mm256_mul_ps(_mm256_loadu_ps(Ax), _mm512_i64gather_ps(_mm512_loadu_si512(Aj), x, 4)))

@@ -112,8 +112,8 @@ static spry_status allocate_arrays(spry_context *context, spryi_scoo *s, spry_er
     SPRYI_TRY(spryi_allocate(context, &s->columns, h->nnz, spry_index_type_bytes(s->types.index_type),
                              "columns of slices", err));
     SPRYI_TRY(spryi_allocate(context, &s->rows, h->nnz, sizeof(uint16_t), "local rows", err));
-    SPRYI_TRY(spryi_allocate(context, &s->values, h->nnz, spry_type_bytes(s->types.value_type), "values of slices",
-                             err));
+    SPRYI_TRY(
+        spryi_allocate(context, &s->values, h->nnz, spry_type_bytes(s->types.value_type), "values of slices", err));
 done:
     return status;
 }

@@ -1,0 +1,112 @@
+/*
+ * BSR, block compressed sparse rows, on the CPU.
+ *
+ *     a b . . c      block 2:  offsets  0 2 3       block row I holds blocks offsets[I] .. offsets[I+1]-1
+ *     d e . . .                columns  0 2 1       block J covers columns 2*J, 2*J + 1
+ *     . . f g .                values   a d b e   c . . .   f . g .      (. is fill: a stored zero)
+ *                              masks    3 3       1 0       1 1
+ *
+ * Blocks of `block` x `block` entries, column after column, in block rows sorted by block column. Rows and columns that
+ * are missing at the edges count as fill, and so does whatever A does not store; where any block has fill, masks tell
+ * which rows of each block's column are entries (bit i: row i), one byte a column up to blocks of 8, two above.
+ * Entries at one position are summed, in stored order, in f64, rounded once.
+ *
+ * Fill must not turn Inf or NaN of an x into NaN of y. Products run over fill, since 0 times a finite number changes
+ * nothing; a block row whose result is NaN is summed again by the masks, in the same order, which leaves NaN where
+ * entries made it. The transposed product goes by the masks where one of the block row's own x is not finite.
+ * So masks are read only when something is not finite. x and y are never touched past their ends: the last columns
+ * of x are used from a copy padded with zeros.
+ *
+ * Invariants: offsets rise from 0 to the number of blocks; columns rise within a block row; fill is 0; mask bits past
+ * the edges are 0; masks are there exactly where there is fill.
+ */
+#ifndef SPRYI_BSR_H
+#define SPRYI_BSR_H
+
+#include "core/kernel.h"
+
+enum {
+    SPRYI_BSR_MOST_BLOCK = 16,
+    SPRYI_BSR_MOST_DETECTED = 8,
+    SPRYI_BSR_PARTS = 16, /* of a transposed product */
+};
+
+/*
+ * part p of a transposed product is the block rows between shares p and p + 1 of the work; it writes the block
+ * columns window_begin[p] .. window_end[p] - 1, into sums of its own.
+ */
+typedef struct spryi_bsr_head {
+    int64_t rows, cols, nnz, block; /* nnz: entries, duplicates summed, fill left out */
+    int64_t block_rows, block_cols, blocks;
+    int32_t value_type, offset_type, index_type, parts;
+    int64_t window_begin[SPRYI_BSR_PARTS], window_end[SPRYI_BSR_PARTS];
+} spryi_bsr_head;
+
+typedef struct spryi_bsr {
+    spryi_bsr_head head;
+    spry_arrays types; /* of the head, as the plan asks for them */
+    void *offsets;     /* block_rows + 1, of offset_type */
+    void *columns;     /* blocks, of index_type */
+    void *values;      /* blocks * block * block, of value_type */
+    void *masks;       /* blocks * block of uint8_t, over 8 uint16_t; of no meaning without fill */
+} spryi_bsr;
+
+extern const spryi_format spryi_format_bsr;
+extern const spryi_kernel spryi_bsr_reference_cpu, spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
+
+/* What the inner functions work on. alpha and beta hold an f32 exactly. */
+typedef struct spryi_bsr_job {
+    const void *offsets, *columns, *values, *masks, *x;
+    void *y;
+    double alpha, beta;
+    int64_t block, x_length, y_length;
+    int64_t tail_column; /* the block column whose x is in tail, because x ends in it; -1: none */
+    double tail[SPRYI_BSR_MOST_BLOCK];
+} spryi_bsr_job;
+
+/* The inner functions, one set a SIMD level, value type and index pair. */
+typedef struct spryi_bsr_leaves {
+    /* y = alpha*A*x + beta*y of block rows begin .. end - 1 */
+    void (*rows)(const spryi_bsr_job *job, int64_t begin, int64_t end);
+    /* t += A^T*x of those block rows; t begins with block column `first` */
+    void (*part)(const spryi_bsr_job *job, int64_t begin, int64_t end, int64_t first, void *t);
+    /* y_j = alpha * (sum of the parts' sums, in order) + beta*y_j, for begin <= j < end */
+    void (*collect)(const spryi_bsr_job *job, const spryi_bsr_head *head, const void *sums, int64_t begin, int64_t end);
+} spryi_bsr_leaves;
+
+/* bsr_driver.c: the leaves over the block rows, on args->threads threads. */
+spry_status spryi_bsr_drive(const spryi_run_args *args, const spryi_bsr_leaves *leaves);
+spry_status spryi_bsr_drive_transposed(const spryi_run_args *args, const spryi_bsr_leaves *leaves);
+
+/* First block row at or after `share` of `shares` of the work; by the matrix alone. */
+int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t share, int64_t shares);
+
+/* bsr_windows.c: settles parts and windows of a filled storage, on so many threads. */
+void spryi_bsr_find_windows(spryi_bsr *s, int threads);
+
+/* NULL where there is no fill. */
+static inline const void *spryi_bsr_masks(const spryi_bsr *s)
+{
+    return s->head.nnz < s->head.blocks * s->head.block * s->head.block ? s->masks : NULL;
+}
+
+static inline size_t spryi_bsr_mask_bytes(int64_t block)
+{
+    return block <= 8 ? 1 : 2;
+}
+
+/* Which rows of a block's column are entries; `at` counts such columns through all blocks. */
+static inline unsigned spryi_bsr_mask(const void *masks, int64_t block, int64_t at)
+{
+    return block <= 8 ? ((const uint8_t *)masks)[at] : ((const uint16_t *)masks)[at];
+}
+
+static inline void spryi_bsr_set_mask(void *masks, int64_t block, int64_t at, unsigned mask)
+{
+    if (block <= 8)
+        ((uint8_t *)masks)[at] = (uint8_t)mask;
+    else
+        ((uint16_t *)masks)[at] = (uint16_t)mask;
+}
+
+#endif

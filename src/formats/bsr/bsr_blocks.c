@@ -1,0 +1,22 @@
+/* The steps between CSR and BSR, for each type. */
+#include "core/matrix.h"
+#include "formats/bsr/bsr_build.h"
+
+#include <string.h>
+
+#define SPRYI_TEMPLATE "formats/bsr/bsr_blocks.tmpl.c"
+#include "core/instantiate.h"
+
+const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type offset_type, spry_index_type index_type)
+{
+#define STEPS(s)                                                                                                       \
+    {                                                                                                                  \
+        count_##s, fill_##s, lengths_##s, rows_##s, fault_##s                                                          \
+    }
+    static const spryi_bsr_steps steps[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = {
+        {STEPS(f32_32_32), STEPS(f32_64_32), STEPS(f32_64_64)},
+        {STEPS(f64_32_32), STEPS(f64_64_32), STEPS(f64_64_64)},
+    };
+#undef STEPS
+    return &steps[spryi_value_slot(value_type)][spryi_index_pair(offset_type, index_type)];
+}

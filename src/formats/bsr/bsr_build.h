@@ -1,0 +1,44 @@
+/* What making BSR is divided into. */
+#ifndef SPRYI_BSR_BUILD_H
+#define SPRYI_BSR_BUILD_H
+
+#include "formats/bsr/bsr.h"
+
+/* A thread's scratch memory for one block row at a time. */
+typedef struct spryi_bsr_scratch {
+    void *slots;     /* of index_type, one a block column: where it is in list; -1: not there. Left at -1 */
+    void *list;      /* of index_type: the block columns of the row */
+    uint16_t *masks; /* block of each */
+    double *sums;    /* block * block of each, for f32; NULL for f64 */
+} spryi_bsr_scratch;
+
+/* bsr_blocks.c: the steps, by type. Block rows are of A's rows in tens, threes, ...: `block`. */
+typedef struct spryi_bsr_steps {
+    /* how many blocks block row I takes; *entries += its entries, those at one position once */
+    int64_t (*count)(const spry_arrays *A, int64_t block, int64_t I, const spryi_bsr_scratch *work, int64_t *entries);
+    void (*fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, const spryi_bsr_scratch *work);
+    /* entries of each row of block row I into offsets[row + 1]; then, offsets summed up, the rows themselves */
+    void (*lengths)(const spryi_bsr *s, int64_t *offsets, int64_t I);
+    void (*rows)(const spryi_bsr *s, const int64_t *offsets, void *columns, void *values, int64_t I);
+    /* NULL, or what is wrong with a restored block row, whose offsets are known to rise; *entries += its entries */
+    const char *(*fault)(const spryi_bsr *s, int64_t I, int64_t *entries);
+} spryi_bsr_steps;
+
+const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type offset_type,
+                                          spry_index_type index_type);
+
+/*
+ * bsr_detect.c: settles s->head and s->offsets (owned by the caller, also on failure) for the request: block as
+ * given, or detected. Nothing else of s is touched.
+ */
+spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, const spryi_build_request *request, spry_error *err);
+
+/* bsr_detect.c: scratch for `threads` threads of block rows of up to `most` blocks, and back. */
+spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,
+                                   int64_t block, int64_t most, int with_sums, spry_error *err);
+void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, int threads);
+
+/* bsr_format.c: what s, surveyed, takes. */
+void spryi_bsr_figure(const spryi_bsr *s, spryi_figure *figure);
+
+#endif

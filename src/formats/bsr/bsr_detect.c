@@ -1,0 +1,180 @@
+/*
+ * Settling the size of blocks, and counting them.
+ *
+ * Detection takes groups of 840 rows, which all sizes up to 8 divide, evenly spread over the matrix: all rows of a
+ * small one. It counts the blocks that each size would take there, and settles on the size with the fewest bytes,
+ * the smaller of equals, among those that the padding guard would let pass. It depends on the matrix alone.
+ */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/bsr/bsr_build.h"
+
+#include <omp.h>
+#include <string.h>
+
+enum { GROUP_ROWS = 840, GROUPS = 16 };
+
+static int64_t offset(const spry_arrays *A, int64_t i)
+{
+    return spryi_index_at(A->offsets, A->offset_type, i);
+}
+
+static int64_t ceiling(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+/* No block row of rows begin .. end - 1 takes more blocks than this. */
+static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t begin, int64_t end)
+{
+    int64_t most = 0;
+    for (int64_t i = begin; i < end;) {
+        int64_t next = end - i < block ? end : i + block, entries = offset(A, next) - offset(A, i);
+        if (entries > most) most = entries;
+        i = next;
+    }
+    int64_t blocks = ceiling(A->cols, block);
+    return most < blocks ? most : blocks;
+}
+
+spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,
+                                   int64_t block, int64_t most, int with_sums, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const size_t index_bytes = spry_index_type_bytes(A->index_type);
+    const int64_t columns = ceiling(A->cols, block);
+    memset(work, 0, (size_t)threads * sizeof *work);
+    for (int t = 0; t < threads; t++) {
+        SPRYI_TRY(spryi_allocate(context, &work[t].slots, columns, index_bytes, "slots of block columns", err));
+        SPRYI_TRY(spryi_allocate(context, &work[t].list, most, index_bytes, "list of block columns", err));
+        SPRYI_TRY(SPRYI_NEW(context, &work[t].masks, most * block, "masks of a block row", err));
+        if (with_sums) SPRYI_TRY(SPRYI_NEW(context, &work[t].sums, most * block * block, "sums of a block row", err));
+        memset(work[t].slots, 0xff, (size_t)columns * index_bytes); /* -1 */
+    }
+done:
+    if (status != SPRY_OK) spryi_bsr_scratch_release(context, work, threads);
+    return status;
+}
+
+void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, int threads)
+{
+    for (int t = 0; t < threads; t++) {
+        spryi_release(context, work[t].slots);
+        spryi_release(context, work[t].list);
+        spryi_release(context, work[t].masks);
+        spryi_release(context, work[t].sums);
+    }
+    memset(work, 0, (size_t)threads * sizeof *work);
+}
+
+/* Bytes that a size takes, or -1 where the padding guard would refuse it. Blocks and entries of the sample. */
+static double cost_of(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries)
+{
+    const double share = entries > 0 ? (double)A->nnz / (double)entries : 1;
+    const int64_t values = blocks * block * block, fill = values - entries;
+    if (fill > 0 && fill / SPRYI_MOST_PADDING >= entries) return -1;
+    double bytes = (double)values * (double)spry_type_bytes(A->value_type) +
+                   (double)blocks * (double)spry_index_type_bytes(A->index_type) +
+                   (fill > 0 ? (double)(blocks * block) * (double)spryi_bsr_mask_bytes(block) : 0);
+    return share * bytes + (double)ceiling(A->rows, block) * (double)spry_index_type_bytes(A->offset_type);
+}
+
+/* *block = the size of fewest bytes. work has room for blocks of any size in the sample. */
+static void detect(const spry_arrays *A, int64_t *block, const spryi_bsr_scratch *work, int threads,
+                   const spryi_bsr_steps *steps)
+{
+    const int64_t all = ceiling(A->rows, GROUP_ROWS), groups = all < GROUPS ? all : GROUPS;
+    int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1] = {0}, entries[SPRYI_BSR_MOST_DETECTED + 1] = {0};
+#pragma omp parallel for num_threads(threads) collapse(2) schedule(dynamic, 1)
+    for (int64_t g = 0; g < groups; g++)
+        for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
+            int64_t begin = (all * g / groups) * GROUP_ROWS, left = A->rows - begin, count = 0, found = 0;
+            int64_t end = begin + (left < GROUP_ROWS ? left : GROUP_ROWS);
+            for (int64_t I = begin / r; I * r < end; I++)
+                count += steps->count(A, r, I, &work[omp_get_thread_num()], &found);
+#pragma omp atomic
+            blocks[r] += count;
+#pragma omp atomic
+            entries[r] += found;
+        }
+    *block = 1;
+    double least = cost_of(A, 1, blocks[1], entries[1]);
+    for (int64_t r = 2; r <= SPRYI_BSR_MOST_DETECTED; r++) {
+        double cost = cost_of(A, r, blocks[r], entries[r]);
+        if (cost < 0 || cost >= least) continue;
+        least = cost;
+        *block = r;
+    }
+}
+
+/* Counts the blocks of every block row into s->offsets. */
+static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t block,
+                                spryi_bsr_scratch *work, int threads, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
+    spryi_bsr_head *h = &s->head;
+    h->block = block;
+    h->block_rows = ceiling(A->rows, block);
+    h->block_cols = ceiling(A->cols, block);
+    SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, block, most_blocks(A, block, 0, A->rows), 0, err));
+    spryi_release(context, s->offsets);
+    s->offsets = NULL;
+    SPRYI_TRY(spryi_allocate(context, &s->offsets, h->block_rows + 1, spry_index_type_bytes(A->offset_type),
+                             "block row offsets", err));
+    int64_t entries = 0, sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256) reduction(+ : entries)
+    for (int64_t I = 0; I < h->block_rows; I++) {
+        int64_t blocks = steps->count(A, block, I, &work[omp_get_thread_num()], &entries);
+        spryi_set_index(s->offsets, A->offset_type, I, blocks);
+    }
+    for (int64_t I = 0; I <= h->block_rows; I++) {
+        int64_t blocks = I < h->block_rows ? spryi_index_at(s->offsets, A->offset_type, I) : 0;
+        spryi_set_index(s->offsets, A->offset_type, I, sum);
+        sum += blocks;
+    }
+    h->blocks = sum;
+    h->nnz = entries;
+done:
+    spryi_bsr_scratch_release(context, work, threads);
+    return status;
+}
+
+spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *A = &request->csr->a;
+    spry_status status = SPRY_OK;
+    spryi_bsr_scratch *work = NULL;
+    int64_t block = request->parameters[0];
+    int threads = spryi_threads(context, A->rows + A->nnz);
+    s->head = (spryi_bsr_head){
+        .rows = A->rows,
+        .cols = A->cols,
+        .value_type = (int32_t)A->value_type,
+        .offset_type = (int32_t)A->offset_type,
+        .index_type = (int32_t)A->index_type,
+    };
+    SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
+    if (block == 0) {
+        int64_t most = 0; /* of the sizes, at the width of 1: rows in eights hold the most */
+        for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
+            int64_t blocks = most_blocks(A, r, 0, A->rows) * r;
+            if (blocks > most) most = blocks;
+        }
+        SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, 1, most, 0, err));
+        detect(A, &block, work, threads, spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type));
+        spryi_bsr_scratch_release(context, work, threads);
+    }
+    SPRYI_TRY(count_blocks(context, s, A, block, work, threads, err));
+    if (request->parameters[0] == 0 && block > 1) { /* the sample may have been too kind */
+        spryi_figure figure = {0};
+        spryi_bsr_figure(s, &figure);
+        if (spryi_check_padding(request, "bsr", &figure, NULL) != SPRY_OK)
+            SPRYI_TRY(count_blocks(context, s, A, 1, work, threads, err));
+    }
+done:
+    spryi_release(context, work);
+    return status;
+}

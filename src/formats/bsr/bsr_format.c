@@ -1,0 +1,272 @@
+/* Making the storage of format bsr, and CSR of it. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/bsr/bsr_build.h"
+
+#include <omp.h>
+#include <stdio.h>
+
+static spry_arrays types_of(const spryi_bsr_head *h)
+{
+    spry_arrays types = SPRY_INIT(spry_arrays);
+    types.layout = SPRY_CSR;
+    types.rows = h->rows;
+    types.cols = h->cols;
+    types.nnz = h->nnz;
+    types.offset_type = (spry_index_type)h->offset_type;
+    types.index_type = (spry_index_type)h->index_type;
+    types.value_type = (spry_type)h->value_type;
+    return types;
+}
+
+static int64_t value_count(const spryi_bsr_head *h)
+{
+    return h->blocks * h->block * h->block;
+}
+
+/* Of masks in bytes; 0 where every stored value is an entry. */
+static int64_t mask_bytes(const spryi_bsr_head *h)
+{
+    return h->nnz < value_count(h) ? h->blocks * h->block * (int64_t)spryi_bsr_mask_bytes(h->block) : 0;
+}
+
+static int64_t array_bytes(const spryi_bsr_head *h)
+{
+    return value_count(h) * (int64_t)spry_type_bytes((spry_type)h->value_type) +
+           h->blocks * (int64_t)spry_index_type_bytes((spry_index_type)h->index_type) +
+           (h->block_rows + 1) * (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type) + mask_bytes(h);
+}
+
+void spryi_bsr_figure(const spryi_bsr *s, spryi_figure *figure)
+{
+    const spryi_bsr_head *h = &s->head;
+    figure->bytes = array_bytes(h);
+    figure->words = value_count(h) + h->blocks + h->block_rows + 1 + (mask_bytes(h) + 3) / 4;
+    figure->padding = value_count(h) - h->nnz;
+    snprintf(figure->parameters, sizeof figure->parameters, "block=%lld", (long long)h->block);
+}
+
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    spryi_bsr s = {0};
+    spry_status status = spryi_bsr_survey(context, &s, request, err);
+    if (status == SPRY_OK) spryi_bsr_figure(&s, figure);
+    spryi_release(context, s.offsets);
+    return status;
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_bsr *s = storage;
+    spryi_release(context, s->offsets);
+    spryi_release(context, s->columns);
+    spryi_release(context, s->values);
+    spryi_release(context, s->masks);
+    spryi_release(context, s);
+}
+
+static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *A, spry_error *err)
+{
+    const spryi_bsr_head *h = &s->head;
+    spry_status status = SPRY_OK;
+    spryi_bsr_scratch *work = NULL;
+    int64_t most = 0;
+    int threads = spryi_threads(context, A->rows + A->nnz);
+    for (int64_t I = 0; I < h->block_rows; I++) {
+        int64_t blocks = spryi_index_at(s->offsets, A->offset_type, I + 1) -
+                         spryi_index_at(s->offsets, A->offset_type, I);
+        if (blocks > most) most = blocks;
+    }
+    SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
+    SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, h->block, most, h->value_type == SPRY_F32, err));
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
+    /* static: a thread fills what it will multiply, so that it lies on its node */
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t I = 0; I < h->block_rows; I++) steps->fill(s, A, I, &work[omp_get_thread_num()]);
+    spryi_bsr_scratch_release(context, work, threads);
+done:
+    spryi_release(context, work);
+    return status;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *A = &request->csr->a;
+    spry_status status = SPRY_OK;
+    spryi_figure figure = {0};
+    spryi_bsr *s = NULL;
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "bsr storage", err));
+    *s = (spryi_bsr){.offsets = NULL};
+    SPRYI_TRY(spryi_bsr_survey(context, s, request, err));
+    spryi_bsr_figure(s, &figure);
+    SPRYI_TRY(spryi_check_padding(request, "bsr", &figure, err));
+    s->types = types_of(&s->head);
+    SPRYI_TRY(spryi_allocate(context, &s->columns, s->head.blocks, spry_index_type_bytes(A->index_type),
+                             "columns of blocks", err));
+    SPRYI_TRY(spryi_allocate(context, &s->values, value_count(&s->head), spry_type_bytes(A->value_type),
+                             "values of blocks", err));
+    if (mask_bytes(&s->head) > 0)
+        SPRYI_TRY(spryi_allocate(context, &s->masks, mask_bytes(&s->head), 1, "masks of blocks", err));
+    SPRYI_TRY(fill(context, s, A, err));
+    spryi_bsr_find_windows(s, spryi_threads(context, A->rows + A->nnz));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_bsr *s = storage;
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
+    spry_status status = SPRY_OK;
+    int64_t *sums = NULL;
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    spry_arrays a = s->types;
+    SPRYI_TRY(SPRYI_NEW(context, &sums, a.rows + 1, "row lengths", err));
+    SPRYI_TRY(spryi_allocate(context, &offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), "row offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &columns, a.nnz, spry_index_type_bytes(a.index_type), "columns", err));
+    SPRYI_TRY(spryi_allocate(context, &values, a.nnz, spry_type_bytes(a.value_type), "values", err));
+    int threads = spryi_threads(context, a.rows + a.nnz);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t I = 0; I < s->head.block_rows; I++) steps->lengths(s, sums, I);
+    sums[0] = 0;
+    for (int64_t i = 0; i < a.rows; i++) sums[i + 1] += sums[i];
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t I = 0; I < s->head.block_rows; I++) steps->rows(s, sums, columns, values, I);
+    for (int64_t i = 0; i <= a.rows; i++) spryi_set_index(offsets, a.offset_type, i, sums[i]);
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.sorted = a.unique = SPRY_KNOWN_YES;
+    offsets = columns = values = NULL; /* taken over, also where this fails */
+    SPRYI_TRY(spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err));
+done:
+    spryi_release(context, sums);
+    spryi_release(context, offsets);
+    spryi_release(context, columns);
+    spryi_release(context, values);
+    return status;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return array_bytes(&((const spryi_bsr *)storage)->head);
+}
+
+/* Sums of the parts of a transposed product, or all of y's for the reference. */
+static int64_t workspace_bytes(const void *storage)
+{
+    const spryi_bsr_head *h = &((const spryi_bsr *)storage)->head;
+    int64_t blocks = 0;
+    for (int p = 0; p < h->parts; p++) blocks += h->window_end[p] - h->window_begin[p];
+    return (blocks > h->block_cols ? blocks : h->block_cols) * h->block *
+           (int64_t)spry_type_bytes((spry_type)h->value_type);
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    (void)storage, (void)A;
+    return 0;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_bsr *)storage)->types;
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_bsr *s = storage;
+    const spryi_bsr_head *h = &s->head;
+    s->types = types_of(h);
+    int64_t offset_bytes = (int64_t)spry_index_type_bytes(s->types.offset_type);
+    int64_t column_bytes = (int64_t)spry_index_type_bytes(s->types.index_type);
+    int64_t value_bytes = (int64_t)spry_type_bytes(s->types.value_type);
+    list[0] = (spryi_section){.name = "head", .inside = &s->head, .count = 1, .item_bytes = sizeof s->head};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->block_rows + 1, offset_bytes};
+    list[2] = (spryi_section){"columns", &s->columns, NULL, h->blocks, column_bytes};
+    list[3] = (spryi_section){"values", &s->values, NULL, value_count(h), value_bytes};
+    list[4] = (spryi_section){"masks", &s->masks, NULL, mask_bytes(h), 1};
+    return 5;
+}
+
+static const char *head_fault(const spryi_bsr_head *h)
+{
+    enum { MOST = 1 << 10 };
+    if (h->rows < 0 || h->cols < 0 || h->nnz < 0 || h->blocks < 0) return "a size is negative";
+    if (h->block < 1 || h->block > SPRYI_BSR_MOST_BLOCK) return "the size of blocks is out of range";
+    if (h->block_rows != h->rows / h->block + (h->rows % h->block > 0) ||
+        h->block_cols != h->cols / h->block + (h->cols % h->block > 0))
+        return "the numbers of block rows and columns do not fit";
+    if (h->blocks > INT64_MAX / MOST || h->nnz > value_count(h)) return "the number of blocks does not fit";
+    if (spryi_value_slot((spry_type)h->value_type) < 0 ||
+        spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type) < 0)
+        return "a type is unknown";
+    if (h->index_type == SPRY_I32 && h->cols > INT32_MAX) return "the columns pass their index type";
+    if (h->parts < 1 || h->parts > SPRYI_BSR_PARTS || (h->parts & (h->parts - 1)) != 0) return "the parts do not fit";
+    return NULL;
+}
+
+/* Offsets rise, and the windows of the transposed product are those that the structure gives. */
+static const char *structure_fault(const spryi_bsr *s)
+{
+    const spryi_bsr_head *h = &s->head;
+    int rises = spryi_index_at(s->offsets, s->types.offset_type, 0) == 0;
+    for (int64_t I = 0; rises && I < h->block_rows; I++)
+        rises = spryi_index_at(s->offsets, s->types.offset_type, I) <=
+                spryi_index_at(s->offsets, s->types.offset_type, I + 1);
+    if (!rises || spryi_index_at(s->offsets, s->types.offset_type, h->block_rows) != h->blocks)
+        return "offsets do not rise from 0 to the number of blocks";
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
+    int64_t first = h->block_rows, entries = 0, again = 0;
+#pragma omp parallel for reduction(min : first) reduction(+ : entries) schedule(static)
+    for (int64_t I = 0; I < h->block_rows; I++)
+        if (steps->fault(s, I, &entries) && I < first) first = I;
+    if (first < h->block_rows) return steps->fault(s, first, &again);
+    if (entries != h->nnz) return "the masks do not hold as many entries as are told";
+    spryi_bsr found = *s;
+    spryi_bsr_find_windows(&found, 1);
+    int same = found.head.parts == h->parts;
+    for (int p = 0; same && p < h->parts; p++)
+        same = found.head.window_begin[p] == h->window_begin[p] && found.head.window_end[p] == h->window_end[p];
+    return same ? NULL : "the windows of the transposed product do not fit";
+}
+
+static spry_status check(const void *storage, spry_error *err)
+{
+    const spryi_bsr *s = storage;
+    const char *fault = head_fault(&s->head);
+    if (!fault) fault = structure_fault(s);
+    return fault ? spryi_fail(err, SPRY_BAD_FILE, NULL, "bsr: %s", fault) : SPRY_OK;
+}
+
+static const spryi_parameter parameters[] = {
+    {"block", 1, SPRYI_BSR_MOST_BLOCK, "rows and columns of a block"},
+    {.name = NULL},
+};
+
+const spryi_format spryi_format_bsr = {
+    .name = "bsr",
+    .title = "block compressed sparse rows",
+    .storage = "block^2 values and a column a block + (m/block+1) offsets, and masks where blocks have fill",
+    .best_for = "several unknowns a node: dense blocks, as finite elements have them",
+    .parameters = parameters,
+    .parameter_text = "block=NUMBER (rows and columns of a block, 1 to 16; default: fewest bytes of 1 to 8)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = borrows_values,
+    .arrays = arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_bsr),
+    .sections = sections,
+    .check = check,
+};

@@ -1,0 +1,27 @@
+/*
+ * bsr_portable_cpu: dense blocks in plain C with OpenMP.
+ *
+ * Idea: loops of constant length over the columns of a block, for sizes up to 8; one column index a block, and x used
+ * for all its rows. Fill is multiplied along, and put right by masks only where a result is NaN (see bsr.h).
+ * Work: one thread a chunk of block rows of about equal work at a time. Transposed, parts of the block rows into
+ * windows of y of their own, added in order. No atomics, the same bits for any number of threads.
+ * Cost: values of the blocks, one column a block; bad for rows of very different length, which are not cut.
+ */
+#include "formats/bsr/bsr.h"
+
+#define SPRYI_TEMPLATE "formats/bsr/bsr_portable.tmpl.c"
+#include "core/instantiate.h"
+
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
+
+const spryi_kernel spryi_bsr_portable_cpu = {
+    .name = "bsr_portable_cpu",
+    .format = "bsr",
+    .device = "cpu",
+    .idea = "blocks of constant size unrolled, fill put right by masks only where a result is NaN; plain C",
+    .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
+    .deterministic = 1,
+    .simd = SPRYI_PORTABLE,
+    .spmv = &runs,
+    .spmv_t = &runs_t,
+};

@@ -1,0 +1,214 @@
+/* BSR: the size of blocks settled, fill that meets Inf and NaN, edges, explicit zeros, damaged storage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/matrix.h"
+#include "formats/bsr/bsr.h"
+#include "ops/plan.h"
+
+#include "spry/spry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static spry_context *context_of(int threads)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = threads;
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
+                          spry_op op)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_error err = SPRY_ERROR_INIT;
+    spry_plan *plan = NULL;
+    options.format = format;
+    options.kernel = kernel;
+    options.op = op;
+    options.memory_limit_bytes = (int64_t)1 << 30;
+    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    return plan;
+}
+
+static void the_size_is_found(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *matrix, *settled;
+    } cases[] = {
+        {"fem3,x=6,y=6,z=6,dof=1", "block=1"}, {"fem3,x=6,y=6,z=6,dof=2", "block=2"},
+        {"fem3,x=6,y=6,z=6,dof=3", "block=3"}, {"fem3,x=5,y=5,z=5,dof=4", "block=4"},
+        {"fem3,x=5,y=5,z=5,dof=5", "block=5"}, {"fem3,x=20,y=20,z=20,dof=3", "block=3"},
+        {"fem3,x=5,y=5,z=5,dof=8", "block=8"}, {"diagonal,rows=1000", "block=1"},
+    };
+    spry_context *context = context_of(2);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_matrix *A = NULL;
+        assert_int_equal(spry_matrix_generate(context, &A, cases[c].matrix, NULL, NULL), SPRY_OK);
+        spry_plan *plan = plan_of(context, A, "bsr", NULL, SPRY_NO_TRANSPOSE);
+        spry_plan_info info = SPRY_INIT(spry_plan_info);
+        assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+        if (strcmp(info.parameters, cases[c].settled) != 0)
+            fail_msg("%s: %s, expected %s", cases[c].matrix, info.parameters, cases[c].settled);
+        assert_null(spryi_bsr_masks(plan->storage));
+        spry_plan_destroy(plan);
+        spry_matrix_destroy(A);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+enum { M = 53, N = 71, ROW = 6 };
+
+/* Every row has ROW entries, an explicit zero among them; columns j with j % 5 == 3 have none. */
+static spry_matrix *scattered(spry_context *context, int32_t *offsets, int32_t *columns, double *values)
+{
+    uint32_t random = 7;
+    for (int32_t i = 0; i < M; i++) {
+        offsets[i] = ROW * i;
+        for (int32_t k = 0; k < ROW; k++) {
+            random = random * 1664525u + 1013904223u;
+            int32_t j = k * (N / ROW) + (int32_t)(random >> 8) % (N / ROW);
+            columns[ROW * i + k] = j % 5 == 3 ? j - 1 : j;
+            values[ROW * i + k] = k == 2 ? 0 : (double)(random >> 24) - 100;
+        }
+    }
+    offsets[M] = ROW * M;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, M, N, offsets, columns, values, NULL), SPRY_OK);
+    return A;
+}
+
+/* Numbers are small integers, so sums are exact: equal, or both NaN. */
+static int same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* With Inf and NaN in x: rows that use them become what CSR's loop gives, others must not see them. */
+static void fill_meets_inf_and_nan(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    int32_t offsets[M + 1], columns[ROW * M];
+    double values[ROW * M], x[N], y[N], exact[N];
+    spry_matrix *A = scattered(context, offsets, columns, values);
+    int spoiled = 0, clean = 0;
+    for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++)
+        for (int block = 1; block <= SPRYI_BSR_MOST_BLOCK; block++)
+            for (int k = 0; k < spryi_kernel_count; k++) {
+                const char *reason;
+                if (strcmp(spryi_kernels[k]->format, "bsr") != 0) continue;
+                if (!spryi_kernel_available(context, spryi_kernels[k], &reason)) continue;
+                int64_t x_length = op == SPRY_TRANSPOSE ? M : N, y_length = op == SPRY_TRANSPOSE ? N : M;
+                for (int64_t j = 0; j < x_length; j++)
+                    x[j] = j % 5 == 3 ? (j % 2 ? NAN : -INFINITY) : j == 40 ? INFINITY : (double)(j % 7 - 3);
+                for (int64_t i = 0; i < y_length; i++) exact[i] = 0;
+                for (int64_t i = 0; i < M; i++)
+                    for (int64_t e = offsets[i]; e < offsets[i + 1]; e++) {
+                        if (op == SPRY_TRANSPOSE)
+                            exact[columns[e]] += values[e] * x[i];
+                        else
+                            exact[i] += values[e] * x[columns[e]];
+                    }
+                char format[32];
+                snprintf(format, sizeof format, "bsr:block=%d", block);
+                spry_plan *plan = plan_of(context, A, format, spryi_kernels[k]->name, (spry_op)op);
+                assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, x_length), NULL,
+                                               spry_vector_f64(y, y_length), NULL, NULL),
+                                 SPRY_OK);
+                for (int64_t i = 0; i < y_length; i++) {
+                    if (!same(y[i], exact[i]))
+                        fail_msg("%s of %s, op %d: y[%lld] is %g instead of %g", spryi_kernels[k]->name, format, op,
+                                 (long long)i, y[i], exact[i]);
+                    spoiled += !isfinite(exact[i]);
+                    clean += isfinite(exact[i]);
+                }
+                spry_plan_destroy(plan);
+            }
+    assert_true(spoiled > 0 && clean > 0);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+static void explicit_zeros_come_back(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    int32_t offsets[M + 1], columns[ROW * M];
+    double values[ROW * M];
+    spry_matrix *A = scattered(context, offsets, columns, values);
+    for (int block = 1; block <= SPRYI_BSR_MOST_BLOCK; block++) {
+        char format[32];
+        snprintf(format, sizeof format, "bsr:block=%d", block);
+        spry_plan *plan = plan_of(context, A, format, NULL, SPRY_NO_TRANSPOSE);
+        spry_matrix *back = NULL;
+        assert_int_equal(spryi_format_bsr.to_csr(context, &back, plan->storage, NULL), SPRY_OK);
+        assert_int_equal(back->a.nnz, ROW * M);
+        assert_memory_equal(back->a.offsets, offsets, sizeof offsets);
+        assert_memory_equal(back->a.indices, columns, sizeof columns);
+        assert_memory_equal(back->a.values, values, sizeof values);
+        spry_matrix_destroy(back);
+        spry_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Each damage to a restored storage is seen. */
+static void damage_is_seen(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    int32_t offsets[M + 1], columns[ROW * M];
+    double values[ROW * M];
+    spry_matrix *A = scattered(context, offsets, columns, values);
+    spry_plan *plan = plan_of(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
+    spryi_bsr *s = plan->storage;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_OK);
+#define DAMAGED(what, with)                                                                                            \
+    do {                                                                                                               \
+        __typeof__(what) kept_ = (what);                                                                               \
+        (what) = (with);                                                                                               \
+        assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_BAD_FILE);                                              \
+        (what) = kept_;                                                                                                \
+    } while (0)
+    DAMAGED(s->head.rows, -1);
+    DAMAGED(s->head.rows, M + 4);
+    DAMAGED(s->head.block, 3);
+    DAMAGED(s->head.block, 17);
+    DAMAGED(s->head.nnz, ROW * M - 1);
+    DAMAGED(s->head.parts, 3);
+    DAMAGED(s->head.window_end[0], s->head.block_cols + 1);
+    DAMAGED(s->head.value_type, 9);
+    DAMAGED(((int32_t *)s->offsets)[1], -1);
+    DAMAGED(((int32_t *)s->columns)[0], (int32_t)s->head.block_cols);
+    DAMAGED(((int32_t *)s->columns)[1], ((int32_t *)s->columns)[0]);
+    DAMAGED(((uint8_t *)s->masks)[s->head.blocks * 4 - 1], 0xf); /* the last block row has one row */
+    assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_OK);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_size_is_found),
+        cmocka_unit_test(fill_meets_inf_and_nan),
+        cmocka_unit_test(explicit_zeros_come_back),
+        cmocka_unit_test(damage_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+/* SCOO: slices, the order in them, heights, damaged storage. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "formats/scoo/scoo.h"
+#include "ops/plan.h"
+
+#include "spry/spry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static spry_context *context_of(int threads)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = threads;
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
+                          spry_op op)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_error err = SPRY_ERROR_INIT;
+    spry_plan *plan = NULL;
+    options.format = format;
+    options.kernel = kernel;
+    options.op = op;
+    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    return plan;
+}
+
+/* The drawing of scoo.h, with one duplicate and one unsorted row. */
+static const int32_t offsets[] = {0, 2, 4, 6}, columns[] = {0, 2, 1, 1, 3, 0};
+static const double values[] = {1, 2, 3, 4, 5, 6};
+
+static spry_matrix *drawn(spry_context *context)
+{
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, offsets, columns, values, NULL), SPRY_OK);
+    return A;
+}
+
+static void slices_are_as_drawn(void **state)
+{
+    (void)state;
+    static const int32_t slices[] = {0, 4, 6}, ordered[] = {0, 1, 1, 2, 0, 3};
+    static const uint16_t rows[] = {0, 1, 1, 0, 0, 0};
+    static const double stored[] = {1, 3, 4, 2, 6, 5};
+    spry_context *context = context_of(2);
+    spry_matrix *A = drawn(context);
+    spry_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
+    const spryi_scoo *s = plan->storage;
+    assert_int_equal(s->head.slices, 2);
+    assert_memory_equal(s->offsets, slices, sizeof slices);
+    assert_memory_equal(s->columns, ordered, sizeof ordered);
+    assert_memory_equal(s->rows, rows, sizeof rows);
+    assert_memory_equal(s->values, stored, sizeof stored);
+    assert_int_equal(spryi_format_scoo.storage_bytes(s), 6 * (4 + 2 + 8) + 3 * 4);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Columns of one, two and three digits of the sort; x in small integers, so that sums are exact in any order. */
+static void heights_give_the_same(void **state)
+{
+    (void)state;
+    static const char *const matrices[] = {"uni18,rows=900,degree=7", "uni18,rows=70000,degree=3",
+                                           "uni18,rows=70000,degree=9"};
+    static const char *const formats[] = {"scoo", "scoo:height=1", "scoo:height=999", "scoo:height=65536"};
+    spry_context *context = context_of(2);
+    for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++) {
+        spry_matrix *A = NULL, *ones = NULL;
+        assert_int_equal(spry_matrix_generate(context, &A, matrices[m], NULL, NULL), SPRY_OK);
+        spry_convert_options convert = SPRY_INIT(spry_convert_options);
+        convert.value_type = SPRY_PATTERN;
+        assert_int_equal(spry_matrix_convert(context, &ones, A, &convert, NULL), SPRY_OK);
+        spry_arrays a = SPRY_INIT(spry_arrays);
+        assert_int_equal(spry_matrix_get_arrays(ones, &a, NULL), SPRY_OK);
+        static double x[70000], y[70000], exact[70000];
+        for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+            const int32_t *Ap = a.offsets, *Aj = a.indices;
+            for (int64_t i = 0; i < a.rows; i++) {
+                x[i] = (double)(i % 1001 - 500);
+                exact[i] = 0;
+            }
+            for (int64_t i = 0; i < a.rows; i++)
+                for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) {
+                    if (op == SPRY_TRANSPOSE)
+                        exact[Aj[k]] += x[i];
+                    else
+                        exact[i] += x[Aj[k]];
+                }
+            for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+                if (a.rows > 1000 && f == 1) continue; /* as many slices as rows */
+                spry_plan *plan = plan_of(context, ones, formats[f], NULL, (spry_op)op);
+                assert_int_equal(spryi_format_scoo.check(plan->storage, NULL), SPRY_OK);
+                assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, a.rows), NULL, spry_vector_f64(y, a.rows),
+                                               NULL, NULL),
+                                 SPRY_OK);
+                for (int64_t i = 0; i < a.rows; i++)
+                    if (y[i] != exact[i])
+                        fail_msg("%s of %s, op %d: y[%lld] is %g instead of %g", formats[f], matrices[m], op,
+                                 (long long)i, y[i], exact[i]);
+                spry_plan_destroy(plan);
+            }
+        }
+        spry_matrix_destroy(ones);
+        spry_matrix_destroy(A);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+/* Each damage to a restored storage is seen. */
+static void damage_is_seen(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = drawn(context);
+    spry_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
+    spryi_scoo *s = plan->storage;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_OK);
+#define DAMAGED(what, with)                                                                                            \
+    do {                                                                                                               \
+        __typeof__(what) kept_ = (what);                                                                               \
+        (what) = (with);                                                                                               \
+        assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_BAD_FILE);                                             \
+        (what) = kept_;                                                                                                \
+    } while (0)
+    DAMAGED(s->head.rows, -1);
+    DAMAGED(s->head.height, 0);
+    DAMAGED(s->head.height, 3);
+    DAMAGED(s->head.slices, 3);
+    DAMAGED(s->head.nnz, 5);
+    DAMAGED(s->head.value_type, 9);
+    DAMAGED(((int32_t *)s->offsets)[0], 1);
+    DAMAGED(((int32_t *)s->offsets)[1], 7);
+    DAMAGED(((int32_t *)s->columns)[3], 4);
+    DAMAGED(((int32_t *)s->columns)[1], 3);
+    DAMAGED(((uint16_t *)s->rows)[5], 1);
+    assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_OK);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices_are_as_drawn),
+        cmocka_unit_test(heights_give_the_same),
+        cmocka_unit_test(damage_is_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
