@@ -60,6 +60,7 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_scoo_avx512_cpu,
 #endif
     &spryi_bsr_reference_cpu,  &spryi_bsr_portable_cpu,
+    &spryi_scoo_reference_cpu, &spryi_scoo_portable_cpu, &spryi_bsr_reference_cpu, &spryi_bsr_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_bsr_avx2_cpu,       &spryi_bsr_avx512_cpu,
 #endif

@@ -42,7 +42,7 @@ typedef struct spryi_scoo {
 } spryi_scoo;
 
 extern const spryi_format spryi_format_scoo;
-extern const spryi_kernel spryi_scoo_reference_cpu, spryi_scoo_portable_cpu, spryi_scoo_avx512_cpu;
+extern const spryi_kernel spryi_scoo_reference_cpu, spryi_scoo_portable_cpu;
 
 typedef struct spryi_scoo_job {
     const void *offsets, *columns, *values, *x;
