@@ -41,6 +41,8 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_coo_reference_cpu, &spryi_coo_portable_cpu,
     &spryi_csr_scalar_cuda,    &spryi_csr_vector_cuda,   &spryi_csr_merge_cuda,
     &spryi_coo_reference_cpu,  &spryi_coo_portable_cpu,
+    &spryi_csr_scalar_cuda,    &spryi_csr_vector_cuda,   &spryi_csr_merge_cuda,    &spryi_coo_reference_cpu,
+    &spryi_coo_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_coo_avx512_cpu,
 #endif
