@@ -193,6 +193,10 @@ typedef struct bench_request {
     void *user;
 } bench_request;
 
+/* spry_matrix_read into CSR, which peers take: a container may hold another layout, which is converted. */
+spry_status bench_read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                           spry_error *err);
+
 /* SPRY_OK even when cases fail; otherwise what stopped it. */
 spry_status bench_run(bench_session *session, const bench_request *request, spry_error *err);
 

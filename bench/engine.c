@@ -193,6 +193,20 @@ static spry_status run_group(bench_session *session, const bench_request *reques
     return status;
 }
 
+spry_status bench_read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                           spry_error *err)
+{
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    spry_matrix *csr = NULL;
+    spry_status status = spry_matrix_read(context, A, path, options, err);
+    if (status == SPRY_OK) status = spry_matrix_get_arrays(*A, &arrays, err);
+    if (status != SPRY_OK || arrays.layout == SPRY_CSR) return status;
+    status = spry_matrix_convert(context, &csr, *A, NULL, err);
+    spry_matrix_destroy(*A);
+    *A = csr; /* NULL if that failed */
+    return status;
+}
+
 /* The matrix is read once; a second type is converted from it. */
 static spry_status read_matrix(const bench_session *session, const bench_request *request, const bench_source *source,
                                spry_matrix **A, spry_error *err)
@@ -201,7 +215,7 @@ static spry_status read_matrix(const bench_session *session, const bench_request
     options.value_type = request->f64 ? SPRY_F64 : SPRY_F32;
     options.offset_type = request->offset_type;
     options.index_type = request->index_type;
-    return spry_matrix_read(session->context, A, source->path, &options, err);
+    return bench_read_csr(session->context, A, source->path, &options, err);
 }
 
 static spry_status convert_to_f32(const bench_session *session, spry_matrix **A, spry_error *err)

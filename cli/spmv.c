@@ -360,7 +360,7 @@ static int run(const cli_command *command, int argc, char **argv)
     reading.index_type = a.index_type;
     cli_progress("reading");
     double start = bench_now_us();
-    spry_status result = spry_matrix_read(context, &A, argv[0], &reading, &err);
+    spry_status result = bench_read_csr(context, &A, argv[0], &reading, &err);
     double read_us = bench_now_us() - start;
     status = result == SPRY_OK ? with_matrix(context, A, &a, argv[0], read_us) : cli_fail(&err);
     spry_matrix_destroy(A);

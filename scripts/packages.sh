@@ -45,6 +45,7 @@ need_build_tools()
     command -v ninja >/dev/null || need ninja-build "runs the build"
     command -v pkg-config >/dev/null || need pkg-config "finds libraries"
     has_module zlib || need zlib1g-dev "reads .mtx.gz"
+    compiles c gcc -fsyntax-only <<<'#include <xxhash.h>' || need libxxhash-dev "checksums of containers"
     has_module libcjson || need libcjson-dev "JSON records of the benchmark"
 }
 

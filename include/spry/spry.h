@@ -425,12 +425,21 @@ typedef struct spry_read_options {
  * Zeros of an array file are dropped; entries above the diagonal of a symmetric file are mirrored like those
  * below; a value past the type's range is read as infinity. Complex files are SPRY_UNSUPPORTED; whatever is
  * wrong in a file is SPRY_BAD_FILE with the line.
+ *
+ * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
+ * other than default convert; entries are in the order written. Its file is mapped, not copied (nor counted in
+ * spry_context_bytes), and must not be changed in place or cut while the matrix lives; all of it is verified first:
+ * checksums, then offsets, ranges and order, so that products of it are safe. Whatever is wrong is SPRY_BAD_FILE,
+ * a container of a newer version too. docs/container.md has the layout.
  * Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
  */
 SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
                                       const spry_read_options *options, spry_error *err);
 
-/* The same of `bytes` bytes of Matrix Market text (or gzip of it) in memory; `name` stands for the file in messages. */
+/*
+ * The same of `bytes` bytes of Matrix Market text (or gzip of it), or of a container, in memory; `name` stands for the
+ * file in messages. Nothing of the bytes is kept.
+ */
 SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
                                              const char *name, const spry_read_options *options, spry_error *err);
 
@@ -438,6 +447,7 @@ typedef struct spry_write_options {
     size_t struct_size;
     int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
     const char *comment; /* written after the banner, each line behind "%"; NULL: none */
+    const char *format;  /* containers: a format of section 11, or "csc", to store A in; NULL: A's own layout */
 } spry_write_options;
 
 /*
@@ -445,6 +455,9 @@ typedef struct spry_write_options {
  * written with as many digits as bring back the same value. The file appears under its name only when
  * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. A matrix claimed
  * symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
+ *
+ * A path that ends in ".spry" makes a container: A as it is stored, all entries, or in options->format (reading gives
+ * CSR back); comment is refused, full means nothing.
  */
 SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                                        spry_error *err);

@@ -157,6 +157,10 @@ extern const spryi_kernel *const spryi_kernels[];
 extern const int spryi_kernel_count;
 
 const spryi_format *spryi_find_format(const char *name); /* NULL: no such */
+
+/* 1: patterns are stored in this format without values. */
+int spryi_has_pattern_kernel(const spryi_format *format);
+
 const spryi_kernel *spryi_find_kernel(const char *name);
 
 int spryi_kernel_offers(const spryi_kernel *kernel, spry_op op); /* 1: has this product */

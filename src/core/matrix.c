@@ -5,6 +5,7 @@
 #include "core/memory.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type)
 {
@@ -276,6 +277,7 @@ void spryi_matrix_release(spry_matrix *A)
 {
     if (!A || atomic_fetch_sub(&A->references, 1) > 1) return;
     for (int b = 0; b < 4; b++) spryi_release(A->context, A->owned[b]);
+    if (A->mapping) (void)munmap(A->mapping, A->mapping_bytes);
     spryi_release(A->context, A);
 }
 

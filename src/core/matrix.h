@@ -22,6 +22,8 @@ struct spry_matrix {
     spryi_field field;
     int symmetry_holds; /* a.symmetry was seen to hold; otherwise it is the caller's word */
     void *owned[4];     /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
+    void *mapping;      /* of the file that holds the arrays, or NULL */
+    size_t mapping_bytes;
 };
 #endif
 

@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "io/container.h"
 #include "io/mtx.h"
 #include "io/mtx_to_csr.h"
 
@@ -37,7 +38,7 @@ static spry_status pick_index_type(const spryi_mtx *head, const spry_read_option
     return spryi_pick_index_types(&offset_type, type, head->m, head->n, 0, err);
 }
 
-static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
+static spry_status read_mtx(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
     spry_read_options chosen = options ? *options : SPRY_INIT(spry_read_options);
     if (chosen.value_type == SPRY_TYPE_DEFAULT) chosen.value_type = SPRY_F64;
@@ -55,6 +56,12 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
 done:
     spryi_block_destroy(text, &block);
     return status;
+}
+
+static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
+{
+    if (spryi_container_is(text)) return spryi_container_read(text, A, options, err);
+    return read_mtx(text, A, options, err);
 }
 
 spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,

@@ -6,6 +6,7 @@
  */
 #include "core/error.h"
 #include "core/memory.h"
+#include "io/container.h"
 #include "io/decimal.h"
 #include "io/mtx.h"
 #include "io/output.h"
@@ -330,6 +331,10 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     if (status != SPRY_OK) return status;
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
+    if (spryi_container_named(path)) return spryi_container_write(A, path, options, err);
+    if (options && options->format)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "write: format %s is for containers, whose names end in .spry", options->format);
     int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context), gzip = ends_with_gz(path), open = 0;
     char *head = NULL;
     size_t head_bytes = 0;

@@ -35,9 +35,6 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
 spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *options,
                                  spry_error *err);
 
-/* 1: patterns are stored in this format without values. */
-int spryi_has_pattern_kernel(const spryi_format *format);
-
 /*
  * scaling.c: checks the options' row_scaling and column_scaling and adds the workspace they need; then, where a plan
  * has either, runs the product between them.

@@ -51,8 +51,24 @@ static char *text_of(int which)
     return text;
 }
 
+/* The text's matrix as a container. To be freed. */
+static char *container_of(const char *text, const char *format, size_t *bytes)
+{
+    spry_context *context = context_of(1);
+    spry_matrix *A = NULL;
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    const char *path = temporary_path("source.spry");
+    options.format = format;
+    assert_int_equal(SPRY_OK, spry_matrix_read_memory(context, &A, text, strlen(text), "x", NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_matrix_write(A, path, &options, NULL));
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    return content_of(path, bytes);
+}
+
 typedef struct setting {
     int text, file, gzip, threads, write;
+    const char *format; /* a container is read and written, in this format; NULL: Matrix Market */
 } setting;
 
 static spry_status attempt(spry_context *context, const setting *s, const char *path, const char *out, const void *data,
@@ -61,7 +77,9 @@ static spry_status attempt(spry_context *context, const setting *s, const char *
     spry_matrix *A = NULL;
     spry_status status = s->file ? spry_matrix_read(context, &A, path, NULL, err)
                                  : spry_matrix_read_memory(context, &A, data, bytes, "x", NULL, err);
-    if (status == SPRY_OK && s->write) status = spry_matrix_write(A, out, NULL, err);
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    options.format = s->format;
+    if (status == SPRY_OK && s->write) status = spry_matrix_write(A, out, &options, err);
     spry_matrix_destroy(A);
     return status;
 }
@@ -73,7 +91,10 @@ static void fail_every_call(const setting *s)
     unsigned char *packed = gzip_of(text, bytes, &bytes);
     const void *data = s->gzip ? (const void *)packed : (const void *)text;
     if (!s->gzip) bytes = strlen(text);
-    const char *path = temporary_file("in", data, bytes), *out = temporary_path(s->gzip ? "out.mtx.gz" : "out.mtx");
+    char *container = s->format ? container_of(text, s->format, &bytes) : NULL;
+    if (container) data = container;
+    const char *path = temporary_file("in", data, bytes);
+    const char *out = temporary_path(s->format ? "out.spry" : s->gzip ? "out.mtx.gz" : "out.mtx");
     for (int onward = 0; onward < 2; onward++) {
         int done = 0, failures = 0;
         for (int n = 2; !done; n++) { /* call 1 makes the context */
@@ -114,15 +135,27 @@ static void fail_every_call(const setting *s)
         }
         assert_true(failures > 3);
     }
+    free(container);
     free(packed);
     free(text);
+}
+
+static void test_containers(void **state)
+{
+    (void)state;
+    for (int f = 0; f < spry_format_count(); f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        assert_int_equal(SPRY_OK, spry_format_get_info(f, &info, NULL));
+        for (int way = 0; way < 4; way++) fail_every_call(&(setting){0, way & 1, 0, way & 2 ? 3 : 1, 1, info.name});
+    }
 }
 
 static void test_all(void **state)
 {
     (void)state;
     for (int text = 0; text < 4; text++)
-        for (int way = 0; way < 8; way++) fail_every_call(&(setting){text, way & 1, way >> 1 & 1, way & 4 ? 3 : 1, 1});
+        for (int way = 0; way < 8; way++)
+            fail_every_call(&(setting){text, way & 1, way >> 1 & 1, way & 4 ? 3 : 1, 1, NULL});
 }
 
 /* Large enough that several threads parse and write. */
@@ -147,7 +180,7 @@ static void test_several_threads(void **state)
         spry_error err = {0};
         assert_int_equal(SPRY_OK, spry_context_create(&context, &options, &err));
         atomic_store(&h.fail_at, n);
-        setting s = {0, 1, 0, 3, 1};
+        setting s = {0, 1, 0, 3, 1, NULL};
         spry_status status = attempt(context, &s, path, out, NULL, 0, &err);
         done = atomic_load(&h.calls) < n;
         assert_int_equal(done ? SPRY_OK : SPRY_OUT_OF_MEMORY, status);
@@ -162,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all),
+        cmocka_unit_test(test_containers),
         cmocka_unit_test(test_several_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

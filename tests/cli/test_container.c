@@ -1,0 +1,52 @@
+/* Containers on the command line: every command takes them as a FILE, and damage ends with status 2. */
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void there_and_back(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"csr", "csc", "coo"};
+    for (int f = 0; f < 3; f++) {
+        char command[128];
+        snprintf(command, sizeof command, "convert $D/small.mtx -o $D/small.spry --format %s", formats[f]);
+        expect(command, 0, NULL, NULL);
+        expect("convert $D/small.spry -o $D/back.spry --format csr", 0, NULL, NULL);
+        expect("convert $D/back.spry -o $D/back.mtx", 0, NULL, NULL);
+        expect("convert $D/small.mtx -o $D/straight.mtx", 0, NULL, NULL);
+        char *back = read_file("back.mtx"), *straight = read_file("straight.mtx");
+        assert_non_null(back);
+        assert_string_equal(straight, back);
+        free(back);
+        free(straight);
+        expect("info $D/small.spry", 0, "4 x 5", NULL);
+        expect("spmv $D/small.spry 2>/dev/null", 0, "correct", NULL);
+        expect("bench $D/small.spry 2>/dev/null", 0, "GFLOP/s", NULL);
+    }
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    write_file("damaged.spry", "\x89SPY\r\n\x1a\n and nothing more");
+    expect("info $D/damaged.spry", 2, NULL, "is cut short: 25 bytes, expected a head of 4096 at least");
+    write_file("foreign.spry", "\x89PNG\r\n\x1a\n");
+    expect("spmv $D/foreign.spry", 2, NULL, "is no Spry container");
+    expect("convert $D/small.mtx -o $D/none.spry --format nothing", 2, NULL, "no format \"nothing\"");
+    expect("convert $D/small.mtx -o $D/none.mtx --format csr", 2, NULL, "format csr is for containers");
+    assert_null(read_file("none.spry"));
+    assert_null(read_file("none.mtx"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(refused)};
+    return cmocka_run_group_tests(tests, make_matrices, remove_folder);
+}

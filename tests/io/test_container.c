@@ -1,0 +1,572 @@
+/* Containers: what is written comes back bit by bit, and a file with any fault is refused with a reason. */
+#include "core/kernel.h"
+#include "files.h"
+#include "io/container.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- matrices ---------------------------------------------------------------------------------- */
+
+/* 5 x 7: an empty row and column; sorted and unique, or with entries of row 0 turned round and one doubled. */
+enum { ROWS = 5, COLS = 7, ENTRIES = 8 };
+static const int64_t entry_rows[ENTRIES] = {0, 0, 0, 1, 3, 3, 4, 4};
+static const int64_t sorted_cols[ENTRIES] = {0, 2, 6, 1, 0, 4, 2, 5}, unsorted_cols[ENTRIES] = {6, 2, 2, 1, 0, 4, 2, 5};
+
+typedef struct sample {
+    spry_arrays a;
+    int64_t offsets[COLS + 1], rows[ENTRIES], indices[ENTRIES];
+    double values[ENTRIES];
+} sample;
+
+static void put(void *array, spry_index_type type, int64_t k, int64_t value)
+{
+    if (type == SPRY_I32)
+        ((int32_t *)array)[k] = (int32_t)value;
+    else
+        ((int64_t *)array)[k] = value;
+}
+
+/* CSC takes the arrays as those of the transposed matrix. pair: as spryi_index_pair. */
+static void make_sample(sample *s, spry_layout layout, spry_type value_type, int pair, int sorted)
+{
+    memset(s, 0, sizeof *s);
+    s->a = SPRY_INIT(spry_arrays);
+    s->a.layout = layout;
+    s->a.rows = layout == SPRY_CSC ? COLS : ROWS;
+    s->a.cols = layout == SPRY_CSC ? ROWS : COLS;
+    s->a.nnz = ENTRIES;
+    s->a.offset_type = layout == SPRY_COO ? SPRY_INDEX_DEFAULT : pair == 0 ? SPRY_I32 : SPRY_I64;
+    s->a.index_type = pair == 2 ? SPRY_I64 : SPRY_I32;
+    s->a.value_type = value_type;
+    s->a.sorted = sorted ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN;
+    s->a.unique = sorted ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
+    for (int64_t i = 0; i <= ROWS; i++) {
+        int64_t k = 0;
+        while (k < ENTRIES && entry_rows[k] < i) k++;
+        if (layout != SPRY_COO) put(s->offsets, s->a.offset_type, i, k);
+    }
+    for (int k = 0; k < ENTRIES; k++) {
+        put(s->rows, s->a.index_type, k, entry_rows[k]);
+        put(s->indices, s->a.index_type, k, sorted ? sorted_cols[k] : unsorted_cols[k]);
+        if (value_type == SPRY_F64) s->values[k] = 0.1 * (k + 1);
+        if (value_type == SPRY_F32) ((float *)s->values)[k] = 0.1f * (float)(k + 1);
+    }
+    s->a.offsets = layout == SPRY_COO ? NULL : s->offsets;
+    s->a.row_indices = layout == SPRY_COO ? s->rows : NULL;
+    s->a.indices = s->indices;
+    s->a.values = value_type == SPRY_PATTERN ? NULL : s->values;
+}
+
+static spry_arrays arrays_of(const spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+    return a;
+}
+
+static void assert_same_arrays(const spry_arrays *a, const spry_arrays *b)
+{
+    size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
+    int64_t majors = a->layout == SPRY_CSC ? a->cols : a->rows;
+    assert_int_equal(a->layout, b->layout);
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->cols, b->cols);
+    assert_int_equal(a->nnz, b->nnz);
+    assert_int_equal(a->offset_type, b->offset_type);
+    assert_int_equal(a->index_type, b->index_type);
+    assert_int_equal(a->value_type, b->value_type);
+    assert_int_equal(a->sorted, b->sorted);
+    assert_int_equal(a->unique, b->unique);
+    assert_int_equal(a->symmetry, b->symmetry);
+    if (a->layout != SPRY_COO) assert_memory_equal(a->offsets, b->offsets, (size_t)(majors + 1) * offset);
+    if (a->nnz == 0) return;
+    if (a->layout == SPRY_COO) assert_memory_equal(a->row_indices, b->row_indices, (size_t)a->nnz * index);
+    assert_memory_equal(a->indices, b->indices, (size_t)a->nnz * index);
+    if (a->value_type == SPRY_PATTERN)
+        assert_null(b->values);
+    else
+        assert_memory_equal(a->values, b->values, (size_t)a->nnz * spry_type_bytes(a->value_type));
+}
+
+static void write_to(const spry_matrix *A, const char *path, const char *format)
+{
+    spry_error err = {0};
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    options.format = format;
+    if (spry_matrix_write(A, path, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+}
+
+static spry_matrix *read_from(spry_context *context, const char *path, const spry_read_options *options)
+{
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    if (spry_matrix_read(context, &A, path, options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return A;
+}
+
+static spry_matrix *generate(spry_context *context, const char *spec)
+{
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    if (spry_matrix_generate(context, &A, spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return A;
+}
+
+/* ---- what comes back ---------------------------------------------------------------------------- */
+
+static void round_trip(spry_context *context, const spry_arrays *a)
+{
+    const char *path = temporary_path("trip.spry");
+    spry_matrix *A = NULL, *B = NULL;
+    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, a, NULL));
+    int64_t before = spry_context_bytes(context);
+    write_to(A, path, NULL);
+    assert_int_equal(before, spry_context_bytes(context));
+    B = read_from(context, path, NULL);
+    spry_arrays b = arrays_of(B);
+    assert_same_arrays(a, &b);
+    assert_int_equal(SPRY_COPY, b.ownership);
+    assert_int_equal(0, (uintptr_t)b.indices % SPRYI_CONTAINER_ALIGNMENT); /* in the mapping, no copy */
+    assert_int_equal(SPRY_OK, spry_matrix_check(B, NULL, NULL));
+    spry_matrix_destroy(B);
+    size_t bytes;
+    char *data = content_of(path, &bytes);
+    assert_int_equal(SPRY_OK, spry_matrix_read_memory(context, &B, data, bytes, "x", NULL, NULL));
+    memset(data, 0, bytes);
+    free(data);
+    b = arrays_of(B);
+    assert_same_arrays(a, &b);
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(A);
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    sample s;
+    for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
+        for (int type = SPRY_F32; type <= SPRY_PATTERN; type++)
+            for (int pair = 0; pair < 3; pair++)
+                for (int sorted = 0; sorted < 2; sorted++) {
+                    make_sample(&s, (spry_layout)layout, (spry_type)type, pair, sorted);
+                    round_trip(context, &s.a);
+                    s.a.nnz = 0; /* and a matrix without entries, then one without rows */
+                    memset(s.offsets, 0, sizeof s.offsets);
+                    round_trip(context, &s.a);
+                    s.a.rows = s.a.cols = 0;
+                    s.a.symmetry = SPRY_SYMMETRIC;
+                    round_trip(context, &s.a);
+                }
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* Several chunks a section, several threads, and what the file it came from said. */
+static void test_large(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 3; threads += 2) {
+        spry_context *context = context_of(threads);
+        spry_matrix *A = generate(context, "rmat16");
+        write_to(A, temporary_path("large.spry"), NULL);
+        spry_matrix *B = read_from(context, temporary_path("large.spry"), NULL);
+        assert_same_matrix(A, B);
+        assert_int_equal(SPRY_KNOWN_YES, arrays_of(B).sorted);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        spry_context_destroy(context);
+    }
+}
+
+static void test_field(void **state)
+{
+    (void)state;
+    static const char text[] = "%%MatrixMarket matrix coordinate integer symmetric\n3 3 3\n1 1 4\n2 1 -7\n3 3 2\n";
+    spry_context *context = context_of(1);
+    spry_matrix *A = read_from(context, temporary_file("field.mtx", text, strlen(text)), NULL);
+    write_to(A, temporary_path("field.spry"), NULL);
+    spry_matrix_destroy(A);
+    A = read_from(context, temporary_path("field.spry"), NULL);
+    assert_int_equal(SPRY_SYMMETRIC, arrays_of(A).symmetry);
+    write_to(A, temporary_path("again.mtx"), NULL);
+    char *again = content_of(temporary_path("again.mtx"), NULL);
+    assert_string_equal(text, again);
+    free(again);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Every format gives the same CSR back; a file that stores its arrays is refused when one of their bytes changed. */
+static void test_formats(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    spry_matrix *A = generate(context, "grid5,x=40,y=30");
+    spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
+    const char *path = temporary_path("format.spry");
+    for (int f = 0; f <= spryi_format_count; f++) {
+        const char *name = f < spryi_format_count ? spryi_formats[f]->name : "csc";
+        write_to(A, path, name);
+        size_t bytes;
+        char *data = content_of(path, &bytes);
+        const spryi_container_head *head = (const void *)data;
+        int own = f == spryi_format_count || !spryi_formats[f]->sections;
+        if (!own) assert_string_equal(name, head->layout);
+        spry_matrix *B = read_from(context, path, NULL), *C = NULL;
+        assert_int_equal(SPRY_OK, spry_matrix_convert(context, &C, B, &to_csr, NULL));
+        assert_same_matrix(A, C);
+        if (!own) {
+            spry_arrays b = arrays_of(B), a = arrays_of(A);
+            assert_same_arrays(&a, &b);
+        }
+        spry_matrix_destroy(B);
+        spry_matrix_destroy(C);
+        for (uint32_t s = 0; s < head->section_count; s++) {
+            if (head->sections[s].count == 0) continue;
+            data[head->sections[s].offset] ^= 1;
+            assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &B, data, bytes, "x", NULL, NULL));
+            data[head->sections[s].offset] ^= 1;
+        }
+        free(data);
+    }
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+static void test_types(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    sample s;
+    make_sample(&s, SPRY_CSR, SPRY_F64, 0, 1);
+    spry_matrix *A = NULL, *B = NULL;
+    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &s.a, NULL));
+    const char *path = temporary_path("types.spry");
+    write_to(A, path, NULL);
+    static const struct {
+        spry_type value_type, value_result;
+        spry_index_type offset_type, index_type, offset_result, index_result;
+    } cases[] = {
+        {SPRY_F32, SPRY_F32, 0, 0, SPRY_I32, SPRY_I32},
+        {SPRY_PATTERN, SPRY_PATTERN, 0, 0, SPRY_I32, SPRY_I32},
+        {SPRY_TYPE_DEFAULT, SPRY_F64, SPRY_I64, 0, SPRY_I64, SPRY_I32},
+        {SPRY_TYPE_DEFAULT, SPRY_F64, 0, SPRY_I64, SPRY_I64, SPRY_I64},
+        {SPRY_F64, SPRY_F64, SPRY_I32, SPRY_I32, SPRY_I32, SPRY_I32},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_read_options options = SPRY_INIT(spry_read_options);
+        options.value_type = cases[c].value_type;
+        options.offset_type = cases[c].offset_type;
+        options.index_type = cases[c].index_type;
+        B = read_from(context, path, &options);
+        spry_arrays b = arrays_of(B);
+        assert_int_equal(cases[c].value_result, b.value_type);
+        assert_int_equal(cases[c].offset_result, b.offset_type);
+        assert_int_equal(cases[c].index_result, b.index_type);
+        for (int k = 0; k < ENTRIES; k++) assert_int_equal(sorted_cols[k], spryi_index_at(b.indices, b.index_type, k));
+        if (b.value_type == SPRY_F32)
+            for (int k = 0; k < ENTRIES; k++) assert_true(((const float *)b.values)[k] == (float)s.values[k]);
+        spry_matrix_destroy(B);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* A plan keeps the mapping alive when its matrix's handle and the file's name are gone. */
+static void test_plan(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    sample s;
+    make_sample(&s, SPRY_CSR, SPRY_F64, 0, 1);
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    double x[COLS] = {1, 1, 1, 1, 1, 1, 1}, y[ROWS];
+    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &s.a, NULL));
+    const char *path = temporary_path("plan.spry");
+    write_to(A, path, NULL);
+    spry_matrix_destroy(A);
+    A = read_from(context, path, NULL);
+    assert_int_equal(SPRY_OK, spry_plan_spmv(context, &plan, A, NULL, NULL));
+    spry_matrix_destroy(A);
+    assert_int_equal(0, unlink(path));
+    spry_vector xv = spry_vector_f64(x, COLS), yv = spry_vector_f64(y, ROWS);
+    assert_int_equal(SPRY_OK, spry_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL));
+    assert_true(y[1] == s.values[3] && y[2] == 0 && y[3] == s.values[4] + s.values[5]);
+    spry_plan_destroy(plan);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=4,y=4");
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    spry_error err = {0};
+    int files = count_files();
+    options.comment = "x";
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, temporary_path("o.spry"), &options, &err));
+    assert_string_equal("write: a container (.spry) holds no comment", err.message);
+    options.comment = NULL;
+    options.format = "nothing";
+    assert_int_equal(SPRY_UNKNOWN_NAME, spry_matrix_write(A, temporary_path("o.spry"), &options, &err));
+    options.format = "csr";
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_write(A, temporary_path("o.mtx"), &options, &err));
+    assert_string_equal("write: format csr is for containers, whose names end in .spry", err.message);
+    assert_int_equal(files, count_files());
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* ---- faults ------------------------------------------------------------------------------------ */
+
+typedef struct content {
+    unsigned char *data;
+    size_t bytes;
+} content;
+
+static content container_of(spry_context *context, spry_layout layout, int sorted)
+{
+    sample s;
+    content c;
+    spry_matrix *A = NULL;
+    make_sample(&s, layout, SPRY_F64, 0, sorted);
+    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &s.a, NULL));
+    write_to(A, temporary_path("fault.spry"), NULL);
+    spry_matrix_destroy(A);
+    c.data = (unsigned char *)content_of(temporary_path("fault.spry"), &c.bytes);
+    return c;
+}
+
+/* Every byte is looked at: head, table, the zeros behind them, sections, gaps. */
+static void test_flipped_bytes(void **state)
+{
+    (void)state;
+    static const unsigned char flips[] = {0x01, 0x80, 0xff};
+    spry_context *context = context_of(1);
+    for (int layout = SPRY_CSR; layout <= SPRY_COO; layout++) {
+        content c = container_of(context, (spry_layout)layout, 1);
+        assert_int_equal(4096 * 3 + 8 * ENTRIES, c.bytes);
+        for (size_t b = 0; b < c.bytes; b++)
+            for (int f = 0; f < 3; f++) {
+                spry_matrix *A = NULL;
+                spry_error err = {0};
+                c.data[b] ^= flips[f];
+                spry_status status = spry_matrix_read_memory(context, &A, c.data, c.bytes, "x", NULL, &err);
+                c.data[b] ^= flips[f];
+                if (status != SPRY_BAD_FILE) fail_msg("byte %zu flipped by %d: status %d", b, flips[f], status);
+                assert_null(A);
+                assert_string_equal("x", err.file);
+                assert_true(strlen(err.message) > 20);
+            }
+        free(c.data);
+    }
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+static void test_lengths(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    content c = container_of(context, SPRY_CSR, 1);
+    unsigned char *longer = calloc(1, c.bytes + 5000);
+    assert_non_null(longer);
+    memcpy(longer, c.data, c.bytes);
+    for (size_t bytes = 0; bytes <= c.bytes + 5000; bytes += bytes < c.bytes + 3 ? 1 : 1000) {
+        spry_matrix *A = NULL;
+        spry_error err = {0};
+        spry_status status = spry_matrix_read_memory(context, &A, longer, bytes, "x", NULL, &err);
+        assert_int_equal(bytes == c.bytes ? SPRY_OK : SPRY_BAD_FILE, status);
+        if (bytes > 0 && bytes < c.bytes) assert_non_null(strstr(err.message, "is cut short: "));
+        if (bytes > c.bytes) assert_non_null(strstr(err.message, "has bytes behind its end: "));
+        spry_matrix_destroy(A);
+    }
+    /* The same of files. */
+    static const size_t lengths[] = {1, 8, 4095, 4096, 4097, 8192, 12288, 12350};
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        spry_matrix *A = NULL;
+        const char *path = temporary_file("short.spry", c.data, lengths[l]);
+        assert_int_equal(SPRY_BAD_FILE, spry_matrix_read(context, &A, path, NULL, NULL));
+    }
+    free(longer);
+    free(c.data);
+    spry_context_destroy(context);
+}
+
+/*
+ * A head changed by someone who also makes the checksums right: field at `offset` of `bytes` bytes becomes `value`.
+ * where: 0 the head; 1, 2, 3 the content of that section.
+ */
+typedef struct forgery {
+    spry_layout layout;
+    int where, offset, bytes;
+    int64_t value;
+    const char *message;
+} forgery;
+
+#define HEAD(field) 0, offsetof(spryi_container_head, field), sizeof(((spryi_container_head *)0)->field)
+#define TABLE(s, field)                                                                                                \
+    0, offsetof(spryi_container_head, sections) + 64 * (s) + offsetof(spryi_container_section, field), 8
+#define ODD "x: head makes no sense: "
+
+static const forgery forgeries[] = {
+    {SPRY_CSR, HEAD(version), 2, "x: made by a newer version: container version 2, this library reads up to 1"},
+    {SPRY_CSR, HEAD(version), 0, ODD "version or size of the head"},
+    {SPRY_CSR, HEAD(head_bytes), 8192, ODD "version or size of the head"},
+    {SPRY_CSR, HEAD(chunk_bytes), 4096, ODD "size of the chunks"},
+    {SPRY_CSR, HEAD(layout[1]), 0, ODD "layout"},
+    {SPRY_CSR, HEAD(layout[15]), 'x', ODD "layout"},
+    {SPRY_CSR, HEAD(layout[2]), 'x', "x: holds format csx, which this library does not know"},
+    {SPRY_CSR, HEAD(parameters[1]), 'x', ODD "parameters"},
+    {SPRY_CSR, HEAD(rows), -1, ODD "number of rows, columns or entries"},
+    {SPRY_CSR, HEAD(rows), INT64_MAX, ODD "number of rows, columns or entries"},
+    {SPRY_CSR, HEAD(rows), 6, "x: section 1 is 6 x 4 bytes of offsets, expected 7 x 4 bytes of offsets"},
+    {SPRY_CSR, HEAD(cols), 6, "x: section indices: an index lies outside the 5 x 6 matrix"},
+    {SPRY_CSR, HEAD(cols), INT64_MAX / 64, ODD "type of the indices"},
+    {SPRY_CSR, HEAD(nnz), 7, "x: section 2 is 8 x 4 bytes of indices, expected 7 x 4 bytes of indices"},
+    {SPRY_CSR, HEAD(value_type), 0, ODD "type of the values"},
+    {SPRY_CSR, HEAD(value_type), 4, ODD "type of the values"},
+    {SPRY_CSR, HEAD(value_type), SPRY_PATTERN, "x: has 3 sections, expected 2"},
+    {SPRY_CSR, HEAD(value_type), SPRY_F32, "x: section 3 is 8 x 8 bytes of values, expected 8 x 4 bytes of values"},
+    {SPRY_CSR, HEAD(index_type), SPRY_I64, ODD "type of the indices"},
+    {SPRY_CSR, HEAD(index_type), 3, ODD "type of the indices"},
+    {SPRY_CSR, HEAD(offset_type), 0, ODD "type of the offsets"},
+    {SPRY_COO, HEAD(offset_type), SPRY_I64, ODD "type of the offsets"},
+    {SPRY_CSR, HEAD(sorted), 3, ODD "order of the entries"},
+    {SPRY_CSR, HEAD(unique), 3, ODD "order of the entries"},
+    {SPRY_CSR, HEAD(symmetry), 1, ODD "symmetry"},
+    {SPRY_CSR, HEAD(field), 3, ODD "field"},
+    {SPRY_CSR, HEAD(reserved_byte), 1, ODD "reserved bytes"},
+    {SPRY_CSR, HEAD(reserved[4]), 1, ODD "reserved bytes"},
+    {SPRY_CSR, HEAD(section_count), 17, ODD "number of sections"},
+    {SPRY_CSR, HEAD(section_count), 0xffffffff, ODD "number of sections"},
+    {SPRY_CSR, HEAD(section_count), 2, ODD "sections end at byte 8224, the file at 12352"},
+    {SPRY_CSR, HEAD(section_count), 4, ODD "the place or size of section 4"},
+    {SPRY_CSR, HEAD(file_bytes), 12353, "x: is cut short: 12352 bytes, expected 12353"},
+    {SPRY_CSR, HEAD(file_bytes), 12351, "x: has bytes behind its end: 12352 bytes, expected 12351"},
+    {SPRY_CSR, TABLE(0, offset), 0, ODD "the place or size of section 1"},
+    {SPRY_CSR, TABLE(1, offset), 4096, ODD "the place or size of section 2"},
+    {SPRY_CSR, TABLE(2, offset), 16384, ODD "the place or size of section 3"},
+    {SPRY_CSR, TABLE(2, count), INT64_MAX, ODD "the place or size of section 3"},
+    {SPRY_CSR, TABLE(2, count), 9, ODD "the place or size of section 3"},
+    {SPRY_CSR, TABLE(2, count), 7, ODD "sections end at byte 12344, the file at 12352"},
+    {SPRY_CSR, TABLE(0, item_bytes), 0, ODD "the place or size of section 1"},
+    {SPRY_CSR, TABLE(0, item_bytes), -1, ODD "the place or size of section 1"},
+    {SPRY_CSR, TABLE(0, name[0]), 0x66, "x: section 1 is 6 x 4 bytes of f, expected 6 x 4 bytes of offsets"},
+    {SPRY_CSR, TABLE(0, reserved[1]), 1, ODD "the place or size of section 1"},
+    {SPRY_CSR, TABLE(5, reserved[1]), 1, ODD "sections end at byte 12352, the file at 12352"},
+    {SPRY_CSR, 1, 0, 4, 1, "x: section offsets: offsets fall, expected them to rise from 0 to 8"},
+    {SPRY_CSR, 1, 4, 4, 5, "x: section offsets: offsets fall, expected them to rise from 0 to 8"},
+    {SPRY_CSR, 1, 4, 4, -5, "x: section offsets: offsets fall, expected them to rise from 0 to 8"},
+    {SPRY_CSR, 1, 20, 4, 9, "x: section offsets ends with 9, expected 8"},
+    {SPRY_CSR, 2, 0, 4, -1, "x: section indices: an index lies outside the 5 x 7 matrix"},
+    {SPRY_CSR, 2, 28, 4, 7, "x: section indices: an index lies outside the 5 x 7 matrix"},
+    {SPRY_CSR, 2, 4, 4, 0, "x: section indices: entries are not sorted and unique, which the head claims"},
+    {SPRY_CSR, 2, 8, 4, 1, "x: section indices: entries are not sorted and unique, which the head claims"},
+    {SPRY_COO, 1, 28, 4, 5, "x: section rows: an index lies outside the 5 x 7 matrix"},
+    {SPRY_COO, 1, 0, 4, -1, "x: section rows: an index lies outside the 5 x 7 matrix"},
+    {SPRY_COO, 1, 8, 4, 4, "x: section indices: entries are not sorted and unique, which the head claims"},
+    {SPRY_COO, 2, 4, 4, 0, "x: section indices: entries are not sorted and unique, which the head claims"},
+    {SPRY_COO, 2, 0, 4, 7, "x: section indices: an index lies outside the 5 x 7 matrix"},
+    {SPRY_CSC, 2, 28, 4, 7, "x: section indices: an index lies outside the 7 x 5 matrix"},
+};
+
+static void forge(const content *c, const forgery *f)
+{
+    spryi_container_head head;
+    memcpy(&head, c->data, sizeof head);
+    unsigned char *at = f->where == 0 ? (unsigned char *)&head : c->data + head.sections[f->where - 1].offset;
+    memcpy(at + f->offset, &f->value, (size_t)f->bytes);
+    if (f->where > 0) {
+        spryi_container_section *s = &head.sections[f->where - 1];
+        spryi_container_part part = {s->name, c->data + s->offset, (int64_t)s->count, (int64_t)s->item_bytes};
+        spry_context *context = context_of(1);
+        assert_int_equal(SPRY_OK, spryi_container_hash(context, &part, 1, &s->hash, NULL));
+        spry_context_destroy(context);
+    }
+    head.checksum = spryi_container_checksum(&head);
+    memcpy(c->data, &head, sizeof head);
+}
+
+static void test_forgeries(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    for (size_t f = 0; f < sizeof forgeries / sizeof *forgeries; f++) {
+        spry_matrix *A = NULL;
+        spry_error err = {0};
+        content c = container_of(context, forgeries[f].layout, 1);
+        forge(&c, &forgeries[f]);
+        spry_status status = spry_matrix_read_memory(context, &A, c.data, c.bytes, "x", NULL, &err);
+        if (status != SPRY_BAD_FILE) fail_msg("forgery %zu: status %d", f, status);
+        assert_string_equal(forgeries[f].message, err.message);
+        free(c.data);
+    }
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* What is no claim is no fault: unsorted entries and duplicates are legal where the head does not deny them. */
+static void test_unsorted(void **state)
+{
+    (void)state;
+    static const forgery sorted = {SPRY_CSR, HEAD(sorted), SPRY_KNOWN_YES, NULL};
+    spry_context *context = context_of(1);
+    for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++) {
+        content c = container_of(context, (spry_layout)layout, 0);
+        spry_matrix *A = NULL;
+        spry_error err = {0};
+        assert_int_equal(SPRY_OK, spry_matrix_read_memory(context, &A, c.data, c.bytes, "x", NULL, &err));
+        spry_matrix_destroy(A);
+        forge(&c, &sorted);
+        assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, c.data, c.bytes, "x", NULL, &err));
+        assert_string_equal("x: section indices: entries are not sorted, which the head claims", err.message);
+        free(c.data);
+    }
+    spry_context_destroy(context);
+}
+
+static void test_foreign(void **state)
+{
+    (void)state;
+    static const unsigned char png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13};
+    static const char *const message = "x: is no Spry container: its first eight bytes are not a container's (changed "
+                                       "by a transfer as text?)";
+    spry_context *context = context_of(1);
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, png, sizeof png, "x", NULL, &err));
+    assert_string_equal(message, err.message);
+    /* CR LF became LF on the way */
+    content c = container_of(context, SPRY_CSR, 1);
+    memmove(c.data + 4, c.data + 5, c.bytes - 5);
+    assert_int_equal(SPRY_BAD_FILE, spry_matrix_read_memory(context, &A, c.data, c.bytes - 1, "x", NULL, &err));
+    assert_string_equal(message, err.message);
+    free(c.data);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_large),    cmocka_unit_test(test_field),
+        cmocka_unit_test(test_formats),       cmocka_unit_test(test_types),    cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_lengths),  cmocka_unit_test(test_forgeries),
+        cmocka_unit_test(test_flipped_bytes), cmocka_unit_test(test_unsorted), cmocka_unit_test(test_foreign),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
