@@ -11,6 +11,7 @@
 #include "formats/hyb/hyb.h"
 #include "formats/sell/sell.h"
 #include "formats/scoo/scoo.h"
+#include "formats/csrk/csrk.h"
 
 #include <string.h>
 
@@ -24,6 +25,8 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_csr, &spryi_format_coo, &spryi_format_ell, &spryi_format_hyb, &spryi_format_sell,
     &spryi_format_scoo,
     &spryi_format_bsr,
+    &spryi_format_csr2,
+    &spryi_format_csr3,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
@@ -65,6 +68,18 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_scoo_reference_cpu, &spryi_scoo_portable_cpu, &spryi_bsr_reference_cpu, &spryi_bsr_portable_cpu,
 #ifdef SPRY_HAVE_X86
     &spryi_bsr_avx2_cpu,       &spryi_bsr_avx512_cpu,
+    &spryi_csr_scalar_cuda,    &spryi_csr_vector_cuda,   &spryi_csr_merge_cuda,
+    &spryi_coo_reference_cpu,  &spryi_coo_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_coo_avx512_cpu,
+#endif
+    &spryi_csr2_reference_cpu, &spryi_csr2_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_csr2_avx2_cpu,      &spryi_csr2_avx512_cpu,
+#endif
+    &spryi_csr3_reference_cpu, &spryi_csr3_portable_cpu,
+#ifdef SPRY_HAVE_X86
+    &spryi_csr3_avx2_cpu,      &spryi_csr3_avx512_cpu,
 #endif
 };
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;

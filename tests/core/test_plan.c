@@ -300,13 +300,18 @@ static void bad_workspaces(void **state)
     spry_matrix *B = sample_matrix(context, &pieces, 0);
     double *y = malloc((size_t)pieces.rows * sizeof *y);
     y[0] = 77;
+    int tried = 0;
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
         if (!kernel.available) continue;
         spry_plan *plan = plan_of(B, kernel.name);
         int64_t needed = info_of(plan).workspace_bytes;
-        assert_true(needed > 0);
+        if (needed == 0) { /* as of formats that cut no row */
+            spry_plan_destroy(plan);
+            continue;
+        }
+        tried++;
         char *block = aligned_alloc(64, (size_t)(needed + 127) / 64 * 64);
         spry_run_options o = SPRY_INIT(spry_run_options);
         spry_vector x = spry_vector_f64(pieces.x, pieces.cols), into = spry_vector_f64(y, pieces.rows);
@@ -326,6 +331,7 @@ static void bad_workspaces(void **state)
         free(block);
         spry_plan_destroy(plan);
     }
+    assert_true(tried > 0);
     free(y);
     spry_matrix_destroy(B);
 }

@@ -1,0 +1,41 @@
+/*
+ * CSR-2 and CSR-3 on the CPU.
+ *
+ *     rows                   0 1 2 3 4 5 6 7 8        offsets, columns, values: the user's CSR arrays, as they are
+ *     sr_ptr   (SRS 2)       0   2   4   6   8 9      super-row s holds rows sr_ptr[s] .. sr_ptr[s+1]-1
+ *     ssr_ptr  (SSRS 2)      0       2       4 5      super-super-row t holds super-rows ssr_ptr[t] .. ssr_ptr[t+1]-1
+ *
+ * Both pointers rise from 0 to the number of what they group; csr2 has no ssr_ptr. Without an ordering groups are
+ * consecutive and of one size, the last one shorter: that costs (m/SRS + 1) + (m/(SRS*SSRS) + 1) numbers of 8 bytes.
+ *
+ * Threads share the super-rows (csr3: the super-super-rows) and take several whole ones at a time. A row is never
+ * cut, so one of a million entries holds its thread up while the others wait: the scheme has no answer to that,
+ * and csr, which cuts such rows into pieces, is the format for them. Bits do not depend on who multiplies what.
+ *
+ * The inner functions are csr's, on blocks of whole super-rows with the runs (csr.h) found in them.
+ */
+#ifndef SPRYI_CSRK_H
+#define SPRYI_CSRK_H
+
+#include "formats/csr/csr.h"
+
+enum {
+    SPRYI_CSRK_SRS = 96, /* constant on CPUs: geometric mean of the best sizes of seed 001's machine (section 4.2) */
+    SPRYI_CSRK_SSRS = 8, /* super-rows; the paper prefers csr2 on CPUs and gives no constant */
+    SPRYI_CSRK_MOST = 1 << 15 /* of each: the rows of a block are counted in 32 bits */
+};
+
+/* The storage of formats csr2 and csr3. */
+typedef struct spryi_csrk {
+    spryi_csr csr;       /* first, since csr's kernels run on it: blocks are whole super-rows */
+    spry_matrix *matrix; /* whose arrays csr has */
+    int64_t srs, ssrs;   /* ssrs 0: csr2 */
+    int64_t sr_count, ssr_count;
+    int64_t *sr_ptr, *ssr_ptr; /* sr_count + 1 rows; ssr_count + 1 super-rows, NULL in csr2 */
+} spryi_csrk;
+
+extern const spryi_format spryi_format_csr2, spryi_format_csr3;
+extern const spryi_kernel spryi_csr2_reference_cpu, spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
+extern const spryi_kernel spryi_csr3_reference_cpu, spryi_csr3_portable_cpu, spryi_csr3_avx2_cpu, spryi_csr3_avx512_cpu;
+
+#endif

@@ -1,0 +1,210 @@
+/* Making the storage of formats csr2 and csr3: pointers over groups of rows beside borrowed CSR arrays. */
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/csrk/csrk.h"
+
+#include <stdio.h>
+
+static int64_t clamp(int64_t given, int64_t by_default)
+{
+    return given == 0 ? by_default : given < 1 ? 1 : given;
+}
+
+static int64_t groups_of(int64_t count, int64_t size)
+{
+    return count / size + (count % size != 0);
+}
+
+static void settle(spryi_csrk *s, const spryi_build_request *request, int levels)
+{
+    s->srs = clamp(request->parameters[0], SPRYI_CSRK_SRS);
+    s->ssrs = levels == 3 ? clamp(request->parameters[1], SPRYI_CSRK_SSRS) : 0;
+    s->sr_count = groups_of(request->A->a.rows, s->srs);
+    s->ssr_count = s->ssrs > 0 ? groups_of(s->sr_count, s->ssrs) : 0;
+}
+
+static int64_t pointers_of(const spryi_csrk *s)
+{
+    return s->sr_count + 1 + (s->ssrs > 0 ? s->ssr_count + 1 : 0);
+}
+
+static spry_status predict(spryi_figure *figure, const spryi_build_request *request, int levels)
+{
+    spryi_csrk s = {0};
+    settle(&s, request, levels);
+    const spry_arrays *a = &request->csr->a;
+    figure->bytes = spryi_arrays_bytes(a) + pointers_of(&s) * (int64_t)sizeof(int64_t);
+    figure->words = 2 * a->nnz + a->rows + 1 + pointers_of(&s);
+    if (levels == 2)
+        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld", (long long)s.srs);
+    else
+        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld:ssrs=%lld", (long long)s.srs,
+                 (long long)s.ssrs);
+    return SPRY_OK;
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    spryi_csrk *s = storage;
+    spryi_matrix_release(s->matrix);
+    spryi_release(context, s->csr.blocks);
+    spryi_release(context, s->csr.runs);
+    spryi_release(context, s->sr_ptr);
+    spryi_release(context, s->ssr_ptr);
+    spryi_release(context, s);
+}
+
+/* size at a time of 0 .. count; the last group may be shorter. */
+static spry_status group(spry_context *context, int64_t **pointers, int64_t groups, int64_t count, int64_t size,
+                         const char *what, spry_error *err)
+{
+    spry_status status = SPRYI_NEW(context, pointers, groups + 1, what, err);
+    if (status != SPRY_OK) return status;
+    for (int64_t g = 0; g < groups; g++) (*pointers)[g] = g * size;
+    (*pointers)[groups] = count;
+    return SPRY_OK;
+}
+
+/*
+ * What a thread takes at a time: whole super-rows (csr3: super-super-rows), so many of them that they are on average
+ * the work of a block of csr, decided by the matrix alone. Their rows follow each other, so the loop over super-rows
+ * is one over rows, and runs may go on from one super-row to the next: small ones would cut them short.
+ */
+static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error *err)
+{
+    int64_t units = s->ssrs > 0 ? s->ssr_count : s->sr_count, total = s->csr.a.nnz + SPRYI_CSR_ROW_COST * s->csr.a.rows;
+    int64_t cost = total / SPRYI_CSR_BLOCKS;
+    if (cost < SPRYI_CSR_LEAST_COST) cost = SPRYI_CSR_LEAST_COST;
+    if (cost > SPRYI_CSR_MOST_COST) cost = SPRYI_CSR_MOST_COST;
+    int64_t wanted = groups_of(total, cost), taken = wanted > 0 ? groups_of(units, wanted) : 1;
+    if (taken < 1) taken = 1;
+    s->csr.block_count = groups_of(units, taken);
+    spry_status status = SPRYI_NEW(context, &s->csr.blocks, s->csr.block_count, "blocks of super-rows", err);
+    if (status != SPRY_OK) return status;
+    for (int64_t b = 0; b < s->csr.block_count; b++) {
+        int64_t first = b * taken, last = first + taken < units ? first + taken : units;
+        if (s->ssrs > 0) {
+            first = s->ssr_ptr[first];
+            last = s->ssr_ptr[last];
+        }
+        s->csr.blocks[b] = (spryi_csr_block){.begin = s->sr_ptr[first], .end = s->sr_ptr[last], .piece = -1};
+    }
+    return SPRY_OK;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, int levels,
+                         spry_error *err)
+{
+    const char *name = levels == 3 ? "csr3" : "csr2";
+    spry_status status = SPRY_OK;
+    spryi_csrk *s = NULL;
+    spryi_figure figure = {0};
+    SPRYI_TRY(predict(&figure, request, levels));
+    SPRYI_TRY(spryi_check_memory_limit(request->options, name, figure.bytes, err));
+    SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
+    *s = (spryi_csrk){.csr = {.a = request->csr->a}, .matrix = spryi_matrix_retain(request->csr)};
+    settle(s, request, levels);
+    SPRYI_TRY(group(context, &s->sr_ptr, s->sr_count, s->csr.a.rows, s->srs, "super-rows", err));
+    if (levels == 3)
+        SPRYI_TRY(group(context, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));
+    SPRYI_TRY(make_blocks(context, s, err));
+    SPRYI_TRY(spryi_csr_find_runs(context, &s->csr, err));
+    *storage = s;
+    s = NULL;
+done:
+    if (s) destroy(context, s);
+    return status;
+}
+
+static int64_t auxiliary_bytes(const spryi_csrk *s)
+{
+    return pointers_of(s) * (int64_t)sizeof(int64_t) + s->csr.block_count * (int64_t)sizeof *s->csr.blocks +
+           s->csr.run_count * (int64_t)sizeof *s->csr.runs;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    const spryi_csrk *s = storage;
+    return spryi_arrays_bytes(&s->csr.a) + auxiliary_bytes(s);
+}
+
+static int64_t owned_bytes(const void *storage)
+{
+    const spryi_csrk *s = storage; /* a matrix that was converted for it is its alone */
+    int alone = atomic_load(&s->matrix->references) == 1 && s->matrix->a.ownership == SPRY_COPY;
+    return auxiliary_bytes(s) + (alone ? spryi_arrays_bytes(&s->csr.a) : 0);
+}
+
+static int64_t workspace_bytes(const void *storage)
+{
+    (void)storage;
+    return 0;
+}
+
+static int borrows_values(const void *storage, const spry_matrix *A)
+{
+    return ((const spryi_csrk *)storage)->csr.a.values == A->a.values;
+}
+
+static const spry_arrays *arrays(const void *storage)
+{
+    return &((const spryi_csrk *)storage)->csr.a;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    (void)context, (void)err;
+    *csr = spryi_matrix_retain(((const spryi_csrk *)storage)->matrix);
+    return SPRY_OK;
+}
+
+#define LEVELS(k)                                                                                                      \
+    static spry_status predict_##k(spry_context *context, spryi_figure *figure, const spryi_build_request *request,    \
+                                   spry_error *err)                                                                    \
+    {                                                                                                                  \
+        (void)context, (void)err;                                                                                      \
+        return predict(figure, request, k);                                                                            \
+    }                                                                                                                  \
+    static spry_status build_##k(spry_context *context, void **storage, const spryi_build_request *request,            \
+                                 spry_error *err)                                                                      \
+    {                                                                                                                  \
+        return build(context, storage, request, k, err);                                                               \
+    }
+LEVELS(2)
+LEVELS(3)
+
+#define SHARED                                                                                                         \
+    .destroy = destroy, .storage_bytes = storage_bytes, .owned_bytes = owned_bytes,                                    \
+    .workspace_bytes = workspace_bytes, .borrows_values = borrows_values, .arrays = arrays, .to_csr = to_csr
+
+static const spryi_parameter sizes[] = {
+    {"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"},
+    {"ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"},
+    {0},
+};
+static const spryi_parameter size[] = {{"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"}, {0}};
+
+const spryi_format spryi_format_csr2 = {
+    .name = "csr2",
+    .title = "CSR-2: super-rows over CSR",
+    .storage = "csr + (m/SRS + 1) pointers",
+    .best_for = "regular matrices, without a copy; rows of similar lengths",
+    .parameters = size,
+    .parameter_text = "srs=NUMBER (rows a super-row, default 96)",
+    .predict = predict_2,
+    .build = build_2,
+    SHARED,
+};
+
+const spryi_format spryi_format_csr3 = {
+    .name = "csr3",
+    .title = "CSR-3: super-super-rows over CSR",
+    .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
+    .best_for = "the same with one level more, which GPUs use",
+    .parameters = sizes,
+    .parameter_text =
+        "srs=NUMBER (rows a super-row, default 96); ssrs=NUMBER (super-rows a super-super-row, default 8)",
+    .predict = predict_3,
+    .build = build_3,
+    SHARED,
+};
