@@ -133,4 +133,8 @@ struct cJSON;
 /* One line; deletes the object. good is 0 when building it failed. */
 int cli_json_line(cli_json *json, struct cJSON *object, int good);
 
+/* storage.c: what each format would take for A, and what "auto" picks. */
+void cli_print_storage(spry_context *context, const spry_matrix *A);
+int cli_json_storage(struct cJSON *o, spry_context *context, const spry_matrix *A); /* 0: out of memory */
+
 #endif

@@ -39,26 +39,6 @@ static int apply(void *state, int option, const char *value)
     return CLI_GO_ON;
 }
 
-/* ---- storage ------------------------------------------------------------------------------------ */
-
-/* Words: stored numbers of any kind, as the literature counts them. */
-typedef struct storage {
-    const char *format, *formula;
-    int64_t words, bytes;
-} storage;
-
-enum { STORAGES = 2 };
-
-static void count_storage(storage s[STORAGES], const spry_arrays *a)
-{
-    int64_t value = (int64_t)spry_type_bytes(a->value_type), index = (int64_t)spry_index_type_bytes(a->index_type);
-    int64_t offset = (int64_t)spry_index_type_bytes(a->offset_type), values = value > 0 ? a->nnz : 0;
-    s[0] = (storage){"csr", value > 0 ? "nnz values + nnz columns + (m+1) offsets" : "nnz columns + (m+1) offsets",
-                     values + a->nnz + a->rows + 1, a->nnz * (value + index) + (a->rows + 1) * offset};
-    s[1] = (storage){"coo", value > 0 ? "nnz values + nnz rows + nnz columns" : "nnz rows + nnz columns",
-                     values + 2 * a->nnz, a->nnz * (value + 2 * index)};
-}
-
 /* ---- for people --------------------------------------------------------------------------------- */
 
 static const char *symmetry_text(const facts *f)
@@ -119,8 +99,6 @@ static void print_facts(const char *name, const facts *f)
 {
     const spry_arrays *a = &f->a;
     const spry_matrix_stats *s = &f->s;
-    storage stores[STORAGES];
-    count_storage(stores, a);
     printf("%s\n", name);
     printf("  size          %s x %s, %s entries\n", cli_count(a->rows).s, cli_count(a->cols).s, cli_count(a->nnz).s);
     printf("  symmetry      %s\n", symmetry_text(f));
@@ -139,26 +117,9 @@ static void print_facts(const char *name, const facts *f)
     if (f->r.not_finite > 0)
         printf("  not finite    %s values, the first in row %lld\n", cli_count(f->r.not_finite).s,
                (long long)f->r.first_not_finite_major);
-    for (int i = 0; i < STORAGES; i++)
-        printf("  as %-3s        %s words, %s: %s\n", stores[i].format, cli_count(stores[i].words).s,
-               cli_bytes(stores[i].bytes).s, stores[i].formula);
 }
 
 /* ---- JSON --------------------------------------------------------------------------------------- */
-
-static int json_storage(cJSON *o, const spry_arrays *a)
-{
-    storage stores[STORAGES];
-    count_storage(stores, a);
-    cJSON *list = cJSON_AddArrayToObject(o, "storage");
-    for (int i = 0; list && i < STORAGES; i++) {
-        cJSON *item = cJSON_CreateObject();
-        if (!item || !cJSON_AddItemToArray(list, item) || !bench_json_text(item, "format", stores[i].format) ||
-            !bench_json_integer(item, "words", stores[i].words) || !bench_json_integer(item, "bytes", stores[i].bytes))
-            return 0;
-    }
-    return list != NULL;
-}
 
 /* Bins up to the last one that is not empty. */
 static int json_histogram(cJSON *o, const spry_matrix_stats *s)
@@ -184,7 +145,7 @@ static int json_known(cJSON *o, const char *name, spry_known k)
     return cJSON_AddBoolToObject(o, name, k == SPRY_KNOWN_YES) != NULL;
 }
 
-static int json_facts(cJSON *o, const char *name, const facts *f)
+static int json_facts(cJSON *o, const char *name, const facts *f, spry_context *context, const spry_matrix *A)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_arrays *a = &f->a;
@@ -205,12 +166,12 @@ static int json_facts(cJSON *o, const char *name, const facts *f)
            bench_json_integer(o, "empty_rows", s->empty_rows) &&
            bench_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
            bench_json_integer(o, "bandwidth", s->bandwidth) && bench_json_integer(o, "profile", s->profile) &&
-           bench_json_integer(o, "not_finite", f->r.not_finite) && json_storage(o, a) && json_histogram(o, s);
+           bench_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, context, A) && json_histogram(o, s);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
 
-static int show(const spry_matrix *A, const char *path, const facts *f, cli_json *json)
+static int show(spry_context *context, const spry_matrix *A, const char *path, const facts *f, cli_json *json)
 {
     char name[256];
     int good = 1, status = cli_json_open(json);
@@ -218,10 +179,11 @@ static int show(const spry_matrix *A, const char *path, const facts *f, cli_json
     bench_matrix_name(name, sizeof name, path);
     if (json->wanted) {
         cJSON *o = cJSON_CreateObject();
-        good = cli_json_line(json, o, json_facts(o, name, f));
+        good = cli_json_line(json, o, json_facts(o, name, f, context, A));
     }
     if (good && cli_for_people(json)) {
         print_facts(name, f);
+        cli_print_storage(context, A);
         good = print_picture(A, f);
         if (f->a.rows > 0) print_histogram(&f->s);
     }
@@ -248,7 +210,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (result == SPRY_OK) result = spry_matrix_check(A, &f.r, &err);
     if (result == SPRY_OK) result = spry_matrix_get_arrays(A, &f.a, &err);
     if (result == SPRY_OK) result = spry_matrix_get_stats(A, &f.s, &err);
-    status = result == SPRY_OK ? show(A, argv[0], &f, &a.json) : cli_fail(&err);
+    status = result == SPRY_OK ? show(context, A, argv[0], &f, &a.json) : cli_fail(&err);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     return status;

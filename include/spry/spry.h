@@ -543,10 +543,11 @@ typedef struct spry_storage {
     int64_t bytes;       /* of the same arrays; what a plan adds beside them (row blocks, some kilobytes) is left out */
     int64_t padding;     /* stored entries that are none of A's */
     int refused;         /* 1: the padding guard, or the memory limit in options, would refuse to build it */
+    char reason[320];    /* of "auto": why this format; else "" */
 } spry_storage;
 
 /*
- * Foretells, without building it, what options->format (a name, not "auto") takes, exactly. O(rows) from CSR for
+ * Foretells, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
  * most formats, O(nnz) for bsr; A is sound. options->op and vector_type count, device and kernel do not.
  */
 SPRY_API spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,

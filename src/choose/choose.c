@@ -1,27 +1,173 @@
 /*
- * The default policy: CSR as it is. It needs no copy, and its plan finds by
- * itself where columns need not be read.
+ * The first policy: the decision tree of the lecture (seed 004), as readings.md settles its words.
+ *
+ *     rows uniform?  yes: longest ~ mean?  yes: ELL     no: HYB
+ *                    no:  very sparse?     yes: COO     no: CSR
+ *
+ *   uniform      the longest hundredth of the rows left out (a few long rows are HYB's own case), the deviation of
+ *                the row lengths is at most UNIFORM of their mean
+ *   longest ~    the longest row of all is at most NEAR times the mean
+ *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
+ *
+ * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
+ * (the transposed product): CSC. What the padding guard or the memory limit refuses becomes CSR
+ * (src/ops/plan.c).
  */
 #include "ops/choice.h"
 
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
+enum { FEW_CALLS = 8 }; /* conversions take a few products' time and save a share of one each */
+
+/* ---- row lengths ---------------------------------------------------------------------------------- */
+
+typedef struct row_figures {
+    double mean, longest;
+    double body_deviation; /* of the lengths without the longest hundredth, as a share of their mean */
+    double empty;          /* share of the rows */
+} row_figures;
+
+enum { LENGTHS = 4096 }; /* longer rows share a bin */
+
+typedef struct length_counts {
+    int64_t rows[LENGTHS + 1];
+    double long_sum; /* of the lengths in the last bin */
+    int64_t longest;
+} length_counts;
+
+static void count_length(length_counts *c, int64_t length)
+{
+    int64_t bin = length < LENGTHS ? length : LENGTHS;
+    c->rows[bin]++;
+    if (bin == LENGTHS) c->long_sum += (double)length;
+    if (length > c->longest) c->longest = length;
+}
+
+/* Mean and deviation of what is left when the longest `drop` rows are gone. */
+static double deviation_without(const length_counts *c, int64_t drop)
+{
+    double rows = 0, sum = 0, squares = 0;
+    for (int64_t bin = LENGTHS; bin >= 0; bin--) {
+        int64_t dropped = c->rows[bin] < drop ? c->rows[bin] : drop;
+        double kept = (double)(c->rows[bin] - dropped);
+        double length = bin < LENGTHS || c->rows[bin] == 0 ? (double)bin : c->long_sum / (double)c->rows[bin];
+        drop -= dropped;
+        rows += kept;
+        sum += kept * length;
+        squares += kept * length * length;
+    }
+    if (sum == 0) return 0;
+    double mean = sum / rows, variance = squares / rows - mean * mean;
+    return variance > 0 ? sqrt(variance) / mean : 0;
+}
+
+/* Lengths of the rows of a layout whose offsets do not run over rows. */
+static spry_status count_entries(spry_context *context, int64_t **lengths, const spry_arrays *a, spry_error *err)
+{
+    spry_status status = SPRYI_NEW(context, lengths, a->rows, "row lengths", err);
+    if (status != SPRY_OK) return status;
+    memset(*lengths, 0, (size_t)a->rows * sizeof **lengths);
+    const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
+    for (int64_t k = 0; k < a->nnz; k++) (*lengths)[spryi_index_at(rows, a->index_type, k)]++;
+    return SPRY_OK;
+}
+
+static spry_status find_figures(row_figures *f, const spry_matrix *A, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const spry_arrays *a = &A->a;
+    int64_t *lengths = NULL;
+    length_counts *c = NULL;
+    SPRYI_TRY(SPRYI_NEW(A->context, &c, 1, "row length counts", err));
+    memset(c, 0, sizeof *c);
+    if (a->layout != SPRY_CSR) SPRYI_TRY(count_entries(A->context, &lengths, a, err));
+    for (int64_t i = 0; i < a->rows; i++)
+        count_length(c, lengths ? lengths[i]
+                                : spryi_index_at(a->offsets, a->offset_type, i + 1) -
+                                      spryi_index_at(a->offsets, a->offset_type, i));
+    double rows = a->rows > 0 ? (double)a->rows : 1;
+    *f = (row_figures){.mean = (double)a->nnz / rows,
+                       .longest = (double)c->longest,
+                       .body_deviation = deviation_without(c, (a->rows + 99) / 100),
+                       .empty = (double)c->rows[0] / rows};
+done:
+    spryi_release(A->context, lengths);
+    spryi_release(A->context, c);
+    return status;
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------- */
 
 /* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
 static const char *cost_of_csr(const spry_matrix *A)
 {
-    if (A->a.layout == SPRY_CSR) return "csr needs no conversion and no copy";
-    if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES)
-        return "csr: the entries are sorted, so only row offsets had to be made";
-    return "csr, converted once: its rows can be written without conflict";
+    if (A->a.layout == SPRY_CSR) return "it needs no conversion and no copy";
+    if (A->a.layout == SPRY_COO && A->a.sorted == SPRY_KNOWN_YES) return "only row offsets have to be made";
+    return "converted once";
 }
 
-static spry_status choose_csr(const spry_matrix *A, const spry_spmv_options *options, spryi_choice *choice,
-                              spry_error *err)
+static void choose(spryi_choice *choice, const char *format, const char *reason)
 {
-    (void)options, (void)err;
-    choice->format = spryi_find_format("csr");
-    snprintf(choice->reason, sizeof choice->reason, "%s", cost_of_csr(A));
+    choice->format = spryi_find_format(format);
+    snprintf(choice->reason, sizeof choice->reason, "%s", reason);
+}
+
+static void follow_tree(spryi_choice *choice, const row_figures *f)
+{
+    char text[sizeof choice->reason];
+    if (f->body_deviation <= UNIFORM && f->mean >= 1) {
+        int near = f->longest <= NEAR * f->mean;
+        snprintf(text, sizeof text,
+                 "%s: rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
+                 "%.0f, is %s %.2g times the mean %.1f",
+                 near ? "ell" : "hyb", f->body_deviation, UNIFORM, f->longest, near ? "within" : "over", NEAR, f->mean);
+        choose(choice, near ? "ell" : "hyb", text);
+        return;
+    }
+    int sparse = f->mean < SPARSE || f->empty >= EMPTY;
+    snprintf(text, sizeof text,
+             "%s: row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
+             "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
+             sparse ? "coo" : "csr", f->body_deviation, UNIFORM, f->mean, SPARSE, 100 * f->empty, 100 * EMPTY,
+             sparse ? "" : "not ");
+    choose(choice, sparse ? "coo" : "csr", text);
+}
+
+/* Cases that the tree is not asked about. 1: decided. */
+static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
+{
+    char text[sizeof choice->reason];
+    int few = options->expected_calls > 0 && options->expected_calls < FEW_CALLS;
+    if (options->op == SPRY_TRANSPOSE && !few) {
+        choose(choice, "csc", "csc: the transposed product works by columns");
+        return 1;
+    }
+    if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
+    snprintf(text, sizeof text, "csr: %s; %s",
+             few                 ? "too few calls expected for a conversion to pay"
+             : A->a.nnz == 0     ? "no entries"
+                                 : "a pattern takes no values in it",
+             cost_of_csr(A));
+    choose(choice, "csr", text);
+    return 1;
+}
+
+static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options *options, spryi_choice *choice,
+                                  spry_error *err)
+{
+    if (decide_before_tree(choice, A, options)) return SPRY_OK;
+    row_figures figures;
+    spry_status status = find_figures(&figures, A, err);
+    if (status != SPRY_OK) return status;
+    follow_tree(choice, &figures);
     return SPRY_OK;
 }
 
-const spryi_choose_fn spryi_choose_spmv = choose_csr;
+const spryi_choose_fn spryi_choose_spmv = follow_lecture;

@@ -6,7 +6,7 @@
 
 typedef struct spryi_choice {
     const spryi_format *format;
-    char reason[200]; /* one sentence, for people */
+    char reason[320]; /* one sentence, for people */
 } spryi_choice;
 
 /* A is sound; options is never NULL and its format is "auto" or NULL. */
@@ -14,5 +14,8 @@ typedef spry_status (*spryi_choose_fn)(const spry_matrix *A, const spry_spmv_opt
                                        spry_error *err);
 
 extern const spryi_choose_fn spryi_choose_spmv;
+
+/* For what the guard refuses: csr, which never pads. refused is the format's name. */
+void spryi_choose_instead(spryi_choice *choice, const char *refused);
 
 #endif

@@ -142,6 +142,12 @@ static spry_status best_kernel(spry_plan *plan, const spry_spmv_options *o, spry
     return SPRY_OK;
 }
 
+void spryi_choose_instead(spryi_choice *choice, const char *refused)
+{
+    choice->format = spryi_find_format("csr");
+    snprintf(choice->reason, sizeof choice->reason, "csr: %s would take more memory than is allowed", refused);
+}
+
 static spry_status pick(spry_plan *plan, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     if (o->kernel) return named_kernel(plan, o, err);
@@ -250,7 +256,20 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     SPRYI_TRY(settle_device(made, &o, err));
     SPRYI_TRY(pick(made, A, &o, err));
     if (made->cuda) made->cuda->kernel = spryi_cuda_find_kernel(made->cuda->plugin, made->kernel->name);
-    SPRYI_TRY(build(made, err));
+    status = build(made, err);
+    if (status == SPRY_TOO_LARGE && !o.kernel && (!o.format || strcmp(o.format, "auto") == 0) &&
+        strcmp(made->format->name, "csr") != 0) {
+        spryi_choice choice = {0};
+        spryi_choose_instead(&choice, made->format->name);
+        made->format = choice.format;
+        made->kernel = NULL;
+        memset(made->parameters, 0, sizeof made->parameters);
+        snprintf(made->reason, sizeof made->reason, "%s", choice.reason);
+        SPRYI_TRY(best_kernel(made, &o, err));
+        if (made->cuda) made->cuda->kernel = spryi_cuda_find_kernel(made->cuda->plugin, made->kernel->name);
+        status = build(made, err);
+    }
+    if (status != SPRY_OK) goto done;
     made->setup_us = spryi_now_us() - start;
     *plan = made;
     made = NULL;

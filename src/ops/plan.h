@@ -24,7 +24,7 @@ struct spry_plan {
     spry_type value_type;      /* stored: vector_type, or SPRY_PATTERN */
     int64_t parameters[SPRYI_PARAMETERS];
     char parameter_text[64]; /* as the format settled them */
-    char reason[256];
+    char reason[320];
 };
 
 /* Makes what request leaves out: its csr, unless the format takes any layout. The caller releases request->csr. */

