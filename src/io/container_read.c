@@ -316,6 +316,16 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
                                  "the storage's");
         goto done;
     }
+    /* Sound whatever the storage was, and of known order, which formats forget. */
+    status = spry_matrix_check(made, NULL, &fault);
+    if (status == SPRY_OUT_OF_MEMORY) {
+        if (err) *err = fault;
+        goto done;
+    }
+    if (status != SPRY_OK) {
+        status = fail_storage(file, &fault, err);
+        goto done;
+    }
     made->a.symmetry = (spry_symmetry)h->symmetry;
     made->symmetry_holds = 0; /* the file's word */
     made->field = (spryi_field)h->field;
