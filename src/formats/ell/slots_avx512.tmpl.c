@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(stepped_vectors)(const
 {
     for (int v = 0; v < vectors; v++) sum[v] = ZERO();
     for (int64_t s = 0; s < length; s++) {
-        const SPRY_V *xs = x + Aj[s * stride], *values = Ax + s * stride;
+        const SPRY_V *xs = x + Aj[s * stride], *values = Ax ? Ax + s * stride : NULL;
         for (int v = 0; v < vectors; v++) {
             if (Ax) spryi_prefetch_near(values, v * 64 + ahead);
             sum[v] = Ax ? FMA(LOAD(values + v * LANES), LOAD(xs + v * LANES), sum[v])
@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(general_vectors)(const
     int64_t s = 0;
     for (; s < least; s++) {
         const SPRY_J *columns = Aj + s * stride;
-        const SPRY_V *values = Ax + s * stride;
+        const SPRY_V *values = Ax ? Ax + s * stride : NULL;
         for (int v = 0; v < vectors; v++) {
             spryi_prefetch_near(columns, v * LANES * (int64_t)sizeof(SPRY_J) + ahead);
             if (Ax) spryi_prefetch_near(values, v * 64 + ahead);
@@ -107,7 +107,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(general_vectors)(const
     }
     for (; s < most; s++) {
         const SPRY_J *columns = Aj + s * stride;
-        const SPRY_V *values = Ax + s * stride;
+        const SPRY_V *values = Ax ? Ax + s * stride : NULL;
         const __mmask16 live = _mm512_cmpgt_epi32_mask(length, _mm512_set1_epi32((int)s));
         for (int v = 0; v < vectors; v++) {
             const MASK mask = (MASK)(live >> v * LANES);
