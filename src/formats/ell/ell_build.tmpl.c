@@ -13,20 +13,28 @@ static void SPRY_FN(fill_chunk)(const spryi_ell *e, const spry_arrays *csr, int6
     const SPRY_P *Ap = csr->offsets;
     const SPRY_J *Aj = csr->indices;
     const SPRY_V *Ax = csr->values;
-    int64_t last[CHUNK_ROWS]; /* entry that padding takes the column of */
+    int64_t first[CHUNK_ROWS], last[CHUNK_ROWS]; /* padding takes the column of the last entry */
+    int64_t least = INT64_MAX;
     for (int64_t i = begin; i < end; i++) {
         int64_t length = Ap[i + 1] - Ap[i];
         e->lengths[i] = (int32_t)(length < e->width ? length : e->width);
+        first[i - begin] = Ap[i];
         last[i - begin] = length > 0 ? Ap[i] + e->lengths[i] - 1 : 0;
+        least = e->lengths[i] < least ? e->lengths[i] : least;
     }
     for (int64_t s = 0; s < e->width; s++) {
-        SPRY_V *values = (SPRY_V *)e->values + s * e->a.rows;
-        SPRY_J *columns = (SPRY_J *)e->columns + s * e->a.rows;
-        for (int64_t i = begin; i < end; i++) {
-            int is_entry = s < e->lengths[i];
-            int64_t k = is_entry ? Ap[i] + s : last[i - begin];
-            columns[i] = Aj[k];
-            values[i] = is_entry ? Ax[k] : 0;
+        SPRY_V *values = (SPRY_V *)e->values + s * e->a.rows + begin;
+        SPRY_J *columns = (SPRY_J *)e->columns + s * e->a.rows + begin;
+        if (s < least) {
+            for (int64_t r = 0; r < end - begin; r++) columns[r] = Aj[first[r] + s];
+            for (int64_t r = 0; r < end - begin; r++) values[r] = Ax[first[r] + s];
+            continue;
+        }
+        for (int64_t r = 0; r < end - begin; r++) {
+            int is_entry = s < e->lengths[begin + r];
+            int64_t k = is_entry ? first[r] + s : last[r];
+            columns[r] = Aj[k];
+            values[r] = is_entry ? Ax[k] : 0;
         }
     }
 }

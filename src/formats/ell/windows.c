@@ -107,6 +107,7 @@ enum { CHUNK = 2048 }; /* of y, summed up in the first-level cache */
         type *y = args->y, sum[CHUNK] = {0};                                                                           \
         for (int64_t p = 0; p < w->count; p++) {                                                                       \
             const spryi_window *part = &w->parts[p];                                                                   \
+            if (part->high == part->low) continue;                                                                     \
             const type *window = (const type *)args->workspace + part->at;                                             \
             int64_t from = part->low > begin ? part->low : begin, to = part->high < end ? part->high : end;            \
             for (int64_t j = from; j < to; j++) sum[j - begin] += window[j - part->low];                               \
@@ -130,8 +131,8 @@ spry_status spryi_windows_drive(const spryi_run_args *args, const spryi_windows 
 #pragma omp for schedule(dynamic, 1)
         for (int64_t p = 0; p < windows->count; p++) {
             const spryi_window *part = &windows->parts[p];
-            char *window = (char *)args->workspace + part->at * size;
             if (part->high == part->low) continue;
+            char *window = (char *)args->workspace + part->at * size;
             memset(window, 0, (size_t)((part->high - part->low) * size));
             leaf(args->storage, args->x, part, window);
         }

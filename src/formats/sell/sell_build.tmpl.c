@@ -1,25 +1,22 @@
 /* Copying between CSR and the chunks. */
 
+/* Lane by lane: a row is read in order, and the slots of a chunk, though strided, lie in the cache. */
 static void SPRY_FN(fill_chunk)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk)
 {
     const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = csr->indices;
-    const SPRY_V *Ax = csr->values;
-    const int32_t *lengths = e->lengths + chunk * e->c;
-    const int64_t width = (e->offsets[chunk + 1] - e->offsets[chunk]) / e->c;
-    int64_t first[SPRYI_SELL_MOST_CHUNK], last[SPRYI_SELL_MOST_CHUNK]; /* padding takes the last one's column */
-    for (int64_t l = 0; l < e->c; l++) {
-        int64_t lane = chunk * e->c + l;
-        first[l] = lengths[l] > 0 ? Ap[spryi_sell_row(e, lane)] : 0;
-        last[l] = lengths[l] > 0 ? first[l] + lengths[l] - 1 : 0;
-    }
-    SPRY_J *columns = (SPRY_J *)e->columns + e->offsets[chunk];
-    SPRY_V *values = Ax ? (SPRY_V *)e->values + e->offsets[chunk] : NULL;
-    for (int64_t s = 0; s < width; s++, columns += e->c) {
-        for (int64_t l = 0; l < e->c; l++) columns[l] = Aj[s < lengths[l] ? first[l] + s : last[l]];
-        if (!values) continue;
-        for (int64_t l = 0; l < e->c; l++) values[l] = s < lengths[l] ? Ax[first[l] + s] : 0;
-        values += e->c;
+    const int64_t c = e->c, slots = e->offsets[chunk + 1] - e->offsets[chunk];
+    for (int64_t l = 0; l < c; l++) {
+        const int64_t length = e->lengths[chunk * c + l], end = length * c;
+        const int64_t first = length > 0 ? Ap[spryi_sell_row(e, chunk * c + l)] : 0;
+        const SPRY_J *Aj = (const SPRY_J *)csr->indices + first;
+        SPRY_J *columns = (SPRY_J *)e->columns + e->offsets[chunk] + l;
+        for (int64_t s = 0, k = 0; s < end; s += c, k++) columns[s] = Aj[k];
+        for (int64_t s = end; s < slots; s += c) columns[s] = Aj[length > 0 ? length - 1 : 0];
+        if (!csr->values) continue;
+        const SPRY_V *Ax = (const SPRY_V *)csr->values + first;
+        SPRY_V *values = (SPRY_V *)e->values + e->offsets[chunk] + l;
+        for (int64_t s = 0, k = 0; s < end; s += c, k++) values[s] = Ax[k];
+        for (int64_t s = end; s < slots; s += c) values[s] = 0;
     }
 }
 
