@@ -91,6 +91,17 @@ static int add_format(bench_group *group, const bench_request *request, const ch
     return added > 0 || bench_add_skipped(group, format, "", "", "no device is listed");
 }
 
+/* 1: a format of that name is in the list, with parameters or without. */
+static int has_format(const bench_list *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (int i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], name, length) == 0 &&
+            (list->items[i][length] == '\0' || list->items[i][length] == ':'))
+            return 1;
+    return 0;
+}
+
 /* Peers of the chosen formats and devices; those named alone when any is named. */
 static int add_peers(bench_group *group, const bench_request *request)
 {
@@ -100,7 +111,7 @@ static int add_peers(bench_group *group, const bench_request *request)
     for (int p = 0; p < peers->count; p++) named |= list_has(&request->kernels, peers->items[p].name);
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
-        int wanted = request->all_kernels || list_has(&request->formats, peer->format) ||
+        int wanted = request->all_kernels || has_format(&request->formats, peer->format) ||
                      list_has(&request->formats, "auto");
         for (int i = 0; !wanted && i < group->case_count; i++)
             wanted = strcmp(group->cases[i].record.format, peer->format) == 0;

@@ -32,7 +32,8 @@ static const cli_option options[] =
      {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
      {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation (default: spmv)"},
      {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
-      "the best kernel of each format named, auto: what the library chooses,\n"
+      "the best kernel of each format named, with parameters if wanted\n"
+      "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
       "all: every kernel of every format (default: csr,auto)"},
      {"kernels", 0, CLI_REQUIRED, "LIST", "kernels by name ('spry kernels'), with --peers also peers'"},
      {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree", "reorder first (default: none)"},
@@ -131,7 +132,9 @@ static int check_names(const char *option, const char *what, const cli_list *lis
 {
     for (int i = 0; i < list->count; i++) {
         int found = 0;
-        for (int k = 0; k < known->count; k++) found |= strcmp(list->items[i], known->names[k]) == 0;
+        size_t length = strcspn(list->items[i], ":"); /* a format's parameters: the plan looks at them */
+        for (int k = 0; k < known->count; k++)
+            found |= strlen(known->names[k]) == length && strncmp(list->items[i], known->names[k], length) == 0;
         if (found) continue;
         const char *nearest = cli_nearest(list->items[i], known->names, known->count);
         if (nearest)

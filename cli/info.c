@@ -166,7 +166,8 @@ static int json_facts(cJSON *o, const char *name, const facts *f, spry_context *
            bench_json_integer(o, "empty_rows", s->empty_rows) &&
            bench_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
            bench_json_integer(o, "bandwidth", s->bandwidth) && bench_json_integer(o, "profile", s->profile) &&
-           bench_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, context, A) && json_histogram(o, s);
+           bench_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, context, A) &&
+           json_histogram(o, s);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */

@@ -19,8 +19,8 @@ static spry_status foretell(spry_storage *storage, spry_context *context, const 
 /* The lecture (seed 004) bounds hyb by 3 nnz and 2 M K; uniform rows take less than the former. */
 static void print_hyb_bounds(const spry_arrays *a, int64_t longest)
 {
-    printf("  %-8s %25s words; textbooks: over 3 nnz = %s, under 2 m K = %s\n", "", "",
-           cli_count(3 * a->nnz).s, cli_count(2 * a->rows * longest).s);
+    printf("  %-8s %25s words; textbooks: over 3 nnz = %s, under 2 m K = %s\n", "", "", cli_count(3 * a->nnz).s,
+           cli_count(2 * a->rows * longest).s);
 }
 
 void cli_print_storage(spry_context *context, const spry_matrix *A)
@@ -42,8 +42,7 @@ void cli_print_storage(spry_context *context, const spry_matrix *A)
         printf("  %-8s %20s  %12s  %7.0f %%", s.format, cli_count(s.words).s, cli_bytes(s.bytes).s,
                csr.bytes > 0 ? 100 * (double)s.bytes / (double)csr.bytes : 0);
         if (s.parameters[0]) printf("  %s", s.parameters);
-        if (s.padding > 0)
-            printf("  %.0f %% padding", 100 * (double)s.padding / (double)(s.padding + a.nnz));
+        if (s.padding > 0) printf("  %.0f %% padding", 100 * (double)s.padding / (double)(s.padding + a.nnz));
         printf("%s\n", s.refused ? "  refused by the padding guard" : "");
         if (strcmp(s.format, "hyb") == 0) print_hyb_bounds(&a, stats.max_row);
     }

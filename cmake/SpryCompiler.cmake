@@ -47,6 +47,8 @@ endif()
 
 # spry_link_flags: what every program and library of the project is linked with.
 add_library(spry_link_flags INTERFACE)
+# Line tables are nearly half of the library's file otherwise; profilers and debuggers read them as they are.
+target_link_options(spry_link_flags INTERFACE $<$<CONFIG:Release>:-Wl,--compress-debug-sections=zlib>)
 
 if(SPRY_SANITIZE)
   target_compile_options(spry_flags INTERFACE -fsanitize=${SPRY_SANITIZE} -fno-omit-frame-pointer

@@ -151,9 +151,9 @@ static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const 
     }
     if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
     snprintf(text, sizeof text, "csr: %s; %s",
-             few                 ? "too few calls expected for a conversion to pay"
-             : A->a.nnz == 0     ? "no entries"
-                                 : "a pattern takes no values in it",
+             few             ? "too few calls expected for a conversion to pay"
+             : A->a.nnz == 0 ? "no entries"
+                             : "a pattern takes no values in it",
              cost_of_csr(A));
     choose(choice, "csr", text);
     return 1;

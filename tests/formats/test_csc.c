@@ -45,8 +45,7 @@ static void check_transposed(const family *f, const given *g, const spry_arrays 
     for (int64_t k = 0; k < f->nnz; k++) next[f->columns[k] + 1]++;
     for (int64_t j = 0; j < f->cols; j++) next[j + 1] += next[j];
     assert_true(csc->rows == f->rows && csc->cols == f->cols && csc->nnz == f->nnz);
-    for (int64_t j = 0; j <= f->cols; j++)
-        assert_int_equal(spryi_index_at(csc->offsets, csc->offset_type, j), next[j]);
+    for (int64_t j = 0; j <= f->cols; j++) assert_int_equal(spryi_index_at(csc->offsets, csc->offset_type, j), next[j]);
     for (int64_t i = 0; i < f->rows; i++)
         for (int64_t k = f->offsets[i]; k < f->offsets[i + 1]; k++) {
             int64_t at = next[f->columns[k]]++;
@@ -220,8 +219,10 @@ static void patterns_have_no_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(transposition),     cmocka_unit_test(csc_is_borrowed),
-        cmocka_unit_test(turns_and_windows), cmocka_unit_test(patterns_have_no_values),
+        cmocka_unit_test(transposition),
+        cmocka_unit_test(csc_is_borrowed),
+        cmocka_unit_test(turns_and_windows),
+        cmocka_unit_test(patterns_have_no_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

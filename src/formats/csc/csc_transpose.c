@@ -124,7 +124,7 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
     made.indices = t.rows;
     made.values = t.values;
     made.ownership = SPRY_COPY;
-    made.sorted = SPRY_KNOWN_YES; /* rows are moved in their order, whatever the order within them */
+    made.sorted = SPRY_KNOWN_YES;         /* rows are moved in their order, whatever the order within them */
     t.offsets = t.rows = t.values = NULL; /* adopt has them, whatever it returns */
     status = spryi_matrix_adopt(context, csc, &made, A->field, err);
 done:

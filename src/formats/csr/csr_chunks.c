@@ -204,8 +204,8 @@ static void place_chunks(spryi_csr *s, const coverage *v, const attempt *a, int6
         for (int64_t c = 0; c < a->chunks; c++) {
             if (a->turn[c] != turn) continue;
             int64_t begin = c << a->doubled, end = (c + 1) << a->doubled;
-            t->chunks[t->chunk_count] = (spryi_csr_chunk){
-                .first = first_block(s, v, begin), .last = first_block(s, v, end < v->units ? end : v->units)};
+            t->chunks[t->chunk_count] = (spryi_csr_chunk){.first = first_block(s, v, begin),
+                                                          .last = first_block(s, v, end < v->units ? end : v->units)};
             place[c] = t->chunk_count++;
         }
     }

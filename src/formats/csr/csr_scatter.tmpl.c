@@ -19,8 +19,7 @@ static void LEAF(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_V *x = job->x;
-    for (int64_t i = begin; i < end; i++)
-        LEAF(scatter)(job->values, job->columns, x[i], job->y, Ap[i], Ap[i + 1]);
+    for (int64_t i = begin; i < end; i++) LEAF(scatter)(job->values, job->columns, x[i], job->y, Ap[i], Ap[i + 1]);
 }
 
 static void LEAF(piece)(const spryi_csr_job *job, int64_t row, int64_t begin, int64_t end)

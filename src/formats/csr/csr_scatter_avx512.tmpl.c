@@ -47,8 +47,7 @@ static inline __attribute__((always_inline)) void LEAF(eight_stepped)(const SPRY
         const int columns = length - j < 4 ? (int)(length - j) : 4;
 #if HAS_VALUES
         const __mmask8 low = (__mmask8)_bzhi_u32(0xf, (unsigned)columns), high = (__mmask8)(low << 4);
-        for (int c = 0; c < columns; c++)
-            spryi_prefetch(Ax, 8 * (j + c) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
+        for (int c = 0; c < columns; c++) spryi_prefetch(Ax, 8 * (j + c) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
         for (int r = 0; r < 4; r++) {
             /* the upper half of a load that starts four entries earlier */
             const uintptr_t at = (uintptr_t)(Ax + TURN_HIGH(r) * length + j) - 4 * sizeof(SPRY_V);

@@ -34,7 +34,7 @@ static spry_status predict(spryi_figure *figure, const spryi_build_request *requ
     settle(&s, request, levels);
     const spry_arrays *a = &request->csr->a;
     figure->bytes = spryi_arrays_bytes(a) + pointers_of(&s) * (int64_t)sizeof(int64_t);
-    figure->words = 2 * a->nnz + a->rows + 1 + pointers_of(&s);
+    figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * a->nnz + a->rows + 1 + pointers_of(&s);
     if (levels == 2)
         snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld", (long long)s.srs);
     else
@@ -49,6 +49,7 @@ static void destroy(spry_context *context, void *storage)
     spryi_matrix_release(s->matrix);
     spryi_release(context, s->csr.blocks);
     spryi_release(context, s->csr.runs);
+    spryi_csr_release_chunks(context, &s->csr);
     spryi_release(context, s->sr_ptr);
     spryi_release(context, s->ssr_ptr);
     spryi_release(context, s);
@@ -109,6 +110,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
         SPRYI_TRY(group(context, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));
     SPRYI_TRY(make_blocks(context, s, err));
     SPRYI_TRY(spryi_csr_find_runs(context, &s->csr, err));
+    s->csr.vector_type = request->options->vector_type;
+    if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_csr_make_chunks(context, &s->csr, err));
     *storage = s;
     s = NULL;
 done:
@@ -137,8 +140,7 @@ static int64_t owned_bytes(const void *storage)
 
 static int64_t workspace_bytes(const void *storage)
 {
-    (void)storage;
-    return 0;
+    return spryi_csr_workspace_bytes(&((const spryi_csrk *)storage)->csr);
 }
 
 static int borrows_values(const void *storage, const spry_matrix *A)

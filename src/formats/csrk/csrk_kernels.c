@@ -10,19 +10,7 @@
 
 #define SOURCE "Lane, Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, section 3"
 
-static spry_status run_as(const spryi_kernel *kernel, const spryi_run_args *args, spry_error *err)
-{
-    const spry_arrays *a = &((const spryi_csrk *)args->storage)->csr.a;
-    return (*kernel->spmv)[spryi_value_slot(args->vector_type)][spryi_index_pair(a->offset_type, a->index_type)](args,
-                                                                                                                 err);
-}
-
 #define KERNELS(way, level, idea_text)                                                                                 \
-    static spry_status run_##way(const spryi_run_args *args, spry_error *err)                                          \
-    {                                                                                                                  \
-        return run_as(&spryi_csr_##way##_cpu, args, err);                                                              \
-    }                                                                                                                  \
-    static const spryi_run_table runs_##way = {{run_##way, run_##way, run_##way}, {run_##way, run_##way, run_##way}};  \
     const spryi_kernel spryi_csr2_##way##_cpu = {                                                                      \
         .name = "csr2_" #way "_cpu",                                                                                   \
         .format = "csr2",                                                                                              \
@@ -30,8 +18,10 @@ static spry_status run_as(const spryi_kernel *kernel, const spryi_run_args *args
         .idea = idea_text,                                                                                             \
         .source = SOURCE,                                                                                              \
         .deterministic = 1,                                                                                            \
+        .pattern = 1,                                                                                                  \
         .simd = level,                                                                                                 \
-        .spmv = &runs_##way,                                                                                           \
+        .spmv = &spryi_csr_gather_##way,                                                                               \
+        .spmv_t = &spryi_csr_scatter_##way,                                                                            \
     };                                                                                                                 \
     const spryi_kernel spryi_csr3_##way##_cpu = {                                                                      \
         .name = "csr3_" #way "_cpu",                                                                                   \
@@ -40,8 +30,10 @@ static spry_status run_as(const spryi_kernel *kernel, const spryi_run_args *args
         .idea = idea_text,                                                                                             \
         .source = SOURCE,                                                                                              \
         .deterministic = 1,                                                                                            \
+        .pattern = 1,                                                                                                  \
         .simd = level,                                                                                                 \
-        .spmv = &runs_##way,                                                                                           \
+        .spmv = &spryi_csr_gather_##way,                                                                               \
+        .spmv_t = &spryi_csr_scatter_##way,                                                                            \
     };
 
 KERNELS(reference, SPRYI_PORTABLE, "the textbook loop over rows on one thread: what the groups must give too")
