@@ -80,8 +80,8 @@ typedef struct bench_peers {
     char folder[4096];
 } bench_peers;
 
-/* Loads every module there is and lists those that ought to be. 0: out of memory. */
-int bench_peers_load(bench_peers *peers);
+/* Loads every module there is and lists those that ought to be; or one module alone, unless NULL. 0: out of memory. */
+int bench_peers_load(bench_peers *peers, const char *module);
 void bench_peers_release(bench_peers *peers);
 
 /* ---- one matrix --------------------------------------------------------------------------------- */

@@ -116,7 +116,10 @@ static int add_peers(bench_group *group, const bench_request *request)
         for (int i = 0; !wanted && i < group->case_count; i++)
             wanted = strcmp(group->cases[i].record.format, peer->format) == 0;
         if (named) wanted = list_has(&request->kernels, peer->name);
-        if (wanted && device_wanted(request, peer->device) && !bench_add_peer(group, peer)) return 0;
+        if (!wanted || !device_wanted(request, peer->device)) continue;
+        /* all there are: what needs a GPU is not listed where there is none, unless it is asked for */
+        if (!named && strcmp(request->device, "all") == 0 && !device_is_there(group, peer->device)) continue;
+        if (!bench_add_peer(group, peer)) return 0;
     }
     return 1;
 }

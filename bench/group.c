@@ -235,7 +235,9 @@ static int make_device_vectors(bench_group *group, bench_case *c)
     if (status == SPRY_OK && group->session->gpu_copy_gbps == 0)
         status = spry_device_measure_copy(context, c->device, &group->session->gpu_copy_gbps, &err);
     c->record.copy_gbps = group->session->gpu_copy_gbps;
-    return status == SPRY_OK || set_status(c, BENCH_FAILED, "%s", err.message);
+    if (status == SPRY_OK) return 1;
+    /* A peer may be able to use a GPU that the library's own plug-in cannot. */
+    return set_status(c, status == SPRY_DEVICE_UNAVAILABLE ? BENCH_SKIPPED : BENCH_FAILED, "%s", err.message);
 }
 
 /* Between group->y and the GPU's y, for cases that run there. */
@@ -401,7 +403,7 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
                                  .transpose = group->transpose,
                                  .threads = threads,
                                  .expected_calls = group->session->calls > 0 ? group->session->calls : 1000};
-    spry_peer_cost cost = {.threads = threads};
+    spry_peer_cost cost = {.threads = threads, .deterministic = peer->kernel->deterministic};
     char error[256] = "no reason given";
     double start = bench_now_us();
     int result = peer->kernel->prepare(&c->peer_state, &request, &cost, error, sizeof error);
@@ -413,10 +415,10 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
     }
     c->peer = peer->kernel;
     snprintf(c->record.reason, sizeof c->record.reason, "%s, version %s", peer->kernel->title, peer->version);
-    c->record.setup_us = setup_us;
+    c->record.setup_us = setup_us - cost.startup_us;
     c->record.upload_us = cost.upload_us;
     c->record.threads = cost.threads;
-    c->record.deterministic = peer->kernel->deterministic;
+    c->record.deterministic = cost.deterministic;
     c->record.bytes = cost.bytes > 0 ? cost.bytes : -1;
     check(group, c);
     return 1;

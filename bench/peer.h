@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { SPRY_PEER_ABI = 1 };
+enum { SPRY_PEER_ABI = 2 };
 
 /* What a function of a module answers. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
 enum { SPRY_PEER_OK = 0, SPRY_PEER_UNSUPPORTED = 1, SPRY_PEER_FAILED = 2 };
@@ -39,9 +39,11 @@ typedef struct spry_peer_request {
 } spry_peer_request;
 
 typedef struct spry_peer_cost {
-    double upload_us; /* of prepare's time, moving data to a device */
-    int64_t bytes;    /* that a run reads of the matrix; 0: not known */
-    int threads;      /* that a run really uses */
+    double upload_us;  /* of prepare's time, moving data to a device */
+    double startup_us; /* of prepare's time, starting the library, once in a process: no part of the set-up time */
+    int64_t bytes;     /* that a run reads of the matrix; 0: not known */
+    int threads;       /* that a run really uses */
+    int deterministic; /* comes filled with the kernel's; to be set where it is another for this request */
 } spry_peer_cost;
 
 typedef struct spry_peer_kernel {

@@ -11,11 +11,22 @@
 /* What a complete build has. A module that is not here is loaded all the same when it is found. */
 static const struct {
     const char *module, *kernel, *format, *device;
-} expected[] = {{"plain", "csr_plain", "csr", "cpu"}, {"eigen", "eigen_csr", "csr", "cpu"},
-                {"mkl", "mkl_csr", "csr", "cpu"},     {"mkl", "mkl_csr_optimized", "csr", "cpu"},
-                {"mkl", "mkl_csc", "csc", "cpu"},     {"mkl", "mkl_coo", "coo", "cpu"},
-                {"mkl", "mkl_bsr", "bsr", "cpu"},     {"rsb", "librsb", "csr", "cpu"},
-                {"rsb", "librsb_tuned", "csr", "cpu"}};
+} expected[] = {{"plain", "csr_plain", "csr", "cpu"},
+                {"eigen", "eigen_csr", "csr", "cpu"},
+                {"mkl", "mkl_csr", "csr", "cpu"},
+                {"mkl", "mkl_csr_optimized", "csr", "cpu"},
+                {"mkl", "mkl_csc", "csc", "cpu"},
+                {"mkl", "mkl_coo", "coo", "cpu"},
+                {"mkl", "mkl_bsr", "bsr", "cpu"},
+                {"rsb", "librsb", "csr", "cpu"},
+                {"rsb", "librsb_tuned", "csr", "cpu"},
+                {"cusparse", "cusparse_csr_alg1", "csr", "cuda"},
+                {"cusparse", "cusparse_csr_alg2", "csr", "cuda"},
+                {"cusparse", "cusparse_csc", "csc", "cuda"},
+                {"cusparse", "cusparse_coo_alg1", "coo", "cuda"},
+                {"cusparse", "cusparse_coo_alg2", "coo", "cuda"},
+                {"cusparse", "cusparse_sell", "sell", "cuda"},
+                {"cusparse", "cusparse_bsr", "bsr", "cuda"}};
 static const int expected_count = (int)(sizeof expected / sizeof *expected);
 
 static const char prefix[] = "spry-peer-", ending[] = ".so";
@@ -146,14 +157,15 @@ static int load_others(bench_peers *peers)
     return good;
 }
 
-int bench_peers_load(bench_peers *peers)
+int bench_peers_load(bench_peers *peers, const char *module)
 {
     *peers = (bench_peers){0};
     find_folder(peers->folder, sizeof peers->folder);
     int good = 1;
-    for (int e = 0; good && e < expected_count; e++)
+    if (module) good = load_module(peers, module);
+    for (int e = 0; good && !module && e < expected_count; e++)
         if (!is_listed(peers, expected[e].module)) good = load_module(peers, expected[e].module);
-    if (good) good = load_others(peers);
+    if (good && !module) good = load_others(peers);
     if (!good) bench_peers_release(peers);
     return good;
 }

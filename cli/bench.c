@@ -328,7 +328,7 @@ static int prepare_and_measure(run_state *run, spry_context *context)
 {
     arguments *a = run->a;
     char note[256];
-    if (!bench_peers_load(&run->peers)) {
+    if (!bench_peers_load(&run->peers, NULL)) {
         cli_message("out of memory");
         return CLI_UNSUCCESSFUL;
     }

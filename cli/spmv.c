@@ -301,7 +301,7 @@ static int plan_and_measure(bench_group *group, const arguments *a)
     if (!bench_add_plan(group, &plan, NULL)) return CLI_UNSUCCESSFUL;
     if (group->cases[0].err.status != SPRY_OK) return cli_fail(&group->cases[0].err);
     bench_peers peers;
-    if (!bench_peers_load(&peers)) return CLI_UNSUCCESSFUL;
+    if (!bench_peers_load(&peers, "plain")) return CLI_UNSUCCESSFUL;
     int good = 1;
     for (int p = 0; good && p < peers.count; p++)
         if (strcmp(peers.items[p].name, "csr_plain") == 0) good = bench_add_peer(group, &peers.items[p]);

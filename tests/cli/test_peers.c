@@ -44,6 +44,48 @@ static void missing_peers_are_skipped(void **state)
     unsetenv("SPRY_PEER_DIR");
 }
 
+static int there_is_a_gpu(void)
+{
+    outcome o = spry("devices --json");
+    int there = 0;
+    for (int line = 0; line < count_lines(o.out); line++) {
+        cJSON *device = json_line(o.out, line);
+        there |= strcmp(text_of(device, "name"), "cuda") == 0 && cJSON_IsTrue(cJSON_GetObjectItem(device, "available"));
+        cJSON_Delete(device);
+    }
+    release(&o);
+    return there;
+}
+
+/* Listed where they are asked for; not among all there are, where there is no GPU. */
+static void peers_on_a_gpu(void **state)
+{
+    (void)state;
+    setenv("SPRY_PEER_DIR", folder(), 1);
+    cJSON *records = records_of("bench $D/small.mtx --peers --kernels cusparse_sell --json", 0);
+    assert_int_equal(cJSON_GetArraySize(records), 1);
+    assert_string_equal(text_of(cJSON_GetArrayItem(records, 0), "device"), "cuda");
+    assert_non_null(strstr(text_of(cJSON_GetArrayItem(records, 0), "reason"), "there is no peer module"));
+    cJSON_Delete(records);
+    unsetenv("SPRY_PEER_DIR");
+    records = records_of("bench $D/small.mtx --peers --device cuda --formats csr --json", 0);
+    assert_non_null(find(records, "kernel", "cusparse_csr_alg1"));
+    assert_null(find(records, "kernel", "cusparse_coo_alg1"));
+    assert_null(find(records, "kernel", "csr_plain"));
+    cJSON_Delete(records);
+    if (there_is_a_gpu()) return;
+    records = records_of("bench $D/small.mtx --peers --device cuda --kernels cusparse_csr_alg2 --json", 0);
+    const cJSON *r = cJSON_GetArrayItem(records, 0);
+    assert_string_equal(text_of(r, "status"), "skipped");
+    assert_true(strstr(text_of(r, "reason"), "cuSPARSE needs a GPU: ") ||
+                strstr(text_of(r, "reason"), "no peer module") || strstr(text_of(r, "reason"), "cannot be loaded"));
+    cJSON_Delete(records);
+    records = records_of("bench $D/small.mtx --peers --json", 0);
+    assert_non_null(find(records, "kernel", "csr_plain"));
+    assert_null(find(records, "device", "cuda"));
+    cJSON_Delete(records);
+}
+
 static void wrong_peer_is_found_out(void **state)
 {
     (void)state;
@@ -68,7 +110,7 @@ static void wrong_peer_is_found_out(void **state)
     }
     expect("bench gen:grid5,x=50,y=50 --peers 2>/dev/null", 1, "csr_wrong               wrong: alpha 1, beta 0: 1 rows",
            NULL);
-    expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 2, expected 1", NULL);
+    expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 3, expected 2", NULL);
     unsetenv("SPRY_PEER_DIR");
 }
 
@@ -110,7 +152,7 @@ static int is_missing(const cJSON *record)
 
 /*
  * Both products of every peer that was built, on matrices with empty rows and other columns than rows, with blocks
- * of three, and with long rows: none may be wrong, and only BSR may have a reason of its own.
+ * of three, and with long rows: none may be wrong, and only BSR and cuSPARSE may have a reason of their own.
  */
 static void peers_multiply_both_ways(void **state)
 {
@@ -130,6 +172,8 @@ static void peers_multiply_both_ways(void **state)
                 if (!cJSON_IsTrue(cJSON_GetObjectItem(r, "peer")) || is_missing(r)) continue;
                 peers++;
                 if (strcmp(text_of(r, "kernel"), "mkl_bsr") == 0 && m != 1) continue;
+                if (strncmp(text_of(r, "kernel"), "cusparse_", 9) == 0 && strcmp(text_of(r, "status"), "skipped") == 0)
+                    continue;
                 if (strcmp(text_of(r, "status"), "ok") == 0) continue;
                 print_error("%s: %s %s, %s\n", command, text_of(r, "kernel"), text_of(r, "status"),
                             text_of(r, "reason"));
@@ -200,11 +244,9 @@ static void blocks_are_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_peers_are_skipped),
-        cmocka_unit_test(wrong_peer_is_found_out),
-        cmocka_unit_test(peers_beside_the_program),
-        cmocka_unit_test(peers_multiply_both_ways),
-        cmocka_unit_test(blocks_in_mkl),
+        cmocka_unit_test(missing_peers_are_skipped), cmocka_unit_test(peers_on_a_gpu),
+        cmocka_unit_test(wrong_peer_is_found_out),   cmocka_unit_test(peers_beside_the_program),
+        cmocka_unit_test(peers_multiply_both_ways),  cmocka_unit_test(blocks_in_mkl),
         cmocka_unit_test(blocks_are_found),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);

@@ -1,0 +1,568 @@
+/*
+ * cuSPARSE's product cusparseSpMV on the first GPU, one kernel for each format and algorithm:
+ *   cusparse_csr_alg1, cusparse_csr_alg2   the caller's arrays, uploaded
+ *   cusparse_coo_alg1, cusparse_coo_alg2   row indices by cusparseXcsr2coo, or on the host where indices are not 32/32
+ *   cusparse_csc                           converted on the GPU by cusparseCsr2cscEx2 (indices 32/32)
+ *   cusparse_sell                          slices of 32 rows as they come, made on the host: cuSPARSE has no conversion
+ *   cusparse_bsr                           converted on the GPU by cusparse<t>csr2bsr (indices 32/32)
+ *
+ * prepare uploads, converts, allocates the workspace and calls cusparseSpMV_preprocess, which every kernel is given
+ * the benefit of; it returns when the GPU has finished. A matrix is kept in one layout alone. The library's handle is
+ * made once for the process, in the first prepare, and its time told as start-up. Work goes to the default stream.
+ */
+#include "bench/peer.h"
+#include "bench/peers/blocks.h"
+
+/* cusparse<t>csr2bsr is on its way out and has no successor. */
+#define DISABLE_CUSPARSE_DEPRECATED
+#include <cuda_runtime_api.h>
+#include <cusparse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The first with BSR in cusparseSpMV, CUDA 13.0's. */
+#define HAS_BSR (CUSPARSE_VERSION >= 12603 && CUSPARSE_VER_MAJOR == 12)
+
+enum { MOST_ARRAYS = 8, SLICE = 32 };
+/* Padding that SELL may have: the library refuses its own from there. */
+enum { MOST_PADDING = 2, SMALL_PADDING = 4096 };
+
+static cusparseHandle_t handle; /* NULL until the first prepare */
+
+typedef struct cusparse_state {
+    cusparseConstSpMatDescr_t A;
+    cusparseDnVecDescr_t x, y; /* their pointers are set by each product */
+    cusparseOperation_t op;
+    cusparseSpMVAlg_t algorithm;
+    cudaDataType type;
+    void *buffer;
+    void *arrays[MOST_ARRAYS]; /* everything in device memory that lives as long as the state */
+    int array_count;
+} cusparse_state;
+
+/* What a preparation carries about. */
+typedef struct preparation {
+    cusparse_state *s;
+    const spry_peer_request *request;
+    const spry_peer_matrix *a;
+    double upload_us;
+    int64_t bytes;                /* of the matrix as stored */
+    void *temporary[MOST_ARRAYS]; /* device memory that goes when the state is ready */
+    int temporary_count;
+    char *error;
+    size_t error_size;
+} preparation;
+
+/* ---- answers ------------------------------------------------------------------------------------ */
+
+#define TRY(expression)                                                                                                \
+    do {                                                                                                               \
+        int result_ = (expression);                                                                                    \
+        if (result_ != SPRY_PEER_OK) return result_;                                                                   \
+    } while (0)
+
+static int refuse(const preparation *p, const char *reason)
+{
+    snprintf(p->error, p->error_size, "%s", reason);
+    return SPRY_PEER_UNSUPPORTED;
+}
+
+static int cuda_answer(const preparation *p, cudaError_t code, const char *call)
+{
+    if (code == cudaSuccess) return SPRY_PEER_OK;
+    (void)cudaGetLastError(); /* an allocation that failed must not be found by a later call */
+    snprintf(p->error, p->error_size, "%s: %s", call, cudaGetErrorString(code));
+    return SPRY_PEER_FAILED;
+}
+
+static int answer(const preparation *p, cusparseStatus_t status, const char *call)
+{
+    if (status == CUSPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
+    snprintf(p->error, p->error_size, "%s: %s", call, cusparseGetErrorString(status));
+    return status == CUSPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+}
+
+/* ---- device memory ------------------------------------------------------------------------------ */
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static int allocate(preparation *p, void **array, size_t bytes, const char *what)
+{
+    cudaError_t code = cudaMalloc(array, bytes > 0 ? bytes : 1);
+    if (code == cudaSuccess) return SPRY_PEER_OK;
+    *array = NULL;
+    (void)cudaGetLastError();
+    snprintf(p->error, p->error_size, "cudaMalloc of %zu bytes for %s: %s", bytes, what, cudaGetErrorString(code));
+    return SPRY_PEER_FAILED;
+}
+
+/* Freed by destroy. */
+static int new_array(preparation *p, void **array, int64_t count, int bytes, const char *what)
+{
+    TRY(allocate(p, array, (size_t)count * (size_t)bytes, what));
+    p->s->arrays[p->s->array_count++] = *array;
+    return SPRY_PEER_OK;
+}
+
+/* Freed at the end of the preparation. */
+static int new_temporary(preparation *p, void **array, int64_t count, int bytes, const char *what)
+{
+    TRY(allocate(p, array, (size_t)count * (size_t)bytes, what));
+    p->temporary[p->temporary_count++] = *array;
+    return SPRY_PEER_OK;
+}
+
+/* Makes an array of either kind and fills it from the host's; the time is counted as the library counts its own. */
+static int upload(preparation *p, int (*make)(preparation *, void **, int64_t, int, const char *), void **array,
+                  const void *from, int64_t count, int bytes, const char *what)
+{
+    double start = now_us();
+    TRY(make(p, array, count, bytes, what));
+    if (count > 0) {
+        cudaError_t code = cudaMemcpy(*array, from, (size_t)count * (size_t)bytes, cudaMemcpyHostToDevice);
+        TRY(cuda_answer(p, code, "cudaMemcpy to the GPU"));
+        TRY(cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after an upload"));
+    }
+    p->upload_us += now_us() - start;
+    return SPRY_PEER_OK;
+}
+
+/* ---- layouts ------------------------------------------------------------------------------------ */
+
+static cusparseIndexType_t index_type(int bytes)
+{
+    return bytes == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+}
+
+static int64_t offset_at(const spry_peer_matrix *a, int64_t i)
+{
+    return a->offset_bytes == 8 ? ((const int64_t *)a->offsets)[i] : ((const int32_t *)a->offsets)[i];
+}
+
+static int is_narrow(const spry_peer_matrix *a)
+{
+    return a->offset_bytes == 4 && a->index_bytes == 4 && a->rows < INT32_MAX && a->cols < INT32_MAX;
+}
+
+/* The caller's three arrays; each pointer may be NULL, where the array is not wanted. */
+static int upload_csr(preparation *p, int (*make)(preparation *, void **, int64_t, int, const char *), void **offsets,
+                      void **columns, void **values)
+{
+    const spry_peer_matrix *a = p->a;
+    if (offsets) TRY(upload(p, make, offsets, a->offsets, a->rows + 1, a->offset_bytes, "the row offsets"));
+    if (columns) TRY(upload(p, make, columns, a->columns, a->nnz, a->index_bytes, "the columns"));
+    if (values) TRY(upload(p, make, values, a->values, a->nnz, a->value_bytes, "the values"));
+    return SPRY_PEER_OK;
+}
+
+static int make_csr(preparation *p)
+{
+    const spry_peer_matrix *a = p->a;
+    void *offsets, *columns, *values;
+    TRY(upload_csr(p, new_array, &offsets, &columns, &values));
+    p->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
+    return answer(p,
+                  cusparseCreateConstCsr(&p->s->A, a->rows, a->cols, a->nnz, offsets, columns, values,
+                                         index_type(a->offset_bytes), index_type(a->index_bytes),
+                                         CUSPARSE_INDEX_BASE_ZERO, p->s->type),
+                  "cusparseCreateConstCsr");
+}
+
+/* Row indices made on the host, as wide as the columns. */
+static int upload_rows(preparation *p, void **rows)
+{
+    const spry_peer_matrix *a = p->a;
+    if (a->index_bytes == 4 && a->rows > INT32_MAX) return refuse(p, "32-bit row indices cannot tell so many rows");
+    void *host = malloc((size_t)a->nnz * (size_t)a->index_bytes + 1);
+    if (!host) {
+        snprintf(p->error, p->error_size, "out of memory for the row indices");
+        return SPRY_PEER_FAILED;
+    }
+#pragma omp parallel for schedule(static) num_threads(p->request->threads)
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++)
+            if (a->index_bytes == 8)
+                ((int64_t *)host)[k] = i;
+            else
+                ((int32_t *)host)[k] = (int32_t)i;
+    int result = upload(p, new_array, rows, host, a->nnz, a->index_bytes, "the row indices");
+    free(host);
+    return result;
+}
+
+static int make_coo(preparation *p)
+{
+    const spry_peer_matrix *a = p->a;
+    void *offsets, *rows, *columns, *values;
+    if (is_narrow(a)) {
+        TRY(upload_csr(p, new_temporary, &offsets, NULL, NULL));
+        TRY(new_array(p, &rows, a->nnz, 4, "the row indices"));
+        TRY(answer(p, cusparseXcsr2coo(handle, offsets, (int)a->nnz, (int)a->rows, rows, CUSPARSE_INDEX_BASE_ZERO),
+                   "cusparseXcsr2coo"));
+    } else {
+        TRY(upload_rows(p, &rows));
+    }
+    TRY(upload_csr(p, new_array, NULL, &columns, &values));
+    p->bytes = a->nnz * (a->value_bytes + 2 * a->index_bytes);
+    return answer(p,
+                  cusparseCreateConstCoo(&p->s->A, a->rows, a->cols, a->nnz, rows, columns, values,
+                                         index_type(a->index_bytes), CUSPARSE_INDEX_BASE_ZERO, p->s->type),
+                  "cusparseCreateConstCoo");
+}
+
+static int make_csc(preparation *p)
+{
+    const spry_peer_matrix *a = p->a;
+    void *csr_offsets, *columns, *csr_values, *offsets, *rows, *values, *workspace;
+    int m = (int)a->rows, n = (int)a->cols, nnz = (int)a->nnz;
+    size_t bytes = 0;
+    if (!is_narrow(a)) return refuse(p, "cuSPARSE converts to CSC with indices 32/32 alone (cusparseCsr2cscEx2)");
+    TRY(upload_csr(p, new_temporary, &csr_offsets, &columns, &csr_values));
+    TRY(new_array(p, &offsets, a->cols + 1, 4, "the column offsets"));
+    TRY(new_array(p, &rows, a->nnz, 4, "the row indices"));
+    TRY(new_array(p, &values, a->nnz, a->value_bytes, "the values by columns"));
+    TRY(answer(p,
+               cusparseCsr2cscEx2_bufferSize(handle, m, n, nnz, csr_values, csr_offsets, columns, values, offsets, rows,
+                                             p->s->type, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
+                                             CUSPARSE_CSR2CSC_ALG_DEFAULT, &bytes),
+               "cusparseCsr2cscEx2_bufferSize"));
+    TRY(new_temporary(p, &workspace, (int64_t)bytes, 1, "the workspace of cusparseCsr2cscEx2"));
+    TRY(answer(p,
+               cusparseCsr2cscEx2(handle, m, n, nnz, csr_values, csr_offsets, columns, values, offsets, rows,
+                                  p->s->type, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
+                                  CUSPARSE_CSR2CSC_ALG_DEFAULT, workspace),
+               "cusparseCsr2cscEx2"));
+    p->bytes = a->nnz * (a->value_bytes + 4) + (a->cols + 1) * 4;
+    return answer(p,
+                  cusparseCreateConstCsc(&p->s->A, a->rows, a->cols, a->nnz, offsets, rows, values, CUSPARSE_INDEX_32I,
+                                         CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->s->type),
+                  "cusparseCreateConstCsc");
+}
+
+/* Sliced ELL in host memory: an entry of row i, slot s of its slice lies at offsets[i / 32] + 32 * s + i % 32. */
+typedef struct sell_arrays {
+    int64_t slices, slots;
+    void *offsets; /* slices + 1, of the matrix's offset type */
+    char *columns; /* -1 where no entry is */
+    char *values;
+} sell_arrays;
+
+static void sell_free(sell_arrays *sell)
+{
+    free(sell->offsets);
+    free(sell->columns);
+    free(sell->values);
+}
+
+/* 0: out of memory. slots is settled even where there are too many of them for the offsets. */
+static int sell_offsets(const spry_peer_matrix *a, sell_arrays *sell)
+{
+    sell->slices = (a->rows + SLICE - 1) / SLICE;
+    sell->slots = 0;
+    sell->offsets = malloc((size_t)(sell->slices + 1) * (size_t)a->offset_bytes);
+    if (!sell->offsets) return 0;
+    for (int64_t s = 0; s <= sell->slices; s++) {
+        if (a->offset_bytes == 8)
+            ((int64_t *)sell->offsets)[s] = sell->slots;
+        else
+            ((int32_t *)sell->offsets)[s] = (int32_t)sell->slots;
+        int64_t end = (s + 1) * SLICE < a->rows ? (s + 1) * SLICE : a->rows, widest = 0;
+        for (int64_t i = s * SLICE; i < end; i++) {
+            int64_t width = offset_at(a, i + 1) - offset_at(a, i);
+            if (width > widest) widest = width;
+        }
+        sell->slots += widest * SLICE;
+    }
+    return 1;
+}
+
+/* count items of 4 or 8 bytes, SLICE places apart in to. */
+static void spread(char *to, const char *from, int64_t count, int bytes)
+{
+    if (bytes == 8)
+        for (int64_t k = 0; k < count; k++) memcpy(to + k * SLICE * 8, from + k * 8, 8);
+    else
+        for (int64_t k = 0; k < count; k++) memcpy(to + k * SLICE * 4, from + k * 4, 4);
+}
+
+/* 0: out of memory. */
+static int sell_fill(const spry_peer_matrix *a, sell_arrays *sell, int threads)
+{
+    size_t column_bytes = (size_t)a->index_bytes * SLICE, value_bytes = (size_t)a->value_bytes * SLICE;
+    sell->columns = malloc((size_t)sell->slots * (size_t)a->index_bytes + 1);
+    sell->values = malloc((size_t)sell->slots * (size_t)a->value_bytes + 1);
+    if (!sell->columns || !sell->values) return 0;
+#pragma omp parallel for schedule(dynamic, 256) num_threads(threads)
+    for (int64_t s = 0; s < sell->slices; s++) {
+        int64_t start, next;
+        if (a->offset_bytes == 8)
+            start = ((const int64_t *)sell->offsets)[s], next = ((const int64_t *)sell->offsets)[s + 1];
+        else
+            start = ((const int32_t *)sell->offsets)[s], next = ((const int32_t *)sell->offsets)[s + 1];
+        size_t width = (size_t)(next - start) / SLICE;
+        char *columns = sell->columns + start * a->index_bytes, *values = sell->values + start * a->value_bytes;
+        memset(columns, 0xff, width * column_bytes);
+        memset(values, 0, width * value_bytes);
+        for (int64_t i = s * SLICE; i < (s + 1) * SLICE && i < a->rows; i++) {
+            int64_t first = offset_at(a, i), count = offset_at(a, i + 1) - first, lane = i % SLICE;
+            spread(columns + lane * a->index_bytes, (const char *)a->columns + first * a->index_bytes, count,
+                   a->index_bytes);
+            spread(values + lane * a->value_bytes, (const char *)a->values + first * a->value_bytes, count,
+                   a->value_bytes);
+        }
+    }
+    return 1;
+}
+
+static int sell_build(const preparation *p, sell_arrays *sell)
+{
+    const spry_peer_matrix *a = p->a;
+    int made = sell_offsets(a, sell);
+    if (made && a->offset_bytes == 4 && sell->slots > INT32_MAX)
+        return refuse(p, "32-bit offsets cannot tell so many slots of SELL");
+    if (made && sell->slots - a->nnz > MOST_PADDING * a->nnz + SMALL_PADDING) {
+        snprintf(p->error, p->error_size, "slices of %d rows would store %lld zeros beside %lld entries, over %d each",
+                 SLICE, (long long)(sell->slots - a->nnz), (long long)a->nnz, MOST_PADDING);
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    if (made && sell_fill(a, sell, p->request->threads)) return SPRY_PEER_OK;
+    snprintf(p->error, p->error_size, "out of memory for sliced ELL with %lld slots", (long long)sell->slots);
+    return SPRY_PEER_FAILED;
+}
+
+static int sell_upload(preparation *p, const sell_arrays *sell)
+{
+    const spry_peer_matrix *a = p->a;
+    void *offsets, *columns, *values;
+    TRY(upload(p, new_array, &offsets, sell->offsets, sell->slices + 1, a->offset_bytes, "the slice offsets"));
+    TRY(upload(p, new_array, &columns, sell->columns, sell->slots, a->index_bytes, "the columns of the slices"));
+    TRY(upload(p, new_array, &values, sell->values, sell->slots, a->value_bytes, "the values of the slices"));
+    p->bytes = sell->slots * (a->value_bytes + a->index_bytes) + (sell->slices + 1) * a->offset_bytes;
+    return answer(p,
+                  cusparseCreateConstSlicedEll(&p->s->A, a->rows, a->cols, a->nnz, sell->slots, SLICE, offsets, columns,
+                                               values, index_type(a->offset_bytes), index_type(a->index_bytes),
+                                               CUSPARSE_INDEX_BASE_ZERO, p->s->type),
+                  "cusparseCreateConstSlicedEll");
+}
+
+static int make_sell(preparation *p)
+{
+    sell_arrays sell = {0};
+    int result = sell_build(p, &sell);
+    if (result == SPRY_PEER_OK) result = sell_upload(p, &sell);
+    sell_free(&sell);
+    return result;
+}
+
+#if HAS_BSR
+static int convert_to_bsr(preparation *p, const peer_blocks *blocks, cusparseMatDescr_t descr)
+{
+    const spry_peer_matrix *a = p->a;
+    void *csr_offsets, *csr_columns, *csr_values, *offsets, *columns, *values;
+    int m = (int)a->rows, n = (int)a->cols, size = blocks->size, count = 0;
+    int64_t area = (int64_t)size * size;
+    TRY(upload_csr(p, new_temporary, &csr_offsets, &csr_columns, &csr_values));
+    TRY(new_array(p, &offsets, a->rows / size + 1, 4, "the offsets of the rows of blocks"));
+    TRY(answer(p,
+               cusparseXcsr2bsrNnz(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_offsets, csr_columns, size, descr,
+                                   offsets, &count),
+               "cusparseXcsr2bsrNnz"));
+    if (count != blocks->count) {
+        snprintf(p->error, p->error_size, "cusparseXcsr2bsrNnz: %d blocks of side %d, expected %lld", count, size,
+                 (long long)blocks->count);
+        return SPRY_PEER_FAILED;
+    }
+    TRY(new_array(p, &columns, count, 4, "the columns of the blocks"));
+    TRY(new_array(p, &values, count * area, a->value_bytes, "the values of the blocks"));
+    cusparseStatus_t status = a->value_bytes == 8
+                                  ? cusparseDcsr2bsr(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_values,
+                                                     csr_offsets, csr_columns, size, descr, values, offsets, columns)
+                                  : cusparseScsr2bsr(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_values,
+                                                     csr_offsets, csr_columns, size, descr, values, offsets, columns);
+    TRY(answer(p, status, a->value_bytes == 8 ? "cusparseDcsr2bsr" : "cusparseScsr2bsr"));
+    p->bytes = count * (area * a->value_bytes + 4) + (a->rows / size + 1) * 4;
+    return answer(p,
+                  cusparseCreateConstBsr(&p->s->A, a->rows / size, a->cols / size, count, size, size, offsets, columns,
+                                         values, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+                                         p->s->type, CUSPARSE_ORDER_ROW),
+                  "cusparseCreateConstBsr");
+}
+
+static int make_bsr(preparation *p)
+{
+    peer_blocks blocks;
+    cusparseMatDescr_t descr = NULL; /* general, from zero */
+    if (!is_narrow(p->a)) return refuse(p, "cuSPARSE converts to BSR with indices 32/32 alone (cusparse<t>csr2bsr)");
+    if (p->request->transpose) return refuse(p, "cuSPARSE has no transposed product of BSR");
+    TRY(peer_blocks_find(&blocks, p->a, p->error, p->error_size));
+    TRY(answer(p, cusparseCreateMatDescr(&descr), "cusparseCreateMatDescr"));
+    int result = convert_to_bsr(p, &blocks, descr);
+    cusparseStatus_t status = cusparseDestroyMatDescr(descr);
+    return result != SPRY_PEER_OK ? result : answer(p, status, "cusparseDestroyMatDescr");
+}
+#endif
+
+/* ---- the kernels -------------------------------------------------------------------------------- */
+
+static void destroy(void *state)
+{
+    cusparse_state *s = state;
+    (void)cudaStreamSynchronize(NULL); /* a product may still be under way */
+    if (s->x) (void)cusparseDestroyDnVec(s->x);
+    if (s->y) (void)cusparseDestroyDnVec(s->y);
+    if (s->A) (void)cusparseDestroySpMat(s->A);
+    for (int i = 0; i < s->array_count; i++) (void)cudaFree(s->arrays[i]);
+    free(s);
+}
+
+/* Vectors, workspace and preprocessing. The vectors behind the descriptors are room alone, until run sets its own. */
+static int finish(preparation *p)
+{
+    cusparse_state *s = p->s;
+    const spry_peer_matrix *a = p->a;
+    int64_t x_length = p->request->transpose ? a->rows : a->cols, y_length = a->rows + a->cols - x_length;
+    float one_f32 = 1, zero_f32 = 0;
+    double one_f64 = 1, zero_f64 = 0;
+    const void *one = a->value_bytes == 8 ? (const void *)&one_f64 : &one_f32;
+    const void *zero = a->value_bytes == 8 ? (const void *)&zero_f64 : &zero_f32;
+    void *x, *y;
+    size_t bytes = 0;
+    TRY(new_temporary(p, &x, x_length, a->value_bytes, "x"));
+    TRY(new_temporary(p, &y, y_length, a->value_bytes, "y"));
+    TRY(answer(p, cusparseCreateDnVec(&s->x, x_length, x, s->type), "cusparseCreateDnVec"));
+    TRY(answer(p, cusparseCreateDnVec(&s->y, y_length, y, s->type), "cusparseCreateDnVec"));
+    TRY(answer(p, cusparseSpMV_bufferSize(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, &bytes),
+               "cusparseSpMV_bufferSize"));
+    TRY(new_array(p, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMV"));
+    cusparseStatus_t status =
+        cusparseSpMV_preprocess(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, s->buffer);
+    /* It is optional: a format without it is multiplied without it. */
+    if (status != CUSPARSE_STATUS_NOT_SUPPORTED) TRY(answer(p, status, "cusparseSpMV_preprocess"));
+    return cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after the preparation");
+}
+
+/* A CUDA context, where there is none yet, and cuSPARSE's handle. */
+static int start(const preparation *p, spry_peer_cost *cost)
+{
+    if (handle) return SPRY_PEER_OK;
+    double begin = now_us();
+    TRY(cuda_answer(p, cudaFree(NULL), "starting CUDA"));
+    cusparseStatus_t status = cusparseCreate(&handle);
+    if (status != CUSPARSE_STATUS_SUCCESS) handle = NULL;
+    TRY(answer(p, status, "cusparseCreate"));
+    cost->startup_us = now_us() - begin;
+    return SPRY_PEER_OK;
+}
+
+static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, int (*make)(preparation *),
+                       cusparseSpMVAlg_t algorithm, char *error, size_t error_size)
+{
+    const spry_peer_matrix *a = &request->matrix;
+    preparation p = {.request = request, .a = a, .error = error, .error_size = error_size};
+    if (a->rows == 0 || a->cols == 0) return refuse(&p, "this module leaves out matrices without rows or columns");
+    TRY(start(&p, cost));
+    p.s = calloc(1, sizeof *p.s);
+    if (!p.s) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    p.s->type = a->value_bytes == 8 ? CUDA_R_64F : CUDA_R_32F;
+    p.s->op = request->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
+    p.s->algorithm = algorithm;
+    int result = make(&p);
+    if (result == SPRY_PEER_OK) result = finish(&p);
+    for (int i = 0; i < p.temporary_count; i++) (void)cudaFree(p.temporary[i]);
+    if (result != SPRY_PEER_OK) {
+        destroy(p.s);
+        return result;
+    }
+    cost->upload_us = p.upload_us;
+    cost->bytes = p.bytes;
+    cost->threads = 0; /* of the host: as for the library's own GPU kernels */
+    /* Transposed, the second algorithms are the first ones, which promise nothing. */
+    if (request->transpose) cost->deterministic = 0;
+    *state = p.s;
+    return SPRY_PEER_OK;
+}
+
+/* prepare has no argument that would tell the kernel. */
+#define PREPARE(name, make, algorithm)                                                                                 \
+    static int name(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,                 \
+                    size_t error_size)                                                                                 \
+    {                                                                                                                  \
+        return prepare_any(state, request, cost, make, algorithm, error, error_size);                                  \
+    }
+PREPARE(prepare_csr_alg1, make_csr, CUSPARSE_SPMV_CSR_ALG1)
+PREPARE(prepare_csr_alg2, make_csr, CUSPARSE_SPMV_CSR_ALG2)
+PREPARE(prepare_coo_alg1, make_coo, CUSPARSE_SPMV_COO_ALG1)
+PREPARE(prepare_coo_alg2, make_coo, CUSPARSE_SPMV_COO_ALG2)
+PREPARE(prepare_csc, make_csc, CUSPARSE_SPMV_CSR_ALG1)
+PREPARE(prepare_sell, make_sell, CUSPARSE_SPMV_SELL_ALG1)
+#if HAS_BSR
+PREPARE(prepare_bsr, make_bsr, CUSPARSE_SPMV_BSR_ALG1)
+#else
+static int prepare_bsr(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
+                       size_t error_size)
+{
+    (void)state, (void)request, (void)cost;
+    snprintf(error, error_size, "this module was built with cuSPARSE %d.%d.%d, whose cusparseSpMV has no BSR",
+             CUSPARSE_VER_MAJOR, CUSPARSE_VER_MINOR, CUSPARSE_VER_PATCH);
+    return SPRY_PEER_UNSUPPORTED;
+}
+#endif
+
+static int run(void *state, double alpha, const void *x, double beta, void *y)
+{
+    const cusparse_state *s = state;
+    float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
+    const void *a = s->type == CUDA_R_64F ? (const void *)&alpha : &alpha_f32;
+    const void *b = s->type == CUDA_R_64F ? (const void *)&beta : &beta_f32;
+    /* The vectors' descriptors alone lack const; x is not written to. */
+    if (cusparseDnVecSetValues(s->x, (void *)(uintptr_t)x) != CUSPARSE_STATUS_SUCCESS ||
+        cusparseDnVecSetValues(s->y, y) != CUSPARSE_STATUS_SUCCESS)
+        return SPRY_PEER_FAILED;
+    cusparseStatus_t status = cusparseSpMV(handle, s->op, a, s->A, s->x, b, s->y, s->type, s->algorithm, s->buffer);
+    return status == CUSPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+/* deterministic is what cuSPARSE's documentation promises of each algorithm. */
+static const spry_peer_kernel kernels[] =
+    {{"cusparse_csr_alg1", "csr", "cuda", "cuSPARSE SpMV CSR_ALG1 after preprocess", 0, prepare_csr_alg1, run, destroy},
+     {"cusparse_csr_alg2", "csr", "cuda", "cuSPARSE SpMV CSR_ALG2 after preprocess", 1, prepare_csr_alg2, run, destroy},
+     {"cusparse_csc", "csc", "cuda", "cuSPARSE SpMV CSR_ALG1 on CSC", 0, prepare_csc, run, destroy},
+     {"cusparse_coo_alg1", "coo", "cuda", "cuSPARSE SpMV COO_ALG1", 0, prepare_coo_alg1, run, destroy},
+     {"cusparse_coo_alg2", "coo", "cuda", "cuSPARSE SpMV COO_ALG2", 1, prepare_coo_alg2, run, destroy},
+     {"cusparse_sell", "sell", "cuda", "cuSPARSE SpMV SELL_ALG1, slices of 32 rows converted on the host", 1,
+      prepare_sell, run, destroy},
+     {"cusparse_bsr", "bsr", "cuda", "cuSPARSE SpMV BSR_ALG1", -1, prepare_bsr, run, destroy}};
+
+static int part_of_version(libraryPropertyType part)
+{
+    int value = 0;
+    return cusparseGetProperty(part, &value) == CUSPARSE_STATUS_SUCCESS ? value : 0;
+}
+
+const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+{
+    static char version[64];
+    static const spry_peer_module module = {SPRY_PEER_ABI, "cusparse", version, sizeof kernels / sizeof *kernels,
+                                            kernels};
+    int devices = 0;
+    cudaError_t code = cudaGetDeviceCount(&devices);
+    if (code != cudaSuccess || devices == 0) {
+        (void)cudaGetLastError();
+        snprintf(error, error_size, "cuSPARSE needs a GPU: %s",
+                 code == cudaSuccess ? "no CUDA device is visible" : cudaGetErrorString(code));
+        return NULL;
+    }
+    snprintf(version, sizeof version, "%d.%d.%d", part_of_version(MAJOR_VERSION), part_of_version(MINOR_VERSION),
+             part_of_version(PATCH_LEVEL));
+    return &module;
+}
