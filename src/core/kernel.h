@@ -70,6 +70,7 @@ typedef struct spryi_build_request {
     spry_matrix *csr;
     const spry_spmv_options *options;     /* op and vector_type are filled in; its strings must not be kept */
     spry_type value_type;                 /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
+    int for_gpu;                          /* 1: parameters that are not given should suit a GPU */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
 } spryi_build_request;
 

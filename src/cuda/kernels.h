@@ -4,8 +4,10 @@
 
 #include "core/cuda_plugin.h"
 
-extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector, spry_cuda_csr_merge;
+extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector, spry_cuda_csr_merge, spry_cuda_ell_slots,
+    spry_cuda_sell_chunks;
 
-#define SPRY_CUDA_KERNELS &spry_cuda_csr_scalar, &spry_cuda_csr_vector, &spry_cuda_csr_merge
+#define SPRY_CUDA_KERNELS                                                                                              \
+    &spry_cuda_csr_scalar, &spry_cuda_csr_vector, &spry_cuda_csr_merge, &spry_cuda_ell_slots, &spry_cuda_sell_chunks
 
 #endif

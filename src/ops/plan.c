@@ -178,7 +178,10 @@ static spry_status build_storage(const spry_plan *plan, void **storage, spryi_fi
 {
     spry_status status = SPRY_OK;
     spry_matrix *host = NULL;
-    spryi_build_request request = {.A = plan->A, .options = &plan->options, .value_type = plan->value_type};
+    spryi_build_request request = {.A = plan->A,
+                                   .options = &plan->options,
+                                   .value_type = plan->value_type,
+                                   .for_gpu = plan->cuda != NULL};
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
     /* of a matrix in device memory csr takes the arrays as they are; other formats are made on the host */
     if (plan->A->a.device > 0 &&

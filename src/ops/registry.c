@@ -15,10 +15,19 @@
 
 #include <string.h>
 
-/* clang-format off: a line each, so that a new one is a line in a diff */
+/* A line each, so that a new one is a line in a diff. */
+/* clang-format off */
 const spryi_format *const spryi_formats[] = {
-    &spryi_format_csr, &spryi_format_csc,  &spryi_format_coo, &spryi_format_ell,  &spryi_format_sell,
-    &spryi_format_hyb, &spryi_format_scoo, &spryi_format_bsr, &spryi_format_csr2, &spryi_format_csr3,
+    &spryi_format_csr,
+    &spryi_format_csc,
+    &spryi_format_coo,
+    &spryi_format_ell,
+    &spryi_format_sell,
+    &spryi_format_hyb,
+    &spryi_format_scoo,
+    &spryi_format_bsr,
+    &spryi_format_csr2,
+    &spryi_format_csr3,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
@@ -29,31 +38,50 @@ const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 #endif
 
 /* Within a format and device from slow to fast: the last that is available is the default. */
-const spryi_kernel *const spryi_kernels[] =
-    {&spryi_csr_reference_cpu,
-     &spryi_csr_portable_cpu,
-     X86(spryi_csr_avx2_cpu) X86(spryi_csr_avx512_cpu) & spryi_csr_scalar_cuda,
-     &spryi_csr_vector_cuda,
-     &spryi_csr_merge_cuda,
-     &spryi_csc_reference_cpu,
-     &spryi_csc_portable_cpu,
-     X86(spryi_csc_avx2_cpu) X86(spryi_csc_avx512_cpu) & spryi_coo_reference_cpu,
-     &spryi_coo_portable_cpu,
-     X86(spryi_coo_avx512_cpu) & spryi_ell_reference_cpu,
-     &spryi_ell_portable_cpu,
-     X86(spryi_ell_avx2_cpu) X86(spryi_ell_avx512_cpu) & spryi_sell_reference_cpu,
-     &spryi_sell_portable_cpu,
-     X86(spryi_sell_avx2_cpu) X86(spryi_sell_avx512_cpu) & spryi_hyb_reference_cpu,
-     &spryi_hyb_portable_cpu,
-     X86(spryi_hyb_avx2_cpu) X86(spryi_hyb_avx512_cpu) & spryi_scoo_reference_cpu,
-     &spryi_scoo_portable_cpu,
-     &spryi_bsr_reference_cpu,
-     &spryi_bsr_portable_cpu,
-     X86(spryi_bsr_avx2_cpu) X86(spryi_bsr_avx512_cpu) & spryi_csr2_reference_cpu,
-     &spryi_csr2_portable_cpu,
-     X86(spryi_csr2_avx2_cpu) X86(spryi_csr2_avx512_cpu) & spryi_csr3_reference_cpu,
-     &spryi_csr3_portable_cpu,
-     X86(spryi_csr3_avx2_cpu) X86(spryi_csr3_avx512_cpu)};
+const spryi_kernel *const spryi_kernels[] = {
+    &spryi_csr_reference_cpu,
+    &spryi_csr_portable_cpu,
+    X86(spryi_csr_avx2_cpu)
+    X86(spryi_csr_avx512_cpu)
+    &spryi_csr_scalar_cuda,
+    &spryi_csr_vector_cuda,
+    &spryi_csr_merge_cuda,
+    &spryi_csc_reference_cpu,
+    &spryi_csc_portable_cpu,
+    X86(spryi_csc_avx2_cpu)
+    X86(spryi_csc_avx512_cpu)
+    &spryi_coo_reference_cpu,
+    &spryi_coo_portable_cpu,
+    X86(spryi_coo_avx512_cpu)
+    &spryi_ell_reference_cpu,
+    &spryi_ell_portable_cpu,
+    X86(spryi_ell_avx2_cpu)
+    X86(spryi_ell_avx512_cpu)
+    &spryi_ell_slots_cuda,
+    &spryi_sell_reference_cpu,
+    &spryi_sell_portable_cpu,
+    X86(spryi_sell_avx2_cpu)
+    X86(spryi_sell_avx512_cpu)
+    &spryi_sell_chunks_cuda,
+    &spryi_hyb_reference_cpu,
+    &spryi_hyb_portable_cpu,
+    X86(spryi_hyb_avx2_cpu)
+    X86(spryi_hyb_avx512_cpu)
+    &spryi_scoo_reference_cpu,
+    &spryi_scoo_portable_cpu,
+    &spryi_bsr_reference_cpu,
+    &spryi_bsr_portable_cpu,
+    X86(spryi_bsr_avx2_cpu)
+    X86(spryi_bsr_avx512_cpu)
+    &spryi_csr2_reference_cpu,
+    &spryi_csr2_portable_cpu,
+    X86(spryi_csr2_avx2_cpu)
+    X86(spryi_csr2_avx512_cpu)
+    &spryi_csr3_reference_cpu,
+    &spryi_csr3_portable_cpu,
+    X86(spryi_csr3_avx2_cpu)
+    X86(spryi_csr3_avx512_cpu)
+};
 /* clang-format on */
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;
 

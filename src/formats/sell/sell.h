@@ -22,8 +22,9 @@
 #include "formats/ell/ell.h"
 
 enum {
-    SPRYI_SELL_CHUNK = 16,  /* rows: sixteen lanes of f32, twice eight of f64 */
-    SPRYI_SELL_SIGMA = 512, /* rows: padding falls little further, and y is written farther apart */
+    SPRYI_SELL_CHUNK = 16,      /* rows: sixteen lanes of f32, twice eight of f64 */
+    SPRYI_SELL_CUDA_CHUNK = 32, /* a warp */
+    SPRYI_SELL_SIGMA = 512,     /* rows: padding falls little further, and y is written farther apart */
     SPRYI_SELL_MOST_CHUNK = 256,
     SPRYI_SELL_MOST_SIGMA = 65536, /* what 2 bytes tell */
     SPRYI_SELL_SCATTERED = 0,
@@ -49,6 +50,7 @@ typedef struct spryi_sell {
 
 extern const spryi_format spryi_format_sell;
 extern const spryi_kernel spryi_sell_reference_cpu, spryi_sell_portable_cpu, spryi_sell_avx2_cpu, spryi_sell_avx512_cpu;
+extern const spryi_kernel spryi_sell_chunks_cuda;
 
 /* Row of lane l, counted over the whole matrix; l < rows. */
 static inline int64_t spryi_sell_row(const spryi_sell *s, int64_t l)

@@ -25,7 +25,9 @@ static void destroy(spry_context *context, void *storage)
 /* c as asked for; sigma too, but a multiple of c unless it is 1. */
 static void settle(int64_t *c, int64_t *sigma, const spryi_build_request *request)
 {
-    *c = request->parameters[CHUNK] > 0 ? request->parameters[CHUNK] : SPRYI_SELL_CHUNK;
+    *c = request->parameters[CHUNK] > 0 ? request->parameters[CHUNK]
+         : request->for_gpu             ? SPRYI_SELL_CUDA_CHUNK
+                                        : SPRYI_SELL_CHUNK;
     *sigma = request->parameters[SIGMA] > 0 ? request->parameters[SIGMA] : SPRYI_SELL_SIGMA;
     if (*sigma == 1) return;
     *sigma = (*sigma + *c - 1) / *c * *c;
