@@ -4,10 +4,18 @@
 
 #include "core/cuda_plugin.h"
 
-extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector, spry_cuda_csr_merge, spry_cuda_ell_slots,
-    spry_cuda_sell_chunks;
+extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector_shared, spry_cuda_csr_vector,
+    spry_cuda_csr_adaptive_atomic, spry_cuda_csr_adaptive, spry_cuda_csr_merge, spry_cuda_csr_scatter,
+    spry_cuda_csc_scatter, spry_cuda_csc_vector, spry_cuda_csc_merge, spry_cuda_coo_atomic, spry_cuda_coo_segmented,
+    spry_cuda_ell_slots, spry_cuda_sell_chunks;
 
+/* clang-format off */
 #define SPRY_CUDA_KERNELS                                                                                              \
-    &spry_cuda_csr_scalar, &spry_cuda_csr_vector, &spry_cuda_csr_merge, &spry_cuda_ell_slots, &spry_cuda_sell_chunks
+    &spry_cuda_csr_scalar, &spry_cuda_csr_vector_shared, &spry_cuda_csr_vector,                                        \
+    &spry_cuda_csr_adaptive_atomic, &spry_cuda_csr_adaptive, &spry_cuda_csr_merge, &spry_cuda_csr_scatter,             \
+    &spry_cuda_csc_scatter, &spry_cuda_csc_vector, &spry_cuda_csc_merge,                                               \
+    &spry_cuda_coo_atomic, &spry_cuda_coo_segmented,                                                                   \
+    &spry_cuda_ell_slots, &spry_cuda_sell_chunks
+/* clang-format on */
 
 #endif

@@ -44,15 +44,24 @@ const spryi_kernel *const spryi_kernels[] = {
     X86(spryi_csr_avx2_cpu)
     X86(spryi_csr_avx512_cpu)
     &spryi_csr_scalar_cuda,
+    &spryi_csr_vector_shared_cuda,
     &spryi_csr_vector_cuda,
+    &spryi_csr_adaptive_atomic_cuda,
+    &spryi_csr_adaptive_cuda,
     &spryi_csr_merge_cuda,
+    &spryi_csr_scatter_cuda,
     &spryi_csc_reference_cpu,
     &spryi_csc_portable_cpu,
     X86(spryi_csc_avx2_cpu)
     X86(spryi_csc_avx512_cpu)
+    &spryi_csc_scatter_cuda,
+    &spryi_csc_vector_cuda,
+    &spryi_csc_merge_cuda,
     &spryi_coo_reference_cpu,
     &spryi_coo_portable_cpu,
     X86(spryi_coo_avx512_cpu)
+    &spryi_coo_atomic_cuda,
+    &spryi_coo_segmented_cuda,
     &spryi_ell_reference_cpu,
     &spryi_ell_portable_cpu,
     X86(spryi_ell_avx2_cpu)

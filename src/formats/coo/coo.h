@@ -27,6 +27,7 @@ typedef struct spryi_coo {
 
 extern const spryi_format spryi_format_coo;
 extern const spryi_kernel spryi_coo_reference_cpu, spryi_coo_portable_cpu, spryi_coo_avx512_cpu;
+extern const spryi_kernel spryi_coo_atomic_cuda, spryi_coo_segmented_cuda;
 
 /* alpha and beta hold an f32 exactly. */
 typedef struct spryi_coo_job {

@@ -112,6 +112,26 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
     return SPRY_OK;
 }
 
+/* The struct's constness is a promise to callers; the copy that is listed here belongs to the plan. */
+static int device_sections(void *storage, spryi_section *sections)
+{
+    spry_arrays *a = &((spryi_coo *)storage)->a;
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
+    sections[0] = (spryi_section){.name = "rows",
+                                  .array = (void **)(uintptr_t)&a->row_indices,
+                                  .count = a->nnz,
+                                  .item_bytes = index_bytes};
+    sections[1] = (spryi_section){.name = "columns",
+                                  .array = (void **)(uintptr_t)&a->indices,
+                                  .count = a->nnz,
+                                  .item_bytes = index_bytes};
+    sections[2] = (spryi_section){.name = "values",
+                                  .array = (void **)(uintptr_t)&a->values,
+                                  .count = a->nnz,
+                                  .item_bytes = (int64_t)spry_type_bytes(a->value_type)};
+    return 3;
+}
+
 const spryi_format spryi_format_coo = {
     .name = "coo",
     .title = "coordinates",
@@ -126,4 +146,6 @@ const spryi_format spryi_format_coo = {
     .workspace_bytes = workspace_bytes,
     .borrows_values = borrows_values,
     .arrays = arrays,
+    .storage_size = sizeof(spryi_coo),
+    .device_sections = device_sections,
 };

@@ -79,4 +79,6 @@ const spryi_format spryi_format_csc = {
     .workspace_bytes = spryi_csr_workspace_bytes,
     .borrows_values = spryi_csr_borrows_values,
     .arrays = spryi_csr_arrays,
+    .storage_size = sizeof(spryi_csr),
+    .device_sections = spryi_csr_device_sections,
 };

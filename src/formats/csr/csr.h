@@ -109,6 +109,8 @@ typedef struct spryi_csr {
 extern const spryi_format spryi_format_csr;
 extern const spryi_kernel spryi_csr_reference_cpu, spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;
 extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_csr_merge_cuda;
+extern const spryi_kernel spryi_csr_vector_shared_cuda, spryi_csr_adaptive_atomic_cuda, spryi_csr_adaptive_cuda,
+    spryi_csr_scatter_cuda;
 
 /* csr_partition.c: fills blocks, long_rows and pieces of s; then csr_runs.c: the runs. */
 spry_status spryi_csr_partition(spry_context *context, spryi_csr *s, spry_error *err);
@@ -130,6 +132,7 @@ int64_t spryi_csr_owned_bytes(const void *storage);
 int64_t spryi_csr_workspace_bytes(const void *storage);
 int spryi_csr_borrows_values(const void *storage, const spry_matrix *A);
 const spry_arrays *spryi_csr_arrays(const void *storage);
+int spryi_csr_device_sections(void *storage, spryi_section *sections);
 
 /* What the inner functions of a kernel work on. alpha and beta hold an f32 exactly. */
 typedef struct spryi_csr_job {

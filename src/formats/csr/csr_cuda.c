@@ -12,12 +12,45 @@ const spryi_kernel spryi_csr_scalar_cuda = {
     .operations = SPRYI_OP_SPMV,
 };
 
+const spryi_kernel spryi_csr_vector_shared_cuda = {
+    .name = "csr_vector_shared_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "a warp a row, added up in shared memory",
+    .source = "seed 003, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3",
+    .deterministic = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+};
+
 const spryi_kernel spryi_csr_vector_cuda = {
     .name = "csr_vector_cuda",
     .format = "csr",
     .device = "cuda",
     .idea = "2 to 32 lanes a row by the mean row length, added up by shuffles",
     .source = "seeds 000 and 003, CSR-Vector; Bell and Garland 2008, 4.3",
+    .deterministic = 1,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+};
+
+const spryi_kernel spryi_csr_adaptive_atomic_cuda = {
+    .name = "csr_adaptive_atomic_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts meet by atomics",
+    .source = "seed 000, CSR-Adaptive; Greathouse and Daga 2014; Daga and Greathouse 2015",
+    .deterministic = 0,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV,
+};
+
+const spryi_kernel spryi_csr_adaptive_cuda = {
+    .name = "csr_adaptive_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts are added in order",
+    .source = "seed 000, CSR-Adaptive; Greathouse and Daga 2014; this library",
     .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
@@ -32,4 +65,15 @@ const spryi_kernel spryi_csr_merge_cuda = {
     .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
+};
+
+const spryi_kernel spryi_csr_scatter_cuda = {
+    .name = "csr_scatter_cuda",
+    .format = "csr",
+    .device = "cuda",
+    .idea = "transposed: row blocks of equal numbers of entries, scattered by atomics",
+    .source = "additions as in seed 000's COO; this library",
+    .deterministic = 0,
+    .pattern = 1,
+    .operations = SPRYI_OP_SPMV_T,
 };

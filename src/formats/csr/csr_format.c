@@ -144,7 +144,7 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
     return SPRY_OK;
 }
 
-static int device_sections(void *storage, spryi_section *sections)
+int spryi_csr_device_sections(void *storage, spryi_section *sections)
 {
     spryi_csr *s = storage;
     spry_arrays *a = &s->a;
@@ -173,7 +173,7 @@ const spryi_format spryi_format_csr = {
     .best_for = "everything, without a copy: the default",
     .takes_any_layout = 1,
     .storage_size = sizeof(spryi_csr),
-    .device_sections = device_sections,
+    .device_sections = spryi_csr_device_sections,
     .predict = predict,
     .build = build,
     .destroy = spryi_csr_destroy,

@@ -1,0 +1,84 @@
+/*
+ * coo_atomic_cuda: COO by atomics.
+ *
+ * Idea: after a launch that multiplies y by beta, a thread an entry multiplies and adds to y by atomicAdd.
+ * Work: blocks of 256 threads, an entry a thread; balanced whatever the rows.
+ * Cost: bytes of COO, one pass over y, an atomic addition an entry, which the second-level cache makes. Entries of a
+ *       row are neighbours, so their additions come one after the other: the longer the rows, the slower (seed 000,
+ *       figure 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
+ * Source: seed 000, listing 7; seed 004.
+ */
+#include "cuda/cuda_common.cuh"
+
+extern "C" {
+#include "formats/coo/coo.h"
+}
+#include "cuda/kernels.h"
+
+#include <math.h>
+
+enum { THREADS = 256 };
+
+/* 1: row i has an entry; rows are sorted. */
+template <typename J> static __device__ int has_entries(const J *rows, int64_t nnz, int64_t i)
+{
+    int64_t low = 0, high = nnz;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if ((int64_t)rows[middle] < i)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < nnz && (int64_t)rows[low] == i;
+}
+
+/* y = beta*y, plus alpha*0 in rows without entries where alpha is not finite, of which no addition would tell. */
+template <typename V, typename J> static __global__ void scale_rows(int64_t m, int64_t nnz, const J *__restrict__ rows,
+                                                                    V *__restrict__ y, scalar<V> alpha_given,
+                                                                    scalar<V> beta_given)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= m) return;
+    const V alpha = alpha_given.get();
+    put(y, i, V(0), isfinite(alpha) || has_entries(rows, nnz, i) ? V(0) : alpha, beta_given.get());
+}
+
+template <typename V, typename J> static __global__ void __launch_bounds__(THREADS)
+    coo_atomic(int64_t nnz, const J *__restrict__ rows, const J *__restrict__ columns, const V *__restrict__ values,
+               const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given)
+{
+    const int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    const V alpha = alpha_given.get();
+    if (k >= nnz || alpha == 0) return;
+    atomicAdd(y + load_once(rows + k), alpha * (load_once(values + k) * x[load_once(columns + k)]));
+}
+
+/* 1: y may keep what it holds before the additions. */
+template <typename V> static int is_ready(const spryi_run_args *args)
+{
+    return !args->scalars_on_device && *(const V *)args->beta == 1 && isfinite(*(const V *)args->alpha);
+}
+
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spry_arrays *a = &((const spryi_coo *)args->storage)->a;
+    const J *rows = (const J *)a->row_indices;
+    V *y = (V *)args->y;
+    if (a->rows == 0) return SPRY_OK;
+    if (!is_ready<V>(args))
+        scale_rows<V, J><<<(unsigned)ceil_div(a->rows, THREADS), THREADS, 0, stream_of(args)>>>(a->rows, a->nnz, rows,
+                                                                                                y, SPRY_ALPHA(V, args),
+                                                                                                SPRY_BETA(V, args));
+    if (a->nnz > 0)
+        coo_atomic<V, J><<<(unsigned)ceil_div(a->nnz, THREADS), THREADS, 0, stream_of(args)>>>(a->nnz, rows,
+                                                                                               (const J *)a->indices,
+                                                                                               (const V *)a->values,
+                                                                                               (const V *)args->x, y,
+                                                                                               SPRY_ALPHA(V, args));
+    return launched(err, "coo_atomic_cuda");
+}
+
+static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+
+const spryi_cuda_kernel spry_cuda_coo_atomic = {"coo_atomic_cuda", &runs, NULL, NULL, NULL, NULL};
