@@ -171,3 +171,19 @@ static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options 
 }
 
 const spryi_choose_fn spryi_choose_spmv = follow_lecture;
+
+/* ---- kernels -------------------------------------------------------------------------------------- */
+
+/*
+ * On a GPU rows of similar lengths are faster by row blocks (csr_adaptive_cuda: 1.1 times in f64 on meshes), all others
+ * by entries (csr_merge_cuda, the last listed: up to 2 times on graphs). Measured on an H200: docs/performance.md.
+ */
+static const char *choose_kernel(const spry_matrix *A, const spryi_format *format, const char *device, spry_op op)
+{
+    row_figures figures;
+    if (strcmp(device, "cuda") != 0 || strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
+    if (A->a.device != 0 || find_figures(&figures, A, NULL) != SPRY_OK) return NULL;
+    return figures.body_deviation <= UNIFORM ? "csr_adaptive_cuda" : NULL;
+}
+
+const spryi_choose_kernel_fn spryi_choose_kernel = choose_kernel;

@@ -15,6 +15,14 @@ typedef spry_status (*spryi_choose_fn)(const spry_matrix *A, const spry_spmv_opt
 
 extern const spryi_choose_fn spryi_choose_spmv;
 
+/*
+ * The kernel of `format` on a kind of device ("cpu", "cuda") that suits A, in host memory, best, with the reason; NULL:
+ * the last one listed. It may be one that cannot run here or lacks the product: the caller looks.
+ */
+typedef const char *(*spryi_choose_kernel_fn)(const spry_matrix *A, const spryi_format *format, const char *device,
+                                              spry_op op);
+extern const spryi_choose_kernel_fn spryi_choose_kernel;
+
 /* For what the guard refuses: csr, which never pads. refused is the format's name. */
 void spryi_choose_instead(spryi_choice *choice, const char *refused);
 

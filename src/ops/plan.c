@@ -124,10 +124,16 @@ static spry_status named_kernel(spry_plan *plan, const spry_spmv_options *o, spr
     return SPRY_OK;
 }
 
-/* The fastest usable kernel of plan->format: the last one listed. */
+/* The fastest usable kernel of plan->format: the one that suits the matrix, else the last one listed. */
 static spry_status best_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
-    const char *reason = "";
+    const char *reason = "", *suits = spryi_choose_kernel(plan->A, plan->format, device_of(plan), plan->op);
+    const spryi_kernel *suitable = suits ? spryi_find_kernel(suits) : NULL;
+    if (suitable && spryi_kernel_offers(suitable, plan->op) &&
+        spryi_kernel_available(plan->context, suitable, &reason)) {
+        plan->kernel = suitable;
+        return SPRY_OK;
+    }
     for (int k = spryi_kernel_count - 1; k >= 0 && !plan->kernel; k--) {
         const spryi_kernel *kernel = spryi_kernels[k];
         int offers = spryi_kernel_offers(kernel, plan->op);

@@ -34,7 +34,8 @@ template <typename V> struct shape {
 };
 
 /*
- * LONG: a longer row is cut into pieces; DIRECT: from this mean row on, lanes read their row's entries straight from
+ * LONG: a longer row is cut into pieces; DIRECT: from this mean row on, where none is over twice
+ * as long, lanes read their row's entries straight from
  * memory, which keeps as many in flight and saves the way through shared memory.
  */
 enum { LONG = 512, DIRECT = 64 };
@@ -167,6 +168,22 @@ static __device__ void add_rows(const P *__restrict__ Ap, int64_t first, int row
     }
 }
 
+/* Every warp finds it for itself: where it is asked, rows are few. */
+template <typename P> static __device__ int longest_row(const P *__restrict__ Ap, int64_t first, int rows)
+{
+    int longest = 0;
+    for (int r = threadIdx.x % 32; r < rows; r += 32) {
+        int length = (int)(Ap[first + r + 1] - Ap[first + r]);
+        if (length > longest) longest = length;
+    }
+#pragma unroll
+    for (int width = 16; width > 0; width /= 2) {
+        int other = __shfl_xor_sync(0xffffffffu, longest, width);
+        if (other > longest) longest = other;
+    }
+    return longest;
+}
+
 /* Longer rows straight from memory, LANES lanes a row, four entries a lane in flight. */
 template <int LANES, typename V, typename P, typename J>
 static __device__ void add_direct(const P *__restrict__ Ap, int64_t first, int rows, const J *__restrict__ Aj,
@@ -216,7 +233,7 @@ static __global__ void __launch_bounds__(shape<V>::threads)
     int64_t end = (int64_t)Ap[first + rows];
     if (s.long_count > 0 && end - (int64_t)Ap[first + rows - 1] > LONG) end = (int64_t)Ap[first + --rows];
     const int count = (int)(end - base);
-    if (rows > 0 && count / rows >= DIRECT) {
+    if (rows > 0 && count / rows >= DIRECT && longest_row(Ap, first, rows) <= 2 * (count / rows)) {
         if (count / rows < 96)
             add_direct<16>(Ap, first, rows, Aj, Ax, x, y, alpha, beta);
         else
