@@ -155,6 +155,7 @@ static void in_turns(const scattering *p)
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_scatter_leaves *leaves)
 {
     const spryi_csr *s = args->storage;
+    if (s->a.cols == 0) return SPRY_OK; /* y may be NULL */
     scattering p = {
         .s = s,
         .leaves = leaves,
