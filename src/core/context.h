@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { SPRYI_MOST_GPUS = 64 };
+enum { SPRYI_MOST_GPUS = 16 };
 
 /* What is known of the CUDA plug-in: filled at the first need, under the lock, and constant from then on. */
 typedef struct spryi_cuda_state {
