@@ -88,7 +88,7 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
     static const float one_f32 = 1, zero_f32 = 0;
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
     spry_status status = check_run(plan, &x, &y, options, err);
-    if (status != SPRY_OK) return status;
+    if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */
 
     int f64 = plan->vector_type == SPRY_F64;
     size_t size = spry_type_bytes(plan->vector_type);
