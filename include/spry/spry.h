@@ -1,5 +1,5 @@
 /*
- * Spry: sparse matrix products. This version runs on CPUs; what it says of GPUs is the shape they will have.
+ * Spry: sparse matrix products on CPUs and NVIDIA GPUs. On GPUs: formats csr, csc, coo, ell and sell so far.
  * SPDX-License-Identifier: Apache-2.0
  *
  * The only public header. It is written in the order in which it is learned:
