@@ -70,7 +70,7 @@ static void all_kernels(void **state)
 {
     (void)state;
     outcome o = spry("kernels --json");
-    cJSON *records = records_of("bench gen:rmat16 --formats all --json", 0);
+    cJSON *records = records_of("bench gen:rmat,scale=11 --formats all --json", 0);
     int expected = 0;
     for (int l = 0; l < count_lines(o.out); l++) {
         cJSON *kernel = json_line(o.out, l);
