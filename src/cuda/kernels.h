@@ -7,7 +7,8 @@
 extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector_shared, spry_cuda_csr_vector,
     spry_cuda_csr_adaptive_atomic, spry_cuda_csr_adaptive, spry_cuda_csr_merge, spry_cuda_csr_scatter,
     spry_cuda_csc_scatter, spry_cuda_csc_vector, spry_cuda_csc_merge, spry_cuda_coo_atomic, spry_cuda_coo_segmented,
-    spry_cuda_ell_slots, spry_cuda_sell_chunks;
+    spry_cuda_ell_slots, spry_cuda_sell_chunks, spry_cuda_hyb_atomic, spry_cuda_hyb_segmented, spry_cuda_scoo_shared,
+    spry_cuda_bsr_blocks;
 
 /* clang-format off */
 #define SPRY_CUDA_KERNELS                                                                                              \
@@ -15,7 +16,8 @@ extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector_shared
     &spry_cuda_csr_adaptive_atomic, &spry_cuda_csr_adaptive, &spry_cuda_csr_merge, &spry_cuda_csr_scatter,             \
     &spry_cuda_csc_scatter, &spry_cuda_csc_vector, &spry_cuda_csc_merge,                                               \
     &spry_cuda_coo_atomic, &spry_cuda_coo_segmented,                                                                   \
-    &spry_cuda_ell_slots, &spry_cuda_sell_chunks
+    &spry_cuda_ell_slots, &spry_cuda_sell_chunks,                                                                      \
+    &spry_cuda_hyb_atomic, &spry_cuda_hyb_segmented, &spry_cuda_scoo_shared, &spry_cuda_bsr_blocks
 /* clang-format on */
 
 #endif

@@ -76,12 +76,16 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_hyb_portable_cpu,
     X86(spryi_hyb_avx2_cpu)
     X86(spryi_hyb_avx512_cpu)
+    &spryi_hyb_atomic_cuda,
+    &spryi_hyb_segmented_cuda,
     &spryi_scoo_reference_cpu,
     &spryi_scoo_portable_cpu,
+    &spryi_scoo_shared_cuda,
     &spryi_bsr_reference_cpu,
     &spryi_bsr_portable_cpu,
     X86(spryi_bsr_avx2_cpu)
     X86(spryi_bsr_avx512_cpu)
+    &spryi_bsr_blocks_cuda,
     &spryi_csr2_reference_cpu,
     &spryi_csr2_portable_cpu,
     X86(spryi_csr2_avx2_cpu)

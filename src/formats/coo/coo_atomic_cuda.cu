@@ -8,12 +8,13 @@
  *       figure 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
  * Source: seed 000, listing 7; seed 004.
  */
-#include "cuda/cuda_common.cuh"
+#include "cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/coo/coo.h"
 }
 #include "cuda/kernels.h"
+#include "formats/coo/coo_cuda.cuh"
 
 #include <math.h>
 
@@ -44,15 +45,47 @@ template <typename V, typename J> static __global__ void scale_rows(int64_t m, i
     put(y, i, V(0), isfinite(alpha) || has_entries(rows, nnz, i) ? V(0) : alpha, beta_given.get());
 }
 
-template <typename V, typename J> static __global__ void __launch_bounds__(THREADS)
+template <int GATHER, typename V, typename J> static __global__ void __launch_bounds__(THREADS)
     coo_atomic(int64_t nnz, const J *__restrict__ rows, const J *__restrict__ columns, const V *__restrict__ values,
                const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given)
 {
     const int64_t k = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     const V alpha = alpha_given.get();
-    if (k >= nnz || alpha == 0) return;
-    atomicAdd(y + load_once(rows + k), alpha * (load_once(values + k) * x[load_once(columns + k)]));
+    const int mine = k < nnz;
+    if ((!GATHER && !mine) || alpha == 0) return;
+    J i = -1;
+    V product = 0;
+    if (mine) {
+        i = load_once(rows + k);
+        product = load_once(values + k) * x[load_once(columns + k)];
+    }
+    if (GATHER) {
+        const J first = __shfl_sync(0xffffffffu, i, 0);
+        if (__all_sync(0xffffffffu, !mine || i == first)) {
+            product = lanes_sum(product, 32);
+            if (threadIdx.x % 32 == 0 && mine) atomicAdd(y + first, alpha * product);
+            return;
+        }
+    }
+    if (mine) atomicAdd(y + i, alpha * product);
 }
+
+template <typename V>
+spry_status spry_cuda_coo_atomics(const spry_arrays *a, const spryi_run_args *args, int gather, spry_error *err)
+{
+    if (a->nnz == 0) return SPRY_OK;
+    const auto kernel = gather ? coo_atomic<1, V, int32_t> : coo_atomic<0, V, int32_t>;
+    kernel<<<(unsigned)ceil_div(a->nnz, THREADS), THREADS, 0, stream_of(args)>>>(a->nnz,
+                                                                                 (const int32_t *)a->row_indices,
+                                                                                 (const int32_t *)a->indices,
+                                                                                 (const V *)a->values,
+                                                                                 (const V *)args->x, (V *)args->y,
+                                                                                 SPRY_ALPHA(V, args));
+    return launched(err, "COO by atomics");
+}
+
+template spry_status spry_cuda_coo_atomics<float>(const spry_arrays *, const spryi_run_args *, int, spry_error *);
+template spry_status spry_cuda_coo_atomics<double>(const spry_arrays *, const spryi_run_args *, int, spry_error *);
 
 /* 1: y may keep what it holds before the additions. */
 template <typename V> static int is_ready(const spryi_run_args *args)
@@ -70,13 +103,8 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
         scale_rows<V, J><<<(unsigned)ceil_div(a->rows, THREADS), THREADS, 0, stream_of(args)>>>(a->rows, a->nnz, rows,
                                                                                                 y, SPRY_ALPHA(V, args),
                                                                                                 SPRY_BETA(V, args));
-    if (a->nnz > 0)
-        coo_atomic<V, J><<<(unsigned)ceil_div(a->nnz, THREADS), THREADS, 0, stream_of(args)>>>(a->nnz, rows,
-                                                                                               (const J *)a->indices,
-                                                                                               (const V *)a->values,
-                                                                                               (const V *)args->x, y,
-                                                                                               SPRY_ALPHA(V, args));
-    return launched(err, "coo_atomic_cuda");
+    const spry_status status = launched(err, "coo_atomic_cuda");
+    return status == SPRY_OK ? spry_cuda_coo_atomics<V>(a, args, 0, err) : status;
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);

@@ -19,6 +19,7 @@ extern "C" {
 #include "formats/coo/coo.h"
 }
 #include "cuda/kernels.h"
+#include "formats/coo/coo_cuda.cuh"
 
 #include <stdlib.h>
 
@@ -275,10 +276,9 @@ static __global__ void mark_rows(const J *rows, int64_t nnz, unsigned *with_entr
     if (threadIdx.x % 32 == 0 && all) atomicAdd(count, (unsigned long long)__popc(all));
 }
 
-static void discard(int device, void *auxiliary)
+void spry_cuda_coo_discard(void *splits)
 {
-    coo_splits *s = (coo_splits *)auxiliary;
-    (void)device; /* cudaFree finds it out */
+    coo_splits *s = (coo_splits *)splits;
     (void)cudaFree(s->place);
     (void)cudaFree(s->link);
     (void)cudaFree(s->chains);
@@ -390,11 +390,12 @@ template <typename J> static spry_status find_empty_rows(coo_splits *s, const sp
     return SPRY_OK;
 }
 
-template <typename V, typename J> static spry_status find_splits(coo_splits *s, const spry_arrays *a, spry_error *err)
+template <typename V, typename J>
+static spry_status find_splits(coo_splits *s, const spry_arrays *a, int every_row, spry_error *err)
 {
     boundary *found = NULL, *on_host = NULL;
     cudaError_t code = cudaSuccess;
-    spry_status status = find_empty_rows<J>(s, a, err);
+    spry_status status = every_row ? find_empty_rows<J>(s, a, err) : SPRY_OK;
     if (status != SPRY_OK || a->nnz == 0) return status;
     s->blocks = ceil_div(a->nnz, coo_shape<V>::tile);
     const size_t bytes = (size_t)(s->blocks + 1) * sizeof *found;
@@ -415,49 +416,80 @@ template <typename V, typename J> static spry_status find_splits(coo_splits *s, 
     return status;
 }
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+spry_status spry_cuda_coo_split(void **splits, int64_t *bytes, const spry_arrays *a, spry_type type, int every_row,
+                                spry_error *err)
 {
-    const spry_arrays *a = &((const spryi_coo *)request->storage)->a;
     coo_splits *s = (coo_splits *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
-    spry_status status = request->vector_type == SPRY_F64 ? find_splits<double, int32_t>(s, a, err)
-                                                          : find_splits<float, int32_t>(s, a, err);
+    spry_status status = type == SPRY_F64 ? find_splits<double, int32_t>(s, a, every_row, err)
+                                          : find_splits<float, int32_t>(s, a, every_row, err);
     if (status != SPRY_OK) {
-        discard(request->device, s);
+        spry_cuda_coo_discard(s);
         return status;
     }
-    *auxiliary = s;
+    *splits = s;
     *bytes = s->bytes;
     return SPRY_OK;
 }
 
 /* Sums of the parts, then the arrivals of the chains, which are zero between runs. */
+int64_t spry_cuda_coo_workspace(const void *splits)
+{
+    const coo_splits *s = (const coo_splits *)splits;
+    return s->chain_count > 0 ? s->part_count * 8 + s->chain_count * 4 : 0;
+}
+
+template <typename V> spry_status spry_cuda_coo_segments(const void *splits, const spry_arrays *a,
+                                                         const spryi_run_args *args, scalar<V> beta, spry_error *err)
+{
+    const coo_splits *s = (const coo_splits *)splits;
+    const int64_t empty_blocks = s->empty_count > 0 ? ceil_div(a->rows, EMPTY_ROWS * coo_shape<V>::threads) : 0;
+    unsigned *arrived = s->chain_count > 0 ? (unsigned *)((char *)args->workspace + s->part_count * 8) : NULL;
+    if (s->blocks + empty_blocks == 0) return SPRY_OK;
+    coo_segmented<V, int32_t>
+        <<<(unsigned)(s->blocks + empty_blocks), coo_shape<V>::threads, 0, stream_of(args)>>>(*s, a->rows,
+                                                                                              (const int32_t *)
+                                                                                                  a->row_indices,
+                                                                                              (const int32_t *)
+                                                                                                  a->indices,
+                                                                                              (const V *)a->values,
+                                                                                              (const V *)args->x,
+                                                                                              (V *)args->y,
+                                                                                              SPRY_ALPHA(V, args), beta,
+                                                                                              (V *)args->workspace,
+                                                                                              arrived);
+    return launched(err, "COO by segments");
+}
+
+template spry_status spry_cuda_coo_segments<float>(const void *, const spry_arrays *, const spryi_run_args *,
+                                                   scalar<float>, spry_error *);
+template spry_status spry_cuda_coo_segments<double>(const void *, const spry_arrays *, const spryi_run_args *,
+                                                    scalar<double>, spry_error *);
+
+/* ---- the kernel of coo ------------------------------------------------------------------------------ */
+
+static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+{
+    const spry_arrays *a = &((const spryi_coo *)request->storage)->a;
+    return spry_cuda_coo_split(auxiliary, bytes, a, request->vector_type, 1, err);
+}
+
+static void discard(int device, void *auxiliary)
+{
+    (void)device; /* cudaFree finds it out */
+    spry_cuda_coo_discard(auxiliary);
+}
+
 static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
 {
-    const coo_splits *s = (const coo_splits *)auxiliary;
     (void)request;
-    return s->chain_count > 0 ? s->part_count * 8 + s->chain_count * 4 : 0;
+    return spry_cuda_coo_workspace(auxiliary);
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_coo *)args->storage)->a;
-    const coo_splits *s = (const coo_splits *)args->auxiliary;
-    const int64_t empty_blocks = s->empty_count > 0 ? ceil_div(a->rows, EMPTY_ROWS * coo_shape<V>::threads) : 0;
-    unsigned *arrived = s->chain_count > 0 ? (unsigned *)((char *)args->workspace + s->part_count * 8) : NULL;
-    if (s->blocks + empty_blocks == 0) return SPRY_OK;
-    coo_segmented<V, J>
-        <<<(unsigned)(s->blocks + empty_blocks), coo_shape<V>::threads, 0, stream_of(args)>>>(*s, a->rows,
-                                                                                              (const J *)a->row_indices,
-                                                                                              (const J *)a->indices,
-                                                                                              (const V *)a->values,
-                                                                                              (const V *)args->x,
-                                                                                              (V *)args->y,
-                                                                                              SPRY_ALPHA(V, args),
-                                                                                              SPRY_BETA(V, args),
-                                                                                              (V *)args->workspace,
-                                                                                              arrived);
-    return launched(err, "coo_segmented_cuda");
+    return spry_cuda_coo_segments<V>(args->auxiliary, a, args, SPRY_BETA(V, args), err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);

@@ -26,10 +26,27 @@ typedef struct spryi_hyb {
 
 extern const spryi_format spryi_format_hyb;
 extern const spryi_kernel spryi_hyb_reference_cpu, spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
+extern const spryi_kernel spryi_hyb_atomic_cuda, spryi_hyb_segmented_cuda;
 
 /* The parts as storages of their own formats, which borrow s's arrays. */
-spryi_ell spryi_hyb_ell(const spryi_hyb *s);
-spryi_coo spryi_hyb_coo(const spryi_hyb *s);
+static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)
+{
+    spryi_ell ell = s->ell;
+    ell.a = s->a;
+    ell.a.nnz = s->a.nnz - s->rest;
+    return ell;
+}
+
+static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
+{
+    spryi_coo coo = {s->a, NULL, NULL, (s->rest + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK};
+    coo.a.layout = SPRY_COO;
+    coo.a.nnz = s->rest;
+    coo.a.row_indices = s->rows;
+    coo.a.indices = s->columns;
+    coo.a.values = s->values;
+    return coo;
+}
 
 /* First entry of COO whose row is i or after. */
 int64_t spryi_hyb_rest_of(const spryi_hyb *s, int64_t i);

@@ -3,25 +3,6 @@
 
 #include <math.h>
 
-spryi_ell spryi_hyb_ell(const spryi_hyb *s)
-{
-    spryi_ell ell = s->ell;
-    ell.a = s->a;
-    ell.a.nnz = s->a.nnz - s->rest;
-    return ell;
-}
-
-spryi_coo spryi_hyb_coo(const spryi_hyb *s)
-{
-    spryi_coo coo = {.a = s->a, .block_count = (s->rest + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK};
-    coo.a.layout = SPRY_COO;
-    coo.a.nnz = s->rest;
-    coo.a.row_indices = s->rows;
-    coo.a.indices = s->columns;
-    coo.a.values = s->values;
-    return coo;
-}
-
 int64_t spryi_hyb_rest_of(const spryi_hyb *s, int64_t i)
 {
     int64_t low = 0, high = s->rest;

@@ -126,6 +126,23 @@ static int sections(void *storage, spryi_section *list)
     return count;
 }
 
+/* Not the runs, which are the CPU's. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    spryi_hyb *s = storage;
+    const spryi_ell *ell = &s->ell;
+    const int64_t m = s->a.rows, slots = m * ell->width;
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
+    list[0] = (spryi_section){"lengths", (void **)&s->ell.lengths, NULL, m, sizeof *ell->lengths};
+    list[1] = (spryi_section){"columns", &s->ell.columns, NULL, slots, index_bytes};
+    list[2] = (spryi_section){"values", &s->ell.values, NULL, slots, value_bytes};
+    list[3] = (spryi_section){"rest_rows", &s->rows, NULL, s->rest, index_bytes};
+    list[4] = (spryi_section){"rest_columns", &s->columns, NULL, s->rest, index_bytes};
+    list[5] = (spryi_section){"rest_values", &s->values, NULL, s->rest, value_bytes};
+    return 6;
+}
+
 static spry_status check(const void *storage, spry_error *err)
 {
     const spryi_hyb *s = storage;
@@ -172,6 +189,7 @@ const spryi_format spryi_format_hyb = {
     .arrays = arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_hyb),
+    .device_sections = device_sections,
     .sections = sections,
     .check = check,
 };

@@ -24,7 +24,11 @@ enum {
     SPRYI_SCOO_LEAST_HEIGHT = 256,      /* ... with slices no lower than this */
     SPRYI_SCOO_LEAST_RANGES = 16,       /* of columns, of a transposed product */
     SPRYI_SCOO_MOST_RANGES = 256,
-    SPRYI_SCOO_MEETING = 16384, /* entries of one slice in one range: fewer would use a cached x too little */
+    SPRYI_SCOO_GPU_SLICES = 132,           /* on a GPU: one a multiprocessor of a large one ... */
+    SPRYI_SCOO_GPU_SLICE_BYTES = 96 << 10, /* ... up to this much of y in shared memory, two slices at a time */
+    SPRYI_SCOO_GPU_LEAST_HEIGHT = 32,
+    SPRYI_SCOO_GPU_MEETING = 16, /* mean row from which higher slices in two parts are worth adding up twice */
+    SPRYI_SCOO_MEETING = 16384,  /* entries of one slice in one range: fewer would use a cached x too little */
 };
 
 typedef struct spryi_scoo_head {
@@ -43,6 +47,7 @@ typedef struct spryi_scoo {
 
 extern const spryi_format spryi_format_scoo;
 extern const spryi_kernel spryi_scoo_reference_cpu, spryi_scoo_portable_cpu;
+extern const spryi_kernel spryi_scoo_shared_cuda;
 
 typedef struct spryi_scoo_job {
     const void *offsets, *columns, *values, *x;

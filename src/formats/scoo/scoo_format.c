@@ -41,10 +41,35 @@ static int64_t default_height(int64_t rows, spry_type value_type)
     return height;
 }
 
+static int64_t quotient_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+/*
+ * A slice a multiprocessor, so that all of them sweep x together; twice as high where the kernel's two parts a slice,
+ * whose sums meet, cost less than the sectors of x they save; in rounds of two a multiprocessor where that would be
+ * too much for shared memory. Whole sectors of y.
+ */
+static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type)
+{
+    const int64_t most = SPRYI_SCOO_GPU_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
+    int64_t height = quotient_up(rows, SPRYI_SCOO_GPU_SLICES);
+    if (2 * height <= most && rows > 0 && nnz / rows >= SPRYI_SCOO_GPU_MEETING) height *= 2;
+    if (height > most) {
+        const int64_t rounds = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * most);
+        height = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * rounds);
+    }
+    const int64_t least = SPRYI_SCOO_GPU_LEAST_HEIGHT;
+    return height < least ? least : quotient_up(height, least) * least;
+}
+
 static spryi_scoo_head head_of(const spryi_build_request *request)
 {
     const spry_arrays *a = &request->csr->a;
-    int64_t height = request->parameters[0] > 0 ? request->parameters[0] : default_height(a->rows, a->value_type);
+    int64_t height = request->parameters[0] > 0 ? request->parameters[0]
+                     : request->for_gpu         ? gpu_height(a->rows, a->nnz, a->value_type)
+                                                : default_height(a->rows, a->value_type);
     return (spryi_scoo_head){
         .rows = a->rows,
         .cols = a->cols,
@@ -288,7 +313,8 @@ const spryi_format spryi_format_scoo = {
     .storage = "nnz values + nnz columns + nnz rows of 16 bits + (slices+1) offsets",
     .best_for = "scattered columns in matrices whose x is larger than the caches",
     .parameters = parameters,
-    .parameter_text = "height=NUMBER (rows a slice, up to 65536; default: 256 KB of y, less in small matrices)",
+    .parameter_text = "height=NUMBER (rows a slice, up to 65536; default: 256 KB of y, less in small matrices; "
+                      "on GPUs a slice a multiprocessor, up to 96 KB)",
     .predict = predict,
     .build = build,
     .destroy = destroy,
