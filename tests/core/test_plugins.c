@@ -1,0 +1,172 @@
+/* A CUDA plug-in that is not there or cannot be used: told in one readable sentence, and the CPU goes on. */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *path;    /* after the folder of the tests' plug-ins; with a slash in front as it is */
+    const char *text[3]; /* in the reason */
+} cases[] = {
+    {"none.so", {"no CUDA plug-in", "none.so", "No such file"}},
+    {"", {"no CUDA plug-in", "directory"}},
+    {"text.so", {"no CUDA plug-in", "text.so", "file too short"}},
+    {"stranger.so", {"stranger.so", "is no plug-in of Spry"}},
+    {"nothing.so", {"nothing.so", "is no plug-in of Spry"}},
+    {"other_build.so", {"other_build.so is of build 0.0.1-another", "install both from one"}},
+    {"no_driver.so", {"fake: no driver is installed"}},
+    {"broken_device.so", {"fake: the device does not answer"}},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static const char *path_of(int c)
+{
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/%s", SPRY_TEST_PLUGINS, cases[c].path);
+    return path;
+}
+
+static spry_context *context_with(const char *plugin)
+{
+    spry_context *context = NULL;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = 1;
+    options.cuda_plugin = plugin;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+static void has(const char *text, const char *wanted)
+{
+    if (!strstr(text, wanted)) fail_msg("\"%s\" has no \"%s\"", text, wanted);
+}
+
+/* One device "cuda" that is not available, each use of it refused with the reason, and the product on the CPU right. */
+static void check(spry_context *context, const char *const *texts, int count)
+{
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    spry_error err = SPRY_ERROR_INIT;
+    void *data = NULL;
+    sample s = sample_make(40, 30);
+    spry_matrix *A = sample_matrix(context, &s, 0);
+    spry_plan *plan = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    double y[40];
+
+    assert_int_equal(spry_device_count(context), 2);
+    assert_int_equal(spry_device_get_info(context, 1, &info, NULL), SPRY_OK);
+    assert_string_equal(info.name, "cuda");
+    assert_false(info.available);
+    assert_true(strlen(info.reason) > 10 && !strchr(info.reason, '\n'));
+    o.device = "cuda";
+    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE);
+    for (int t = 0; t < count && texts[t]; t++) {
+        has(info.reason, texts[t]);
+        has(err.message, texts[t]);
+    }
+    assert_null(plan);
+    o = SPRY_INIT(spry_spmv_options);
+    o.kernel = "csr_merge_cuda";
+    expect_error(spry_plan_spmv(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE, NULL);
+    expect_error(spry_device_allocate(context, &data, 1, 64, &err), SPRY_DEVICE_UNAVAILABLE, "device");
+    expect_error(spry_device_synchronize(context, 1, NULL, &err), SPRY_DEVICE_UNAVAILABLE, "device");
+    assert_null(data);
+
+    spry_vector x = {.data = s.x, .length = s.cols, .type = SPRY_F64};
+    spry_vector to = {.data = y, .length = s.rows, .type = SPRY_F64};
+    assert_int_equal(spry_spmv(context, NULL, A, x, NULL, to, NULL), SPRY_OK);
+    assert_true(is_product(&s, 0, y));
+    spry_matrix_destroy(A);
+    sample_free(&s);
+    assert_int_equal(spry_context_bytes(context), 0);
+}
+
+static void given_to_the_context(void **state)
+{
+    (void)state;
+    for (int c = 0; c < CASES; c++) {
+        spry_context *context = context_with(path_of(c));
+        check(context, cases[c].text, 3);
+        spry_context_destroy(context);
+    }
+}
+
+static void given_by_the_environment(void **state)
+{
+    (void)state;
+    static const char *const bare[] = {"plug-in \"libspry-cuda.so\"", "expected a path with a slash"};
+    for (int c = 0; c <= CASES; c++) {
+        setenv("SPRY_CUDA_PLUGIN", c < CASES ? path_of(c) : "libspry-cuda.so", 1);
+        spry_context *context = context_with(NULL);
+        if (c < CASES)
+            check(context, cases[c].text, 3);
+        else
+            check(context, bare, 2); /* dlopen would look through folders that others may write */
+        spry_context_destroy(context);
+    }
+    unsetenv("SPRY_CUDA_PLUGIN");
+}
+
+/* The context's own path comes first. */
+static void both_given(void **state)
+{
+    (void)state;
+    setenv("SPRY_CUDA_PLUGIN", path_of(0), 1);
+    spry_context *context = context_with(path_of(CASES - 1));
+    check(context, cases[CASES - 1].text, 3);
+    spry_context_destroy(context);
+    unsetenv("SPRY_CUDA_PLUGIN");
+}
+
+/* Nothing lies beside this program. */
+static void none_given(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"no CUDA plug-in", "libspry-cuda.so"};
+    unsetenv("SPRY_CUDA_PLUGIN");
+    spry_context *context = context_with(NULL);
+    check(context, texts, 2);
+    spry_context_destroy(context);
+}
+
+/* A path that is refused before it is tried. */
+static void too_long(void **state)
+{
+    (void)state;
+    static char path[2048];
+    memset(path, '/', sizeof path - 1);
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.cuda_plugin = path;
+    spry_context *context = NULL;
+    expect_error(spry_context_create(&context, &options, &err), SPRY_INVALID_ARGUMENT, "cuda_plugin");
+    assert_null(context);
+}
+
+#ifdef SPRY_REAL_PLUGIN
+/* The plug-in of this build loads anywhere; where CUDA hides all devices, or has no driver, the reason is CUDA's. */
+static void real_plugin_without_devices(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"CUDA"};
+    setenv("CUDA_VISIBLE_DEVICES", "", 1); /* CUDA reads it at its first call, which is below */
+    spry_context *context = context_with(SPRY_REAL_PLUGIN);
+    check(context, texts, 1);
+    spry_context_destroy(context);
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(given_to_the_context),
+        cmocka_unit_test(given_by_the_environment),
+        cmocka_unit_test(both_given),
+        cmocka_unit_test(none_given),
+        cmocka_unit_test(too_long),
+#ifdef SPRY_REAL_PLUGIN
+        cmocka_unit_test(real_plugin_without_devices),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
