@@ -1,0 +1,161 @@
+#include "cuda_support.h"
+
+#include "reference.h"
+#include "trials.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+int gpu_is_there(void)
+{
+    spry_context *context = context_of(1);
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    int found = spry_device_get_info(context, 1, &info, NULL) == SPRY_OK && info.available;
+    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
+    spry_context_destroy(context);
+    return found;
+}
+
+static void *room(int64_t count, size_t size)
+{
+    void *pointer = calloc((size_t)count + 1, size);
+    if (!pointer) abort();
+    return pointer;
+}
+
+static int64_t length_of_row(int64_t i, int64_t cols)
+{
+    return i == 11 ? cols : i == 402 ? 3000 : i % 7 == 3 ? 0 : 1 + i % 40;
+}
+
+problem problem_make(spry_type type, int exact)
+{
+    enum { ROWS = 700, COLS = 10000 };
+    problem p = {.rows = ROWS, .cols = COLS, .type = type};
+    p.offsets = room(ROWS + 1, sizeof *p.offsets);
+    for (int64_t i = 0; i < ROWS; i++) p.offsets[i + 1] = p.offsets[i] + (int32_t)length_of_row(i, COLS);
+    p.nnz = p.offsets[ROWS];
+    p.columns = room(p.nnz, sizeof *p.columns);
+    p.values = room(p.nnz, spry_type_bytes(type));
+    double *numbers = random_numbers(p.nnz, type, 77);
+    for (int64_t i = 0; i < ROWS; i++) {
+        int64_t length = p.offsets[i + 1] - p.offsets[i], step = length > 0 ? COLS / length : 0;
+        for (int64_t e = 0; e < length; e++) {
+            int64_t at = i % 5 == 1 ? length - 1 - e : e; /* falling columns */
+            if (i % 11 == 2 && e % 3 == 2) at = e - 1;    /* the one before again */
+            p.columns[p.offsets[i] + e] = (int32_t)(at * step + (step > 1 ? i % step : 0));
+        }
+    }
+    for (int64_t k = 0; k < p.nnz; k++) set_number(p.values, type, k, exact ? (double)(k * 7 % 11 - 5) : numbers[k]);
+    free(numbers);
+    return p;
+}
+
+void problem_free(problem *p)
+{
+    free(p->offsets);
+    free(p->columns);
+    free(p->values);
+    memset(p, 0, sizeof *p);
+}
+
+spry_arrays problem_arrays(const problem *p)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = p->rows;
+    a.cols = p->cols;
+    a.nnz = p->nnz;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = p->type;
+    a.offsets = p->offsets;
+    a.indices = p->columns;
+    a.values = p->values;
+    return a;
+}
+
+spry_matrix *problem_matrix(spry_context *context, const problem *p)
+{
+    spry_arrays a = problem_arrays(p);
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return A;
+}
+
+int64_t x_length(const problem *p, spry_op op)
+{
+    return op == SPRY_TRANSPOSE ? p->rows : p->cols;
+}
+
+int64_t y_length(const problem *p, spry_op op)
+{
+    return op == SPRY_TRANSPOSE ? p->cols : p->rows;
+}
+
+void *problem_x(const problem *p, spry_op op, int exact, int seed)
+{
+    int64_t length = x_length(p, op);
+    void *x = room(length, spry_type_bytes(p->type));
+    double *numbers = random_numbers(length, p->type, 500 + (uint64_t)seed);
+    for (int64_t j = 0; j < length; j++)
+        set_number(x, p->type, j, exact ? (double)((j * 5 + seed * 3) % 17 - 8) : numbers[j]);
+    free(numbers);
+    return x;
+}
+
+void *problem_product(const problem *p, spry_op op, const void *x, double factor)
+{
+    double *sums = room(y_length(p, op), sizeof *sums);
+    void *y = room(y_length(p, op), spry_type_bytes(p->type));
+    for (int64_t i = 0; i < p->rows; i++)
+        for (int32_t k = p->offsets[i]; k < p->offsets[i + 1]; k++)
+            sums[op == SPRY_TRANSPOSE ? p->columns[k] : i] +=
+                number_at(p->values, p->type, k) * number_at(x, p->type, op == SPRY_TRANSPOSE ? i : p->columns[k]);
+    for (int64_t i = 0; i < y_length(p, op); i++) set_number(y, p->type, i, factor * sums[i]);
+    free(sums);
+    return y;
+}
+
+const char *next_kernel(const spry_context *context, spry_op op, int deterministic, int *index)
+{
+    while (*index < spry_kernel_count()) {
+        spry_kernel_info info = kernel_info(context, (*index)++);
+        if (strcmp(info.device, "cuda") == 0 && kernel_offers(&info, op) && (info.deterministic || !deterministic))
+            return info.name;
+    }
+    return NULL;
+}
+
+spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.device = "cuda";
+    options.kernel = kernel;
+    options.op = op;
+    options.vector_device = vectors;
+    options.allow_nondeterministic = 1;
+    options.memory_limit_bytes = (int64_t)1 << 30; /* in place of the padding guard */
+    return options;
+}
+
+spry_plan *gpu_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op, int vectors)
+{
+    spry_spmv_options options = gpu_options(kernel, op, vectors);
+    spry_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
+    return plan;
+}
+
+int64_t workspace_of(const spry_plan *plan)
+{
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    return info.workspace_bytes;
+}

@@ -1,0 +1,269 @@
+/*
+ * Device memory and the current device: out of memory is a status with nothing leaked, a matrix in device memory is
+ * planned without a copy of its values, and the caller's current device stays what it was. Needs the CUDA run-time;
+ * skipped where there is no GPU. Nothing else may run on the GPU meanwhile: free memory is compared.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cuda_support.h"
+#include "reference.h"
+#include "trials.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIB = 1 << 20 };
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        cudaError_t code_ = (call);                                                                                    \
+        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
+    } while (0)
+
+static int64_t free_memory(void)
+{
+    size_t now = 0, all = 0;
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemGetInfo(&now, &all));
+    return (int64_t)now;
+}
+
+/* What takes the memory away. */
+typedef struct hog {
+    void *blocks[256];
+    int count;
+} hog;
+
+/* All but `left` bytes, in ever smaller blocks. */
+static void take_memory(hog *h, int64_t left)
+{
+    void *kept = NULL;
+    if (left > 0) OK(cudaMalloc(&kept, (size_t)left));
+    for (size_t size = (size_t)free_memory(); size >= MIB && h->count < 256;) {
+        if (cudaMalloc(&h->blocks[h->count], size) == cudaSuccess) {
+            h->count++;
+            continue;
+        }
+        (void)cudaGetLastError();
+        size /= 2;
+    }
+    OK(cudaFree(kept));
+}
+
+static void give_back(hog *h)
+{
+    while (h->count > 0) OK(cudaFree(h->blocks[--h->count]));
+}
+
+/* A kernel's plan fits once enough is left, and fails until then, each time with the status and nothing kept. */
+static void starve(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op)
+{
+    enum { STEP = 4 * MIB, MOST = 512 * MIB, SLACK = 4 * MIB }; /* SLACK: the driver's own blocks of small arrays */
+    spry_spmv_options options = gpu_options(kernel, op, 0);
+    spry_plan_destroy(gpu_plan(context, A, kernel, op, 0)); /* loads the kernels */
+    const int64_t before = free_memory(), held = spry_context_bytes(context);
+    int failures = 0, fits = 0;
+    for (int64_t left = 0; left < MOST && !fits; left += left < 8 * STEP ? STEP : left / 8) {
+        hog h = {.count = 0};
+        spry_error err = SPRY_ERROR_INIT;
+        spry_plan *plan = NULL;
+        take_memory(&h, left);
+        spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
+        give_back(&h);
+        if (status != SPRY_OK && status != SPRY_OUT_OF_MEMORY) fail_msg("%s: %s", kernel, err.message);
+        fits = status == SPRY_OK;
+        failures += !fits;
+        assert_true(fits == (plan != NULL));
+        if (!fits) assert_non_null(strstr(err.message, "memory"));
+        spry_plan_destroy(plan);
+        assert_int_equal(spry_context_bytes(context), held);
+        if (free_memory() < before - SLACK)
+            fail_msg("%s, %lld bytes left: %lld bytes leaked", kernel, (long long)left,
+                     (long long)(before - free_memory()));
+    }
+    if (!fits || failures == 0)
+        fail_msg("%s: %d failures, the last plan %s", kernel, failures, fits ? "fits" : "does not");
+}
+
+static void out_of_device_memory(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_matrix_generate(context, &A, "gen:grid5,x=600,y=600", NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    hog most = {.count = 0};
+    int64_t before = free_memory();
+    int index = 0;
+    const int64_t room_for_tests = (int64_t)1 << 30;
+    if (before > room_for_tests) { /* so that each step takes little */
+        OK(cudaMalloc(&most.blocks[0], (size_t)(before - room_for_tests)));
+        most.count = 1;
+    }
+    for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));)
+        starve(context, A, kernel, SPRY_NO_TRANSPOSE);
+    index = 0;
+    for (const char *kernel; (kernel = next_kernel(context, SPRY_TRANSPOSE, 0, &index));)
+        starve(context, A, kernel, SPRY_TRANSPOSE);
+    give_back(&most);
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+static void too_much_at_once(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_error err = SPRY_ERROR_INIT;
+    void *data = NULL;
+    int64_t before = free_memory();
+    assert_int_equal(spry_device_allocate(context, &data, 1, (int64_t)1 << 50, &err), SPRY_OUT_OF_MEMORY);
+    assert_null(data);
+    assert_int_equal(err.value, (int64_t)1 << 50);
+    assert_int_equal(free_memory(), before);
+    assert_int_equal(spry_device_allocate(context, &data, 1, MIB, NULL), SPRY_OK); /* the device still works */
+    spry_device_free(context, 1, data);
+    spry_context_destroy(context);
+}
+
+/* 64 MB of columns and 128 MB of values, of which a plan in csr copies neither. */
+static void matrix_in_device_memory(void **state)
+{
+    (void)state;
+    enum { ROWS = 1 << 20, PER_ROW = 16 };
+    const int64_t nnz = (int64_t)ROWS * PER_ROW;
+    spry_context *context = context_of(2);
+    int32_t *offsets = malloc((ROWS + 1) * sizeof *offsets), *columns = malloc((size_t)nnz * sizeof *columns);
+    double *values = malloc((size_t)nnz * sizeof *values), *y = malloc(ROWS * sizeof *y);
+    if (!offsets || !columns || !values || !y) abort();
+    for (int64_t i = 0; i <= ROWS; i++) offsets[i] = (int32_t)(i * PER_ROW);
+    for (int64_t k = 0; k < nnz; k++) {
+        columns[k] = (int32_t)((k / PER_ROW + k % PER_ROW) % ROWS);
+        values[k] = (double)(k % 5);
+    }
+    void *device[3];
+    OK(cudaMalloc(&device[0], (ROWS + 1) * sizeof *offsets));
+    OK(cudaMalloc(&device[1], (size_t)nnz * sizeof *columns));
+    OK(cudaMalloc(&device[2], (size_t)nnz * sizeof *values));
+    OK(cudaMemcpy(device[0], offsets, (ROWS + 1) * sizeof *offsets, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(device[1], columns, (size_t)nnz * sizeof *columns, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(device[2], values, (size_t)nnz * sizeof *values, cudaMemcpyHostToDevice));
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = ROWS;
+    a.nnz = nnz;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.offsets = device[0];
+    a.indices = device[1];
+    a.values = device[2];
+    a.device = 1;
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    double *ones = malloc(ROWS * sizeof *ones);
+    if (!ones) abort();
+    for (int64_t j = 0; j < ROWS; j++) ones[j] = 1;
+    static const char *const kernels[] = {"csr_merge_cuda", "csr_vector_cuda", "csr_scalar_cuda"};
+    for (int k = 0; k < 3; k++) {
+        spry_plan_destroy(gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0)); /* loads the kernels */
+        int64_t before = free_memory(), host = spry_context_peak_bytes(context);
+        spry_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0);
+        assert_true(before - free_memory() < 40 * MIB); /* x, y and row numbers */
+        assert_true(host < 40 * MIB);
+        assert_int_equal(spry_plan_run(plan, NULL, (spry_vector){.data = ones, .length = ROWS, .type = SPRY_F64}, NULL,
+                                       (spry_vector){.data = y, .length = ROWS, .type = SPRY_F64}, NULL, NULL),
+                         SPRY_OK);
+        for (int64_t i = 0; i < ROWS; i++) {
+            double sum = 0;
+            for (int64_t e = 0; e < PER_ROW; e++) sum += values[i * PER_ROW + e];
+            assert_true(y[i] == sum);
+        }
+        spry_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    for (int d = 0; d < 3; d++) OK(cudaFree(device[d]));
+    free(offsets);
+    free(columns);
+    free(values);
+    free(ones);
+    free(y);
+    spry_context_destroy(context);
+}
+
+/* Every public call that works on GPU `device` (the library's number), with `current` (CUDA's) the caller's. */
+static void stays_current(int device, int current)
+{
+    char name[16];
+    snprintf(name, sizeof name, "cuda:%d", device - 1);
+    spry_context *context = context_of(1);
+    problem p = problem_make(SPRY_F64, 1);
+    spry_matrix *A = problem_matrix(context, &p);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_plan *plan = NULL;
+    void *data = NULL, *x = problem_x(&p, SPRY_NO_TRANSPOSE, 1, 0), *y = problem_x(&p, SPRY_TRANSPOSE, 1, 0);
+    spry_vector xs = {.data = x, .length = p.cols, .type = SPRY_F64},
+                ys = {.data = y, .length = p.rows, .type = SPRY_F64};
+    int now = -1;
+#define STAYS(call)                                                                                                    \
+    do {                                                                                                               \
+        OK(cudaSetDevice(current));                                                                                    \
+        call;                                                                                                          \
+        OK(cudaGetDevice(&now));                                                                                       \
+        if (now != current) fail_msg("%s: the current device became %d, was %d", #call, now, current);                 \
+    } while (0)
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    STAYS(assert_int_equal(spry_device_get_info(context, device, &info, NULL), SPRY_OK));
+    STAYS(assert_int_equal(spry_device_allocate(context, &data, device, 4096, NULL), SPRY_OK));
+    STAYS(assert_int_equal(spry_device_copy(context, data, device, x, 0, 4096, NULL, NULL), SPRY_OK));
+    STAYS(assert_int_equal(spry_device_synchronize(context, device, NULL, NULL), SPRY_OK));
+    STAYS(spry_device_free(context, device, data));
+    options.device = name;
+    static const char *const formats[] = {"csr", "coo", "ell", "sell"};
+    options.memory_limit_bytes = (int64_t)1 << 30;
+    for (int f = 0; f < 4; f++) {
+        options.format = formats[f];
+        STAYS(assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK));
+        STAYS(assert_int_equal(spry_plan_run(plan, NULL, xs, NULL, ys, NULL, NULL), SPRY_OK));
+        STAYS(assert_int_equal(spry_plan_update_values(plan, NULL), SPRY_OK));
+        STAYS(spry_plan_destroy(plan));
+    }
+    STAYS(assert_int_equal(spry_device_allocate(context, &data, device, (int64_t)1 << 50, NULL), SPRY_OUT_OF_MEMORY));
+#undef STAYS
+    OK(cudaSetDevice(0));
+    spry_matrix_destroy(A);
+    problem_free(&p);
+    free(x);
+    free(y);
+    spry_context_destroy(context);
+}
+
+static void current_device(void **state)
+{
+    (void)state;
+    int count = 0;
+    OK(cudaGetDeviceCount(&count));
+    if (count == 1) printf("one GPU: whether another stays current is not tested\n");
+    if (count > 2) count = 2;
+    for (int device = 1; device <= count; device++)
+        for (int current = 0; current < count; current++) stays_current(device, current);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(out_of_device_memory),
+        cmocka_unit_test(too_much_at_once),
+        cmocka_unit_test(matrix_in_device_memory),
+        cmocka_unit_test(current_device),
+    };
+    if (!gpu_is_there()) return SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,359 @@
+/*
+ * What a plan on a GPU promises beside the product: it can be captured into a CUDA graph, run in several streams and
+ * threads, repeated with the same bits, updated, refused for want of memory without a leak, and it leaves the caller's
+ * current device alone. Needs the CUDA run-time; skipped where there is no GPU.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cuda_support.h"
+#include "reference.h"
+#include "trials.h"
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const spry_op ops[] = {SPRY_NO_TRANSPOSE, SPRY_TRANSPOSE};
+static const spry_type types[] = {SPRY_F64, SPRY_F32};
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        cudaError_t code_ = (call);                                                                                    \
+        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
+    } while (0)
+
+static void *on_device(const void *host, size_t bytes)
+{
+    void *made = NULL;
+    OK(cudaMalloc(&made, bytes + 1));
+    if (host)
+        OK(cudaMemcpy(made, host, bytes, cudaMemcpyHostToDevice));
+    else
+        OK(cudaMemset(made, 0, bytes + 1));
+    return made;
+}
+
+static spry_vector vector_at(void *data, int64_t length, spry_type type, int device)
+{
+    return (
+        spry_vector){.data = data, .length = length, .type = type, .columns = 1, .stride = length, .device = device};
+}
+
+/* y = 2*A*x + 0.5*y, or with first = 1 y = A*x. */
+static spry_status product(const spry_plan *plan, const problem *p, spry_op op, void *x, void *y, int device, int first,
+                           spry_run_options *o, spry_error *err)
+{
+    static const double numbers_f64[] = {2, 0.5};
+    static const float numbers_f32[] = {2, 0.5f};
+    const char *numbers = p->type == SPRY_F64 ? (const char *)numbers_f64 : (const char *)numbers_f32;
+    return spry_plan_run(plan, first ? NULL : numbers, vector_at(x, x_length(p, op), p->type, device),
+                         first ? NULL : numbers + spry_type_bytes(p->type),
+                         vector_at(y, y_length(p, op), p->type, device), o, err);
+}
+
+static void must(spry_status status, const char *kernel, const spry_error *err)
+{
+    if (status != SPRY_OK) fail_msg("%s: %s", kernel, err->message);
+}
+
+/* The device's y is `expected`, to the bit. */
+static void expect_y(const char *kernel, const char *what, const problem *p, spry_op op, const void *y_device,
+                     const void *expected)
+{
+    size_t bytes = (size_t)y_length(p, op) * spry_type_bytes(p->type);
+    void *y = malloc(bytes);
+    if (!y) abort();
+    OK(cudaMemcpy(y, y_device, bytes, cudaMemcpyDeviceToHost));
+    for (int64_t i = 0; i < y_length(p, op); i++)
+        if (number_at(y, p->type, i) != number_at(expected, p->type, i))
+            fail_msg("%s%s, %s, %s: y[%lld] is %.17g, expected %.17g", kernel,
+                     op == SPRY_TRANSPOSE ? " transposed" : "", spry_type_name(p->type), what, (long long)i,
+                     number_at(y, p->type, i), number_at(expected, p->type, i));
+    free(y);
+}
+
+/* Calls test for every kernel, product and type; of deterministic ones alone if so wanted. */
+typedef void (*kernel_test)(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel,
+                            spry_op op);
+
+static void every_kernel(kernel_test test, int exact, int deterministic)
+{
+    spry_context *context = context_of(2);
+    for (int t = 0; t < 2; t++) {
+        problem p = problem_make(types[t], exact);
+        spry_matrix *A = problem_matrix(context, &p);
+        for (int o = 0; o < 2; o++) {
+            int index = 0, tested = 0;
+            for (const char *kernel; (kernel = next_kernel(context, ops[o], deterministic, &index)); tested++)
+                test(context, &p, A, kernel, ops[o]);
+            assert_true(tested > 0);
+        }
+        spry_matrix_destroy(A);
+        problem_free(&p);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+/* ---- graphs --------------------------------------------------------------------------------------- */
+
+/* The first run of a plan is captured, in the strictest mode: a call that allocates or waits would end the capture. */
+static void replay(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
+{
+    spry_error err = SPRY_ERROR_INIT;
+    size_t x_bytes = (size_t)x_length(p, op) * spry_type_bytes(p->type);
+    size_t y_bytes = (size_t)y_length(p, op) * spry_type_bytes(p->type);
+    void *x = on_device(NULL, x_bytes), *y = on_device(NULL, y_bytes);
+    spry_plan *plan = gpu_plan(context, A, kernel, op, 1);
+    cudaStream_t stream;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t executable;
+    spry_run_options o = SPRY_INIT(spry_run_options);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    o.stream = stream;
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    spry_status first = product(plan, p, op, x, y, 1, 1, &o, &err);
+    spry_status second = first == SPRY_OK ? product(plan, p, op, x, y, 1, 0, &o, &err) : first;
+    cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+    must(second, kernel, &err);
+    if (ended != cudaSuccess) fail_msg("%s: the capture ended with %s", kernel, cudaGetErrorString(ended));
+    OK(cudaGraphInstantiateWithFlags(&executable, graph, 0));
+    for (int turn = 0; turn < 3; turn++) {
+        void *host_x = problem_x(p, op, 1, turn), *expected = problem_product(p, op, host_x, 2.5);
+        OK(cudaMemcpy(x, host_x, x_bytes, cudaMemcpyHostToDevice));
+        OK(cudaMemset(y, 0xff, y_bytes)); /* NaN */
+        OK(cudaDeviceSynchronize());
+        OK(cudaGraphLaunch(executable, stream));
+        OK(cudaStreamSynchronize(stream));
+        expect_y(kernel, "replayed", p, op, y, expected);
+        free(host_x);
+        free(expected);
+    }
+    OK(cudaGraphExecDestroy(executable));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    spry_plan_destroy(plan);
+    OK(cudaFree(x));
+    OK(cudaFree(y));
+}
+
+static void captured_into_a_graph(void **state)
+{
+    (void)state;
+    every_kernel(replay, 1, 0);
+}
+
+/* ---- streams and threads -------------------------------------------------------------------------- */
+
+enum { RUNS = 20 };
+
+static void both_streams(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
+{
+    spry_error err = SPRY_ERROR_INIT;
+    spry_plan *plan = gpu_plan(context, A, kernel, op, 1);
+    int64_t workspace = workspace_of(plan);
+    size_t size = spry_type_bytes(p->type);
+    void *x[2], *y[2], *space[2], *expected[2];
+    cudaStream_t stream[2];
+    for (int s = 0; s < 2; s++) {
+        void *host_x = problem_x(p, op, 1, s);
+        expected[s] = problem_product(p, op, host_x, 1);
+        x[s] = on_device(host_x, (size_t)x_length(p, op) * size);
+        y[s] = on_device(NULL, (size_t)y_length(p, op) * size);
+        space[s] = on_device(NULL, (size_t)workspace);
+        OK(cudaStreamCreateWithFlags(&stream[s], cudaStreamNonBlocking));
+        free(host_x);
+    }
+    OK(cudaDeviceSynchronize());
+    for (int r = 0; r < 2 * RUNS; r++) {
+        spry_run_options o = SPRY_INIT(spry_run_options);
+        o.stream = stream[r % 2];
+        o.workspace = workspace > 0 ? space[r % 2] : NULL;
+        o.workspace_bytes = workspace;
+        must(product(plan, p, op, x[r % 2], y[r % 2], 1, 1, &o, &err), kernel, &err);
+    }
+    for (int s = 0; s < 2; s++) {
+        OK(cudaStreamSynchronize(stream[s]));
+        expect_y(kernel, "beside another stream", p, op, y[s], expected[s]);
+        OK(cudaStreamDestroy(stream[s]));
+        OK(cudaFree(x[s]));
+        OK(cudaFree(y[s]));
+        OK(cudaFree(space[s]));
+        free(expected[s]);
+    }
+    spry_plan_destroy(plan);
+}
+
+static void one_plan_in_two_streams(void **state)
+{
+    (void)state;
+    every_kernel(both_streams, 1, 0);
+}
+
+/* A thread plans and runs, with host vectors; faults are counted, since only the main thread may fail the test. */
+typedef struct worker {
+    spry_context *context;
+    const problem *p;
+    const spry_matrix *A;
+    const char *kernel;
+    spry_op op;
+    int number, faults;
+    spry_error err;
+} worker;
+
+static void *work(void *argument)
+{
+    worker *w = argument;
+    spry_spmv_options options = gpu_options(w->kernel, w->op, 0);
+    spry_plan *plan = NULL;
+    size_t bytes = (size_t)y_length(w->p, w->op) * spry_type_bytes(w->p->type);
+    void *x = problem_x(w->p, w->op, 1, w->number), *expected = problem_product(w->p, w->op, x, 1), *y = malloc(bytes);
+    if (!y) abort();
+    w->faults = spry_plan_spmv(w->context, &plan, w->A, &options, &w->err) != SPRY_OK;
+    for (int r = 0; r < RUNS && w->faults == 0; r++) {
+        memset(y, 0xff, bytes);
+        w->faults += product(plan, w->p, w->op, x, y, 0, 1, NULL, &w->err) != SPRY_OK;
+        for (int64_t i = 0; i < y_length(w->p, w->op); i++)
+            w->faults += number_at(y, w->p->type, i) != number_at(expected, w->p->type, i);
+    }
+    spry_plan_destroy(plan);
+    free(x);
+    free(y);
+    free(expected);
+    return NULL;
+}
+
+static void both_threads(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
+{
+    pthread_t threads[2];
+    worker workers[2];
+    for (int t = 0; t < 2; t++) {
+        workers[t] = (worker){.context = context, .p = p, .A = A, .kernel = kernel, .op = op, .number = t};
+        assert_int_equal(pthread_create(&threads[t], NULL, work, &workers[t]), 0);
+    }
+    for (int t = 0; t < 2; t++) assert_int_equal(pthread_join(threads[t], NULL), 0);
+    for (int t = 0; t < 2; t++)
+        if (workers[t].faults > 0)
+            fail_msg("%s, thread %d: %d faults; %s", kernel, t, workers[t].faults, workers[t].err.message);
+}
+
+static void two_plans_in_two_threads(void **state)
+{
+    (void)state;
+    every_kernel(both_threads, 1, 0);
+}
+
+/* ---- the same bits -------------------------------------------------------------------------------- */
+
+/* Ten runs of a plan, then one with host vectors of another. */
+static void repeat(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
+{
+    spry_error err = SPRY_ERROR_INIT;
+    size_t size = spry_type_bytes(p->type), bytes = (size_t)y_length(p, op) * size;
+    void *host_x = problem_x(p, op, 0, 0), *x = on_device(host_x, (size_t)x_length(p, op) * size);
+    void *y = on_device(NULL, bytes), *first = malloc(bytes);
+    if (!first) abort();
+    spry_plan *plan = gpu_plan(context, A, kernel, op, 1);
+    for (int r = 0; r < 10; r++) {
+        must(product(plan, p, op, x, y, 1, 1, NULL, &err), kernel, &err);
+        OK(cudaDeviceSynchronize());
+        if (r == 0) OK(cudaMemcpy(first, y, bytes, cudaMemcpyDeviceToHost));
+        expect_y(kernel, "repeated", p, op, y, first);
+    }
+    spry_plan_destroy(plan);
+    void *again = malloc(bytes);
+    if (!again) abort();
+    memset(again, 0xff, bytes);
+    plan = gpu_plan(context, A, kernel, op, 0);
+    must(product(plan, p, op, host_x, again, 0, 1, NULL, &err), kernel, &err);
+    expect_y(kernel, "with host vectors", p, op, y, again);
+    spry_plan_destroy(plan);
+    OK(cudaFree(x));
+    OK(cudaFree(y));
+    free(host_x);
+    free(first);
+    free(again);
+}
+
+static void same_bits_in_every_run(void **state)
+{
+    (void)state;
+    every_kernel(repeat, 0, 1);
+}
+
+/* ---- values that change --------------------------------------------------------------------------- */
+
+/* Of a matrix in host memory, then of one in device memory, whose values are changed there. */
+static void update(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
+{
+    (void)A;
+    spry_error err = SPRY_ERROR_INIT;
+    size_t size = spry_type_bytes(p->type), bytes = (size_t)p->nnz * size;
+    void *host_x = problem_x(p, op, 1, 0), *x = on_device(host_x, (size_t)x_length(p, op) * size);
+    void *y = on_device(NULL, (size_t)y_length(p, op) * size);
+    void *offsets = on_device(p->offsets, ((size_t)p->rows + 1) * 4),
+         *columns = on_device(p->columns, (size_t)p->nnz * 4);
+    void *values = malloc(bytes);
+    if (!values) abort();
+    memcpy(values, p->values, bytes);
+    for (int device = 0; device < 2; device++) {
+        problem own = *p;
+        own.values = values;
+        spry_arrays a = problem_arrays(&own);
+        void *device_values = on_device(p->values, bytes);
+        if (device) {
+            a.offsets = offsets;
+            a.indices = columns;
+            a.values = device_values;
+            a.device = 1;
+        }
+        spry_matrix *B = NULL;
+        must(spry_matrix_create(context, &B, &a, &err), kernel, &err);
+        spry_plan *plan = gpu_plan(context, B, kernel, op, 1);
+        for (int turn = 0; turn < 3; turn++) {
+            for (int64_t k = 0; k < p->nnz; k++)
+                set_number(values, p->type, k, (turn + 1) * number_at(p->values, p->type, k));
+            if (device) OK(cudaMemcpy(device_values, values, bytes, cudaMemcpyHostToDevice));
+            must(spry_plan_update_values(plan, &err), kernel, &err);
+            void *expected = problem_product(&own, op, host_x, 1);
+            must(product(plan, p, op, x, y, 1, 1, NULL, &err), kernel, &err);
+            OK(cudaDeviceSynchronize());
+            expect_y(kernel, device ? "device values changed" : "values changed", p, op, y, expected);
+            free(expected);
+        }
+        memcpy(values, p->values, bytes);
+        spry_plan_destroy(plan);
+        spry_matrix_destroy(B);
+        OK(cudaFree(device_values));
+    }
+    free(values);
+    free(host_x);
+    OK(cudaFree(x));
+    OK(cudaFree(y));
+    OK(cudaFree(offsets));
+    OK(cudaFree(columns));
+}
+
+static void updated_values(void **state)
+{
+    (void)state;
+    every_kernel(update, 1, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(captured_into_a_graph),    cmocka_unit_test(one_plan_in_two_streams),
+        cmocka_unit_test(two_plans_in_two_threads), cmocka_unit_test(same_bits_in_every_run),
+        cmocka_unit_test(updated_values),
+    };
+    if (!gpu_is_there()) return SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
