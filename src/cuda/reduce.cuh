@@ -17,7 +17,7 @@ template <int THREADS, typename V> static __device__ V sum_of_block(V sum, V *sc
     sum = lanes_sum(sum, 32);
     if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = sum;
     __syncthreads();
-    if (threadIdx.x < 32) sum = lanes_sum(threadIdx.x < THREADS / 32 ? scratch[threadIdx.x] : V(0), 32);
+    if (threadIdx.x < 32) sum = lanes_sum(threadIdx.x < THREADS / 32 ? scratch[threadIdx.x] : V(0), THREADS / 32);
     __syncthreads();
     return sum;
 }
@@ -38,7 +38,8 @@ static __device__ __forceinline__ V strided_product(int64_t k, int64_t end, cons
 #pragma unroll
         for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
     }
-    for (; k < end; k += STEP) sum += (Ax ? load_once(Ax + k) : V(1)) * x[load_once(Aj + k)];
+    /* a plain load: with load_once here csr_merge takes eight registers more */
+    for (; k < end; k += STEP) sum += (Ax ? load_once(Ax + k) : V(1)) * x[Aj[k]];
     return sum;
 }
 

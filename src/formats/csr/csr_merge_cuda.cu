@@ -13,7 +13,7 @@
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
  *       CSR-Stream of Greathouse and Daga, 2014 (seed 000); this library.
  */
-#include "cuda/cuda_common.cuh"
+#include "cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
@@ -95,22 +95,6 @@ static __global__ void find_long_rows(const P *Ap, int64_t blocks, const int64_t
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
-/* Sum over the block; thread 0 has it. scratch: threads / 32 numbers, free again afterwards. */
-template <int THREADS, typename V> static __device__ V block_sum(V sum, V *scratch)
-{
-#pragma unroll
-    for (int width = 16; width > 0; width /= 2) sum += __shfl_down_sync(0xffffffffu, sum, width);
-    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = sum;
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        sum = threadIdx.x < THREADS / 32 ? scratch[threadIdx.x] : V(0);
-#pragma unroll
-        for (int width = THREADS / 64; width > 0; width /= 2) sum += __shfl_down_sync(0xffffffffu, sum, width);
-    }
-    __syncthreads();
-    return sum;
-}
-
 /* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
 template <typename V, typename J>
 static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const V *__restrict__ Ax,
@@ -118,36 +102,13 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
                                  V *scratch)
 {
     constexpr int THREADS = shape<V>::threads;
-    __shared__ int is_last;
     const piece mine = s.pieces[p];
     const long_row row = s.long_rows[mine.row];
-    V sum = 0;
-    int64_t k = mine.begin + threadIdx.x;
-    for (; k + 3 * THREADS < mine.end; k += 4 * THREADS) { /* four in flight */
-        J j[4];
-        V a[4];
-#pragma unroll
-        for (int u = 0; u < 4; u++) j[u] = load_once(Aj + k + u * THREADS);
-#pragma unroll
-        for (int u = 0; u < 4; u++) a[u] = Ax ? load_once(Ax + k + u * THREADS) : V(1);
-#pragma unroll
-        for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
-    }
-    for (; k < mine.end; k += THREADS) sum += (Ax ? load_once(Ax + k) : V(1)) * x[Aj[k]];
-    sum = block_sum<THREADS>(sum, scratch);
-    if (threadIdx.x == 0) {
-        partial[p] = sum;
-        __threadfence();
-        is_last = atomicAdd(&arrived[mine.row], 1u) == (unsigned)row.pieces - 1;
-        if (is_last) arrived[mine.row] = 0; /* as the next run expects it */
-    }
-    __syncthreads();
-    if (!is_last) return;
-    __threadfence();
-    sum = 0;
-    for (int64_t q = threadIdx.x; q < row.pieces; q += THREADS) sum += __ldcg(partial + row.first + q);
-    sum = block_sum<THREADS>(sum, scratch);
-    if (threadIdx.x == 0) put(y, row.row, sum, alpha, beta);
+    V sum = strided_product<THREADS>(mine.begin + threadIdx.x, mine.end, Aj, Ax, x);
+    sum = sum_of_block<THREADS>(sum, scratch);
+    const int last =
+        add_part<THREADS>(&sum, p - row.first, row.pieces, partial + row.first, arrived + mine.row, scratch);
+    if (last && threadIdx.x == 0) put(y, row.row, sum, alpha, beta);
 }
 
 /* Rows of the block from shared products, LANES lanes a row. */
