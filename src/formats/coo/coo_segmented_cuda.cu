@@ -23,6 +23,13 @@ extern "C" {
 
 #include <stdlib.h>
 
+/* Threads a multiprocessor is to hold at once, on those of 65536 registers 40 each. Turing's holds no more than 1024. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
+enum { RESIDENT_THREADS = 1024 };
+#else
+enum { RESIDENT_THREADS = 1536 };
+#endif
+
 /* ITEMS is odd, so that threads ITEMS apart in shared memory hit different banks. */
 template <typename V> struct coo_shape {
     static const int threads = sizeof(V) == 8 ? 256 : 128;
@@ -30,6 +37,7 @@ template <typename V> struct coo_shape {
     static const int room = threads * items; /* entries a block may have */
     static const int slack = threads / 2;
     static const int tile = room - slack;
+    static const int resident = RESIDENT_THREADS / threads; /* blocks a multiprocessor */
 };
 
 enum { EMPTY_ROWS = 16 }; /* looked at by a thread */
@@ -145,6 +153,31 @@ static __device__ __forceinline__ void multiply(int64_t begin, int count, const 
     }
 }
 
+/* The thread's part of the sum of `count` entries from `begin` on, all of one row; loads as in multiply. */
+template <typename V, typename J>
+static __device__ __forceinline__ V multiply_row(int64_t begin, int count, const J *__restrict__ columns,
+                                                 const V *__restrict__ values, const V *__restrict__ x)
+{
+    constexpr int THREADS = coo_shape<V>::threads, ITEMS = coo_shape<V>::items;
+    int k[ITEMS];
+    J j[ITEMS];
+    V a[ITEMS], sum = 0;
+    columns += begin;
+    values += begin;
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) k[u] = min((int)threadIdx.x + u * THREADS, count - 1);
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) j[u] = load_once(columns + k[u]);
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) a[u] = load_once(values + k[u]);
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) a[u] *= x[j[u]];
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++)
+        if ((int)threadIdx.x + u * THREADS < count) sum += a[u];
+    return sum;
+}
+
 /* Rows without entries, EMPTY_ROWS a thread. */
 template <typename V>
 static __device__ void put_empty_rows(const unsigned *with_entries, int64_t m, int64_t block, V *y, V alpha, V beta)
@@ -157,7 +190,7 @@ static __device__ void put_empty_rows(const unsigned *with_entries, int64_t m, i
     }
 }
 
-template <typename V, typename J> static __global__ void __launch_bounds__(coo_shape<V>::threads)
+template <typename V, typename J> static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::resident)
     coo_segmented(const coo_splits s, int64_t m, const J *__restrict__ rows, const J *__restrict__ columns,
                   const V *__restrict__ values, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given,
                   scalar<V> beta_given, V *partial, unsigned *arrived)
@@ -180,7 +213,7 @@ template <typename V, typename J> static __global__ void __launch_bounds__(coo_s
     if (s.chain_count > 0) link = s.link[b];
 
     if (place % 2 == 1) {
-        V sum = strided_product<THREADS>(begin + threadIdx.x, begin + count, columns, values, x);
+        V sum = multiply_row(begin, count, columns, values, x);
         sum = sum_of_block<THREADS>(sum, products);
         if (link.head_part >= 0)
             finish_chain(s, link.head_part, link.head_chain, sum, y, alpha, beta, partial, arrived, products);
