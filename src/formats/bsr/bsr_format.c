@@ -21,15 +21,20 @@ static spry_arrays types_of(const spryi_bsr_head *h)
     return types;
 }
 
+/* -1: more than can be counted, which a container may claim. */
 static int64_t value_count(const spryi_bsr_head *h)
 {
-    return h->blocks * h->block * h->block;
+    int64_t count = 0;
+    int sound = h->blocks >= 0 && h->block >= 0 && h->block <= SPRYI_BSR_MOST_BLOCK &&
+                !__builtin_mul_overflow(h->blocks, h->block * h->block, &count);
+    return sound ? count : -1;
 }
 
 /* Of masks in bytes; 0 where every stored value is an entry. */
 static int64_t mask_bytes(const spryi_bsr_head *h)
 {
-    return h->nnz < value_count(h) ? h->blocks * h->block * (int64_t)spryi_bsr_mask_bytes(h->block) : 0;
+    const int64_t values = value_count(h);
+    return values >= 0 && h->nnz < values ? h->blocks * h->block * (int64_t)spryi_bsr_mask_bytes(h->block) : 0;
 }
 
 static int64_t array_bytes(const spryi_bsr_head *h)
@@ -188,7 +193,8 @@ static int sections(void *storage, spryi_section *list)
     int64_t column_bytes = (int64_t)spry_index_type_bytes(s->types.index_type);
     int64_t value_bytes = (int64_t)spry_type_bytes(s->types.value_type);
     list[0] = (spryi_section){.name = "head", .inside = &s->head, .count = 1, .item_bytes = sizeof s->head};
-    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->block_rows + 1, offset_bytes};
+    list[1] =
+        (spryi_section){"offsets", &s->offsets, NULL, h->block_rows < INT64_MAX ? h->block_rows + 1 : -1, offset_bytes};
     list[2] = (spryi_section){"columns", &s->columns, NULL, h->blocks, column_bytes};
     list[3] = (spryi_section){"values", &s->values, NULL, value_count(h), value_bytes};
     list[4] = (spryi_section){"masks", &s->masks, NULL, mask_bytes(h), 1};

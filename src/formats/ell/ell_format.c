@@ -165,8 +165,7 @@ spry_status spryi_ell_check_columns(const spry_arrays *a, const void *columns, i
 /* A stepped run ends in its block, its rows have one length, and their columns step. */
 static int run_holds(const spryi_ell *s, int64_t begin, int64_t end)
 {
-    int64_t block_end = (begin / s->block_rows + 1) * s->block_rows;
-    if (end > s->a.rows || end > block_end || s->lengths[begin] == 0) return 0;
+    if (end > s->a.rows || end - begin > s->block_rows - begin % s->block_rows || s->lengths[begin] == 0) return 0;
     for (int64_t i = begin + 1; i < end; i++) {
         if (s->lengths[i] != s->lengths[begin]) return 0;
         for (int64_t k = i; k < s->lengths[i] * s->a.rows + i; k += s->a.rows)

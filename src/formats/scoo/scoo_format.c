@@ -263,7 +263,7 @@ static int sections(void *storage, spryi_section *list)
     int64_t column_bytes = (int64_t)spry_index_type_bytes(s->types.index_type);
     int64_t value_bytes = (int64_t)spry_type_bytes(s->types.value_type);
     list[0] = (spryi_section){.name = "head", .inside = &s->head, .count = 1, .item_bytes = sizeof s->head};
-    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->slices + 1, offset_bytes};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->slices < INT64_MAX ? h->slices + 1 : -1, offset_bytes};
     list[2] = (spryi_section){"columns", &s->columns, NULL, h->nnz, column_bytes};
     list[3] = (spryi_section){"rows", &s->rows, NULL, h->nnz, (int64_t)sizeof(uint16_t)};
     list[4] = (spryi_section){"values", &s->values, NULL, h->nnz, value_bytes};
