@@ -1,6 +1,7 @@
 # cmake -DROOT=... -DVERSION=... -DOUTPUT=... -P SpryBuildId.cmake: writes build_id.h, by which libspry and its CUDA
 # plug-in know that they are of one build. It changes with any header that both are compiled with.
-file(GLOB_RECURSE headers ${ROOT}/include/*.h ${ROOT}/src/core/*.h ${ROOT}/src/formats/*.h)
+file(GLOB_RECURSE headers ${ROOT}/include/*.h ${ROOT}/src/core/*.h ${ROOT}/src/formats/*.h
+     ${ROOT}/src/solve/*.h)
 list(SORT headers)
 set(all "${VERSION}")
 foreach(header IN LISTS headers)

@@ -60,6 +60,7 @@ struct spryi_cuda_plugin {
     /* Makes `device` current and says which was; leave makes that one current again. */
     spry_status (*enter)(int device, int *previous, spry_error *err);
     void (*leave)(int previous);
+    const struct spryi_vector_ops *vector_ops; /* of the solvers: solve/vector_ops.h */
 };
 
 /* The plug-in exports one function of this type under this name. */

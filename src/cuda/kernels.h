@@ -10,6 +10,8 @@ extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector_shared
     spry_cuda_ell_slots, spry_cuda_sell_chunks, spry_cuda_hyb_atomic, spry_cuda_hyb_segmented, spry_cuda_scoo_shared,
     spry_cuda_bsr_blocks;
 
+extern const struct spryi_vector_ops spry_cuda_vector_ops; /* src/solve/vector_ops_cuda.cu */
+
 /* clang-format off */
 #define SPRY_CUDA_KERNELS                                                                                              \
     &spry_cuda_csr_scalar, &spry_cuda_csr_vector_shared, &spry_cuda_csr_vector,                                        \

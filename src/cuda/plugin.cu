@@ -218,6 +218,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi
     plugin.copy_bandwidth = copy_bandwidth;
     plugin.enter = enter;
     plugin.leave = leave;
+    plugin.vector_ops = &spry_cuda_vector_ops;
     plugin.build_id = SPRYI_BUILD_ID;
     return &plugin;
 }

@@ -8,7 +8,8 @@
  * z.q = p.q in exact arithmetic. The step sums the true r.z, which the next alpha takes, so the foretold one never
  * feeds on itself. Where it is a small difference of large numbers (a residual that fell by FORETELL in one iteration)
  * the step is done in two halves instead, with the true beta.
- * Cost: 9 times n numbers beside the product; textbook code, a call of the BLAS an operation, moves 14.
+ * Cost: 9 times n numbers beside the product; textbook code, a call of the BLAS an operation, moves 14. On a GPU some
+ * iterations are started at once, and what they left is looked at then (iteration.h).
  * Source: Hestenes and Stiefel 1952; Meurant 1987 for the foretold beta.
  */
 #include "solve/cg.h"
@@ -24,16 +25,16 @@ static const double FORETELL_F64 = 1e-6, FORETELL_F32 = 1e-2;
 typedef struct solving {
     spry_context *context;
     const spry_cg_options *o;
-    double tolerance;
-    int64_t limit, patience, n;
+    const spryi_vector_ops *ops; /* NULL: the device's own */
+    spryi_solve_plan names;
+    int device;
+    int64_t n;
     spry_plan *plan;
     spryi_vector_work work;
-    spry_vector x, b, r, p, q, D; /* D.data NULL: ones */
-    double b_norm, rr, rz;
-    double smallest;       /* residual ... */
-    int64_t smallest_at;   /* ... and the iteration that had it */
-    double before_restart; /* true residual of the restart before */
-    double curvature;      /* p'Ap of the latest iteration */
+    spry_vector x, b, r, p, q, D; /* on the device; D.data NULL: ones */
+    spry_vector own_x, own_b;     /* copies there of the caller's; data NULL: those are there */
+    spryi_cg_state state;         /* as it was when last looked at */
+    double before_restart;        /* true residual of the restart before */
 } solving;
 
 /* ---- what was asked for ------------------------------------------------------------------------- */
@@ -48,10 +49,11 @@ static spry_status check_options(solving *s, const spry_cg_options *o, spry_erro
     spry_status status = spryi_solve_check_struct(o->struct_size, sizeof *o, "spry_cg_options", err);
     if (status != SPRY_OK) return status;
     s->o = o;
-    s->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance;
-    if (!(s->tolerance > 0 && isfinite(s->tolerance)))
+    s->names = (spryi_solve_plan){o->device, o->format, o->kernel};
+    s->state.tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance;
+    if (!(s->state.tolerance > 0 && isfinite(s->state.tolerance)))
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "tolerance", 0, 0,
-                                "cg: tolerance is %g, expected a number above 0", s->tolerance);
+                                "cg: tolerance is %g, expected a number above 0", s->state.tolerance);
     if (o->max_iterations < 0 || o->patience < 0)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience", 0, 0,
                                 "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",
@@ -65,8 +67,8 @@ static spry_status check_options(solving *s, const spry_cg_options *o, spry_erro
 
 static spry_status check_vectors(const solving *s, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = spryi_solve_check_vector(&s->x, "x", a->rows, a, err);
-    if (status == SPRY_OK) status = spryi_solve_check_vector(&s->b, "b", a->rows, a, err);
+    spry_status status = spryi_solve_check_vector(&s->x, "x", a->rows, a, s->device, err);
+    if (status == SPRY_OK) status = spryi_solve_check_vector(&s->b, "b", a->rows, a, s->device, err);
     if (status != SPRY_OK) return status;
     if (s->x.type != s->b.type)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "b", s->b.type, s->x.type, "cg: b is %s, x is %s",
@@ -88,58 +90,58 @@ static spry_status product(solving *s, spry_vector in, spry_cg_result *result, s
     return status;
 }
 
+/* Waits for what was started. */
+static spry_status look(solving *s, spry_cg_result *result, spry_error *err)
+{
+    spry_status status = spryi_vector_look(&s->work, &s->state, sizeof s->state, err);
+    result->iterations = s->state.iterations;
+    result->residual = s->state.residual;
+    return status;
+}
+
 /* r = b - A*x, p = D r; from x = 0 without a product. */
 static spry_status begin(solving *s, int x_is_zero, spry_cg_result *result, spry_error *err)
 {
-    double sums[3];
-    if (!x_is_zero) {
-        spry_status status = product(s, s->x, result, err);
-        if (status != SPRY_OK) return status;
-    }
-    s->work.ops->start(&s->work, s->r.data, s->p.data, s->b.data, x_is_zero ? NULL : s->q.data, s->D.data, sums);
-    s->rr = sums[0];
-    s->rz = sums[1];
-    s->b_norm = sqrt(sums[2]);
-    return SPRY_OK;
+    spry_status status = x_is_zero ? SPRY_OK : product(s, s->x, result, err);
+    if (status == SPRY_OK)
+        status =
+            s->work.ops->start(&s->work, s->r.data, s->p.data, s->b.data, x_is_zero ? NULL : s->q.data, s->D.data, err);
+    return status == SPRY_OK ? look(s, result, err) : status;
 }
 
 static spry_status find_true_residual(solving *s, spry_cg_result *result, spry_error *err)
 {
     spry_status status = product(s, s->x, result, err);
-    if (status == SPRY_OK)
-        result->true_residual = sqrt(s->work.ops->distance(&s->work, s->b.data, s->q.data)) / s->b_norm;
+    if (status == SPRY_OK) status = s->work.ops->distance(&s->work, s->b.data, s->q.data, err);
+    if (status == SPRY_OK) status = look(s, result, err);
+    if (status == SPRY_OK) result->true_residual = sqrt(s->state.distance) / s->state.b_norm;
     return status;
 }
 
-/* One iteration, or the reason why there is none. */
+/* Starts some iterations and looks what became of them. */
 static spry_status advance(solving *s, spry_cg_result *result, spry_error *err)
 {
     const spryi_vector_ops *ops = s->work.ops;
-    double sums[2], share = s->x.type == SPRY_F64 ? FORETELL_F64 : FORETELL_F32;
-    spry_status status = product(s, s->p, result, err);
-    if (status != SPRY_OK) return status;
-    ops->dots(&s->work, s->p.data, s->q.data, s->D.data, sums);
-    s->curvature = sums[0];
-    if (!isfinite(sums[0]) || !isfinite(sums[1])) {
-        result->verdict = SPRY_VERDICT_NOT_FINITE;
-        return SPRY_OK;
+    void *x = s->x.data, *r = s->r.data, *p = s->p.data;
+    const void *q = s->q.data, *D = s->D.data;
+    int64_t left = s->state.limit - s->state.iterations, ahead = spryi_vector_ahead(&s->work, s->state.iterations);
+    spry_status status = SPRY_OK;
+    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++) {
+        status = product(s, s->p, result, err);
+        if (status == SPRY_OK) status = ops->dots(&s->work, p, q, D, err);
+        if (status == SPRY_OK) status = ops->step(&s->work, x, r, p, q, D, err);
+        if (status == SPRY_OK) status = ops->turn(&s->work, x, p, r, D, err);
     }
-    if (sums[0] <= 0) {
-        result->verdict = SPRY_VERDICT_NEGATIVE_CURVATURE;
-        return SPRY_OK;
-    }
-    double alpha = s->rz / sums[0], foretold = alpha * alpha * sums[1] - s->rz, before = s->rz;
-    if (foretold > share * before && isfinite(foretold)) {
-        ops->step(&s->work, s->x.data, s->r.data, s->p.data, s->q.data, s->D.data, alpha, foretold / before, sums);
-    } else {
-        ops->shrink(&s->work, s->r.data, s->q.data, s->D.data, alpha, sums);
-        ops->turn(&s->work, s->x.data, s->p.data, s->r.data, s->D.data, alpha, sums[1] / before);
-    }
-    s->rr = sums[0];
-    s->rz = sums[1];
-    result->iterations++;
-    result->residual = sqrt(s->rr) / s->b_norm;
-    return SPRY_OK;
+    return status == SPRY_OK ? look(s, result, err) : status;
+}
+
+/* 1: the observer wants no more. `from`: iterations that it was told of. */
+static int tell(const solving *s, int64_t from)
+{
+    int enough = 0;
+    for (int64_t k = from; k < s->state.iterations && s->o->observe; k++)
+        enough |= s->o->observe(s->o->user, k + 1, s->state.history[k % SPRYI_MOST_AHEAD]) != 0;
+    return enough;
 }
 
 /* The carried residual says that x is good: is it? If not, go on from b - A*x, or see that this leads nowhere. */
@@ -149,54 +151,49 @@ static spry_status confirm(solving *s, spry_cg_result *result, spry_error *err)
     if (status != SPRY_OK) return status;
     if (!isfinite(result->true_residual))
         result->verdict = SPRY_VERDICT_NOT_FINITE;
-    else if (result->true_residual <= s->tolerance)
+    else if (result->true_residual <= s->state.tolerance)
         result->verdict = SPRY_VERDICT_CONVERGED;
     else if (result->true_residual > 0.5 * s->before_restart)
         result->verdict = SPRY_VERDICT_STAGNATION;
     if (result->verdict != SPRY_VERDICT_NONE) return SPRY_OK;
     s->before_restart = result->true_residual;
     result->restarts++;
-    status = begin(s, 0, result, err);
-    result->residual = sqrt(s->rr) / s->b_norm;
-    s->smallest = result->residual;
-    s->smallest_at = result->iterations;
-    return status;
+    return begin(s, 0, result, err);
 }
 
-static int stagnates(solving *s, const spry_cg_result *result)
+static spry_verdict verdict_of(int stop)
 {
-    if (result->residual < 0.99 * s->smallest) {
-        s->smallest = result->residual;
-        s->smallest_at = result->iterations;
+    switch (stop) {
+    case SPRYI_AT_LIMIT: return SPRY_VERDICT_ITERATION_LIMIT;
+    case SPRYI_STAGNATES: return SPRY_VERDICT_STAGNATION;
+    case SPRYI_NOT_FINITE: return SPRY_VERDICT_NOT_FINITE;
+    case SPRYI_NEGATIVE_CURVATURE: return SPRY_VERDICT_NEGATIVE_CURVATURE;
+    default: return SPRY_VERDICT_NONE;
     }
-    return result->iterations - s->smallest_at >= s->patience;
 }
 
 static spry_status iterate(solving *s, spry_cg_result *result, spry_error *err)
 {
     spry_status status = begin(s, !s->o->start_from_x, result, err);
     if (status != SPRY_OK) return status;
-    if (s->b_norm == 0) { /* whatever the guess */
-        s->work.ops->clear(&s->work, s->x.data);
+    if (s->state.b_norm == 0) { /* whatever the guess */
+        status = s->work.ops->clear(&s->work, s->x.data, err);
         result->residual = result->true_residual = 0;
         result->verdict = SPRY_VERDICT_CONVERGED;
-        return SPRY_OK;
+        return status;
     }
-    result->residual = sqrt(s->rr) / s->b_norm;
-    s->smallest = s->before_restart = INFINITY;
+    s->before_restart = INFINITY;
     while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
-        if (!isfinite(result->residual)) {
-            result->verdict = SPRY_VERDICT_NOT_FINITE;
-        } else if (result->residual <= s->tolerance) {
+        int64_t told = s->state.iterations;
+        int stop = s->state.stop;
+        if (stop == SPRYI_SMALL_ENOUGH) {
             status = confirm(s, result, err);
-        } else if (result->iterations >= s->limit) {
-            result->verdict = SPRY_VERDICT_ITERATION_LIMIT;
-        } else if (stagnates(s, result)) {
-            result->verdict = SPRY_VERDICT_STAGNATION;
+        } else if (stop != SPRYI_GOES_ON) {
+            result->verdict = verdict_of(stop);
         } else {
             status = advance(s, result, err);
-            if (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE && s->o->observe &&
-                s->o->observe(s->o->user, result->iterations, result->residual) != 0 && result->residual > s->tolerance)
+            stop = s->state.stop;
+            if (status == SPRY_OK && tell(s, told) && stop <= SPRYI_STAGNATES && stop != SPRYI_SMALL_ENOUGH)
                 result->verdict = SPRY_VERDICT_STOPPED;
         }
     }
@@ -225,83 +222,113 @@ static spry_status judge(const solving *s, const spry_cg_result *result, spry_er
         return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", k, 0,
                                 "negative curvature: p'Ap is %.3g in iteration %lld, so the matrix is not positive "
                                 "definite; relative residual %.3g",
-                                s->curvature, (long long)k + 1, result->true_residual);
+                                s->state.curvature, (long long)k + 1, result->true_residual);
     case SPRY_VERDICT_STAGNATION:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, s->limit,
+        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
                                 "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
                                 "at "
                                 "%.3g, expected at most %g",
-                                (long long)k, (long long)result->restarts, result->true_residual, s->tolerance);
+                                (long long)k, (long long)result->restarts, result->true_residual, s->state.tolerance);
     default:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, s->limit,
+        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
                                 "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
-                                text, (long long)k, result->true_residual, s->tolerance);
+                                text, (long long)k, result->true_residual, s->state.tolerance);
     }
 }
 
+/* The caller's x and b, or copies of them on the device; r, p and q. */
 static spry_status make_vectors(solving *s, spry_error *err)
 {
     spry_vector *vectors[] = {&s->r, &s->p, &s->q};
-    for (int v = 0; v < 3; v++) {
-        spry_status status = spry_vector_create(s->context, vectors[v], s->n, s->x.type, 0, err);
-        if (status != SPRY_OK) return status;
+    spry_status status = SPRY_OK;
+    if (s->b.device != s->device) {
+        status = spryi_solve_copy(s->context, &s->own_b, &s->b, s->device, err);
+        s->b = s->own_b;
     }
-    return SPRY_OK;
-}
-
-/* Symmetry, diagonal, plan, vectors; a verdict where the iteration cannot begin. */
-static spry_status set_up(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
-{
-    spryi_solve_plan names = {s->o->device, s->o->format, s->o->kernel};
-    int symmetric = 0;
-    spry_status status = spryi_cg_is_symmetric(A, &symmetric, err);
-    if (status != SPRY_OK) return status;
-    if (!symmetric) {
-        result->verdict = SPRY_VERDICT_NOT_SYMMETRIC;
-        return SPRY_OK;
+    if (s->x.device != s->device && status == SPRY_OK) {
+        status = s->o->start_from_x ? spryi_solve_copy(s->context, &s->own_x, &s->x, s->device, err)
+                                    : spry_vector_create(s->context, &s->own_x, s->n, s->x.type, s->device, err);
+        s->x = s->own_x;
     }
-    if (s->o->precond == SPRY_PRECOND_JACOBI) {
-        status = spryi_cg_invert_diagonal(s->context, &s->D, &result->bad_row, A, s->x.type, err);
-        if (status != SPRY_OK) return status;
-        if (result->bad_row >= 0) {
-            result->verdict = SPRY_VERDICT_BAD_DIAGONAL;
-            return SPRY_OK;
-        }
-    }
-    status = spryi_solve_make_plan(s->context, &s->plan, A, s->x.type, &names, err);
-    if (status == SPRY_OK) status = spryi_vector_work_init(s->context, &s->work, names.device, s->n, s->x.type, err);
-    if (status == SPRY_OK) status = make_vectors(s, err);
-    result->format = names.format;
-    result->kernel = names.kernel;
+    for (int v = 0; v < 3 && status == SPRY_OK; v++)
+        status = spry_vector_create(s->context, vectors[v], s->n, s->x.type, s->device, err);
     return status;
 }
 
-static spry_status run(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+/* Symmetry and diagonal; a verdict where the iteration cannot begin. */
+static spry_status inspect(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spryi_host_copy copy = {0};
+    int symmetric = 0, jacobi = s->o->precond == SPRY_PRECOND_JACOBI;
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    if (status == SPRY_OK && (jacobi || a.symmetry != SPRY_SYMMETRIC))
+        status = spryi_solve_fetch(s->context, &copy, A, err);
+    const spry_matrix *host = copy.A ? copy.A : A;
+    if (status == SPRY_OK) status = spryi_cg_is_symmetric(host, &symmetric, err);
+    if (status == SPRY_OK && !symmetric) result->verdict = SPRY_VERDICT_NOT_SYMMETRIC;
+    if (status == SPRY_OK && symmetric && jacobi) {
+        status = spryi_cg_invert_diagonal(s->context, &s->D, &result->bad_row, host, s->x.type, err);
+        if (status == SPRY_OK && result->bad_row >= 0) result->verdict = SPRY_VERDICT_BAD_DIAGONAL;
+        if (status == SPRY_OK) status = spryi_solve_move(s->context, &s->D, s->device, err);
+    }
+    spryi_solve_fetch_clear(s->context, &copy);
+    return status;
+}
+
+static spry_status set_up(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+{
+    spry_status status = inspect(s, result, A, err);
+    if (status != SPRY_OK || result->verdict != SPRY_VERDICT_NONE) return status;
+    status = spryi_solve_make_plan(s->context, &s->plan, A, s->x.type, &s->names, err);
+    if (status == SPRY_OK)
+        status = spryi_vector_work_init(s->context, &s->work, s->ops, s->device, s->n, s->x.type, err);
+    if (status == SPRY_OK) status = make_vectors(s, err);
+    if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
+    if (status == SPRY_OK && !s->o->start_from_x) status = s->work.ops->clear(&s->work, s->x.data, err);
+    result->format = s->names.format;
+    result->kernel = s->names.kernel;
+    return status;
+}
+
+/* What is told besides: of x, if it is no solution, and of the products, if their time could not be taken. */
+static spry_status look_back(solving *s, spry_cg_result *result, spry_error *err)
+{
+    double product_us = result->product_us, one = 0;
+    spry_status status = SPRY_OK;
+    if (result->verdict != SPRY_VERDICT_CONVERGED) status = find_true_residual(s, result, err);
+    if (status == SPRY_OK && s->device > 0 && s->n > 0) {
+        status = spryi_solve_time_product(s->context, s->plan, s->x, s->q, &one, err);
+        product_us = one * (double)result->iterations;
+    }
+    result->product_us = product_us;
+    return status;
+}
+
+static spry_status run(solving *s, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_error *err)
 {
     double start = spryi_solve_now_us();
     spry_status status = set_up(s, result, A, err);
     result->setup_us = spryi_solve_now_us() - start;
     if (status != SPRY_OK) return status;
     if (result->verdict == SPRY_VERDICT_NONE) {
-        if (!s->o->start_from_x) s->work.ops->clear(&s->work, s->x.data);
         start = spryi_solve_now_us();
         status = iterate(s, result, err);
         result->solve_us = spryi_solve_now_us() - start;
-        double product_us = result->product_us;
-        if (status == SPRY_OK && result->verdict != SPRY_VERDICT_CONVERGED) status = find_true_residual(s, result, err);
-        result->product_us = product_us;
+        if (status == SPRY_OK) status = look_back(s, result, err);
+        if (status == SPRY_OK && s->own_x.data) status = spryi_solve_copy_to(s->context, &x, &s->x, err);
     }
     return status == SPRY_OK ? judge(s, result, err) : status;
 }
 
-spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
-                    const spry_cg_options *options, spry_error *err)
+spry_status spryi_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
+                     const spry_cg_options *options, const spryi_vector_ops *ops, spry_error *err)
 {
     if (!context || !A)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", 0, 0, "cg: %s is NULL",
                                 !context ? "context" : "A");
     const spry_cg_options defaults = SPRY_INIT(spry_cg_options);
-    solving s = {.context = context, .x = x, .b = b};
+    solving s = {.context = context, .ops = ops, .x = x, .b = b};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_cg_result told = SPRY_INIT(spry_cg_result);
     told.residual = told.true_residual = NAN;
@@ -312,16 +339,26 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "cg", err);
     s.n = a.rows;
+    s.device = spryi_solve_device_number(context, &s.names, &a);
     if (status == SPRY_OK) status = check_vectors(&s, &a, err);
+    if (status == SPRY_OK && s.device > 0) status = spry_device_synchronize(context, s.device, NULL, err);
     if (status != SPRY_OK) return status;
 
-    s.limit = s.o->max_iterations > 0 ? s.o->max_iterations : within(s.n > 10000 ? 100000 : 10 * s.n, 100, 100000);
-    s.patience = s.o->patience > 0 ? s.o->patience : within(s.n, 200, 50000);
-    status = run(&s, &told, A, err);
+    spryi_cg_state *t = &s.state;
+    t->limit = s.o->max_iterations > 0 ? s.o->max_iterations : within(s.n > 10000 ? 100000 : 10 * s.n, 100, 100000);
+    t->patience = s.o->patience > 0 ? s.o->patience : within(s.n, 200, 50000);
+    t->trusted = x.type == SPRY_F64 ? FORETELL_F64 : FORETELL_F32;
+    status = run(&s, x, &told, A, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) *result = told;
-    spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D};
-    for (int v = 0; v < 4; v++) spry_vector_destroy(context, vectors[v]);
+    spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D, &s.own_x, &s.own_b};
+    for (int v = 0; v < 6; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&s.work);
     spry_plan_destroy(s.plan);
     return status;
+}
+
+spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
+                    const spry_cg_options *options, spry_error *err)
+{
+    return spryi_cg(context, x, result, A, b, options, NULL, err);
 }

@@ -18,12 +18,16 @@
 typedef struct ranking {
     spry_context *context;
     const spry_pagerank_options *o;
-    double alpha, tolerance;
-    int64_t limit, n;
+    const spryi_vector_ops *ops; /* NULL: the device's own */
+    spryi_solve_plan names;
+    int device;
+    int64_t n;
+    spryi_host_copy host; /* of A, if it is in device memory */
     spryi_links links;
     spry_plan *plan;
     spryi_vector_work work;
-    spry_vector z, y;
+    spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x, for it */
+    spryi_rank_state state;     /* as it was when last looked at */
 } ranking;
 
 /* ---- what was asked for ------------------------------------------------------------------------- */
@@ -32,19 +36,23 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
 {
     spry_status status = spryi_solve_check_struct(o->struct_size, sizeof *o, "spry_pagerank_options", err);
     if (status != SPRY_OK) return status;
+    spryi_rank_state *s = &r->state;
     r->o = o;
-    r->alpha = o->alpha == 0 ? 0.85 : o->alpha;
-    r->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance;
-    r->limit = o->max_iterations == 0 ? 200 : o->max_iterations;
-    if (!(r->alpha > 0 && r->alpha < 1))
+    r->names = (spryi_solve_plan){o->device, o->format, o->kernel};
+    s->alpha = o->alpha == 0 ? 0.85 : o->alpha;
+    s->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance;
+    s->limit = o->max_iterations == 0 ? 200 : o->max_iterations;
+    s->norm = o->norm;
+    s->teleports = o->zero_columns == SPRY_ZERO_TELEPORT;
+    if (!(s->alpha > 0 && s->alpha < 1))
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "alpha", 0, 1,
-                                "pagerank: alpha is %g, expected a number between 0 and 1, neither included", r->alpha);
-    if (!(r->tolerance > 0 && isfinite(r->tolerance)))
+                                "pagerank: alpha is %g, expected a number between 0 and 1, neither included", s->alpha);
+    if (!(s->tolerance > 0 && isfinite(s->tolerance)))
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "tolerance", 0, 0,
-                                "pagerank: tolerance is %g, expected a number above 0", r->tolerance);
-    if (r->limit < 1)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "max_iterations", r->limit, 1,
-                                "pagerank: max_iterations is %lld, expected 1 or more", (long long)r->limit);
+                                "pagerank: tolerance is %g, expected a number above 0", s->tolerance);
+    if (s->limit < 1)
+        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "max_iterations", s->limit, 1,
+                                "pagerank: max_iterations is %lld, expected 1 or more", (long long)s->limit);
     if ((unsigned)o->norm > SPRY_NORM_INF || (unsigned)o->edges > SPRY_ROW_TO_COLUMN ||
         (unsigned)o->zero_columns > SPRY_ZERO_DROP)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "options", 0, 0,
@@ -76,85 +84,153 @@ static spry_status product(const ranking *r, void *z, void *y, double *product_u
     return status;
 }
 
+static spry_status look(ranking *r, spry_error *err)
+{
+    return spryi_vector_look(&r->work, &r->state, sizeof r->state, err);
+}
+
+/* The three vectors by what they hold now. */
+typedef struct places {
+    void *z, *y_before, *y;
+} places;
+
+/*
+ * z takes the place of the y before, which has just been read, and all three change places; but where iterations are
+ * started ahead, z stays where it is: a product that comes after the end then only reads it.
+ */
+static spry_status pass(const ranking *r, places *at, int runs_ahead, spry_error *err)
+{
+    places now = *at;
+    *at = runs_ahead ? (places){now.z, now.y, now.y_before} : (places){now.y_before, now.y, now.z};
+    return r->work.ops->rank_step(&r->work, at->z, now.y_before, now.y, r->links.factors.data, err);
+}
+
+/* Starts some iterations and looks what became of them. */
+static spry_status advance(ranking *r, places *at, double *product_us, spry_error *err)
+{
+    int64_t left = r->state.limit - r->state.iterations, ahead = spryi_vector_ahead(&r->work, r->state.iterations);
+    spry_status status = SPRY_OK;
+    for (int64_t k = 0; k < ahead && k < left && status == SPRY_OK; k++) {
+        status = product(r, at->z, at->y, product_us, err);
+        if (status == SPRY_OK) status = pass(r, at, r->work.ops->ahead > 1, err);
+    }
+    return status == SPRY_OK ? look(r, err) : status;
+}
+
+/* 1: the observer wants no more. `from`: iterations that it was told of. */
+static int tell(const ranking *r, int64_t from)
+{
+    int enough = 0;
+    for (int64_t k = from; k < r->state.iterations && r->o->observe; k++)
+        enough |= r->o->observe(r->o->user, k + 1, r->state.history[k % SPRYI_MOST_AHEAD]) != 0;
+    return enough;
+}
+
+static spry_verdict verdict_of(int stop, int enough)
+{
+    if (stop == SPRYI_NOT_FINITE) return SPRY_VERDICT_NOT_FINITE;
+    if (stop == SPRYI_SMALL_ENOUGH) return SPRY_VERDICT_CONVERGED;
+    if (enough) return SPRY_VERDICT_STOPPED;
+    return stop == SPRYI_AT_LIMIT ? SPRY_VERDICT_ITERATION_LIMIT : SPRY_VERDICT_NONE;
+}
+
 /* x serves as the third vector; it holds x_k in the end. */
-static spry_status iterate(ranking *r, spry_vector x, spry_pagerank_result *result, spry_error *err)
+static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error *err)
 {
     const spryi_vector_ops *ops = r->work.ops;
-    const void *s = r->links.factors.data;
-    void *z = r->z.data, *y_before = r->y.data, *y = x.data;
-    spryi_rank_sums sums = {0};
-    /* x_0 = alpha*0 + 1/n */
-    double shift_before = 1 / (double)r->n, rest = (1 - r->alpha) / (double)r->n;
-    sums.zero_mass = ops->rank_start(&r->work, z, y_before, s, shift_before);
-    while (result->verdict == SPRY_VERDICT_NONE) {
-        spry_status status = product(r, z, y, &result->product_us, err);
-        if (status != SPRY_OK) return status;
-        double shift = rest;
-        if (r->o->zero_columns == SPRY_ZERO_TELEPORT) shift += r->alpha * sums.zero_mass / (double)r->n;
-        ops->rank_step(&r->work, y_before, y, s, r->o->norm, r->alpha, shift, shift_before, &sums);
-        shift_before = shift;
-        void *free_now = z;
-        z = y_before;
-        y_before = y;
-        y = free_now;
-        result->iterations++;
-        result->residual = sums.d;
-        int stop = r->o->observe && r->o->observe(r->o->user, result->iterations, result->residual) != 0;
-        if (!isfinite(sums.mass) || !isfinite(sums.d1))
-            result->verdict = SPRY_VERDICT_NOT_FINITE;
-        else if (result->residual <= r->tolerance)
-            result->verdict = SPRY_VERDICT_CONVERGED;
-        else if (stop)
-            result->verdict = SPRY_VERDICT_STOPPED;
-        else if (result->iterations == r->limit)
-            result->verdict = SPRY_VERDICT_ITERATION_LIMIT;
+    const spryi_rank_state *s = &r->state;
+    places at = {r->x.data, r->y.data, r->z.data};
+    spry_status status = ops->rank_start(&r->work, at.z, at.y_before, r->links.factors.data, err);
+    while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
+        int64_t told = s->iterations;
+        status = advance(r, &at, &result->product_us, err);
+        if (status == SPRY_OK) result->verdict = verdict_of(s->stop, tell(r, told));
     }
-    result->error_bound = r->alpha / (1 - r->alpha) * sums.d1;
-    result->mass = sums.mass;
-    result->zero_mass = sums.zero_mass;
-    ops->rank_finish(&r->work, x.data, y_before, r->alpha, shift_before);
-    return SPRY_OK;
+    if (status == SPRY_OK && !s->finished) {
+        status = ops->rank_finish(&r->work, r->x.data, at.y_before, err);
+        if (status == SPRY_OK) status = look(r, err);
+    }
+    result->iterations = s->iterations;
+    result->residual = s->residual;
+    result->error_bound = s->alpha / (1 - s->alpha) * s->d1;
+    result->mass = s->mass;
+    result->zero_mass = s->zero_mass;
+    return status;
 }
 
 static spry_status judge(const ranking *r, const spry_pagerank_result *result, spry_error *err)
 {
     if (result->verdict == SPRY_VERDICT_CONVERGED) return SPRY_OK;
-    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, result->iterations, r->limit,
+    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, result->iterations, r->state.limit,
                             "not converged (%s) after %lld iterations: the last step was %.3g, expected at most %g",
                             spry_verdict_text(result->verdict), (long long)result->iterations, result->residual,
-                            r->tolerance);
+                            r->state.tolerance);
 }
 
 /* ---- the call ----------------------------------------------------------------------------------- */
 
-static spry_status set_up(ranking *r, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+static spry_status make_vectors(ranking *r, spry_error *err)
+{
+    spry_status status = spryi_solve_move(r->context, &r->links.factors, r->device, err);
+    if (r->x.device != r->device && status == SPRY_OK) {
+        status = spry_vector_create(r->context, &r->own_x, r->n, r->x.type, r->device, err);
+        r->x = r->own_x;
+    }
+    if (status == SPRY_OK) status = spry_vector_create(r->context, &r->z, r->n, r->x.type, r->device, err);
+    if (status == SPRY_OK) status = spry_vector_create(r->context, &r->y, r->n, r->x.type, r->device, err);
+    return status;
+}
+
+static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_matrix *A, const spry_arrays *a,
                           spry_error *err)
 {
-    spryi_solve_plan names = {r->o->device, r->o->format, r->o->kernel};
-    spry_status status = spryi_links_make(r->context, &r->links, A, r->o->edges, x.type, err);
+    spry_status status = spryi_solve_fetch(r->context, &r->host, A, err);
+    if (status == SPRY_OK)
+        status = spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err);
     if (status != SPRY_OK) return status;
     result->zero_columns = r->links.zero_columns;
     result->first_zero_column = r->links.first_zero_column;
     result->as_it_stands = r->links.factors.data == NULL;
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT)
         return refuse_zero_columns(&r->links, result, err);
-    status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, x.type, &names, err);
-    if (status == SPRY_OK) status = spryi_vector_work_init(r->context, &r->work, names.device, r->n, x.type, err);
-    if (status == SPRY_OK) status = spry_vector_create(r->context, &r->z, r->n, x.type, 0, err);
-    if (status == SPRY_OK) status = spry_vector_create(r->context, &r->y, r->n, x.type, 0, err);
-    result->format = names.format;
-    result->kernel = names.kernel;
+    status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, err);
+    if (status == SPRY_OK)
+        status = spryi_vector_work_init(r->context, &r->work, r->ops, r->device, r->n, r->x.type, err);
+    if (status == SPRY_OK) status = make_vectors(r, err);
+    r->state.n = (double)r->n;
+    r->state.shift_before = 1 / (double)r->n; /* x_0 = alpha*0 + 1/n */
+    if (status == SPRY_OK) status = spryi_vector_put(&r->work, &r->state, sizeof r->state, err);
+    result->format = r->names.format;
+    result->kernel = r->names.kernel;
     return status;
 }
 
-spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
-                          const spry_pagerank_options *options, spry_error *err)
+static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+                       const spry_arrays *a, spry_error *err)
+{
+    double start = spryi_solve_now_us();
+    spry_status status = set_up(r, result, A, a, err);
+    result->setup_us = spryi_solve_now_us() - start;
+    if (status != SPRY_OK) return status;
+    start = spryi_solve_now_us();
+    status = iterate(r, result, err);
+    result->solve_us = spryi_solve_now_us() - start;
+    if (status == SPRY_OK && r->device > 0) {
+        status = spryi_solve_time_product(r->context, r->plan, r->x, r->y, &result->product_us, err);
+        result->product_us *= (double)result->iterations;
+    }
+    if (status == SPRY_OK && r->own_x.data) status = spryi_solve_copy_to(r->context, &x, &r->x, err);
+    return status == SPRY_OK ? judge(r, result, err) : status;
+}
+
+spry_status spryi_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+                           const spry_pagerank_options *options, const spryi_vector_ops *ops, spry_error *err)
 {
     if (!context || !A)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", 0, 0, "pagerank: %s is NULL",
                                 !context ? "context" : "A");
     const spry_pagerank_options defaults = SPRY_INIT(spry_pagerank_options);
-    ranking r = {.context = context};
+    ranking r = {.context = context, .ops = ops, .x = x};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
     told.residual = told.error_bound = told.mass = NAN;
@@ -167,24 +243,25 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     if (status == SPRY_OK && a.rows == 0)
         status = spryi_solve_fail(err, SPRY_INVALID_SIZE, "A", 0, 1,
                                   "pagerank: the matrix is empty, expected 1 x 1 or more");
-    if (status == SPRY_OK) status = spryi_solve_check_vector(&x, "x", a.rows, &a, err);
+    r.device = spryi_solve_device_number(context, &r.names, &a);
+    if (status == SPRY_OK) status = spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err);
+    if (status == SPRY_OK && r.device > 0) status = spry_device_synchronize(context, r.device, NULL, err);
     if (status != SPRY_OK) return status;
 
     r.n = a.rows;
-    double start = spryi_solve_now_us();
-    status = set_up(&r, x, &told, A, err);
-    told.setup_us = spryi_solve_now_us() - start;
-    if (status == SPRY_OK) {
-        start = spryi_solve_now_us();
-        status = iterate(&r, x, &told, err);
-        told.solve_us = spryi_solve_now_us() - start;
-        if (status == SPRY_OK) status = judge(&r, &told, err);
-    }
+    status = run(&r, x, &told, A, &a, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) *result = told;
-    spry_vector_destroy(context, &r.z);
-    spry_vector_destroy(context, &r.y);
+    spry_vector *vectors[] = {&r.z, &r.y, &r.own_x};
+    for (int v = 0; v < 3; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&r.work);
     spry_plan_destroy(r.plan);
     spryi_links_clear(context, &r.links);
+    spryi_solve_fetch_clear(context, &r.host);
     return status;
+}
+
+spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+                          const spry_pagerank_options *options, spry_error *err)
+{
+    return spryi_pagerank(context, x, result, A, options, NULL, err);
 }

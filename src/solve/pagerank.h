@@ -10,9 +10,17 @@ typedef struct spryi_links {
     int64_t zero_columns, first_zero_column;
 } spryi_links;
 
-/* A must stay while it lives. On failure nothing is left to clear. */
-spry_status spryi_links_make(spry_context *context, spryi_links *links, const spry_matrix *A, spry_edges edges,
-                             spry_type type, spry_error *err);
+/*
+ * A, on the host, must stay while it lives; so must `given`, which is A as the caller has it: B is made of its arrays
+ * if they are in device memory and need no other name. On failure nothing is left to clear.
+ */
+spry_status spryi_links_make(spry_context *context, spryi_links *links, const spry_matrix *A, const spry_arrays *given,
+                             spry_edges edges, spry_type type, spry_error *err);
 void spryi_links_clear(spry_context *context, spryi_links *links);
+
+/* spry_pagerank with the vector work of another table than the device's own, if ops is not NULL. */
+struct spryi_vector_ops;
+spry_status spryi_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+                           const spry_pagerank_options *options, const struct spryi_vector_ops *ops, spry_error *err);
 
 #endif

@@ -105,8 +105,8 @@ static int sums_to_one(const double *sums, int64_t n, spry_type value_type)
     return 1;
 }
 
-spry_status spryi_links_make(spry_context *context, spryi_links *links, const spry_matrix *A, spry_edges edges,
-                             spry_type type, spry_error *err)
+spry_status spryi_links_make(spry_context *context, spryi_links *links, const spry_matrix *A, const spry_arrays *given,
+                             spry_edges edges, spry_type type, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_vector sums = {0};
@@ -125,7 +125,9 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
     }
     spry_vector_destroy(context, &sums);
     if (status == SPRY_OK) {
-        if (edges == SPRY_ROW_TO_COLUMN && a.symmetry != SPRY_SYMMETRIC) exchange(&a);
+        int exchanged = edges == SPRY_ROW_TO_COLUMN && a.symmetry != SPRY_SYMMETRIC;
+        if (exchanged) exchange(&a);
+        if (!exchanged && given->device > 0) a = *given;
         a.ownership = SPRY_BORROW;
         if (facts.all_ones) {
             a.value_type = SPRY_PATTERN;

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -31,14 +32,11 @@ spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, s
         return spryi_solve_fail(err, SPRY_INVALID_SIZE, "A", a->cols, a->rows,
                                 "%s: the matrix is %lld x %lld, expected a square one", method, (long long)a->rows,
                                 (long long)a->cols);
-    if (a->device != 0)
-        return spryi_solve_fail(err, SPRY_UNSUPPORTED, "A", a->device, 0,
-                                "%s: the matrix is in device memory, expected host memory", method);
     return SPRY_OK;
 }
 
 spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
-                                     spry_error *err)
+                                     int device, spry_error *err)
 {
     if (v->length != n)
         return spryi_solve_fail(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
@@ -47,9 +45,14 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, v->type, a->value_type, "%s is %s, expected %s", name,
                                 spry_type_name(v->type),
                                 a->value_type == SPRY_PATTERN ? "f32 or f64" : spry_type_name(a->value_type));
-    if (v->device != 0 || v->columns < 0 || v->columns > 1)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1,
-                                "%s: expected one column in host memory", name);
+    if (v->columns < 0 || v->columns > 1)
+        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1, "%s has %lld columns, expected one",
+                                name, (long long)v->columns);
+    if (v->device != 0 && v->device != device)
+        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, v->device, device,
+                                "%s is on device %d, but the work is done on device %d: expected host memory (0) or "
+                                "that device",
+                                name, v->device, device);
     if ((!v->data && n > 0) || (uintptr_t)v->data % spry_type_bytes(v->type) != 0)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, 0, 0, "%s: data is %s", name,
                                 v->data ? "not aligned to its type" : "NULL");
@@ -61,17 +64,106 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
     options.device = names->device;
     options.format = names->format;
     options.kernel = names->kernel;
     options.vector_type = type;
-    spry_status status = spry_plan_spmv(context, plan, A, &options, err);
+    options.vector_device = spryi_solve_device_number(context, names, &a);
+    if (a.device > 0 && !names->format && !names->kernel) options.format = "csr"; /* as it lies: no copy */
+    if (status == SPRY_OK) status = spry_plan_spmv(context, plan, A, &options, err);
     if (status == SPRY_OK) status = spry_plan_get_info(*plan, &info, err);
     if (status != SPRY_OK) return status;
     names->device = info.device;
     names->format = info.format;
     names->kernel = info.kernel;
     return SPRY_OK;
+}
+
+int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a)
+{
+    if (names->device) {
+        if (strncmp(names->device, "cuda:", 5) == 0) return 1 + atoi(names->device + 5);
+        return strcmp(names->device, "cuda") == 0;
+    }
+    spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+    for (int k = 0; names->kernel && k < spry_kernel_count(); k++)
+        if (spry_kernel_get_info(context, k, &info, NULL) == SPRY_OK && strcmp(info.name, names->kernel) == 0)
+            return strcmp(info.device, "cuda") == 0;
+    return a->device;
+}
+
+/* ---- from one memory to the other --------------------------------------------------------------- */
+
+spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *to, const spry_vector *from,
+                                spry_error *err)
+{
+    int64_t bytes = from->length * (int64_t)spry_type_bytes(from->type);
+    if (bytes == 0) return SPRY_OK;
+    if (to->device > 0 || from->device > 0)
+        return spry_device_copy(context, to->data, to->device, from->data, from->device, bytes, NULL, err);
+    memcpy(to->data, from->data, (size_t)bytes);
+    return SPRY_OK;
+}
+
+spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device,
+                             spry_error *err)
+{
+    spry_status status = spry_vector_create(context, made, v->length, v->type, device, err);
+    return status == SPRY_OK ? spryi_solve_copy_to(context, made, v, err) : status;
+}
+
+spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, spry_error *err)
+{
+    spry_vector made = {0};
+    if (!v->data || v->device == device) return SPRY_OK;
+    spry_status status = spryi_solve_copy(context, &made, v, device, err);
+    spry_vector_destroy(context, status == SPRY_OK ? v : &made);
+    if (status == SPRY_OK) *v = made;
+    return status;
+}
+
+spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, spry_error *err)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_status status = spry_matrix_get_arrays(A, &a, err);
+    if (status != SPRY_OK || a.device == 0) return status;
+    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
+    const int64_t bytes[] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
+                             a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
+                             a.nnz * (int64_t)spry_type_bytes(a.value_type)};
+    for (int i = 0; i < 3 && status == SPRY_OK; i++) {
+        if (!*arrays[i]) continue;
+        /* vectors are what the header allocates */
+        status = spry_vector_create(context, &copy->arrays[i], (bytes[i] + 7) / 8, SPRY_F64, 0, err);
+        if (status == SPRY_OK && bytes[i] > 0)
+            status = spry_device_copy(context, copy->arrays[i].data, 0, *arrays[i], a.device, bytes[i], NULL, err);
+        *arrays[i] = copy->arrays[i].data;
+    }
+    a.device = 0;
+    a.ownership = SPRY_BORROW;
+    if (status == SPRY_OK) status = spry_matrix_create(context, &copy->A, &a, err);
+    return status;
+}
+
+void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy)
+{
+    spry_matrix_destroy(copy->A);
+    copy->A = NULL;
+    for (int i = 0; i < 3; i++) spry_vector_destroy(context, &copy->arrays[i]);
+}
+
+spry_status spryi_solve_time_product(const spry_context *context, const spry_plan *plan, spry_vector x, spry_vector y,
+                                     double *us, spry_error *err)
+{
+    enum { PRODUCTS = 10 };
+    spry_status status = spry_device_synchronize(context, x.device, NULL, err);
+    double start = spryi_solve_now_us();
+    for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++) status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
+    if (status == SPRY_OK) status = spry_device_synchronize(context, x.device, NULL, err);
+    *us = (spryi_solve_now_us() - start) / PRODUCTS;
+    return status;
 }
 
 double spryi_solve_now_us(void)

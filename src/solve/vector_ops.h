@@ -1,72 +1,81 @@
 /*
- * The vector work of the methods: passes that do at once all that the data they read allow. One table a device; the
- * methods know nothing of where vectors lie. All vectors of a call have w->n entries of w->type, lie on the table's
- * device and do not overlap unless it says so. Sums come back in f64, on the host.
+ * The vector work of the methods: passes that do at once all that the data they read allow. One table a device, the
+ * GPU's from the CUDA plug-in; the methods know nothing of where vectors lie. All vectors of a call have w->n entries
+ * of w->type, lie on the work's device and do not overlap unless it says so. Factors come from the state, sums and
+ * what follows from them go there (iteration.h); passes do nothing once the state says stop.
  *
- * Sums are taken over blocks of SPRYI_BLOCK entries, cut by the length alone, and the blocks' sums are added in
- * order: the same bits for any number of threads.
+ * A GPU's functions only start the work, in the default stream; spryi_vector_look waits for it.
+ *
+ * Sums are taken in f64 over blocks that are cut by the length alone, and the blocks' sums are added in a fixed order:
+ * the same bits for any number of threads.
  */
 #ifndef SPRYI_VECTOR_OPS_H
 #define SPRYI_VECTOR_OPS_H
 
+#include "solve/iteration.h"
 #include "spry/spry.h"
 
-enum { SPRYI_BLOCK = 2048, SPRYI_MOST_SUMS = 4 };
+enum { SPRYI_MOST_SUMS = 4 };
 
 typedef struct spryi_vector_work {
     const struct spryi_vector_ops *ops;
     spry_context *context;
+    int device; /* as in spry_vector */
     spry_type type;
     int64_t n, blocks;
     int threads;
-    spry_vector partials; /* f64, SPRYI_MOST_SUMS a block */
+    spry_vector partials; /* f64 on the device, SPRYI_MOST_SUMS a block */
+    spry_vector state;    /* on the device: a spryi_cg_state or spryi_rank_state */
 } spryi_vector_work;
 
-/* What PageRank's pass tells. d = x_k - x_(k-1). */
-typedef struct spryi_rank_sums {
-    double d1, d;     /* ||d||_1, and in the norm asked for */
-    double mass;      /* sum of x_k */
-    double zero_mass; /* of it, over columns whose factor is 0 */
-} spryi_rank_sums;
-
 typedef struct spryi_vector_ops {
-    const char *device; /* as in spry_spmv_options */
+    int64_t block, most_blocks; /* entries a block, and how many there are at most: then blocks take several pieces */
+    int ahead;                  /* most iterations that are started before the state is looked at */
 
     /* ---- Conjugate Gradient. D NULL: ones; else the reciprocals of the diagonal. z = D r ------------- */
 
-    /* r = b - q (q NULL: b); p = D r; sums: r.r, r.z, b.b. */
-    void (*start)(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
-                  double sums[3]);
-    /* sums: p.q, q.Dq */
-    void (*dots)(const spryi_vector_work *w, const void *p, const void *q, const void *D, double sums[2]);
-    /* x += alpha p; r -= alpha q; p = D r + beta p. sums: r.r, r.z of the new r */
-    void (*step)(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D, double alpha,
-                 double beta, double sums[2]);
-    /* step in two halves, for when beta has to be known from the new r: r -= alpha q; sums as above ... */
-    void (*shrink)(const spryi_vector_work *w, void *r, const void *q, const void *D, double alpha, double sums[2]);
+    /* r = b - q (q NULL: b); p = D r. Sets `stop` anew. */
+    spry_status (*start)(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
+                         spry_error *err);
+    /* p.q, q.Dq: alpha and, foretold, beta */
+    spry_status (*dots)(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err);
+    /* x += alpha p; r -= alpha q; p = D r + beta p. Where the step is done in halves: r -= alpha q, and beta ... */
+    spry_status (*step)(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
+                        spry_error *err);
     /* ... then x += alpha p; p = D r + beta p. */
-    void (*turn)(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, double alpha, double beta);
-    void (*clear)(const spryi_vector_work *w, void *x); /* x = 0 */
-    /* (b - q).(b - q) */
-    double (*distance)(const spryi_vector_work *w, const void *b, const void *q);
+    spry_status (*turn)(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err);
+    spry_status (*clear)(const spryi_vector_work *w, void *x, spry_error *err); /* x = 0 */
+    /* state.distance = (b - q).(b - q) */
+    spry_status (*distance)(const spryi_vector_work *w, const void *b, const void *q, spry_error *err);
 
     /* ---- PageRank. s: column factors, 0 for a zero column, NULL: ones. x = alpha y + shift, z = s x ------ */
 
-    /* x_0 = value: z = s x_0, y = 0. Returns the mass of zero columns. */
-    double (*rank_start)(const spryi_vector_work *w, void *z, void *y, const void *s, double value);
-    /* x_k from y, x_(k-1) from the y before it and its shift; z takes the place of the y before. */
-    void (*rank_step)(const spryi_vector_work *w, void *before_then_z, const void *y, const void *s, spry_norm norm,
-                      double alpha, double shift, double shift_before, spryi_rank_sums *sums);
-    void (*rank_finish)(const spryi_vector_work *w, void *x, const void *y, double alpha, double shift);
+    /* x_0 = shift_before: z = s x_0, y = 0, and the mass of zero columns. */
+    spry_status (*rank_start)(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err);
+    /*
+     * x_k from y, x_(k-1) from the y before it, z from x_k. z may be y_before, which is done with then. The first pass
+     * after the one that stopped makes z = x_k of y_before instead: products that are still to come only read z.
+     */
+    spry_status (*rank_step)(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
+                             spry_error *err);
+    /* x = alpha y + shift_before; x may be y */
+    spry_status (*rank_finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
 } spryi_vector_ops;
 
-/* The table of a device; NULL: there is none. */
-const spryi_vector_ops *spryi_vector_ops_of(const char *device);
-
-/* Settles the threads and allocates what sums need; undone by spryi_vector_work_clear, also when it failed. */
-spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, const char *device, int64_t n,
-                                   spry_type type, spry_error *err);
+/*
+ * Settles the threads and allocates what sums and the state need; undone by spryi_vector_work_clear, also when it
+ * failed. ops: the device's own where it is NULL.
+ */
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, const spryi_vector_ops *ops, int device,
+                                   int64_t n, spry_type type, spry_error *err);
 void spryi_vector_work_clear(spryi_vector_work *w);
+
+/* The state there and back; look waits until all that was started is done. */
+spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
+spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
+
+/* Iterations to start before the next look: few at first, so that at most an eighth is in vain. */
+int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 
 extern const spryi_vector_ops spryi_vector_ops_cpu;
 

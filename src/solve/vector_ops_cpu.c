@@ -7,9 +7,10 @@
  */
 #include "solve/vector_ops.h"
 
-#include <math.h>
 #include <omp.h>
+#include <string.h>
 
+enum { BLOCK = 2048 };
 enum { LANES = 8, RANK_LANES = 4 /* of four sums: as many as registers hold */ };
 
 typedef struct block_range {
@@ -25,8 +26,8 @@ static block_range own_blocks(const spryi_vector_work *w)
 
 static inline int64_t length_of(const spryi_vector_work *w, int64_t block)
 {
-    int64_t left = w->n - block * SPRYI_BLOCK;
-    return left < SPRYI_BLOCK ? left : SPRYI_BLOCK;
+    int64_t left = w->n - block * BLOCK;
+    return left < BLOCK ? left : BLOCK;
 }
 
 static inline double add_lanes(const double *lanes)
@@ -56,84 +57,118 @@ static void add_blocks(const spryi_vector_work *w, int count, double *sums)
 #undef V
 #undef FN
 
-/* ---- the table: by type ------------------------------------------------------------------------- */
+/* ---- the table: by type, and the state behind each pass ------------------------------------------- */
 
-static void start(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
-                  double sums[3])
+static spry_status start(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
+                         spry_error *err)
 {
+    (void)err;
+    double sums[3];
     (w->type == SPRY_F64 ? start_f64 : start_f32)(w, r, p, b, q, D);
     add_blocks(w, 3, sums);
+    spryi_cg_started(w->state.data, sums);
+    return SPRY_OK;
 }
 
-static void dots(const spryi_vector_work *w, const void *p, const void *q, const void *D, double sums[2])
+static spry_status dots(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err)
 {
-    (w->type == SPRY_F64 ? dots_f64 : dots_f32)(w, p, q, D);
+    (void)err;
+    spryi_cg_state *state = w->state.data;
+    double sums[2] = {0};
+    if (!state->stop) {
+        (w->type == SPRY_F64 ? dots_f64 : dots_f32)(w, p, q, D);
+        add_blocks(w, 2, sums);
+    }
+    spryi_cg_dotted(state, sums);
+    return SPRY_OK;
+}
+
+static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
+                        spry_error *err)
+{
+    (void)err;
+    spryi_cg_state *state = w->state.data;
+    double sums[2];
+    if (state->stop) return SPRY_OK;
+    if (state->halves)
+        (w->type == SPRY_F64 ? shrink_f64 : shrink_f32)(w, r, q, D, state->alpha);
+    else
+        (w->type == SPRY_F64 ? step_f64 : step_f32)(w, x, r, p, q, D, state->alpha, state->beta);
     add_blocks(w, 2, sums);
+    spryi_cg_stepped(state, sums);
+    return SPRY_OK;
 }
 
-static void step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D, double alpha,
-                 double beta, double sums[2])
+static spry_status turn(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err)
 {
-    (w->type == SPRY_F64 ? step_f64 : step_f32)(w, x, r, p, q, D, alpha, beta);
-    add_blocks(w, 2, sums);
+    (void)err;
+    const spryi_cg_state *state = w->state.data;
+    if (state->halves) (w->type == SPRY_F64 ? turn_f64 : turn_f32)(w, x, p, r, D, state->alpha, state->beta);
+    return SPRY_OK;
 }
 
-static void shrink(const spryi_vector_work *w, void *r, const void *q, const void *D, double alpha, double sums[2])
+static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
 {
-    (w->type == SPRY_F64 ? shrink_f64 : shrink_f32)(w, r, q, D, alpha);
-    add_blocks(w, 2, sums);
-}
-
-static void turn(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, double alpha, double beta)
-{
-    (w->type == SPRY_F64 ? turn_f64 : turn_f32)(w, x, p, r, D, alpha, beta);
-}
-
-static void clear(const spryi_vector_work *w, void *x)
-{
+    (void)err;
     (w->type == SPRY_F64 ? clear_f64 : clear_f32)(w, x);
+    return SPRY_OK;
 }
 
-static double distance(const spryi_vector_work *w, const void *b, const void *q)
+static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
 {
-    double sum;
+    (void)err;
+    spryi_cg_state *state = w->state.data;
     (w->type == SPRY_F64 ? distance_f64 : distance_f32)(w, b, q);
-    add_blocks(w, 1, &sum);
-    return sum;
+    add_blocks(w, 1, &state->distance);
+    return SPRY_OK;
 }
 
-static double rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, double value)
+static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err)
 {
-    double sum;
-    (w->type == SPRY_F64 ? rank_start_f64 : rank_start_f32)(w, z, y, s, value);
-    add_blocks(w, 1, &sum);
-    return sum;
+    (void)err;
+    spryi_rank_state *state = w->state.data;
+    (w->type == SPRY_F64 ? rank_start_f64 : rank_start_f32)(w, z, y, s, state->shift_before);
+    add_blocks(w, 1, &state->zero_mass);
+    return SPRY_OK;
 }
 
-static void rank_step(const spryi_vector_work *w, void *before_then_z, const void *y, const void *s, spry_norm norm,
-                      double alpha, double shift, double shift_before, spryi_rank_sums *sums)
+static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, spry_error *err)
 {
+    (void)err;
+    const spryi_rank_state *state = w->state.data;
+    (w->type == SPRY_F64 ? rank_finish_f64 : rank_finish_f32)(w, x, y, state->alpha, state->shift_before);
+    return SPRY_OK;
+}
+
+static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
+                             spry_error *err)
+{
+    spryi_rank_state *state = w->state.data;
     const double *partials = w->partials.data;
-    double added[4], most = 0;
-    (w->type == SPRY_F64 ? rank_step_f64 : rank_step_f32)(w, before_then_z, y, s, norm, alpha, shift, shift_before);
-    add_blocks(w, 4, added);
-    for (int64_t b = 0; b < w->blocks; b++)
-        if (partials[b * SPRYI_MOST_SUMS + 1] > most) most = partials[b * SPRYI_MOST_SUMS + 1];
-    *sums = (spryi_rank_sums){added[0], 0, added[2], added[3]};
-    sums->d = norm == SPRY_NORM_1 ? added[0] : norm == SPRY_NORM_2 ? sqrt(added[1]) : most;
-}
-
-static void rank_finish(const spryi_vector_work *w, void *x, const void *y, double alpha, double shift)
-{
-    (w->type == SPRY_F64 ? rank_finish_f64 : rank_finish_f32)(w, x, y, alpha, shift);
+    double sums[4] = {0}, most = 0;
+    if (state->stop) {
+        if (!state->finished) rank_finish(w, z, y_before, err);
+    } else {
+        (w->type == SPRY_F64 ? rank_step_f64 : rank_step_f32)(w, y_before, y, s, state->norm, state->alpha,
+                                                              spryi_rank_shift(state), state->shift_before);
+        /* over y_before z costs no memory traffic of its own; elsewhere it is wanted in tests alone */
+        if (z != y_before) memcpy(z, y_before, (size_t)w->n * spry_type_bytes(w->type));
+        add_blocks(w, 4, sums);
+        for (int64_t b = 0; b < w->blocks && state->norm == SPRY_NORM_INF; b++)
+            if (partials[b * SPRYI_MOST_SUMS + 1] > most) most = partials[b * SPRYI_MOST_SUMS + 1];
+        if (state->norm == SPRY_NORM_INF) sums[1] = most;
+    }
+    spryi_rank_stepped(state, sums);
+    return SPRY_OK;
 }
 
 const spryi_vector_ops spryi_vector_ops_cpu = {
-    .device = "cpu",
+    .block = BLOCK,
+    .most_blocks = INT64_MAX,
+    .ahead = 1,
     .start = start,
     .dots = dots,
     .step = step,
-    .shrink = shrink,
     .turn = turn,
     .clear = clear,
     .distance = distance,

@@ -1,5 +1,5 @@
 /*
- * Included by vector_ops_cpu.c once per type V. The functions are those of vector_ops.h; their sums go to
+ * Included by vector_ops_cpu.c once per type V. The passes of vector_ops.h, factors handed in; their sums go to
  * w->partials. A *_block does one block, of `length` entries from the start of each pointer; `scaled` is a constant
  * where it is called, so that each has a loop without D (s) and one with it.
  */
@@ -86,7 +86,7 @@ static inline void FN(shrink_block)(int64_t length, V *restrict r, const V *rest
 
 /* Sums of block b; pointers of it. */
 #define SUMS(b) ((double *)w->partials.data + (b)*SPRYI_MOST_SUMS)
-#define AT(v, b) ((v) ? (V *)(uintptr_t)(v) + (b)*SPRYI_BLOCK : NULL)
+#define AT(v, b) ((v) ? (V *)(uintptr_t)(v) + (b)*BLOCK : NULL)
 
 static void FN(start)(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D)
 {
