@@ -39,6 +39,7 @@ static spry_status upload(spry_plan *plan, spry_error *err)
     c->upload_us = spryi_now_us() - start;
     format->destroy(plan->context, plan->storage);
     plan->storage = copy;
+    c->uploaded = 1;
     copy = NULL;
 done:
     spryi_release(plan->context, copy);
@@ -136,7 +137,7 @@ void spryi_cuda_discard(spry_plan *plan)
     c->plugin->release(c->device, c->y);
     plan->workspace = NULL;
     /* before the upload the storage is the host's own, afterwards a struct of device addresses */
-    if (plan->storage && c->array_count > 0) {
+    if (plan->storage && c->uploaded) {
         spryi_release(plan->context, plan->storage);
         plan->storage = NULL;
     }

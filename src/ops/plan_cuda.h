@@ -13,6 +13,7 @@ typedef struct spryi_plan_cuda {
     int device;                        /* CUDA's number */
     void *arrays[SPRYI_MOST_SECTIONS]; /* device arrays that the plan owns */
     int array_count;
+    int uploaded; /* 1: plan->storage is a struct of device addresses */
     int64_t array_bytes, auxiliary_bytes;
     void *auxiliary; /* the kernel's */
     void *x, *y;     /* device copies of host vectors; NULL when vectors are on the device */

@@ -25,7 +25,6 @@ static const double FORETELL_F64 = 1e-6, FORETELL_F32 = 1e-2;
 typedef struct solving {
     spry_context *context;
     const spry_cg_options *o;
-    const spryi_vector_ops *ops; /* NULL: the device's own */
     spryi_solve_plan names;
     int device;
     int64_t n;
@@ -281,8 +280,7 @@ static spry_status set_up(solving *s, spry_cg_result *result, const spry_matrix 
     spry_status status = inspect(s, result, A, err);
     if (status != SPRY_OK || result->verdict != SPRY_VERDICT_NONE) return status;
     status = spryi_solve_make_plan(s->context, &s->plan, A, s->x.type, &s->names, err);
-    if (status == SPRY_OK)
-        status = spryi_vector_work_init(s->context, &s->work, s->ops, s->device, s->n, s->x.type, err);
+    if (status == SPRY_OK) status = spryi_vector_work_init(s->context, &s->work, s->device, s->n, s->x.type, err);
     if (status == SPRY_OK) status = make_vectors(s, err);
     if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
     if (status == SPRY_OK && !s->o->start_from_x) status = s->work.ops->clear(&s->work, s->x.data, err);
@@ -321,14 +319,14 @@ static spry_status run(solving *s, spry_vector x, spry_cg_result *result, const 
     return status == SPRY_OK ? judge(s, result, err) : status;
 }
 
-spry_status spryi_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
-                     const spry_cg_options *options, const spryi_vector_ops *ops, spry_error *err)
+spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
+                    const spry_cg_options *options, spry_error *err)
 {
     if (!context || !A)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", 0, 0, "cg: %s is NULL",
                                 !context ? "context" : "A");
     const spry_cg_options defaults = SPRY_INIT(spry_cg_options);
-    solving s = {.context = context, .ops = ops, .x = x, .b = b};
+    solving s = {.context = context, .x = x, .b = b};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_cg_result told = SPRY_INIT(spry_cg_result);
     told.residual = told.true_residual = NAN;
@@ -355,10 +353,4 @@ spry_status spryi_cg(spry_context *context, spry_vector x, spry_cg_result *resul
     spryi_vector_work_clear(&s.work);
     spry_plan_destroy(s.plan);
     return status;
-}
-
-spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
-                    const spry_cg_options *options, spry_error *err)
-{
-    return spryi_cg(context, x, result, A, b, options, NULL, err);
 }

@@ -14,9 +14,4 @@ spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_err
 spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, const spry_matrix *A,
                                      spry_type type, spry_error *err);
 
-/* spry_cg with the vector work of another table than the device's own, if ops is not NULL. */
-struct spryi_vector_ops;
-spry_status spryi_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
-                     const spry_cg_options *options, const struct spryi_vector_ops *ops, spry_error *err);
-
 #endif

@@ -18,7 +18,6 @@
 typedef struct ranking {
     spry_context *context;
     const spry_pagerank_options *o;
-    const spryi_vector_ops *ops; /* NULL: the device's own */
     spryi_solve_plan names;
     int device;
     int64_t n;
@@ -194,8 +193,7 @@ static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_m
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT)
         return refuse_zero_columns(&r->links, result, err);
     status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, err);
-    if (status == SPRY_OK)
-        status = spryi_vector_work_init(r->context, &r->work, r->ops, r->device, r->n, r->x.type, err);
+    if (status == SPRY_OK) status = spryi_vector_work_init(r->context, &r->work, r->device, r->n, r->x.type, err);
     if (status == SPRY_OK) status = make_vectors(r, err);
     r->state.n = (double)r->n;
     r->state.shift_before = 1 / (double)r->n; /* x_0 = alpha*0 + 1/n */
@@ -223,14 +221,14 @@ static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, 
     return status == SPRY_OK ? judge(r, result, err) : status;
 }
 
-spry_status spryi_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
-                           const spry_pagerank_options *options, const spryi_vector_ops *ops, spry_error *err)
+spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+                          const spry_pagerank_options *options, spry_error *err)
 {
     if (!context || !A)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", 0, 0, "pagerank: %s is NULL",
                                 !context ? "context" : "A");
     const spry_pagerank_options defaults = SPRY_INIT(spry_pagerank_options);
-    ranking r = {.context = context, .ops = ops, .x = x};
+    ranking r = {.context = context, .x = x};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
     told.residual = told.error_bound = told.mass = NAN;
@@ -258,10 +256,4 @@ spry_status spryi_pagerank(spry_context *context, spry_vector x, spry_pagerank_r
     spryi_links_clear(context, &r.links);
     spryi_solve_fetch_clear(context, &r.host);
     return status;
-}
-
-spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
-                          const spry_pagerank_options *options, spry_error *err)
-{
-    return spryi_pagerank(context, x, result, A, options, NULL, err);
 }

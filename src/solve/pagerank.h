@@ -18,9 +18,4 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
                              spry_edges edges, spry_type type, spry_error *err);
 void spryi_links_clear(spry_context *context, spryi_links *links);
 
-/* spry_pagerank with the vector work of another table than the device's own, if ops is not NULL. */
-struct spryi_vector_ops;
-spry_status spryi_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
-                           const spry_pagerank_options *options, const struct spryi_vector_ops *ops, spry_error *err);
-
 #endif

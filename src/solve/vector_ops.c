@@ -12,17 +12,14 @@ static const spryi_vector_ops *ops_of(const spry_context *context, int device)
     return plugin ? plugin->vector_ops : NULL;
 }
 
-spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, const spryi_vector_ops *ops, int device,
-                                   int64_t n, spry_type type, spry_error *err)
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, int64_t n, spry_type type,
+                                   spry_error *err)
 {
     enum {
         STATE = sizeof(spryi_cg_state) > sizeof(spryi_rank_state) ? sizeof(spryi_cg_state) : sizeof(spryi_rank_state)
     };
-    *w = (spryi_vector_work){.ops = ops ? ops : ops_of(context, device),
-                             .context = context,
-                             .device = device,
-                             .type = type,
-                             .n = n};
+    *w =
+        (spryi_vector_work){.ops = ops_of(context, device), .context = context, .device = device, .type = type, .n = n};
     if (!w->ops)
         return spryi_solve_fail(err, SPRY_UNSUPPORTED, "device", device, 0, "no vector work for device %d", device);
     w->blocks = (n + w->ops->block - 1) / w->ops->block;

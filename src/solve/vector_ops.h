@@ -62,12 +62,9 @@ typedef struct spryi_vector_ops {
     spry_status (*rank_finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
 } spryi_vector_ops;
 
-/*
- * Settles the threads and allocates what sums and the state need; undone by spryi_vector_work_clear, also when it
- * failed. ops: the device's own where it is NULL.
- */
-spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, const spryi_vector_ops *ops, int device,
-                                   int64_t n, spry_type type, spry_error *err);
+/* Settles the threads and allocates what sums and the state need; undone by spryi_vector_work_clear, also on failure. */
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, int64_t n, spry_type type,
+                                   spry_error *err);
 void spryi_vector_work_clear(spryi_vector_work *w);
 
 /* The state there and back; look waits until all that was started is done. */

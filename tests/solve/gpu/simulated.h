@@ -1,0 +1,13 @@
+/* What the simulated plug-in counts; tests find it by dlsym as "simulated". */
+#ifndef TESTS_SOLVE_GPU_SIMULATED_H
+#define TESTS_SOLVE_GPU_SIMULATED_H
+
+#include <stdint.h>
+
+typedef struct simulated_figures {
+    int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
+    int64_t blocks;               /* that are held */
+    int64_t copies_back, products;
+} simulated_figures;
+
+#endif

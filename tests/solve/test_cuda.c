@@ -1,0 +1,29 @@
+/* PageRank and Conjugate Gradient on a GPU against the CPU. Skipped where there is none. */
+#include "device_tests.h"
+
+#include <stdio.h>
+
+enum { SKIPPED = 77 }; /* what ctest is told */
+
+static int gpu_is_there(void)
+{
+    spry_context *own = make_context(NULL, 1);
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    int found = spry_device_get_info(own, 1, &info, NULL) == SPRY_OK && info.available;
+    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
+    spry_context_destroy(own);
+    return found;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cg_as_on_the_cpu),       cmocka_unit_test(cg_verdicts),
+        cmocka_unit_test(cg_stops_where_it_says), cmocka_unit_test(cg_guesses_and_observers),
+        cmocka_unit_test(pagerank_as_on_the_cpu), cmocka_unit_test(pagerank_zero_columns),
+        cmocka_unit_test(data_in_device_memory),  cmocka_unit_test(pagerank_stops_where_it_says),
+        cmocka_unit_test(the_same_bits_again),    cmocka_unit_test(bad_places),
+    };
+    if (!gpu_is_there()) return SKIPPED;
+    return cmocka_run_group_tests(tests, open_contexts, close_contexts);
+}
