@@ -15,12 +15,14 @@ static inline void LEAF(scatter)(const SPRY_V *Ax, const SPRY_J *Aj, SPRY_V x, S
     for (; k < end; k++) y[Aj[k]] += TERM(Ax[k], x);
 }
 
+#ifndef OWN_ROWS
 static void LEAF(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_V *x = job->x;
     for (int64_t i = begin; i < end; i++) LEAF(scatter)(job->values, job->columns, x[i], job->y, Ap[i], Ap[i + 1]);
 }
+#endif
 
 static void LEAF(piece)(const spryi_csr_job *job, int64_t row, int64_t begin, int64_t end)
 {

@@ -1,11 +1,18 @@
 /*
  * The transposed product with AVX-512. Of stepped rows eight go at a time: their values are turned into a register
  * a column, and what a column adds lies side by side in y. General rows go one entry at a time, since the instruction
- * that scatters takes as long and would need their columns compared; the matrix is fetched ahead by software. Else as
+ * that scatters takes twice as long and would need their columns compared; short ones without a branch a row. The
+ * matrix is fetched ahead by software. Else as
  * csr_scatter_portable.c.
  */
 #include "core/simd_x86.h"
 #include "formats/csr/csr.h"
+
+enum {
+    SPREAD_ROWS = 256,
+    SPREAD_ENTRIES = 1024, /* of these rows at most: 8 KiB, in the first-level cache beside y */
+    SPREAD_MEAN = 8        /* longer rows go one at a time: a misprediction a row is less than laying out x */
+};
 
 /* The rows whose four values are loaded into the lower and the upper half of register r for the functions below. */
 #define TURN_LOW(r) ((r) < 2 ? (r) : (r) + 2)
@@ -41,6 +48,7 @@ static inline void turn_ps(__m256 v[4])
 #define FETCH_STEPPED(Ax, k) spryi_prefetch(Ax, (k) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD)
 #define LEAVES_TEMPLATE "formats/csr/csr_scatter_avx512.tmpl.c"
 #define OWN_STEPPED
+#define OWN_ROWS
 #include "formats/csr/csr_scatter_instances.h"
 
 const spryi_run_table spryi_csr_scatter_avx512 = SPRYI_TABLE(run);

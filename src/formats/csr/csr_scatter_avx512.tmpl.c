@@ -7,6 +7,8 @@
 #undef FMA
 #undef ADD
 #undef TURN
+#undef SET1
+#undef STORE
 #if SPRY_IS_F64
 #define VEC __m512d
 #define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
@@ -15,6 +17,8 @@
 #define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define ADD(a, b) _mm512_add_pd(a, b)
 #define TURN turn_pd
+#define SET1(s) _mm512_set1_pd(s)
+#define STORE(p, v) _mm512_storeu_pd(p, v)
 #else
 #define VEC __m256
 #define MASKZ_LOAD(mask, p) _mm256_maskz_loadu_ps(mask, p)
@@ -23,6 +27,8 @@
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define ADD(a, b) _mm256_add_ps(a, b)
 #define TURN turn_ps
+#define SET1(s) _mm256_set1_ps(s)
+#define STORE(p, v) _mm256_storeu_ps(p, v)
 #endif
 
 /* y[0 .. 7] += a*x, of the lanes in `live`. */
@@ -81,3 +87,45 @@ static void LEAF(stepped)(const spryi_csr_job *job, int64_t begin, int64_t end)
 }
 
 #include "formats/csr/csr_scatter.tmpl.c"
+
+/* xs[k] = x of the row that entry Ap[0] + k is of. Eight are written whatever the row has; the next row's follow. */
+static inline void LEAF(spread)(const SPRY_P *Ap, const SPRY_V *x, int64_t rows, SPRY_V *xs)
+{
+    const int64_t first = Ap[0];
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t begin = Ap[r] - first, end = Ap[r + 1] - first;
+        const VEC v = SET1(x[r]);
+        STORE(xs + begin, v);
+        for (int64_t k = begin + 8; k < end; k += 8) STORE(xs + k, v);
+    }
+}
+
+/*
+ * Of short rows, each row's x is laid out beside its entries, many rows at once; then the entries are scattered without
+ * regard to rows, and without a branch a row that would be mispredicted.
+ */
+static void LEAF(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_J *Aj = job->columns;
+    const SPRY_V *x = job->x, *Ax = job->values;
+    SPRY_V *y = job->y;
+    _Alignas(64) SPRY_V xs[SPREAD_ENTRIES + 8];
+    for (int64_t i = begin, rows; i < end; i += rows) {
+        rows = end - i < SPREAD_ROWS ? end - i : SPREAD_ROWS;
+        while (rows > 1 && Ap[i + rows] - Ap[i] > SPREAD_ENTRIES) rows /= 2;
+        if (Ap[i + rows] - Ap[i] >= SPREAD_MEAN * rows) {
+            for (int64_t r = i; r < i + rows; r++) LEAF(scatter)(Ax, Aj, x[r], y, Ap[r], Ap[r + 1]);
+            continue;
+        }
+        LEAF(spread)(Ap + i, x + i, rows, xs);
+        int64_t k = Ap[i];
+        const int64_t stop = Ap[i + rows];
+        const SPRY_V *at = xs;
+        for (; k + 8 <= stop; k += 8, at += 8) {
+            FETCH(Ax, Aj, k);
+            for (int q = 0; q < 8; q++) y[Aj[k + q]] += TERM(Ax[k + q], at[q]);
+        }
+        for (; k < stop; k++, at++) y[Aj[k]] += TERM(Ax[k], *at);
+    }
+}
