@@ -1,10 +1,10 @@
 /*
- * The inner functions where every entry is 1 and no values are stored: a row's sum is that of its x. Plain C for all
- * levels: of two loads an entry none can be saved, so there is nothing that a gather would do better. The file that
- * includes this gives FETCH(Aj, k), what is to be fetched ahead with entry k, and VALUED, the table for stored values.
+ * The inner functions where every entry is 1 and no values are stored: a row's sum is that of its x. Plain C: of two
+ * loads an entry none can be saved. The file that includes this gives FETCH(Aj, k), what is to be fetched ahead with
+ * entry k, VALUED, the table for stored values, and OWN_ROWS where it has rows and pieces already.
  */
 
-static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, SPRY_V sum)
+static inline void SPRY_FN(put_one)(const spryi_csr_job *job, int64_t i, SPRY_V sum)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     *y = job->beta == 0 ? (SPRY_V)job->alpha * sum : (SPRY_V)job->alpha * sum + (SPRY_V)job->beta * *y;
@@ -30,11 +30,13 @@ static inline SPRY_V SPRY_FN(sum)(const SPRY_J *Aj, const SPRY_V *x, int64_t k, 
     return (s0 + s1) + (s2 + s3);
 }
 
+#ifndef OWN_ROWS
 static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
-    for (int64_t i = begin; i < end; i++) SPRY_FN(put)(job, i, SPRY_FN(sum)(job->columns, job->x, Ap[i], Ap[i + 1]));
+    for (int64_t i = begin; i < end; i++) SPRY_FN(put_one)(job, i, SPRY_FN(sum)(job->columns, job->x, Ap[i], Ap[i + 1]));
 }
+#endif
 
 /* Of the matrix nothing is read but the run's first row: sixteen rows side by side add x that lie so too. */
 static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t end)
@@ -50,12 +52,12 @@ static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t en
             const SPRY_V *x = (const SPRY_V *)job->x + Aj[j] + (i - begin);
             for (int r = 0; r < SIDE; r++) sum[r] += x[r];
         }
-        for (int r = 0; r < SIDE; r++) SPRY_FN(put)(job, i + r, sum[r]);
+        for (int r = 0; r < SIDE; r++) SPRY_FN(put_one)(job, i + r, sum[r]);
     }
     for (; i < end; i++) {
         SPRY_V sum = 0;
         for (int64_t j = 0; j < length; j++) sum += ((const SPRY_V *)job->x)[Aj[j] + (i - begin)];
-        SPRY_FN(put)(job, i, sum);
+        SPRY_FN(put_one)(job, i, sum);
     }
 }
 
@@ -65,14 +67,16 @@ static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end
     const SPRY_P *Ap = job->offsets;
     for (int64_t i = begin; i < end; i += group) {
         const SPRY_V sum = SPRY_FN(sum)(job->columns, job->x, Ap[i], Ap[i + 1]);
-        for (int r = 0; r < group; r++) SPRY_FN(put)(job, i + r, sum);
+        for (int r = 0; r < group; r++) SPRY_FN(put_one)(job, i + r, sum);
     }
 }
 
+#ifndef OWN_ROWS
 static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     return (double)SPRY_FN(sum)(job->columns, job->x, begin, end);
 }
+#endif
 
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
