@@ -200,7 +200,10 @@ spry_status bench_read_csr(spry_context *context, spry_matrix **A, const char *p
 /* SPRY_OK even when cases fail; otherwise what stopped it. */
 spry_status bench_run(bench_session *session, const bench_request *request, spry_error *err);
 
-/* 1: suite known and its matrices appended; 0: no such suite; -1: known by name, not there yet; -2: out of memory. */
+/*
+ * seed000 is every .mtx and .mtx.gz of the folder; the others are lists of names.
+ * 1: suite known and its matrices appended; 0: no such suite; -1: known by name, not there yet; -2: out of memory.
+ */
 int bench_suite_sources(const char *suite, const char *folder, bench_source **sources, int *count);
 extern const char *const bench_suite_names[]; /* NULL-terminated, those that exist */
 
@@ -213,5 +216,7 @@ void bench_matrix_name(char *name, size_t size, const char *path);
 void bench_print_group(FILE *out, const bench_record *records, int count);
 /* Geometric means by class and over all, performance profile, and every case that is not ok. */
 void bench_print_summary(FILE *out, const bench_record *records, int count);
+/* The tables of seed 000, of records that include the baseline csr_plain. */
+void bench_print_seed000(FILE *out, const bench_record *records, int count);
 
 #endif

@@ -1,6 +1,7 @@
 /* Named lists of matrices: generated ones, and real files from a folder that the user names. */
 #include "bench/bench.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,9 +16,9 @@ static const suite suites[] = {
     {"scattered", {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"}},
     {"shuffled", {"gen:rgg21p", "gen:grid7p"}},
 };
-static const char *const later[] = {"seed000", "csrk64", "spgemm002", "products"};
+static const char *const later[] = {"csrk64", "spgemm002", "products"};
 
-const char *const bench_suite_names[] = {"mesh", "scattered", "shuffled", NULL};
+const char *const bench_suite_names[] = {"mesh", "scattered", "shuffled", "seed000", NULL};
 
 void bench_matrix_name(char *name, size_t size, const char *path)
 {
@@ -64,13 +65,19 @@ static void find_file(bench_source *source, const char *folder)
              source->name, folder);
 }
 
-static int append(bench_source **sources, int *count, const char *matrix, const char *folder)
+static bench_source *append_empty(bench_source **sources, int *count)
 {
     bench_source *grown = realloc(*sources, (size_t)(*count + 1) * sizeof *grown);
-    if (!grown) return 0;
+    if (!grown) return NULL;
     *sources = grown;
-    bench_source *source = &grown[(*count)++];
-    *source = (bench_source){0};
+    grown[*count] = (bench_source){0};
+    return &grown[(*count)++];
+}
+
+static int append(bench_source **sources, int *count, const char *matrix, const char *folder)
+{
+    bench_source *source = append_empty(sources, count);
+    if (!source) return 0;
     bench_matrix_name(source->name, sizeof source->name, matrix);
     if (strncmp(matrix, "gen:", 4) == 0)
         snprintf(source->path, sizeof source->path, "%s", matrix);
@@ -79,10 +86,45 @@ static int append(bench_source **sources, int *count, const char *matrix, const 
     return 1;
 }
 
+/* ---- every matrix of a folder ------------------------------------------------------------------- */
+
+static int ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+/* A file of a matrix, or a folder that may hold one of its own name. */
+static int may_be_matrix(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' &&
+           (ends_with(entry->d_name, ".mtx") || ends_with(entry->d_name, ".mtx.gz") || !strchr(entry->d_name, '.'));
+}
+
+/* In the order of their names. 0: out of memory. */
+static int append_folder(bench_source **sources, int *count, const char *folder)
+{
+    struct dirent **entries = NULL;
+    int found = scandir(folder, &entries, may_be_matrix, alphasort), good = found >= 0;
+    for (int e = 0; e < found; e++) {
+        bench_source *source = good ? append_empty(sources, count) : NULL;
+        good = source != NULL;
+        if (source) {
+            bench_matrix_name(source->name, sizeof source->name, entries[e]->d_name);
+            find_file(source, folder);
+            if (!source->path[0]) --*count; /* a folder of something else */
+        }
+        free(entries[e]);
+    }
+    free(entries);
+    return good;
+}
+
 int bench_suite_sources(const char *name, const char *folder, bench_source **sources, int *count)
 {
     for (size_t s = 0; s < sizeof later / sizeof *later; s++)
         if (strcmp(name, later[s]) == 0) return -1;
+    if (strcmp(name, "seed000") == 0) return !folder || !folder[0] ? 1 : append_folder(sources, count, folder) ? 1 : -2;
     for (size_t s = 0; s < sizeof suites / sizeof *suites; s++) {
         if (strcmp(name, suites[s].name) != 0) continue;
         for (int i = 0; suites[s].matrices[i]; i++)

@@ -28,7 +28,10 @@ enum {
 };
 
 static const cli_option options[] =
-    {{"suite", 0, CLI_REQUIRED, "NAME", "a named list of matrices: mesh, scattered, shuffled"},
+    {{"suite", 0, CLI_REQUIRED, "NAME",
+      "a named list of matrices: mesh, scattered, shuffled; or\n"
+      "seed000: every matrix of the folder, with that study's kernels\n"
+      "and tables"},
      {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
      {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation (default: spmv)"},
      {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
@@ -50,7 +53,7 @@ static const cli_option options[] =
 typedef struct arguments {
     const char *suite, *folder, *op, *ordering, *device;
     cli_list formats, kernels;
-    int f32, f64, cold, want_peers;
+    int f32, f64, type_given, cold, want_peers;
     spry_index_type offset_type, index_type;
     int64_t threads, calls;
     cli_json json;
@@ -74,6 +77,7 @@ static int take_type(arguments *a, const char *value)
     static const char *const names[] = {"f32", "f64", "all", NULL};
     int index = 0;
     if (!cli_take_name("type", value, names, &index)) return CLI_USAGE;
+    a->type_given = 1;
     a->f32 = index != 1;
     a->f64 = index != 0;
     return CLI_GO_ON;
@@ -178,6 +182,11 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
     return check_names("kernels", "kernel", &a->kernels, &known);
 }
 
+static int is_seed000(const arguments *a)
+{
+    return a->suite && strcmp(a->suite, "seed000") == 0;
+}
+
 /* ---- matrices ----------------------------------------------------------------------------------- */
 
 /* A name mistyped should be told before minutes are spent on the others. */
@@ -221,6 +230,9 @@ static int add_suite(run_state *run)
     if (!run->a->suite)
         return folder ? cli_usage_error("--matrices goes with --suite: name the files themselves") : CLI_GO_ON;
     if (!folder) folder = getenv("SPRY_MATRIX_DIR");
+    if (is_seed000(run->a) && (!folder || !folder[0]))
+        return cli_usage_error("--suite seed000 measures every matrix of a folder: name it with --matrices or "
+                               "SPRY_MATRIX_DIR");
     switch (bench_suite_sources(run->a->suite, folder, &run->sources, &run->source_count)) {
     case 1: return CLI_GO_ON;
     case -1:
@@ -319,6 +331,7 @@ static int measure(run_state *run, bench_session *session)
     spry_status result = bench_run(session, &request, &err);
     /* Records that could not be kept or written were told of, or closing the file will tell. */
     status = session->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
+    if (cli_for_people(&a->json) && is_seed000(a)) bench_print_seed000(stdout, run->records, run->record_count);
     if (cli_for_people(&a->json)) bench_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
     return cli_json_close(&a->json, records > status ? records : status);
@@ -346,8 +359,30 @@ static int prepare_and_measure(run_state *run, spry_context *context)
     return status;
 }
 
+/*
+ * The study's kernels, in the order of its tables, beside its baseline and what it compared with. On the CPU there is
+ * no such list: the best kernel of each of its formats.
+ */
+static int take_seed000(arguments *a)
+{
+    static const char gpu[] = "csr_scalar_cuda,csr_vector_shared_cuda,csr_vector_cuda,csr_adaptive_atomic_cuda,"
+                              "csr_adaptive_cuda,ell_slots_cuda,coo_atomic_cuda,coo_segmented_cuda,scoo_shared_cuda,"
+                              "hyb_atomic_cuda,hyb_segmented_cuda,cusparse_csr_alg1";
+    static const char formats[] = "csr,ell,coo,scoo,hyb";
+    int on_cpu = strcmp(a->device, "cpu") == 0, given = a->formats.count + a->kernels.count > 0;
+    a->want_peers = 1;
+    if (!a->type_given) a->f32 = a->f64 = 1;
+    if (!given &&
+        !(on_cpu ? cli_take_list("formats", formats, &a->formats) : cli_take_list("kernels", gpu, &a->kernels)))
+        return CLI_UNSUCCESSFUL;
+    for (int i = 0; i < a->kernels.count; i++)
+        if (strcmp(a->kernels.items[i], "csr_plain") == 0) return CLI_GO_ON;
+    return cli_add_to_list(&a->kernels, "csr_plain", strlen("csr_plain")) ? CLI_GO_ON : CLI_UNSUCCESSFUL;
+}
+
 static int take_defaults(arguments *a)
 {
+    if (is_seed000(a) && take_seed000(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     static const char defaults[] = "csr,auto";
     if (a->formats.count == 0 && a->kernels.count == 0 && !cli_take_list("formats", defaults, &a->formats))
         return CLI_UNSUCCESSFUL;
@@ -389,7 +424,8 @@ const cli_command cli_bench =
               "CSR; roof is the share of the copy bandwidth, which is measured in the same run. Ends with status 1\n"
               "when a case is wrong or failed; one that is skipped says why.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
-                 "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n",
+                 "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
+                 "  spry bench --suite seed000 --matrices ~/matrices\n",
      .options = options,
      .least = 0,
      .most = -1,

@@ -67,6 +67,7 @@ typedef struct cli_list {
 } cli_list;
 /* "a,b,c" */
 int cli_take_list(const char *option, const char *text, cli_list *list);
+int cli_add_to_list(cli_list *list, const char *item, size_t length); /* 0: out of memory, after a message */
 void cli_release_list(cli_list *list);
 
 /* The name nearest to a mistyped one, NULL if none is near. */

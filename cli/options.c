@@ -251,6 +251,19 @@ int cli_take_index(const char *text, spry_index_type *offset_type, spry_index_ty
     return CLI_GO_ON;
 }
 
+int cli_add_to_list(cli_list *list, const char *item, size_t length)
+{
+    char *copy = strndup(item, length), **grown = realloc(list->items, (size_t)(list->count + 1) * sizeof *grown);
+    if (grown) list->items = grown;
+    if (!copy || !grown) {
+        free(copy);
+        cli_message("out of memory");
+        return 0;
+    }
+    list->items[list->count++] = copy;
+    return 1;
+}
+
 int cli_take_list(const char *option, const char *text, cli_list *list)
 {
     cli_release_list(list);
@@ -260,17 +273,10 @@ int cli_take_list(const char *option, const char *text, cli_list *list)
             cli_usage_error("--%s is '%s': a name in the list is empty", option, text);
             return 0;
         }
-        char *copy = strndup(item, length), **grown = realloc(list->items, (size_t)(list->count + 1) * sizeof *grown);
-        if (grown) list->items = grown;
-        if (!copy || !grown) {
-            free(copy);
-            cli_message("out of memory");
-            return 0;
-        }
-        list->items[list->count++] = copy;
+        if (!cli_add_to_list(list, item, length)) return 0;
         for (int i = 0; i < list->count - 1; i++)
-            if (strcmp(list->items[i], copy) == 0) {
-                cli_usage_error("--%s has '%s' twice", option, copy);
+            if (strcmp(list->items[i], list->items[list->count - 1]) == 0) {
+                cli_usage_error("--%s has '%s' twice", option, list->items[i]);
                 return 0;
             }
         item += length;

@@ -89,12 +89,64 @@ static void suites(void **state)
     assert_int_equal(bench_suite_sources("scattered", NULL, &sources, &count), 1);
     assert_int_equal(count, 13);
     assert_non_null(strstr(sources[12].reason, "--matrices or SPRY_MATRIX_DIR"));
-    assert_int_equal(bench_suite_sources("seed000", NULL, &sources, &count), -1);
+    assert_int_equal(bench_suite_sources("csrk64", NULL, &sources, &count), -1);
     assert_int_equal(bench_suite_sources("sea", NULL, &sources, &count), 0);
     assert_int_equal(count, 13);
     for (int s = 0; bench_suite_names[s]; s++)
         assert_int_equal(bench_suite_sources(bench_suite_names[s], NULL, &sources, &count), 1);
     free(sources);
+}
+
+static bench_record timed_record(const char *matrix, int64_t nnz, const char *type, const char *kernel, double mean_us)
+{
+    bench_record r;
+    bench_record_init(&r);
+    snprintf(r.matrix, sizeof r.matrix, "%s", matrix);
+    snprintf(r.kernel, sizeof r.kernel, "%s", kernel);
+    r.rows = 10000;
+    r.nnz = nnz;
+    r.type = type;
+    r.time_us = r.mean_us = mean_us;
+    r.status = BENCH_OK;
+    return r;
+}
+
+/* Three matrices, of which the smallest counts nowhere and one is refused by ELL. */
+static void seed000_tables(void **state)
+{
+    (void)state;
+    const bench_record r[] = {
+        timed_record("small", 9999, "f32", "csr_plain", 10),
+        timed_record("small", 9999, "f32", "csr_scalar_cuda", 0.1),
+        timed_record("mid", 10000, "f32", "csr_plain", 100),
+        timed_record("mid", 10000, "f32", "csr_scalar_cuda", 25),
+        timed_record("mid", 10000, "f32", "csr_vector_shared_cuda", 50),
+        timed_record("mid", 10000, "f32", "coo_atomic_cuda", 10),
+        timed_record("large", 100000, "f32", "csr_plain", 1000),
+        timed_record("large", 100000, "f32", "csr_scalar_cuda", 200),
+        timed_record("large", 100000, "f32", "csr_vector_shared_cuda", 100),
+        timed_record("large", 100000, "f64", "csr_plain", 1000),
+        timed_record("large", 100000, "f64", "csr_scalar_cuda", 500),
+        timed_record("large", 100000, "f64", "csr_vector_shared_cuda", 800),
+    };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    bench_print_seed000(out, r, sizeof r / sizeof *r);
+    fclose(out);
+    static const char *const expected[] = {
+        "  csr_scalar_cuda                2     4.50     5.00     1     5.00     5.00     1     4.00     4.00\n",
+        "  csr_vector_shared_cuda         2     6.00    10.00     1    10.00    10.00     1     2.00     2.00\n",
+        "  coo_atomic_cuda                1    10.00    10.00     0        -        -     1    10.00    10.00\n",
+        "f32, 10000 entries: csr_scalar beats csr_vector_shared on 1 of 2 matrices (50 %); there scalar 4.00, vector "
+        "2.00",
+        "f32, 100000 entries: csr_scalar beats csr_vector_shared on 0 of 1 matrices\n",
+        "changes with the type on 1 of 1 matrices",
+    };
+    for (size_t e = 0; e < sizeof expected / sizeof *expected; e++)
+        if (!strstr(text, expected[e])) fail_msg("not found: %s in\n%s", expected[e], text);
+    free(text);
 }
 
 static void records(void **state)
@@ -172,9 +224,9 @@ static void sessions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),     cmocka_unit_test(names),    cmocka_unit_test(json_text),
-        cmocka_unit_test(suites),         cmocka_unit_test(records),  cmocka_unit_test(break_even),
-        cmocka_unit_test(random_vectors), cmocka_unit_test(sessions),
+        cmocka_unit_test(statistics), cmocka_unit_test(names),          cmocka_unit_test(json_text),
+        cmocka_unit_test(suites),     cmocka_unit_test(seed000_tables), cmocka_unit_test(records),
+        cmocka_unit_test(break_even), cmocka_unit_test(random_vectors), cmocka_unit_test(sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
