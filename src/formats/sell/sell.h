@@ -25,6 +25,7 @@ enum {
     SPRYI_SELL_CHUNK = 16,      /* rows: sixteen lanes of f32, twice eight of f64 */
     SPRYI_SELL_CUDA_CHUNK = 32, /* a warp */
     SPRYI_SELL_SIGMA = 512,     /* rows: padding falls little further, and y is written farther apart */
+    SPRYI_SELL_SORT_SPARES = 2, /* slots a row, below which rows are not sorted for a GPU */
     SPRYI_SELL_MOST_CHUNK = 256,
     SPRYI_SELL_MOST_SIGMA = 65536, /* what 2 bytes tell */
     SPRYI_SELL_SCATTERED = 0,

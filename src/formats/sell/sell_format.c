@@ -34,6 +34,26 @@ static void settle(int64_t *c, int64_t *sigma, const spryi_build_request *reques
     if (*sigma > SPRYI_SELL_MOST_SIGMA) *sigma -= *c;
 }
 
+/*
+ * Slots of c and sigma. Where nobody asks for a sigma, a GPU sorts only if that spares a row SORT_SPARES slots, or half
+ * of the entries' number in all: fewer slots take less time than rows of x and y that are apart (H200, docs/formats.md).
+ */
+static spry_status count_slots(spry_context *context, int64_t *slots, int64_t c, int64_t *sigma,
+                               const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    int64_t unsorted = 0;
+    spry_status status = spryi_sell_slots(context, slots, a, c, *sigma, err);
+    if (status != SPRY_OK || !request->for_gpu || request->parameters[SIGMA] > 0) return status;
+    status = spryi_sell_slots(context, &unsorted, a, c, 1, err);
+    if (status == SPRY_OK && unsorted - *slots < SPRYI_SELL_SORT_SPARES * a->rows &&
+        unsorted - *slots <= a->nnz / 2) {
+        *sigma = 1;
+        *slots = unsorted;
+    }
+    return status;
+}
+
 static int64_t bytes_of(const spry_arrays *a, int64_t slots, int64_t chunks, int64_t c, int64_t sigma)
 {
     return slots * (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type)) +
@@ -41,8 +61,8 @@ static int64_t bytes_of(const spry_arrays *a, int64_t slots, int64_t chunks, int
            (sigma > 1 ? a->rows * (int64_t)sizeof(uint16_t) : 0);
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static spry_status predict_with(spry_context *context, spryi_figure *figure, int64_t *settled_c,
+                                int64_t *settled_sigma, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
     int64_t c, sigma, slots = 0, longest = spryi_ell_longest(context, a);
@@ -53,13 +73,22 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
         return spryi_fail_value(err, SPRY_TOO_LARGE, "format", longest, INT32_MAX,
                                 "sell of %lld rows, the longest of %lld entries, may be larger than any memory",
                                 (long long)a->rows, (long long)longest);
-    spry_status status = spryi_sell_slots(context, &slots, a, c, sigma, err);
+    spry_status status = count_slots(context, &slots, c, &sigma, request, err);
     if (status != SPRY_OK) return status;
+    *settled_c = c;
+    *settled_sigma = sigma;
     figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * slots + chunks + 1 + (sigma > 1 ? a->rows : 0);
     figure->bytes = bytes_of(a, slots, chunks, c, sigma);
     figure->padding = slots - a->nnz;
     snprintf(figure->parameters, sizeof figure->parameters, "c=%lld:sigma=%lld", (long long)c, (long long)sigma);
     return SPRY_OK;
+}
+
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    int64_t c = 0, sigma = 0;
+    return predict_with(context, figure, &c, &sigma, request, err);
 }
 
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
@@ -68,14 +97,16 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     const spry_arrays *a = &request->csr->a;
     spryi_sell *s = NULL;
     spryi_figure figure = {0};
-    SPRYI_TRY(predict(context, &figure, request, err));
+    int64_t c = 0, sigma = 0;
+    SPRYI_TRY(predict_with(context, &figure, &c, &sigma, request, err));
     SPRYI_TRY(spryi_check_padding(request, "sell", &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "sell storage", err));
     *s = (spryi_sell){.a = *a};
     s->a.offsets = s->a.indices = s->a.values = NULL;
     s->a.ownership = SPRY_COPY;
     s->a.symmetry = SPRY_GENERAL;
-    settle(&s->c, &s->sigma, request);
+    s->c = c;
+    s->sigma = sigma;
     SPRYI_TRY(spryi_sell_make(context, s, a, err));
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
