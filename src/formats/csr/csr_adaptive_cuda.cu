@@ -72,15 +72,18 @@ static __device__ void vector_row(int64_t row, int64_t base, int count, const J 
 }
 
 /*
- * Rows first .. first + rows - 1 with `count` entries from `base` on. Threads beyond the last entry take that one
+ * Rows first .. first + rows - 1 with `count` entries from `begin` on, read from the sector's beginning: what is before
+ * them is multiplied too and nobody adds it up. Threads beyond the last entry take that one
  * again, and store what nobody reads: without branches all loads are in flight at once.
  */
 template <typename V, typename P, typename J>
-static __device__ void stream_rows(int64_t first, int rows, int64_t base, int count, const P *__restrict__ Ap,
+static __device__ void stream_rows(int64_t first, int rows, int64_t begin, int count, const P *__restrict__ Ap,
                                    const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, V *y,
                                    V alpha, V beta, V *products)
 {
     constexpr int THREADS = row_block_shape<V>::threads, ITEMS = row_block_shape<V>::items;
+    const int64_t base = begin / CSR_SECTOR * CSR_SECTOR;
+    count += (int)(begin - base);
     if (count > 0) {
         int k[ITEMS];
         J j[ITEMS];

@@ -2,13 +2,13 @@
  * csr_merge_cuda: CSR cut by entries, safe for any row lengths, without a conversion. The default.
  *
  * Idea: a block takes the rows that begin in its `tile` consecutive entries. It multiplies their entries into shared
- *       memory, side by side and so in whole sectors whatever the rows, and then adds up row by row with as many lanes
- *       a row as it has. A row of more than LONG entries is cut into pieces, blocks of their own in the same launch;
- *       the piece that finishes last adds up the row's sums in order.
- * Work: nnz / tile blocks and one for each `piece` entries of a long row. Which rows a block has
- *       follows from the offsets alone, by one binary search a block when the plan is made. No block has more than
- *       tile + LONG entries.
- * Cost: bytes of CSR, one 4- or 8-byte row number a block, products once through shared memory.
+ *       memory, side by side and from the beginning of a sector on, so in whole sectors whatever the rows, and then adds
+ *       up row by row with as many lanes a row as it has. A row of more than LONG entries is cut into pieces, blocks of
+ *       their own in the same launch; the piece that finishes last adds up the row's sums in order.
+ * Work: nnz / tile blocks and one for each `piece` entries of a long row. Which rows a block has follows from the
+ *       offsets alone, by one binary search a block when the plan is made; a block reads it in one go and can begin to
+ *       load entries. No block has more than tile + LONG entries.
+ * Cost: bytes of CSR, 32 a block, products once through shared memory.
  *       Deterministic: sums are added in an order that the matrix alone decides.
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
  *       CSR-Stream of Greathouse and Daga, 2014 (seed 000); this library.
@@ -23,22 +23,18 @@ extern "C" {
 #include <stdlib.h>
 
 /*
- * Measured on an H200 (docs/performance.md): products of f64 take twice the shared memory, which the first-level cache
- * lacks then, and fewer, larger blocks keep their second halves busier; f32 does better with small blocks.
+ * Measured on an H200 (docs/performance.md). Products of f64 take twice the shared memory, which the first-level cache
+ * lacks then: it is where gathers of x that are on their way land, so that fewer of them can be.
  */
 template <typename V> struct shape {
     static const int threads = sizeof(V) == 8 ? 256 : 128;
-    static const int items = 8; /* entries a thread has in flight */
+    static const int items = sizeof(V) == 8 ? 4 : 8; /* entries a thread has in flight */
     static const int tile = threads * items;
-    static const int piece = threads * 16;
+    static const int piece = 2 * tile;
 };
 
-/*
- * LONG: a longer row is cut into pieces; DIRECT: from this mean row on, where none is over twice
- * as long, lanes read their row's entries straight from
- * memory, which keeps as many in flight and saves the way through shared memory.
- */
-enum { LONG = 512, DIRECT = 64 };
+/* LONG: a longer row is cut into pieces; SECTOR: entries, of which columns fill a sector of 32 bytes. */
+enum { LONG = 512, SECTOR = 8 };
 
 typedef struct long_row {
     int64_t row, first, pieces; /* its sums are partial[first .. first + pieces - 1] */
@@ -49,11 +45,20 @@ typedef struct piece {
     int64_t row;        /* index among the long rows */
 } piece;
 
+/* Rows of a block, its long row left out, and their entries. */
+typedef struct __align__(16) tile_rows
+{
+    int64_t first, base;
+    int32_t rows, count;
+    int64_t unused;
+}
+tile_rows;
+
 /* What prepare keeps; pointers are device addresses. */
 typedef struct merge_splits {
     int tile, piece_entries;
     int64_t blocks, long_count, piece_count;
-    int64_t *first_row; /* blocks + 1 */
+    tile_rows *tiles; /* blocks */
     long_row *long_rows;
     piece *pieces;
 } merge_splits;
@@ -80,17 +85,25 @@ static __global__ void find_rows(const P *Ap, int64_t m, int tile, int64_t block
     first_row[b] = b == blocks ? m : low;
 }
 
-/* The last row of each block, if it is long; at most one of a block is. */
+/* Tiles, and the last row of each, if it is long; at most one of a block is. */
 template <typename P>
-static __global__ void find_long_rows(const P *Ap, int64_t blocks, const int64_t *first_row, found_row *found)
+static __global__ void describe_tiles(const P *Ap, int64_t blocks, const int64_t *first_row, tile_rows *tiles,
+                                      found_row *found)
 {
     int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= blocks) return;
-    int64_t last = first_row[b + 1] - 1;
-    int is_long = last >= first_row[b] && (int64_t)(Ap[last + 1] - Ap[last]) > LONG;
-    found[b].row = is_long ? last : -1;
-    found[b].begin = is_long ? (int64_t)Ap[last] : 0;
-    found[b].end = is_long ? (int64_t)Ap[last + 1] : 0;
+    const int64_t first = first_row[b];
+    int64_t end = first_row[b + 1];
+    const int is_long = end > first && (int64_t)(Ap[end] - Ap[end - 1]) > LONG;
+    if (is_long) end--;
+    found[b].row = is_long ? end : -1;
+    found[b].begin = is_long ? (int64_t)Ap[end] : 0;
+    found[b].end = is_long ? (int64_t)Ap[end + 1] : 0;
+    tiles[b].first = first;
+    tiles[b].base = (int64_t)Ap[first];
+    tiles[b].rows = (int32_t)(end - first);
+    tiles[b].count = (int32_t)(Ap[end] - Ap[first]);
+    tiles[b].unused = 0;
 }
 
 /* ---- the product ----------------------------------------------------------------------------------- */
@@ -129,49 +142,21 @@ static __device__ void add_rows(const P *__restrict__ Ap, int64_t first, int row
     }
 }
 
-/* Every warp finds it for itself: where it is asked, rows are few. */
-template <typename P> static __device__ int longest_row(const P *__restrict__ Ap, int64_t first, int rows)
-{
-    int longest = 0;
-    for (int r = threadIdx.x % 32; r < rows; r += 32) {
-        int length = (int)(Ap[first + r + 1] - Ap[first + r]);
-        if (length > longest) longest = length;
-    }
-#pragma unroll
-    for (int width = 16; width > 0; width /= 2) {
-        int other = __shfl_xor_sync(0xffffffffu, longest, width);
-        if (other > longest) longest = other;
-    }
-    return longest;
-}
-
-/* Longer rows straight from memory, LANES lanes a row, four entries a lane in flight. */
-template <int LANES, typename V, typename P, typename J>
-static __device__ void add_direct(const P *__restrict__ Ap, int64_t first, int rows, const J *__restrict__ Aj,
-                                  const V *__restrict__ Ax, const V *__restrict__ x, V *y, V alpha, V beta)
+/* Products of entries k, k + THREADS, ... N of them, all in flight at once; beyond `last` that one again. */
+template <int N, typename V, typename J>
+static __device__ __forceinline__ void multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax,
+                                                const V *__restrict__ x, V *products)
 {
     constexpr int THREADS = shape<V>::threads;
-    int lane = threadIdx.x % LANES;
-    for (int r = threadIdx.x / LANES; r - (int)(threadIdx.x / LANES) < rows; r += THREADS / LANES) {
-        V sum = 0;
-        if (r < rows) {
-            P k = Ap[first + r] + lane, end = Ap[first + r + 1];
-            for (; k + 3 * LANES < end; k += 4 * LANES) {
-                J j[4];
-                V a[4];
+    J j[N];
+    V a[N];
+    const int k_last = min(k + (N - 1) * THREADS, last); /* the only one that can be */
 #pragma unroll
-                for (int u = 0; u < 4; u++) j[u] = load_once(Aj + k + u * LANES);
+    for (int u = 0; u < N; u++) j[u] = load_once(Aj + (u < N - 1 ? k + u * THREADS : k_last));
 #pragma unroll
-                for (int u = 0; u < 4; u++) a[u] = Ax ? load_once(Ax + k + u * LANES) : V(1);
+    for (int u = 0; u < N; u++) a[u] = Ax ? load_once(Ax + (u < N - 1 ? k + u * THREADS : k_last)) : V(1);
 #pragma unroll
-                for (int u = 0; u < 4; u++) sum += a[u] * x[j[u]];
-            }
-            for (; k < end; k += LANES) sum += (Ax ? load_once(Ax + k) : V(1)) * x[load_once(Aj + k)];
-        }
-#pragma unroll
-        for (int width = LANES / 2; width > 0; width /= 2) sum += __shfl_down_sync(0xffffffffu, sum, width, LANES);
-        if (r < rows && lane == 0) put(y, first + r, sum, alpha, beta);
-    }
+    for (int u = 0; u < N; u++) products[u < N - 1 ? k + u * THREADS : k_last] = a[u] * x[j[u]];
 }
 
 template <typename V, typename P, typename J>
@@ -180,45 +165,38 @@ static __global__ void __launch_bounds__(shape<V>::threads)
               const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given, scalar<V> beta_given, V *partial,
               unsigned *arrived)
 {
-    constexpr int THREADS = shape<V>::threads, UNROLL = shape<V>::items;
-    __shared__ V products[shape<V>::tile + LONG];
+    constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items;
+    __shared__ V products[shape<V>::tile + LONG + SECTOR];
     const V alpha = alpha_given.get(), beta = beta_given.get();
     if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
         run_piece(s, blockIdx.x, Aj, Ax, x, y, alpha, beta, partial, arrived, products);
         return;
     }
-    const int64_t b = (int64_t)blockIdx.x - s.piece_count, first = s.first_row[b];
-    int rows = (int)(s.first_row[b + 1] - first);
+    const tile_rows mine = s.tiles[(int64_t)blockIdx.x - s.piece_count];
+    const int64_t first = mine.first, base = mine.base / SECTOR * SECTOR; /* products before mine.base are nobody's */
+    const int rows = mine.rows, count = mine.count + (int)(mine.base - base);
     if (rows == 0) return;
-    const int64_t base = (int64_t)Ap[first];
-    int64_t end = (int64_t)Ap[first + rows];
-    if (s.long_count > 0 && end - (int64_t)Ap[first + rows - 1] > LONG) end = (int64_t)Ap[first + --rows];
-    const int count = (int)(end - base);
-    if (rows > 0 && count / rows >= DIRECT && longest_row(Ap, first, rows) <= 2 * (count / rows)) {
-        if (count / rows < 96)
-            add_direct<16>(Ap, first, rows, Aj, Ax, x, y, alpha, beta);
-        else
-            add_direct<32>(Ap, first, rows, Aj, Ax, x, y, alpha, beta);
-        return;
-    }
     Aj += base;
     if (Ax) Ax += base;
 
-    int k = threadIdx.x;
-    for (; k + (UNROLL - 1) * THREADS < count; k += UNROLL * THREADS) {
-        J j[UNROLL];
-        V a[UNROLL];
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) j[u] = load_once(Aj + k + u * THREADS);
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) a[u] = Ax ? load_once(Ax + k + u * THREADS) : V(1);
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) products[k + u * THREADS] = a[u] * x[j[u]];
+    const int t = threadIdx.x;
+    int k = 0;
+#pragma unroll 1
+    for (; k + ITEMS * THREADS <= count; k += ITEMS * THREADS) multiply<ITEMS>(k + t, count - 1, Aj, Ax, x, products);
+    switch ((count - k + THREADS - 1) / THREADS) { /* what is left, at once too */
+    case 1: multiply<1>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 2: multiply<2>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 3: multiply<3>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 4: multiply<4>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 5: multiply<ITEMS < 5 ? 1 : 5>(k + t, count - 1, Aj, Ax, x, products); break; /* four items: never here */
+    case 6: multiply<ITEMS < 5 ? 1 : 6>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 7: multiply<ITEMS < 5 ? 1 : 7>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 8: multiply<ITEMS < 5 ? 1 : 8>(k + t, count - 1, Aj, Ax, x, products); break;
+    default: break;
     }
-    for (; k < count; k += THREADS) products[k] = (Ax ? load_once(Ax + k) : V(1)) * x[load_once(Aj + k)];
     __syncthreads();
 
-    const int mean = rows > 0 ? count / rows : 0;
+    const int mean = mine.count / rows;
     if (mean <= 8)
         add_rows<1>(Ap, first, rows, base, products, y, alpha, beta);
     else if (mean <= 16)
@@ -235,7 +213,7 @@ static void discard(int device, void *auxiliary)
 {
     merge_splits *s = (merge_splits *)auxiliary;
     (void)device; /* cudaFree finds it out */
-    (void)cudaFree(s->first_row);
+    (void)cudaFree(s->tiles);
     (void)cudaFree(s->long_rows);
     (void)cudaFree(s->pieces);
     free(s);
@@ -293,12 +271,17 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
     const P *Ap = (const P *)a->offsets;
     const size_t bytes = (size_t)s->blocks * sizeof(found_row);
     found_row *found = NULL, *on_host = NULL;
+    int64_t *first_row = NULL;
     cudaError_t code = cudaSuccess;
-    spry_status status = spry_cuda_new((void **)&s->first_row, (s->blocks + 1) * 8, "rows of blocks", err);
+    spry_status status = spry_cuda_new((void **)&s->tiles, s->blocks * (int64_t)sizeof *s->tiles, "blocks", err);
+    if (status == SPRY_OK) status = spry_cuda_new((void **)&first_row, (s->blocks + 1) * 8, "rows of blocks", err);
     if (status == SPRY_OK) status = spry_cuda_new((void **)&found, (int64_t)bytes, "long rows of blocks", err);
-    if (status != SPRY_OK) return status;
-    find_rows<<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>(Ap, a->rows, s->tile, s->blocks, s->first_row);
-    find_long_rows<<<(unsigned)ceil_div(s->blocks, 256), 256>>>(Ap, s->blocks, s->first_row, found);
+    if (status != SPRY_OK) {
+        (void)cudaFree(first_row);
+        return status;
+    }
+    find_rows<<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>(Ap, a->rows, s->tile, s->blocks, first_row);
+    describe_tiles<<<(unsigned)ceil_div(s->blocks, 256), 256>>>(Ap, s->blocks, first_row, s->tiles, found);
     status = launched(err, "csr_merge_cuda: splits");
     on_host = (found_row *)malloc(bytes);
     if (!on_host) status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rows of blocks");
@@ -307,6 +290,7 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
     if (status == SPRY_OK) status = cut_long_rows(s, on_host, err);
     free(on_host);
     (void)cudaFree(found);
+    (void)cudaFree(first_row);
     return status;
 }
 
@@ -325,7 +309,7 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
         return status;
     }
     *auxiliary = s;
-    *bytes = (s->blocks + 1) * 8 + s->long_count * (int64_t)sizeof(long_row) + s->piece_count * (int64_t)sizeof(piece);
+    *bytes = s->blocks * (int64_t)sizeof(tile_rows) + s->long_count * (int64_t)sizeof(long_row) + s->piece_count * (int64_t)sizeof(piece);
     return SPRY_OK;
 }
 

@@ -48,10 +48,11 @@ template <typename P> static void cut(cutter *c, const P *Ap, int64_t m)
             row++;
             continue;
         }
+        const int64_t most = c->nnz_per_wg - base % CSR_SECTOR; /* loads begin there */
         int64_t low = row + 1, high = m - row > c->nnz_per_wg ? row + c->nnz_per_wg : m;
-        while (low < high) { /* the last end of a block with at most nnz_per_wg entries */
+        while (low < high) { /* the last end of a block with at most `most` entries */
             int64_t middle = low + (high - low + 1) / 2;
-            if ((int64_t)Ap[middle] - base <= c->nnz_per_wg)
+            if ((int64_t)Ap[middle] - base <= most)
                 low = middle;
             else
                 high = middle - 1;

@@ -22,6 +22,12 @@ template <typename V> struct row_block_shape {
     static const int part = 2 * nnz_per_wg; /* entries of a part of a long row */
 };
 
+/*
+ * Entries whose columns fill a sector of 32 bytes: blocks of several rows are read from the beginning of one on, and have
+ * so much less of NNZ_PER_WG.
+ */
+enum { CSR_SECTOR = 8 };
+
 typedef struct __align__(16) csr_row_block
 {
     int64_t row;
