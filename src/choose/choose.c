@@ -24,7 +24,8 @@
 #include <string.h>
 
 static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
-enum { FEW_CALLS = 8 }; /* conversions take a few products' time and save a share of one each */
+static const double SHORT = 8; /* a mean row, for GPUs */
+enum { FEW_CALLS = 8 };        /* conversions take a few products' time and save a share of one each */
 
 /* ---- row lengths ---------------------------------------------------------------------------------- */
 
@@ -175,15 +176,16 @@ const spryi_choose_fn spryi_choose_spmv = follow_lecture;
 /* ---- kernels -------------------------------------------------------------------------------------- */
 
 /*
- * On a GPU rows of similar lengths are faster by row blocks (csr_adaptive_cuda: 1.1 times in f64 on meshes), all others
- * by entries (csr_merge_cuda, the last listed: up to 2 times on graphs). Measured on an H200: docs/performance.md.
+ * On a GPU rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1
+ * times), all others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs). Measured on an H200:
+ * docs/results/h200-2026-11-21.md.
  */
 static const char *choose_kernel(const spry_matrix *A, const spryi_format *format, const char *device, spry_op op)
 {
     row_figures figures;
     if (strcmp(device, "cuda") != 0 || strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
-    if (A->a.device != 0 || find_figures(&figures, A, NULL) != SPRY_OK) return NULL;
-    return figures.body_deviation <= UNIFORM ? "csr_adaptive_cuda" : NULL;
+    if (A->a.device != 0 || A->a.value_type != SPRY_F64 || find_figures(&figures, A, NULL) != SPRY_OK) return NULL;
+    return figures.body_deviation <= UNIFORM && figures.mean >= SHORT ? "csr_adaptive_cuda" : NULL;
 }
 
 const spryi_choose_kernel_fn spryi_choose_kernel = choose_kernel;

@@ -127,11 +127,47 @@ static void every_chunk(void **state)
     spry_context_destroy(context);
 }
 
+/* Parameters for a GPU of 64 rows with `odd` and `even` entries in turns; sigma 0: not given. */
+static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected)
+{
+    enum { ROWS = 64 };
+    int32_t offsets[ROWS + 1] = {0}, columns[ROWS * ROWS];
+    double values[ROWS * ROWS] = {0};
+    spry_context *context = NULL;
+    spry_matrix *A = NULL;
+    spryi_figure figure = {0};
+    for (int i = 0; i < ROWS; i++) {
+        offsets[i + 1] = offsets[i] + (i % 2 ? odd : even);
+        for (int k = offsets[i]; k < offsets[i + 1]; k++) columns[k] = k - offsets[i];
+    }
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, ROWS, offsets, columns, values, NULL), SPRY_OK);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spryi_build_request request = {.A = A, .csr = A, .options = &options, .value_type = SPRY_F64, .for_gpu = 1};
+    request.parameters[1] = sigma;
+    assert_int_equal(spryi_format_sell.predict(context, &figure, &request, NULL), SPRY_OK);
+    assert_string_equal(figure.parameters, expected);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+static void sorted_for_a_gpu(void **state)
+{
+    (void)state;
+    check_for_gpu(9, 1, 0, "c=32:sigma=512"); /* spares four slots a row */
+    check_for_gpu(9, 6, 0, "c=32:sigma=1");   /* one and a half */
+    check_for_gpu(5, 5, 0, "c=32:sigma=1");
+    check_for_gpu(1, 0, 0, "c=32:sigma=512"); /* half a slot, but as many as there are entries */
+    check_for_gpu(9, 1, 1, "c=32:sigma=1");
+    check_for_gpu(5, 5, 64, "c=32:sigma=64");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout),
         cmocka_unit_test(every_chunk),
+        cmocka_unit_test(sorted_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,9 +2,9 @@
  * csr_merge_cuda: CSR cut by entries, safe for any row lengths, without a conversion. The default.
  *
  * Idea: a block takes the rows that begin in its `tile` consecutive entries. It multiplies their entries into shared
- *       memory, side by side and from the beginning of a sector on, so in whole sectors whatever the rows, and then adds
- *       up row by row with as many lanes a row as it has. A row of more than LONG entries is cut into pieces, blocks of
- *       their own in the same launch; the piece that finishes last adds up the row's sums in order.
+ *       memory, side by side and from the beginning of a sector on, so in whole sectors whatever the rows, and then
+ *       adds up row by row with as many lanes a row as it has. A row of more than LONG entries is cut into pieces,
+ *       blocks of their own in the same launch; the piece that finishes last adds up the row's sums in order.
  * Work: nnz / tile blocks and one for each `piece` entries of a long row. Which rows a block has follows from the
  *       offsets alone, by one binary search a block when the plan is made; a block reads it in one go and can begin to
  *       load entries. No block has more than tile + LONG entries.
@@ -309,7 +309,8 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
         return status;
     }
     *auxiliary = s;
-    *bytes = s->blocks * (int64_t)sizeof(tile_rows) + s->long_count * (int64_t)sizeof(long_row) + s->piece_count * (int64_t)sizeof(piece);
+    *bytes = s->blocks * (int64_t)sizeof(tile_rows) + s->long_count * (int64_t)sizeof(long_row) +
+             s->piece_count * (int64_t)sizeof(piece);
     return SPRY_OK;
 }
 

@@ -34,7 +34,8 @@ static inline SPRY_V SPRY_FN(sum)(const SPRY_J *Aj, const SPRY_V *x, int64_t k, 
 static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
-    for (int64_t i = begin; i < end; i++) SPRY_FN(put_one)(job, i, SPRY_FN(sum)(job->columns, job->x, Ap[i], Ap[i + 1]));
+    for (int64_t i = begin; i < end; i++)
+        SPRY_FN(put_one)(job, i, SPRY_FN(sum)(job->columns, job->x, Ap[i], Ap[i + 1]));
 }
 #endif
 

@@ -35,8 +35,9 @@ static void settle(int64_t *c, int64_t *sigma, const spryi_build_request *reques
 }
 
 /*
- * Slots of c and sigma. Where nobody asks for a sigma, a GPU sorts only if that spares a row SORT_SPARES slots, or half
- * of the entries' number in all: fewer slots take less time than rows of x and y that are apart (H200, docs/formats.md).
+ * Slots of c and sigma. Where nobody asks for a sigma, a GPU sorts only if that spares a row SORT_SPARES slots, or more
+ * than half of the entries' number in all: a slot or two take less time than rows that read x and write y far apart
+ * (measured on an H200: docs/results/h200-2026-11-21.md).
  */
 static spry_status count_slots(spry_context *context, int64_t *slots, int64_t c, int64_t *sigma,
                                const spryi_build_request *request, spry_error *err)
@@ -46,8 +47,7 @@ static spry_status count_slots(spry_context *context, int64_t *slots, int64_t c,
     spry_status status = spryi_sell_slots(context, slots, a, c, *sigma, err);
     if (status != SPRY_OK || !request->for_gpu || request->parameters[SIGMA] > 0) return status;
     status = spryi_sell_slots(context, &unsorted, a, c, 1, err);
-    if (status == SPRY_OK && unsorted - *slots < SPRYI_SELL_SORT_SPARES * a->rows &&
-        unsorted - *slots <= a->nnz / 2) {
+    if (status == SPRY_OK && unsorted - *slots < SPRYI_SELL_SORT_SPARES * a->rows && unsorted - *slots <= a->nnz / 2) {
         *sigma = 1;
         *slots = unsorted;
     }
@@ -61,8 +61,8 @@ static int64_t bytes_of(const spry_arrays *a, int64_t slots, int64_t chunks, int
            (sigma > 1 ? a->rows * (int64_t)sizeof(uint16_t) : 0);
 }
 
-static spry_status predict_with(spry_context *context, spryi_figure *figure, int64_t *settled_c,
-                                int64_t *settled_sigma, const spryi_build_request *request, spry_error *err)
+static spry_status predict_with(spry_context *context, spryi_figure *figure, int64_t *settled_c, int64_t *settled_sigma,
+                                const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
     int64_t c, sigma, slots = 0, longest = spryi_ell_longest(context, a);
