@@ -86,6 +86,7 @@ const spryi_kernel *const spryi_kernels[] = {
     X86(spryi_bsr_avx2_cpu)
     X86(spryi_bsr_avx512_cpu)
     &spryi_bsr_blocks_cuda,
+    &spryi_bsr_scatter_cuda,
     &spryi_csr2_reference_cpu,
     &spryi_csr2_portable_cpu,
     X86(spryi_csr2_avx2_cpu)

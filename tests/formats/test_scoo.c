@@ -153,10 +153,37 @@ static void damage_is_seen(void **state)
     spry_context_destroy(context);
 }
 
+/* The height that is settled for a GPU, of so many rows of `mean` entries. */
+static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const char *expected)
+{
+    spry_context *context = context_of(1);
+    struct spry_matrix csr = {.a = {.rows = rows, .cols = rows, .nnz = rows * mean, .value_type = type}};
+    const spryi_build_request request = {.csr = &csr, .value_type = type, .for_gpu = 1};
+    spryi_figure figure = {0};
+    assert_int_equal(spryi_format_scoo.predict(context, &figure, &request, NULL), SPRY_OK);
+    assert_string_equal(figure.parameters, expected);
+    spry_context_destroy(context);
+}
+
+/* A slice for each of 132 multiprocessors, twice as high from 16 entries a row on, up to 96 KB of y, in 32s. */
+static void heights_for_gpus(void **state)
+{
+    (void)state;
+    expect_gpu_height(0, 0, SPRY_F64, "height=32");
+    expect_gpu_height(1000, 3, SPRY_F64, "height=32");
+    expect_gpu_height(1 << 18, 7, SPRY_F64, "height=2016");
+    expect_gpu_height(1500000, 18, SPRY_F64, "height=11392");
+    expect_gpu_height(1500000, 18, SPRY_F32, "height=22752");
+    expect_gpu_height(1500000, 15, SPRY_F32, "height=11392");
+    expect_gpu_height(4000000, 5, SPRY_F64, "height=7584");
+    expect_gpu_height(4000000, 5, SPRY_F32, "height=15168");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slices_are_as_drawn),
+        cmocka_unit_test(heights_for_gpus),
         cmocka_unit_test(heights_give_the_same),
         cmocka_unit_test(damage_is_seen),
     };

@@ -176,7 +176,7 @@ static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *au
     return c->long_count > 0 ? sum_bytes(c, block) + c->long_count * 4 : 0;
 }
 
-template <typename V> struct launch {
+template <typename V> struct blocks_launch {
     template <int R> static void of(const bsr_view &s, const bsr_splits *c, const spryi_run_args *args)
     {
         const int64_t blocks = c->piece_count + ceil_div(s.block_rows, BSR_THREADS / c->lanes);
@@ -192,7 +192,7 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 {
     const bsr_view s = view_of((const spryi_bsr *)args->storage);
     if (s.rows == 0) return SPRY_OK;
-    SPRY_BSR_DISPATCH(s.block, launch<V>::template of, s, (const bsr_splits *)args->auxiliary, args);
+    SPRY_BSR_DISPATCH(s.block, blocks_launch<V>::template of, s, (const bsr_splits *)args->auxiliary, args);
     return launched(err, "bsr_blocks_cuda");
 }
 

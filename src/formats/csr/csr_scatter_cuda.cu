@@ -11,7 +11,7 @@
  *       deterministic: additions come in any order.
  * Source: the transposed product of seed 000's COO kernel (additions by atomics) on CSR; CSC of seed 004; this library.
  */
-#include "cuda/cuda_common.cuh"
+#include "cuda/sums.cuh"
 #include "formats/csr/csr_row_blocks.cuh"
 
 extern "C" {
@@ -56,16 +56,6 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
     }
 }
 
-template <typename V> static __global__ void take_sums(int64_t length, V *__restrict__ sums, V *__restrict__ y,
-                                                       scalar<V> alpha, scalar<V> beta)
-{
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (j >= length) return;
-    const V sum = sums[j];
-    sums[j] = 0;
-    put(y, j, sum, alpha.get(), beta.get());
-}
-
 static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
 {
     (void)auxiliary;
@@ -74,7 +64,6 @@ static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *au
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
-    enum { THREADS = 256 };
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const csr_row_blocks *s = (const csr_row_blocks *)args->auxiliary;
     V *sums = (V *)args->workspace;
@@ -85,9 +74,7 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
                                                                                        (const J *)a->indices,
                                                                                        (const V *)a->values,
                                                                                        (const V *)args->x, sums);
-    take_sums<V><<<(unsigned)ceil_div(a->cols, THREADS), THREADS, 0, stream_of(args)>>>(a->cols, sums, (V *)args->y,
-                                                                                        SPRY_ALPHA(V, args),
-                                                                                        SPRY_BETA(V, args));
+    launch_take_sums(a->cols, sums, args);
     return launched(err, "csr_scatter_cuda");
 }
 
