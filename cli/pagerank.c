@@ -16,12 +16,7 @@ enum {
     OPTION_EDGES,
     OPTION_ZERO,
     OPTION_TOP,
-    OPTION_OUT,
-    OPTION_TYPE,
-    OPTION_FORMAT,
-    OPTION_DEVICE,
-    OPTION_THREADS,
-    OPTION_JSON
+    OPTION_SOLVER /* the first of those that both solvers have */
 };
 
 static const cli_option options[] =
@@ -34,20 +29,12 @@ static const cli_option options[] =
      {"zero-columns", 0, CLI_REQUIRED, "abort|teleport|drop",
       "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: abort)"},
      {"top", 0, CLI_REQUIRED, "N", "show the N highest ranks, nodes counted from 1 (default: 10)"},
-     {"out", 'o', CLI_REQUIRED, "OUT", "write the ranks as a Matrix Market array; '-' is standard output"},
-     {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},
-     {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},
-     {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to work (default: cpu)"},
-     {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},
-     {"json", 0, CLI_OPTIONAL, "FILE", "one JSON line to standard output or FILE"},
-     {0}};
+     CLI_SOLVER_OPTIONS("the ranks")};
 
 typedef struct arguments {
-    const char *out, *format, *device;
+    cli_solver shared;
     spry_pagerank_options o;
-    int64_t top, threads;
-    spry_type type;
-    cli_json json;
+    int64_t top;
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf", NULL};
@@ -56,7 +43,6 @@ static const char *const zero_columns[] = {"abort", "teleport", "drop", NULL};
 
 static int apply(void *state, int option, const char *value)
 {
-    static const char *const devices[] = {"cpu", "cuda", NULL};
     arguments *a = state;
     int index = 0, good = 1;
     switch (option) {
@@ -76,18 +62,7 @@ static int apply(void *state, int option, const char *value)
         a->o.zero_columns = (spry_zero_columns)index;
         break;
     case OPTION_TOP: good = cli_take_integer("top", value, 0, 1000000, &a->top); break;
-    case OPTION_OUT: a->out = value; break;
-    case OPTION_TYPE: return cli_take_type(value, SPRY_F64, &a->type);
-    case OPTION_FORMAT: a->format = value; break;
-    case OPTION_DEVICE:
-        good = cli_take_name("device", value, devices, &index);
-        a->device = devices[index];
-        break;
-    case OPTION_THREADS: good = cli_take_integer("threads", value, 1, 1024, &a->threads); break;
-    default:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
+    default: return cli_apply_solver(&a->shared, option - OPTION_SOLVER, value);
     }
     return good ? CLI_GO_ON : CLI_USAGE;
 }
@@ -149,25 +124,25 @@ static ranked *highest(const spry_vector *x, int64_t count)
 
 /* ---- report ------------------------------------------------------------------------------------- */
 
+static cli_run run_of(const spry_pagerank_result *r)
+{
+    return (cli_run){r->format, r->kernel, r->verdict, r->iterations, r->setup_us, r->solve_us, r->product_us};
+}
+
 static void print_report(const cli_input *input, const arguments *a, const spry_pagerank_result *r,
                          const cli_convergence *c, const ranked *top, int64_t count)
 {
     int begun = r->verdict != SPRY_VERDICT_ZERO_COLUMN;
+    cli_run run = run_of(r);
     printf("%s: %s nodes, %s links, %s\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.nnz).s,
-           spry_type_name(a->type));
+           spry_type_name(a->shared.type));
     printf("  read in         %s\n", cli_time(input->read_us).s);
     printf("  edges           %s: entry (i, j) is a link from %s\n", edges[a->o.edges],
            a->o.edges == SPRY_COLUMN_TO_ROW ? "j to i" : "i to j");
     printf("  columns         %s; %s without links out, %s\n",
            r->as_it_stands ? "sum to 1 as they stand" : "divided by their sums", cli_count(r->zero_columns).s,
            r->zero_columns == 0 ? "as it should be" : zero_columns[a->o.zero_columns]);
-    if (begun) {
-        printf("  kernel          %s (format %s, %d threads)\n", r->kernel, r->format,
-               spry_context_threads(input->context));
-        printf("  set-up          %s\n", cli_time(r->setup_us).s);
-        printf("  convergence     ");
-        cli_print_convergence(stdout, c);
-    }
+    if (begun) cli_print_begin(input, &run, c);
     printf("  verdict         %s", spry_verdict_text(r->verdict));
     if (begun) printf(" after %s iterations", cli_count(r->iterations).s);
     putchar('\n');
@@ -177,9 +152,9 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     printf("  mass            %.12g", r->mass);
     if (r->zero_columns > 0 && a->o.zero_columns == SPRY_ZERO_DROP) printf(", so %.6g was lost", 1 - r->mass);
     if (r->zero_columns > 0) printf("; %.6g lies on nodes without links out", r->zero_mass);
-    printf("\n  time            %s; an iteration %s, of which the product %s\n", cli_time(r->solve_us).s,
-           cli_time(r->solve_us / (double)r->iterations).s, cli_time(r->product_us / (double)r->iterations).s);
-    if (a->out) printf("  written to      %s\n", a->out);
+    putchar('\n');
+    cli_print_time(&run);
+    cli_print_written(&a->shared, "written to");
     if (count > 0) printf("  highest ranks   node  rank\n");
     for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + 1, top[t].rank);
 }
@@ -201,35 +176,31 @@ static cJSON *top_to_json(const ranked *top, int64_t count)
 
 static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_result *r)
 {
-    double per = r->iterations > 0 ? 1 / (double)r->iterations : NAN;
     double lost = a->o.zero_columns == SPRY_ZERO_DROP ? 1 - r->mass : 0;
-    return bench_json_text(o, "format", r->format) && bench_json_text(o, "kernel", r->kernel) &&
-           bench_json_number(o, "alpha", a->o.alpha) && bench_json_number(o, "tol", a->o.tolerance) &&
+    return bench_json_number(o, "alpha", a->o.alpha) && bench_json_number(o, "tol", a->o.tolerance) &&
            bench_json_text(o, "norm", norms[a->o.norm]) && bench_json_text(o, "edges", edges[a->o.edges]) &&
            bench_json_text(o, "zero_columns", zero_columns[a->o.zero_columns]) &&
-           bench_json_text(o, "verdict", spry_verdict_text(r->verdict)) &&
-           bench_json_integer(o, "iterations", r->iterations) && cli_json_exact(o, "residual", r->residual) &&
-           cli_json_exact(o, "error_bound", r->error_bound) && cli_json_exact(o, "mass", r->mass) &&
-           cli_json_exact(o, "lost_mass", lost) && bench_json_integer(o, "zero_column_count", r->zero_columns) &&
+           cli_json_exact(o, "residual", r->residual) && cli_json_exact(o, "error_bound", r->error_bound) &&
+           cli_json_exact(o, "mass", r->mass) && cli_json_exact(o, "lost_mass", lost) &&
+           bench_json_integer(o, "zero_column_count", r->zero_columns) &&
            cli_json_exact(o, "zero_column_mass", r->zero_mass) &&
-           cJSON_AddBoolToObject(o, "as_it_stands", r->as_it_stands) && bench_json_number(o, "setup_us", r->setup_us) &&
-           bench_json_number(o, "time_us", r->solve_us) && bench_json_number(o, "iteration_us", r->solve_us * per) &&
-           bench_json_number(o, "product_us", r->product_us * per);
+           cJSON_AddBoolToObject(o, "as_it_stands", r->as_it_stands);
 }
 
 static int json_line(const cli_input *input, arguments *a, const spry_pagerank_result *r, const cli_convergence *c,
                      const ranked *top, int64_t count, const spry_error *err)
 {
     cJSON *o = cJSON_CreateObject(), *steps = cli_convergence_to_json(c), *list = top_to_json(top, count);
-    int good = o && steps && list && cli_input_to_json(input, o, "pagerank", a->type, a->device) &&
-               result_to_json(o, a, r) && bench_json_text(o, "reason", err->message);
+    cli_run run = run_of(r);
+    int good = o && steps && list && cli_begin_to_json(o, "pagerank", input, &a->shared, &run) &&
+               result_to_json(o, a, r) && cli_end_to_json(o, &run, err);
     if (good) {
         good = cJSON_AddItemToObject(o, "convergence", steps) && cJSON_AddItemToObject(o, "top", list);
     } else {
         cJSON_Delete(steps);
         cJSON_Delete(list);
     }
-    return cli_json_line(&a->json, o, good);
+    return cli_json_line(&a->shared.json, o, good);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
@@ -244,11 +215,11 @@ static int report(const cli_input *input, arguments *a, const spry_pagerank_resu
         cli_message("out of memory for the highest ranks");
         return CLI_UNSUCCESSFUL;
     }
-    int opened = cli_json_open(&a->json);
+    int opened = cli_json_open(&a->shared.json);
     if (opened == CLI_GO_ON) {
-        if (a->json.wanted && !json_line(input, a, r, c, top, count, err)) status = CLI_UNSUCCESSFUL;
-        if (cli_for_people(&a->json) && !(a->out && strcmp(a->out, "-") == 0)) print_report(input, a, r, c, top, count);
-        status = cli_json_close(&a->json, status);
+        if (a->shared.json.wanted && !json_line(input, a, r, c, top, count, err)) status = CLI_UNSUCCESSFUL;
+        if (cli_wants_report(&a->shared)) print_report(input, a, r, c, top, count);
+        status = cli_json_close(&a->shared.json, status);
     }
     free(top);
     return opened == CLI_GO_ON ? status : opened;
@@ -259,34 +230,33 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     cli_convergence convergence = {0};
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
-    a->o.device = a->device;
-    a->o.format = a->format;
+    a->o.device = a->shared.device;
+    a->o.format = a->shared.format;
     a->o.observe = cli_observe;
     a->o.user = &convergence;
     spry_status result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
-    if (a->out && r.verdict != SPRY_VERDICT_ZERO_COLUMN) {
-        spry_error failed = {0};
-        if (spry_vector_write(input->context, *x, a->out, NULL, &failed) != SPRY_OK) return cli_fail(&failed);
-    }
+    int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x) : CLI_OK;
+    if (written != CLI_OK) return written;
     return report(input, a, &r, &convergence, x, &err, status);
 }
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.o = SPRY_INIT(spry_pagerank_options), .type = SPRY_F64, .top = 10};
+    arguments a = {.shared.type = SPRY_F64, .o = SPRY_INIT(spry_pagerank_options), .top = 10};
     a.o.alpha = 0.85;
     a.o.tolerance = 1e-8;
     int status = cli_parse(command, &argc, argv, apply, &a);
-    if (status == CLI_GO_ON) status = cli_check_outputs(a.out, &a.json, argv[0], NULL);
+    if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], NULL);
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0};
     spry_error err = {0};
-    status = cli_open_input(&input, argv[0], a.type, a.threads);
-    if (status == CLI_GO_ON && spry_vector_create(input.context, &x, input.arrays.rows, a.type, 0, &err) != SPRY_OK)
+    status = cli_open_input(&input, argv[0], a.shared.type, a.shared.threads);
+    if (status == CLI_GO_ON &&
+        spry_vector_create(input.context, &x, input.arrays.rows, a.shared.type, 0, &err) != SPRY_OK)
         status = cli_fail(&err);
     if (status == CLI_GO_ON) status = rank(&input, &a, &x);
     spry_vector_destroy(input.context, &x);

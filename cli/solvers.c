@@ -71,8 +71,34 @@ int cli_take_positive(const char *option, const char *text, double bound, double
     return 0;
 }
 
-int cli_check_outputs(const char *path, const cli_json *json, const char *input, const char *other)
+int cli_apply_solver(cli_solver *s, int option, const char *value)
 {
+    enum { OUT, TYPE, FORMAT, DEVICE, THREADS, JSON }; /* as CLI_SOLVER_OPTIONS lists them */
+    static const char *const devices[] = {"cpu", "cuda", NULL};
+    int index = 0;
+    switch (option) {
+    case OUT: s->out = value; break;
+    case TYPE: return cli_take_type(value, SPRY_F64, &s->type);
+    case FORMAT: s->format = value; break;
+    case DEVICE:
+        if (!cli_take_name("device", value, devices, &index)) return CLI_USAGE;
+        s->device = devices[index];
+        break;
+    case THREADS:
+        if (!cli_take_integer("threads", value, 1, 1024, &s->threads)) return CLI_USAGE;
+        break;
+    default:
+        s->json.wanted = 1;
+        s->json.path = value;
+        break;
+    }
+    return CLI_GO_ON;
+}
+
+int cli_check_outputs(const cli_solver *solver, const char *input, const char *other)
+{
+    const char *path = solver->out;
+    const cli_json *json = &solver->json;
     size_t length = path ? strlen(path) : 0;
     if (path && strcmp(path, "-") == 0 && json->wanted && !cli_for_people(json))
         return cli_usage_error("--out - and --json both want standard output");
@@ -108,12 +134,71 @@ void cli_close_input(cli_input *input)
     spry_context_destroy(input->context);
 }
 
-int cli_input_to_json(const cli_input *input, cJSON *o, const char *command, spry_type type, const char *device)
+/* ---- what is told ------------------------------------------------------------------------------- */
+
+static int on_gpu(const cli_run *run)
+{
+    size_t length = run->kernel ? strlen(run->kernel) : 0;
+    return length > 5 && strcmp(run->kernel + length - 5, "_cuda") == 0;
+}
+
+void cli_print_begin(const cli_input *input, const cli_run *run, const cli_convergence *convergence)
+{
+    spry_device_info gpu = SPRY_INIT(spry_device_info);
+    if (on_gpu(run) && spry_device_get_info(input->context, 1, &gpu, NULL) == SPRY_OK)
+        printf("  kernel          %s (format %s, on %s)\n", run->kernel, run->format, gpu.description);
+    else
+        printf("  kernel          %s (format %s, %d threads)\n", run->kernel, run->format,
+               spry_context_threads(input->context));
+    printf("  set-up          %s\n", cli_time(run->setup_us).s);
+    printf("  convergence     ");
+    cli_print_convergence(stdout, convergence);
+}
+
+void cli_print_time(const cli_run *run)
+{
+    if (run->iterations > 0)
+        printf("  time            %s; an iteration %s, of which the product %s\n", cli_time(run->solve_us).s,
+               cli_time(run->solve_us / (double)run->iterations).s,
+               cli_time(run->product_us / (double)run->iterations).s);
+}
+
+void cli_print_written(const cli_solver *solver, const char *what)
+{
+    if (solver->out) printf("  %-15s %s\n", what, solver->out);
+}
+
+int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
+                      const cli_run *run)
 {
     return bench_json_text(o, "command", command) && bench_json_text(o, "matrix", input->name) &&
            bench_json_integer(o, "rows", input->arrays.rows) && bench_json_integer(o, "cols", input->arrays.cols) &&
-           bench_json_integer(o, "nnz", input->arrays.nnz) && bench_json_text(o, "type", spry_type_name(type)) &&
-           bench_json_text(o, "device", device ? device : "cpu") &&
+           bench_json_integer(o, "nnz", input->arrays.nnz) &&
+           bench_json_text(o, "type", spry_type_name(solver->type)) &&
+           bench_json_text(o, "device", solver->device ? solver->device : "cpu") &&
            bench_json_integer(o, "threads", spry_context_threads(input->context)) &&
-           bench_json_number(o, "read_us", input->read_us);
+           bench_json_number(o, "read_us", input->read_us) && bench_json_text(o, "format", run->format) &&
+           bench_json_text(o, "kernel", run->kernel) &&
+           bench_json_text(o, "verdict", spry_verdict_text(run->verdict)) &&
+           bench_json_integer(o, "iterations", run->iterations);
+}
+
+int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err)
+{
+    double per = run->iterations > 0 ? 1 / (double)run->iterations : NAN;
+    return bench_json_number(o, "setup_us", run->setup_us) && bench_json_number(o, "time_us", run->solve_us) &&
+           bench_json_number(o, "iteration_us", run->solve_us * per) &&
+           bench_json_number(o, "product_us", run->product_us * per) && bench_json_text(o, "reason", err->message);
+}
+
+int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x)
+{
+    spry_error err = {0};
+    if (!solver->out || spry_vector_write(input->context, *x, solver->out, NULL, &err) == SPRY_OK) return CLI_OK;
+    return cli_fail(&err);
+}
+
+int cli_wants_report(const cli_solver *solver)
+{
+    return cli_for_people(&solver->json) && !(solver->out && strcmp(solver->out, "-") == 0);
 }

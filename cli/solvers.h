@@ -16,6 +16,28 @@ int cli_observe(void *convergence, int64_t iteration, double residual);
 void cli_print_convergence(FILE *out, const cli_convergence *convergence);
 struct cJSON *cli_convergence_to_json(const cli_convergence *convergence); /* NULL: out of memory */
 
+/* What --out, --type, --format, --device, --threads and --json say. */
+typedef struct cli_solver {
+    const char *out, *format, *device; /* NULL: not given */
+    int64_t threads;
+    spry_type type;
+    cli_json json;
+} cli_solver;
+
+/* These options, which come last in a command's list, and its end. `what` is written to --out: a string constant. */
+#define CLI_SOLVER_OPTIONS(what)                                                                                       \
+    {"out", 'o', CLI_REQUIRED, "OUT", "write " what " as a Matrix Market array; '-' is standard output"},              \
+        {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},                             \
+        {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},                    \
+        {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to work (default: cpu)"},                                       \
+        {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},                           \
+        {"json", 0, CLI_OPTIONAL, "FILE", "one JSON line to standard output or FILE"},                                 \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+/* Option number `option` of them. CLI_GO_ON, or an exit status after a message. */
+int cli_apply_solver(cli_solver *solver, int option, const char *value);
+
 /* With as many digits as bring back the same number (bench_json_number writes 7); null where it is not finite. */
 int cli_json_exact(struct cJSON *o, const char *name, double value);
 
@@ -26,7 +48,7 @@ int cli_take_positive(const char *option, const char *text, double bound, double
  * A file for a vector: not standard output beside records, not compressed, and like the records' not the input (nor
  * `other`, NULL: none). CLI_GO_ON, or an exit status.
  */
-int cli_check_outputs(const char *path, const cli_json *json, const char *input, const char *other);
+int cli_check_outputs(const cli_solver *solver, const char *input, const char *other);
 
 /* Entry i of a vector of either type. */
 static inline double cli_entry(const spry_vector *v, int64_t i)
@@ -45,7 +67,27 @@ typedef struct cli_input {
 /* CLI_GO_ON, or an exit status after a message. Close in any case. */
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads);
 void cli_close_input(cli_input *input);
-/* The fields that stand first in the record of such a command. 0: out of memory. */
-int cli_input_to_json(const cli_input *input, struct cJSON *o, const char *command, spry_type type, const char *device);
+
+/* How it went, as far as the methods tell the same. */
+typedef struct cli_run {
+    const char *format, *kernel;
+    spry_verdict verdict;
+    int64_t iterations;
+    double setup_us, solve_us, product_us;
+} cli_run;
+
+/* Lines of the report: the kernel, set-up and convergence; the time of iterations; where x went. */
+void cli_print_begin(const cli_input *input, const cli_run *run, const cli_convergence *convergence);
+void cli_print_time(const cli_run *run);
+void cli_print_written(const cli_solver *solver, const char *what);
+/* The fields that stand first in the record of such a command, and those of its end. 0: out of memory. */
+int cli_begin_to_json(struct cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
+                      const cli_run *run);
+int cli_end_to_json(struct cJSON *o, const cli_run *run, const spry_error *err);
+
+/* x to --out, if given. CLI_OK, or an exit status after a message. */
+int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x);
+/* 1: the report is to be printed: people read standard output, and x does not go there. */
+int cli_wants_report(const cli_solver *solver);
 
 #endif
