@@ -248,6 +248,52 @@ void unused_x_does_not_matter(void **state)
     spry_context_destroy(context);
 }
 
+/* alpha*op(A)*x + y for alpha Inf or NaN: y_i is what alpha times the row's sum is, NaN where there is no entry. */
+static void check_not_finite(const material *s, const trial *t, double alpha, const guarded *y)
+{
+    for (int64_t i = 0; i < s->y_length; i++) {
+        double got = number_at(y->data, s->type, i);
+        long double sum = s->with_values.sum[i];
+        if (s->with_values.entries[i] == 0)
+            sum = 0;
+        else if (fabsl(sum) <= reference_bound(&s->with_values, s->type, i, 1, 0, 0))
+            continue; /* its sign may differ */
+        double expected = sum == 0 ? (double)NAN : alpha * (sum < 0 ? -1 : 1);
+        if (isnan(expected) ? !isnan(got) : got != expected)
+            fail_msg("%s: alpha %g, row %lld: %g, expected %g", describe(t), alpha, (long long)i, got, expected);
+    }
+}
+
+/* Rows that a kernel cuts into parts must be added up before alpha multiplies: Inf - Inf is NaN. */
+void alpha_that_is_not_finite(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED)) {
+        spry_type type = number % 2 == 0 ? SPRY_F64 : SPRY_F32;
+        material s;
+        set_up(&s, number, type, tested_op);
+        guarded y = guarded_make((size_t)s.y_length * spry_type_bytes(type), ON_HEAP);
+        given g = given_make(&s.f, s.values, &forms[4], type, number % pairs_there_are());
+        for (int k = 0; k < spry_kernel_count(); k++) {
+            spry_kernel_info kernel = kernel_info(context, k);
+            if (!is_tested(&kernel) || !is_due(k, number)) continue;
+            trial t = {&s.f, &forms[4], kernel.name, type, number % pairs_there_are(), tested_op};
+            spry_plan *plan = plan_of(context, &t, &g);
+            if (!plan) continue;
+            const double alpha = (k + number) % 3 == 0 ? (double)NAN : number % 4 < 2 ? HUGE_VAL : -HUGE_VAL;
+            fill_y(&y, type, s.y_numbers, 1);
+            run(&t, plan, alpha, &s.x[ON_HEAP], 1, &y);
+            check_not_finite(&s, &t, alpha, &y);
+            spry_plan_destroy(plan);
+        }
+        given_free(&g);
+        guarded_free(&y);
+        clear(&s);
+    }
+    spry_context_destroy(context);
+}
+
 /* Three columns with gaps: each as if alone, and the gaps untouched. */
 void several_columns(void **state)
 {

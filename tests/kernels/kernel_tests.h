@@ -12,6 +12,7 @@ void every_kernel_on_every_family(void **state);
 void large_y(void **state);
 void same_bits_for_any_number_of_threads(void **state);
 void unused_x_does_not_matter(void **state);
+void alpha_that_is_not_finite(void **state);
 void several_columns(void **state);
 void every_simd_level(void **state);
 

@@ -16,6 +16,7 @@ int main(void)
         cmocka_unit_test(large_y),
         cmocka_unit_test(same_bits_for_any_number_of_threads),
         cmocka_unit_test(unused_x_does_not_matter),
+        cmocka_unit_test(alpha_that_is_not_finite),
         cmocka_unit_test(several_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,6 +48,11 @@ spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block)
         .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
         .beta = spryi_value_at(args->beta, args->vector_type, 0),
     };
+    /* Parts of one row times Inf do not add up to its sum times Inf: the reference adds before it multiplies. */
+    if (!isfinite(job.alpha)) {
+        const int slot = spryi_value_slot(s->a.value_type), pair = spryi_index_pair(s->a.index_type, s->a.index_type);
+        return (*spryi_coo_reference_cpu.spmv)[slot][pair](args, NULL);
+    }
     double *sums = args->workspace;
     int64_t m = s->a.rows, nnz = s->a.nnz, scales = (m + SCALE_ROWS - 1) / SCALE_ROWS;
     int64_t most = scales > s->block_count ? scales : s->block_count;
@@ -62,6 +67,5 @@ spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block)
             sums[b] = block(&job, b * SPRYI_COO_BLOCK, b + 1 < s->block_count ? (b + 1) * SPRYI_COO_BLOCK : nnz);
     }
     add_first_rows(s, &job, sums);
-    if (!isfinite(job.alpha)) spryi_coo_spoil_empty_rows(s, job.y);
     return SPRY_OK;
 }
