@@ -233,8 +233,8 @@ typedef struct spry_arrays {
 } spry_arrays;
 
 /*
- * Makes a matrix of the caller's arrays. Checks in constant time what can be: sizes, pointers, types,
- * first and last offset, nnz against the index type. spry_matrix_check (section 9) checks the rest.
+ * Makes a matrix of the caller's arrays. Checks in constant time what can be: sizes, pointers, their alignment,
+ * types, first and last offset, nnz against the index type. spry_matrix_check (section 9) checks the rest.
  */
 SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays,
                                         spry_error *err);

@@ -115,8 +115,18 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
     return SPRY_OK;
 }
 
+/* Loads of an int or a double anywhere else are undefined. */
+static spry_status check_alignment(const char *name, const void *array, size_t item_bytes, spry_error *err)
+{
+    if (item_bytes == 0 || (uintptr_t)array % item_bytes == 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, (int64_t)((uintptr_t)array % item_bytes), 0,
+                            "arrays: %s is not aligned to its type (%d bytes)", name, (int)item_bytes);
+}
+
 static spry_status check_pointers(const spry_arrays *a, spry_error *err)
 {
+    spry_status status = SPRY_OK;
+    const size_t index_bytes = spry_index_type_bytes(a->index_type);
     const char *missing = NULL;
     if (a->layout != SPRY_COO && !a->offsets) missing = "offsets";
     if (a->layout == SPRY_COO && a->nnz > 0 && !a->row_indices) missing = "row_indices";
@@ -128,6 +138,12 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     if (a->value_type == SPRY_PATTERN && a->values)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
                           "arrays: values is given with SPRY_PATTERN, which has none");
+    if (a->layout == SPRY_COO)
+        SPRYI_TRY(check_alignment("row_indices", a->row_indices, index_bytes, err));
+    else
+        SPRYI_TRY(check_alignment("offsets", a->offsets, spry_index_type_bytes(a->offset_type), err));
+    SPRYI_TRY(check_alignment("indices", a->indices, index_bytes, err));
+    SPRYI_TRY(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
     int64_t first = spryi_index_at(a->offsets, a->offset_type, 0);
     int64_t last = spryi_index_at(a->offsets, a->offset_type, offset_count(a) - 1);
@@ -138,7 +154,8 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz,
                                 "offsets[%lld] is %lld, expected nnz = %lld", (long long)(offset_count(a) - 1),
                                 (long long)last, (long long)a->nnz);
-    return SPRY_OK;
+done:
+    return status;
 }
 
 static spry_status copy_array(spry_matrix *A, int slot, const void **array, int64_t count, size_t size,

@@ -165,6 +165,10 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.indices = NULL, SPRY_INVALID_ARGUMENT, "indices");
     REFUSE(csr, a.values = NULL, SPRY_INVALID_ARGUMENT, "values");
     REFUSE(coo, a.row_indices = NULL, SPRY_INVALID_ARGUMENT, "row_indices");
+    REFUSE(csr, a.offsets = (const char *)a.offsets + 2, SPRY_INVALID_ARGUMENT, "offsets");
+    REFUSE(csr, a.indices = (const char *)a.indices + 1, SPRY_INVALID_ARGUMENT, "indices");
+    REFUSE(csr, a.values = (const char *)a.values + 4, SPRY_INVALID_ARGUMENT, "values");
+    REFUSE(coo, a.row_indices = (const char *)a.row_indices + 2, SPRY_INVALID_ARGUMENT, "row_indices");
     REFUSE(csr, a.device = -1, SPRY_INVALID_ARGUMENT, "device");
     REFUSE(csr, a.device = 1; a.ownership = SPRY_COPY, SPRY_UNSUPPORTED, "ownership");
     REFUSE(coo, a.device = 1, SPRY_UNSUPPORTED, "layout");
