@@ -136,7 +136,7 @@ static int check_names(const char *option, const char *what, const cli_list *lis
 {
     for (int i = 0; i < list->count; i++) {
         int found = 0;
-        size_t length = strcspn(list->items[i], ":"); /* a format's parameters: the plan looks at them */
+        size_t length = strcspn(list->items[i], ":"); /* without a format's parameters */
         for (int k = 0; k < known->count; k++)
             found |= strlen(known->names[k]) == length && strncmp(list->items[i], known->names[k], length) == 0;
         if (found) continue;
@@ -164,6 +164,27 @@ static int check_formats(const arguments *a)
         if (strcmp(a->formats.items[i], "all") == 0)
             return cli_usage_error("--formats: 'all' stands alone, not in a list");
     return check_names("formats", "format", &a->formats, &known);
+}
+
+/* Parameters are tried on a matrix without rows: wrong ones are bad usage, no case that failed. */
+static int check_parameters(const arguments *a, spry_context *context)
+{
+    static const int32_t offsets[1] = {0};
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    if (spry_matrix_borrow_csr_f64(context, &A, 0, 0, offsets, NULL, NULL, &err) != SPRY_OK) return cli_fail(&err);
+    int status = CLI_GO_ON;
+    for (int i = 0; i < a->formats.count && status == CLI_GO_ON; i++) {
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_storage storage = SPRY_INIT(spry_storage);
+        options.format = a->formats.items[i];
+        if (!strchr(options.format, ':')) continue;
+        spry_status found = spry_predict_storage(context, &storage, A, &options, &err);
+        if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
+            status = cli_usage_error("--formats: %s", err.message);
+    }
+    spry_matrix_destroy(A);
+    return status;
 }
 
 static int check_kernels(const arguments *a, spry_context *context, const bench_peers *peers)
@@ -405,6 +426,7 @@ static int run(const cli_command *command, int argc, char **argv)
     for (int s = 0; status == CLI_GO_ON && s < state.source_count; s++)
         status = cli_spare_input("json", a.json.path, state.sources[s].path);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
+    if (status == CLI_GO_ON) status = check_parameters(&a, context);
     if (status == CLI_GO_ON) status = prepare_and_measure(&state, context);
     bench_peers_release(&state.peers);
     spry_context_destroy(context);

@@ -8,14 +8,14 @@
 
 enum { OPTION_OUT, OPTION_LIST, OPTION_TYPE, OPTION_FULL, OPTION_JSON };
 
-static const cli_option options[] = {{"out", 'o', CLI_REQUIRED, "OUT",
-                                      "file to write: .mtx, or .mtx.gz to compress; '-' is standard output"},
-                                     {"list", 0, CLI_NONE, NULL, "list the generators with their parameters"},
-                                     {"type", 0, CLI_REQUIRED, "f32|f64|pattern", "type of the values (default: f64)"},
-                                     {"full", 0, CLI_NONE, NULL, "write both halves of a symmetric matrix"},
-                                     {"json", 0, CLI_OPTIONAL, "FILE",
-                                      "with --list: JSON lines to standard output or FILE"},
-                                     {0}};
+static const cli_option options[] =
+    {{"out", 'o', CLI_REQUIRED, "OUT",
+      "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output"},
+     {"list", 0, CLI_NONE, NULL, "list the generators with their parameters"},
+     {"type", 0, CLI_REQUIRED, "f32|f64|pattern", "type of the values (default: f64)"},
+     {"full", 0, CLI_NONE, NULL, "write both halves of a symmetric matrix"},
+     {"json", 0, CLI_OPTIONAL, "FILE", "with --list: JSON lines to standard output or FILE"},
+     {0}};
 
 typedef struct arguments {
     const char *out;
@@ -76,7 +76,9 @@ static int generate(const arguments *a, const char *spec)
     snprintf(comment, sizeof comment, "made by: spry gen %.400s", spec);
     reading.value_type = a->type;
     writing.full = a->full;
-    writing.comment = comment;
+    size_t length = strlen(a->out);
+    int container = length > 5 && strcmp(a->out + length - 5, ".spry") == 0; /* which holds no comment */
+    writing.comment = container ? NULL : comment;
     cli_progress("generating");
     spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
     cli_progress("writing");
@@ -103,16 +105,16 @@ static int run(const cli_command *command, int argc, char **argv)
     return generate(&a, strncmp(argv[0], "gen:", 4) == 0 ? argv[0] + 4 : argv[0]);
 }
 
-const cli_command cli_gen = {.name = "gen",
-                             .summary = "write a generated matrix, or list the generators",
-                             .usage = "NAME[,key=value...] -o OUT [OPTIONS] | --list [--json[=FILE]]",
-                             .about =
-                                 "Writes a generated matrix as Matrix Market. The same name and parameters give the\n"
-                                 "same matrix on every machine. Other commands take it directly as gen:NAME.",
-                             .examples = "  spry gen --list\n"
-                                         "  spry gen grid7,x=20,y=20,z=20 -o grid7.mtx.gz\n",
-                             .options = options,
-                             .least = 0,
-                             .most = 1,
-                             .positional = "one generator's NAME[,key=value...]",
-                             .run = run};
+const cli_command cli_gen =
+    {.name = "gen",
+     .summary = "write a generated matrix, or list the generators",
+     .usage = "NAME[,key=value...] -o OUT [OPTIONS] | --list [--json[=FILE]]",
+     .about = "Writes a generated matrix as Matrix Market, or as a container. The same name and parameters\n"
+              "give the same matrix on every machine. Other commands take it directly as gen:NAME.",
+     .examples = "  spry gen --list\n"
+                 "  spry gen grid7,x=20,y=20,z=20 -o grid7.mtx.gz\n",
+     .options = options,
+     .least = 0,
+     .most = 1,
+     .positional = "one generator's NAME[,key=value...]",
+     .run = run};

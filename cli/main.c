@@ -16,7 +16,8 @@ static void print_usage(FILE *out)
           out);
     for (int c = 0; c < COMMANDS; c++) fprintf(out, "  %-9s %s\n", commands[c]->name, commands[c]->summary);
     fputs("\n'spry COMMAND --help' tells more. Where a FILE is read it may be a Matrix Market file (.mtx, .mtx.gz),\n"
-          "'-' for standard input, or 'gen:NAME[,key=value...]' for a generated matrix ('spry gen --list').\n\n"
+          "a container (.spry), '-' for standard input, or 'gen:NAME[,key=value...]' for a generated matrix ('spry gen "
+          "--list').\n\n"
           "Exit status: 0 ok; 1 valid, but it did not succeed; 2 bad usage or bad input.\n\n"
           "Examples:\n"
           "  spry info matrix.mtx.gz\n"

@@ -169,20 +169,6 @@ static spry_vector as_vector(const numbers *v)
     return (spry_vector){.data = v->data, .length = v->length, .type = v->type, .columns = 1};
 }
 
-static int write_vector(const char *path, const numbers *y)
-{
-    cli_output output;
-    int status = cli_output_open(&output, path);
-    if (status != CLI_GO_ON) return status;
-    fprintf(output.stream, "%%%%MatrixMarket matrix array real general\n%lld 1\n", (long long)y->length);
-    for (int64_t i = 0; i < y->length; i++)
-        if (y->type == SPRY_F32)
-            fprintf(output.stream, "%.9g\n", (double)((float *)y->data)[i]);
-        else
-            fprintf(output.stream, "%.17g\n", ((double *)y->data)[i]);
-    return cli_output_close(&output, CLI_OK);
-}
-
 /* y = alpha*op(A)*x + beta*1 with the plan, checked. */
 static spry_status multiply(const bench_group *group, const arguments *a, const numbers *x, const numbers *y,
                             const numbers *y_before, spry_verification *v, spry_error *err)
@@ -195,6 +181,13 @@ static spry_status multiply(const bench_group *group, const arguments *a, const 
     if (status != SPRY_OK) return status;
     return spry_verify_spmv(group->session->context, v, group->A, a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE,
                             alpha, as_vector(x), beta, as_vector(y_before), as_vector(y), err);
+}
+
+static int write_y(const bench_group *group, const char *path, const numbers *y)
+{
+    spry_error err = {0};
+    spry_status status = spry_vector_write(group->session->context, as_vector(y), path, NULL, &err);
+    return status == SPRY_OK ? CLI_OK : cli_fail(&err);
 }
 
 static int multiply_and_write(bench_group *group, const arguments *a)
@@ -221,7 +214,7 @@ static int multiply_and_write(bench_group *group, const arguments *a)
                      (long long)v.wrong_rows, (long long)v.worst_row);
         }
         if (v.max_error > r->max_error) r->max_error = v.max_error;
-        if (status == CLI_OK && a->out) status = write_vector(a->out, &y);
+        if (status == CLI_OK && a->out) status = write_y(group, a->out, &y);
     }
     free(x.data);
     free(y.data);

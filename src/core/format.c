@@ -92,6 +92,8 @@ static spry_status parse_parameter(const spryi_format *format, int64_t *paramete
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "format", value, p->most,
                                 "format %s: \"%.*s\", expected %s=NUMBER from %lld to %lld (%s)", format->name,
                                 (int)length, text, p->name, (long long)p->least, (long long)p->most, p->text);
+    if (parameters[slot] != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format %s: %s is given twice", format->name, p->name);
     parameters[slot] = value;
     return SPRY_OK;
 }
@@ -103,6 +105,10 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
     size_t length = strcspn(text, ":");
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : 0), text);
     const spryi_format *found = spryi_find_format(name);
+    if (!found && length == 4 && memcmp(text, "auto", 4) == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "auto is a plan's choice of a format, without parameters; expected a format of `spry "
+                          "kernels`");
     if (!found)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%.*s\"; `spry kernels` lists them",
                           (int)length, text);

@@ -32,6 +32,13 @@ static void there_and_back(void **state)
     }
 }
 
+static void generated(void **state)
+{
+    (void)state;
+    expect("gen grid5,x=3,y=4 -o $D/made.spry", 0, NULL, NULL);
+    expect("info $D/made.spry", 0, "12 x 12", NULL);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -40,6 +47,8 @@ static void refused(void **state)
     write_file("foreign.spry", "\x89PNG\r\n\x1a\n");
     expect("spmv $D/foreign.spry", 2, NULL, "is no Spry container");
     expect("convert $D/small.mtx -o $D/none.spry --format nothing", 2, NULL, "no format \"nothing\"");
+    expect("convert $D/small.mtx -o $D/none.spry --format auto", 2, NULL, "auto is a plan's choice of a format");
+    expect("convert $D/small.mtx -o $D/none.spry --format bsr:block=2:block=2", 2, NULL, "block is given twice");
     expect("convert $D/small.mtx -o $D/none.mtx --format csr", 2, NULL, "format csr is for containers");
     assert_null(read_file("none.spry"));
     assert_null(read_file("none.mtx"));
@@ -47,6 +56,7 @@ static void refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(generated),
+                                       cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

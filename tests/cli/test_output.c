@@ -84,6 +84,8 @@ static void targets_that_cannot_be_written(void **state)
         release(&o);
     }
     expect("info $D/small.mtx --json=/dev/full >/dev/null", 2, NULL, "/dev/full: cannot be written: No space left");
+    expect("spmv gen:grid5,x=200,y=200 -o /dev/full >/dev/null", 2, NULL,
+           "/dev/full: cannot be written: No space left");
     assert_int_equal(count_files(), before);
 }
 
