@@ -5,9 +5,22 @@
 
 #include <string.h>
 
+/* The best that the processor, or SPRY_SIMD, allows. */
+static const spryi_vector_ops *ops_of_cpu(const spry_context *context)
+{
+#ifdef SPRY_HAVE_X86
+    spry_device_info cpu = SPRY_INIT(spry_device_info);
+    if (spry_device_get_info(context, 0, &cpu, NULL) == SPRY_OK && strcmp(cpu.simd, "portable") != 0)
+        return &spryi_vector_ops_avx2;
+#else
+    (void)context;
+#endif
+    return &spryi_vector_ops_cpu;
+}
+
 static const spryi_vector_ops *ops_of(const spry_context *context, int device)
 {
-    if (device == 0) return &spryi_vector_ops_cpu;
+    if (device == 0) return ops_of_cpu(context);
     const spryi_cuda_plugin *plugin = spryi_cuda(context, NULL);
     return plugin ? plugin->vector_ops : NULL;
 }

@@ -74,6 +74,6 @@ spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t by
 /* Iterations to start before the next look: few at first, so that at most an eighth is in vain. */
 int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
 
-extern const spryi_vector_ops spryi_vector_ops_cpu;
+extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;
 
 #endif
