@@ -1,6 +1,6 @@
 /*
  * The transposed product with AVX-512. Of stepped rows eight go at a time: their values are turned into a register
- * a column, and what a column adds lies side by side in y. General rows go one entry at a time, since the instruction
+ * a column, and what neighbouring columns add goes to y at once. General rows go one entry at a time, since the instruction
  * that scatters takes twice as long and would need their columns compared; short ones without a branch a row. The
  * matrix is fetched ahead by software. Else as
  * csr_scatter_portable.c.
@@ -13,6 +13,11 @@ enum {
     SPREAD_ENTRIES = 1024, /* of these rows at most: 8 KiB, in the first-level cache beside y */
     SPREAD_MEAN = 8        /* longer rows go one at a time: a misprediction a row is less than laying out x */
 };
+
+enum { NEIGHBOURS = 64 }; /* columns of a stepped run that are looked at for neighbours */
+
+/* The first `count` lanes, all from 8 on. */
+#define LANES_UP_TO(count) ((__mmask8)_bzhi_u32(0xff, (unsigned)(count)))
 
 /* The rows whose four values are loaded into the lower and the upper half of register r for the functions below. */
 #define TURN_LOW(r) ((r) < 2 ? (r) : (r) + 2)
