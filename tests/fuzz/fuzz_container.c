@@ -1,12 +1,12 @@
 /*
- * libFuzzer target: containers whose checksums hold, whatever else is wrong with them. Bytes changed at random would all
+ * libFuzzer target: containers whose checksums hold, whatever else is wrong. Bytes changed at random would all
  * end at a hash, so that the input is no file but a list of changes to one that the library wrote: at the start there
  * is a container of each format, value type and index pair (and of the three layouts of a matrix); after the changes
  * sections are laid out and hashed again. Then the reader refuses the file, or gives a sound matrix that multiplies.
  *
  *     byte 0       which container (modulo their number)
  *     byte 1       bit 0, 1: hashes of sections, checksum of the head are left as they were; bits 2, 3: type to read as
- *     13 bytes     a change: where (0 head and table, s section s), u32 byte in it, bits 0-1 of the next: log2 of bytes,
+ *     13 bytes     a change: where (0 head and table, s section s), u32 byte in it, bits 0-1 of the next: log2 bytes,
  *     each         bits 2-3: set, add, or make the section as many items long; 7 bytes little-endian: the number
  */
 #include "io/container.h"
