@@ -33,6 +33,13 @@ spry_status spryi_check_padding(const spryi_build_request *request, const char *
                             (long long)(figure->padding + nnz));
 }
 
+spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_figure *figure,
+                        spry_error *err)
+{
+    if (request->figure) *request->figure = *figure;
+    return spryi_check_padding(request, format, figure, err);
+}
+
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 const spry_spmv_options *options, const char *format, spry_error *err)
 {

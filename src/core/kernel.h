@@ -72,6 +72,7 @@ typedef struct spryi_build_request {
     spry_type value_type;                 /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
     int for_gpu;                          /* 1: parameters that are not given should suit a GPU */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
+    struct spryi_figure *figure;          /* where build tells what it makes, as predict would; NULL: nobody asks */
 } spryi_build_request;
 
 /* What a format takes for a matrix, exact, known before it is built. */
@@ -136,6 +137,10 @@ void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, double bet
 enum { SPRYI_MOST_PADDING = 2 };
 spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_figure *figure,
                                 spry_error *err);
+
+/* For builds, before the arrays are allocated: the guard, and the figure handed to whom the request names. */
+spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_figure *figure,
+                        spry_error *err);
 
 /* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,

@@ -83,12 +83,11 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spryi_figure figure = {0};
     options.vector_type = A->a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-    spryi_build_request request = {.A = A, .options = &options, .value_type = options.vector_type};
+    spryi_build_request request = {.A = A, .options = &options, .value_type = options.vector_type, .figure = &figure};
     if (A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(c->format)) request.value_type = SPRY_PATTERN;
     memcpy(request.parameters, parameters, sizeof request.parameters);
     if (!c->format->takes_any_layout)
         SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, &options, c->format->name, err));
-    SPRYI_TRY(c->format->predict(context, &figure, &request, err));
     SPRYI_TRY(c->format->build(context, &c->storage, &request, err));
     memcpy(c->parameters, figure.parameters, sizeof c->parameters);
 done:

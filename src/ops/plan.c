@@ -179,7 +179,7 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
                                err);
 }
 
-/* plan->format's storage of plan->A, now; *figure, unless NULL, is what was predicted. */
+/* plan->format's storage of plan->A, now; *figure, unless NULL, is what the format tells of it. */
 static spry_status build_storage(const spry_plan *plan, void **storage, spryi_figure *figure, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -187,7 +187,8 @@ static spry_status build_storage(const spry_plan *plan, void **storage, spryi_fi
     spryi_build_request request = {.A = plan->A,
                                    .options = &plan->options,
                                    .value_type = plan->value_type,
-                                   .for_gpu = plan->cuda != NULL};
+                                   .for_gpu = plan->cuda != NULL,
+                                   .figure = figure};
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
     /* of a matrix in device memory csr takes the arrays as they are; other formats are made on the host */
     if (plan->A->a.device > 0 &&
@@ -196,7 +197,6 @@ static spry_status build_storage(const spry_plan *plan, void **storage, spryi_fi
         request.A = host;
     }
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
-    if (figure && plan->format->parameters) SPRYI_TRY(plan->format->predict(plan->context, figure, &request, err));
     SPRYI_TRY(plan->format->build(plan->context, storage, &request, err));
 done:
     spryi_matrix_release(request.csr);

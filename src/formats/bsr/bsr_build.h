@@ -29,9 +29,10 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
 
 /*
  * bsr_detect.c: settles s->head and s->offsets (owned by the caller, also on failure) for the request: block as
- * given, or detected. Nothing else of s is touched.
+ * given, or detected. Nothing else of s is touched. *most: blocks of a block row.
  */
-spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, const spryi_build_request *request, spry_error *err);
+spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most, const spryi_build_request *request,
+                             spry_error *err);
 
 /* bsr_detect.c: scratch for `threads` threads of block rows of up to `most` blocks, and back. */
 spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,

@@ -9,6 +9,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/row_lengths.h"
 #include "formats/bsr/bsr_build.h"
 
 #include <omp.h>
@@ -16,27 +17,16 @@
 
 enum { GROUP_ROWS = 840, GROUPS = 16 };
 
-static int64_t offset(const spry_arrays *A, int64_t i)
-{
-    return spryi_index_at(A->offsets, A->offset_type, i);
-}
-
 static int64_t ceiling(int64_t a, int64_t b)
 {
     return a / b + (a % b > 0);
 }
 
-/* No block row of rows begin .. end - 1 takes more blocks than this. */
-static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t begin, int64_t end)
+/* No block row takes more blocks than this: rows of `longest` entries in blocks of their own, or all there are. */
+static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
 {
-    int64_t most = 0;
-    for (int64_t i = begin; i < end;) {
-        int64_t next = end - i < block ? end : i + block, entries = offset(A, next) - offset(A, i);
-        if (entries > most) most = entries;
-        i = next;
-    }
     int64_t blocks = ceiling(A->cols, block);
-    return most < blocks ? most : blocks;
+    return longest < blocks / block ? longest * block : blocks;
 }
 
 spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *work, int threads, const spry_arrays *A,
@@ -109,45 +99,64 @@ static void detect(const spry_arrays *A, int64_t *block, const spryi_bsr_scratch
     }
 }
 
-/* Counts the blocks of every block row into s->offsets. */
+/*
+ * Counts the blocks of every block row into s->offsets, *most of a block row. Chunks of block rows are summed up each
+ * by itself, then moved by the sum of those before.
+ */
 static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t block,
-                                spryi_bsr_scratch *work, int threads, spry_error *err)
+                                int64_t longest, spryi_bsr_scratch *work, int threads, int64_t *most, spry_error *err)
 {
+    enum { CHUNK = 1024 };
     spry_status status = SPRY_OK;
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
     spryi_bsr_head *h = &s->head;
+    int64_t *before = NULL, entries = 0, largest = 0;
     h->block = block;
     h->block_rows = ceiling(A->rows, block);
     h->block_cols = ceiling(A->cols, block);
-    SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, block, most_blocks(A, block, 0, A->rows), 0, err));
+    const int64_t chunks = ceiling(h->block_rows, CHUNK);
+    SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, block, most_blocks(A, block, longest), 0, err));
     spryi_release(context, s->offsets);
     s->offsets = NULL;
     SPRYI_TRY(spryi_allocate(context, &s->offsets, h->block_rows + 1, spry_index_type_bytes(A->offset_type),
                              "block row offsets", err));
-    int64_t entries = 0, sum = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 256) reduction(+ : entries)
-    for (int64_t I = 0; I < h->block_rows; I++) {
-        int64_t blocks = steps->count(A, block, I, &work[omp_get_thread_num()], &entries);
-        spryi_set_index(s->offsets, A->offset_type, I, blocks);
+    SPRYI_TRY(SPRYI_NEW(context, &before, chunks + 1, "blocks before chunks", err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : entries) reduction(max : largest)
+    for (int64_t c = 0; c < chunks; c++) {
+        const int64_t end = (c + 1) * CHUNK < h->block_rows ? (c + 1) * CHUNK : h->block_rows;
+        int64_t sum = 0, found = 0;
+        for (int64_t I = c * CHUNK; I < end; I++) {
+            int64_t blocks = steps->count(A, block, I, &work[omp_get_thread_num()], &found);
+            spryi_set_index(s->offsets, A->offset_type, I, sum);
+            sum += blocks;
+            largest = blocks > largest ? blocks : largest;
+        }
+        before[c + 1] = sum;
+        entries += found;
     }
-    for (int64_t I = 0; I <= h->block_rows; I++) {
-        int64_t blocks = I < h->block_rows ? spryi_index_at(s->offsets, A->offset_type, I) : 0;
-        spryi_set_index(s->offsets, A->offset_type, I, sum);
-        sum += blocks;
-    }
-    h->blocks = sum;
+    spryi_scan(before, chunks);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t c = 1; c < chunks; c++)
+        for (int64_t I = c * CHUNK; I < (c + 1) * CHUNK && I < h->block_rows; I++)
+            spryi_set_index(s->offsets, A->offset_type, I, before[c] + spryi_index_at(s->offsets, A->offset_type, I));
+    spryi_set_index(s->offsets, A->offset_type, h->block_rows, before[chunks]);
+    h->blocks = before[chunks];
     h->nnz = entries;
+    *most = largest;
 done:
+    spryi_release(context, before);
     spryi_bsr_scratch_release(context, work, threads);
     return status;
 }
 
-spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, const spryi_build_request *request, spry_error *err)
+spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most, const spryi_build_request *request,
+                             spry_error *err)
 {
     const spry_arrays *A = &request->csr->a;
     spry_status status = SPRY_OK;
     spryi_bsr_scratch *work = NULL;
     int64_t block = request->parameters[0];
+    const int64_t longest = spryi_longest_row(context, A);
     int threads = spryi_threads(context, A->rows + A->nnz);
     s->head = (spryi_bsr_head){
         .rows = A->rows,
@@ -158,21 +167,19 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, const spryi_bu
     };
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
-        int64_t most = 0; /* of the sizes, at the width of 1: rows in eights hold the most */
-        for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
-            int64_t blocks = most_blocks(A, r, 0, A->rows) * r;
-            if (blocks > most) most = blocks;
-        }
-        SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, 1, most, 0, err));
+        /* columns of blocks of any size, at the width of 1 */
+        enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
+        const int64_t most_columns = longest < A->cols / SQUARE ? longest * SQUARE : A->cols + SPRYI_BSR_MOST_DETECTED;
+        SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err));
         detect(A, &block, work, threads, spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type));
         spryi_bsr_scratch_release(context, work, threads);
     }
-    SPRYI_TRY(count_blocks(context, s, A, block, work, threads, err));
+    SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));
     if (request->parameters[0] == 0 && block > 1) { /* the sample may have been too kind */
         spryi_figure figure = {0};
         spryi_bsr_figure(s, &figure);
         if (spryi_check_padding(request, "bsr", &figure, NULL) != SPRY_OK)
-            SPRYI_TRY(count_blocks(context, s, A, 1, work, threads, err));
+            SPRYI_TRY(count_blocks(context, s, A, 1, longest, work, threads, most, err));
     }
 done:
     spryi_release(context, work);

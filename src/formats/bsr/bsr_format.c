@@ -57,7 +57,8 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
                            spry_error *err)
 {
     spryi_bsr s = {0};
-    spry_status status = spryi_bsr_survey(context, &s, request, err);
+    int64_t most;
+    spry_status status = spryi_bsr_survey(context, &s, &most, request, err);
     if (status == SPRY_OK) spryi_bsr_figure(&s, figure);
     spryi_release(context, s.offsets);
     return status;
@@ -73,18 +74,12 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s);
 }
 
-static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *A, spry_error *err)
+static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t most, spry_error *err)
 {
     const spryi_bsr_head *h = &s->head;
     spry_status status = SPRY_OK;
     spryi_bsr_scratch *work = NULL;
-    int64_t most = 0;
     int threads = spryi_threads(context, A->rows + A->nnz);
-    for (int64_t I = 0; I < h->block_rows; I++) {
-        int64_t blocks = spryi_index_at(s->offsets, A->offset_type, I + 1) -
-                         spryi_index_at(s->offsets, A->offset_type, I);
-        if (blocks > most) most = blocks;
-    }
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, h->block, most, h->value_type == SPRY_F32, err));
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
@@ -103,11 +98,12 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     spryi_figure figure = {0};
     spryi_bsr *s = NULL;
+    int64_t most = 0;
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "bsr storage", err));
     *s = (spryi_bsr){.offsets = NULL};
-    SPRYI_TRY(spryi_bsr_survey(context, s, request, err));
+    SPRYI_TRY(spryi_bsr_survey(context, s, &most, request, err));
     spryi_bsr_figure(s, &figure);
-    SPRYI_TRY(spryi_check_padding(request, "bsr", &figure, err));
+    SPRYI_TRY(spryi_admit(request, "bsr", &figure, err));
     s->types = types_of(&s->head);
     SPRYI_TRY(spryi_allocate(context, &s->columns, s->head.blocks, spry_index_type_bytes(A->index_type),
                              "columns of blocks", err));
@@ -115,7 +111,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
                              "values of blocks", err));
     if (mask_bytes(&s->head) > 0)
         SPRYI_TRY(spryi_allocate(context, &s->masks, mask_bytes(&s->head), 1, "masks of blocks", err));
-    SPRYI_TRY(fill(context, s, A, err));
+    SPRYI_TRY(fill(context, s, A, most, err));
     spryi_bsr_find_windows(s, spryi_threads(context, A->rows + A->nnz));
     *storage = s;
     s = NULL;

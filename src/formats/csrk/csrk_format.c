@@ -101,7 +101,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spryi_csrk *s = NULL;
     spryi_figure figure = {0};
     SPRYI_TRY(predict(&figure, request, levels));
-    SPRYI_TRY(spryi_check_memory_limit(request->options, name, figure.bytes, err));
+    SPRYI_TRY(spryi_admit(request, name, &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
     *s = (spryi_csrk){.csr = {.a = request->csr->a}, .matrix = spryi_matrix_retain(request->csr)};
     settle(s, request, levels);

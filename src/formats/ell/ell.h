@@ -48,9 +48,6 @@ extern const spryi_format spryi_format_ell;
 extern const spryi_kernel spryi_ell_reference_cpu, spryi_ell_portable_cpu, spryi_ell_avx2_cpu, spryi_ell_avx512_cpu;
 extern const spryi_kernel spryi_ell_slots_cuda;
 
-/* Entries of the longest row of CSR arrays. */
-int64_t spryi_ell_longest(spry_context *context, const spry_arrays *csr);
-
 /*
  * Bytes, lengths and runs included, and words, those left out, of rows * width slots; SPRY_TOO_LARGE
  * where nothing could hold them. padding is left as it is.

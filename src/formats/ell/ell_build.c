@@ -5,29 +5,20 @@
 #include "core/memory.h"
 #include "formats/ell/ell.h"
 
-enum { CHUNK_ROWS = 64 }; /* whole slices; blocks are whole chunks but for the last */
+enum {
+    CHUNK_ROWS = 256, /* copied at a time: whole slices */
+    BLOCK_UNIT = 64   /* rows that a block is a multiple of, but for the last: whole slices too */
+};
+_Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units");
 
 #define SPRYI_TEMPLATE "formats/ell/ell_build.tmpl.c"
 #include "core/instantiate.h"
 
-typedef void (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
+typedef int64_t (*fill_fn)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end);
 typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *columns, void *values, int64_t begin,
                         int64_t end);
 static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
-
-int64_t spryi_ell_longest(spry_context *context, const spry_arrays *csr)
-{
-    int64_t longest = 0;
-    int threads = spryi_threads(context, csr->rows);
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(max : longest)
-    for (int64_t i = 0; i < csr->rows; i++) {
-        int64_t length = spryi_index_at(csr->offsets, csr->offset_type, i + 1) -
-                         spryi_index_at(csr->offsets, csr->offset_type, i);
-        if (length > longest) longest = length;
-    }
-    return longest;
-}
 
 int64_t spryi_ell_beside_bytes(int64_t rows)
 {
@@ -48,13 +39,13 @@ spry_status spryi_ell_figure(spryi_figure *figure, int64_t width, const spry_arr
     return SPRY_OK;
 }
 
-/* Rows a block, in whole chunks. */
+/* Rows a block. */
 static int64_t rows_of_block(int64_t rows, int64_t width)
 {
     int64_t by_entries = SPRYI_ELL_BLOCK_ENTRIES / (width > 0 ? width : 1), by_rows = rows / SPRYI_ELL_BLOCKS;
     int64_t wanted = by_entries < by_rows ? by_entries : by_rows;
     if (wanted < SPRYI_ELL_LEAST_ROWS) wanted = SPRYI_ELL_LEAST_ROWS;
-    return (wanted + CHUNK_ROWS - 1) / CHUNK_ROWS * CHUNK_ROWS;
+    return (wanted + BLOCK_UNIT - 1) / BLOCK_UNIT * BLOCK_UNIT;
 }
 
 spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_arrays *csr, int64_t width, spry_error *err)
@@ -79,8 +70,7 @@ spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_array
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : nnz)
     for (int64_t b = 0; b < s->block_count; b++) {
         int64_t begin = b * s->block_rows, end = begin + s->block_rows < m ? begin + s->block_rows : m;
-        fill(s, csr, begin, end);
-        for (int64_t i = begin; i < end; i++) nnz += s->lengths[i];
+        nnz += fill(s, csr, begin, end);
     }
     s->a.nnz = nnz;
 done:

@@ -1,80 +1,84 @@
 /* Copying between CSR and the slots, by chunks of rows, which lie in the cache meanwhile. */
 
-/* Rows i whose first l entries, l as of row i - 1, have the columns of row i - 1 plus one. */
-static inline int SPRY_FN(steps)(const SPRY_J *c, const SPRY_J *before, int64_t length)
+#include "formats/ell/slots_fill.tmpl.c"
+
+/* lengths[i] = entries of row i in the slots, and their sum; *least of them. */
+static int64_t SPRY_FN(take_lengths)(const spryi_ell *e, const SPRY_P *Ap, int64_t begin, int64_t end, int32_t *least)
 {
-    for (int64_t s = 0; s < length; s++)
-        if (c[s] - before[s] != 1) return 0;
+    const SPRY_P width = (SPRY_P)e->width;
+    int32_t low = INT32_MAX;
+    int64_t sum = 0;
+    for (int64_t i = begin; i < end; i++) {
+        SPRY_P length = Ap[i + 1] - Ap[i] < width ? Ap[i + 1] - Ap[i] : width;
+        e->lengths[i] = (int32_t)length;
+        low = (int32_t)length < low ? (int32_t)length : low;
+        sum += length;
+    }
+    *least = low;
+    return sum;
+}
+
+/* Whether rows i .. i + count - 1 are of one length, not 0, and each has the columns of the row before it plus one. */
+static int SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i, int64_t count)
+{
+    const SPRY_P *Ap = csr->offsets;
+    const int32_t length = e->lengths[i];
+    int32_t differs = length == 0 || e->lengths[i - 1] != length;
+    for (int64_t r = i + 1; r < i + count; r++) differs |= e->lengths[r] ^ length;
+    if (differs) return 0;
+    const int64_t entries = count * length;
+    if (Ap[i + count - 1] - Ap[i - 1] == entries) { /* one after the other, as where no row is cut at the width */
+        const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
+        SPRY_J other = 0;
+        for (int64_t k = 0; k < entries; k++) other |= (Aj[k] - Aj[k - length]) ^ 1;
+        return other == 0;
+    }
+    for (int64_t r = i; r < i + count; r++) {
+        const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[r], *before = (const SPRY_J *)csr->indices + Ap[r - 1];
+        for (int64_t k = 0; k < length; k++)
+            if (Aj[k] - before[k] != 1) return 0;
+    }
     return 1;
 }
 
-static void SPRY_FN(fill_chunk)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
-{
-    const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = csr->indices;
-    const SPRY_V *Ax = csr->values;
-    int64_t first[CHUNK_ROWS], last[CHUNK_ROWS]; /* padding takes the column of the last entry */
-    int64_t least = INT64_MAX;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t length = Ap[i + 1] - Ap[i];
-        e->lengths[i] = (int32_t)(length < e->width ? length : e->width);
-        first[i - begin] = Ap[i];
-        last[i - begin] = length > 0 ? Ap[i] + e->lengths[i] - 1 : 0;
-        least = e->lengths[i] < least ? e->lengths[i] : least;
-    }
-    for (int64_t s = 0; s < e->width; s++) {
-        SPRY_V *values = (SPRY_V *)e->values + s * e->a.rows + begin;
-        SPRY_J *columns = (SPRY_J *)e->columns + s * e->a.rows + begin;
-        if (s < least) {
-            for (int64_t r = 0; r < end - begin; r++) columns[r] = Aj[first[r] + s];
-            for (int64_t r = 0; r < end - begin; r++) values[r] = Ax[first[r] + s];
-            continue;
-        }
-        for (int64_t r = 0; r < end - begin; r++) {
-            int is_entry = s < e->lengths[begin + r];
-            int64_t k = is_entry ? first[r] + s : last[r];
-            columns[r] = Aj[k];
-            values[r] = is_entry ? Ax[k] : 0;
-        }
-    }
-}
-
-/* steps[i - begin], from the second row of a block on. */
-static void SPRY_FN(find_steps)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end, int is_first,
-                                uint8_t *steps)
-{
-    const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = csr->indices;
-    for (int64_t i = begin; i < end; i++) {
-        int64_t length = e->lengths[i];
-        steps[i - begin] = (i > begin || !is_first) && length > 0 && e->lengths[i - 1] == length &&
-                           SPRY_FN(steps)(Aj + Ap[i], Aj + Ap[i - 1], length);
-    }
-}
-
-static void SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
+/* The runs of slices of rows begin .. end - 1, a block. */
+static void SPRY_FN(find_runs)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
     uint8_t *run = NULL; /* that may go on */
-    for (int64_t i = begin; i < end; i += CHUNK_ROWS) {
-        int64_t to = i + CHUNK_ROWS < end ? i + CHUNK_ROWS : end;
-        uint8_t steps[CHUNK_ROWS];
-        SPRY_FN(fill_chunk)(e, csr, i, to);
-        SPRY_FN(find_steps)(e, csr, i, to, i == begin, steps);
-        for (int64_t q = i; q < to; q += SPRYI_ELL_SLICE) {
-            uint8_t *slice = e->runs + q / SPRYI_ELL_SLICE;
-            int stepped = q + SPRYI_ELL_SLICE <= to;
-            for (int64_t r = q + 1; stepped && r < q + SPRYI_ELL_SLICE; r++) stepped = steps[r - i];
-            *slice = 0;
-            if (!stepped) {
-                run = NULL;
-            } else if (run && *run < SPRYI_ELL_MOST_RUN && steps[q - i]) {
-                ++*run;
-            } else {
-                run = slice;
-                *run = 1;
-            }
+    for (int64_t i = begin; i < end; i += SPRYI_ELL_SLICE) {
+        uint8_t *slice = e->runs + i / SPRYI_ELL_SLICE;
+        *slice = 0;
+        if (i + SPRYI_ELL_SLICE > end || !SPRY_FN(step)(e, csr, i + 1, SPRYI_ELL_SLICE - 1)) {
+            run = NULL;
+        } else if (run && *run < SPRYI_ELL_MOST_RUN && SPRY_FN(step)(e, csr, i, 1)) {
+            ++*run;
+        } else {
+            run = slice;
+            *run = 1;
         }
     }
+}
+
+/* All of a block; returns its entries. */
+static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
+{
+    int64_t entries = 0;
+    for (int64_t i = begin; i < end; i += CHUNK_ROWS) {
+        const int64_t to = i + CHUNK_ROWS < end ? i + CHUNK_ROWS : end;
+        int32_t least;
+        entries += SPRY_FN(take_lengths)(e, csr->offsets, i, to, &least);
+        const SPRY_FN(lanes) rows = {.Aj = csr->indices,
+                                     .Ax = csr->values,
+                                     .first = (const SPRY_P *)csr->offsets + i,
+                                     .lengths = e->lengths + i,
+                                     .count = to - i,
+                                     .columns = (SPRY_J *)e->columns + i,
+                                     .values = (SPRY_V *)e->values + i,
+                                     .stride = e->a.rows};
+        SPRY_FN(fill_lanes)(&rows, e->width, least, csr->nnz > 0 ? *(const SPRY_J *)csr->indices : 0);
+    }
+    SPRY_FN(find_runs)(e, csr, begin, end);
+    return entries;
 }
 
 /* Entries of row i back to where CSR has them. */

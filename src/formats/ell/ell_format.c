@@ -2,6 +2,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/row_lengths.h"
 #include "formats/ell/ell.h"
 
 void spryi_ell_clear(spry_context *context, spryi_ell *s)
@@ -23,7 +24,7 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
                            spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
-    int64_t width = spryi_ell_longest(context, a);
+    int64_t width = spryi_longest_row(context, a);
     spry_status status = spryi_ell_figure(figure, width, a, err);
     if (status == SPRY_OK) figure->padding = a->rows * width - a->nnz;
     return status;
@@ -36,7 +37,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spryi_ell *s = NULL;
     spryi_figure figure = {0};
     SPRYI_TRY(predict(context, &figure, request, err));
-    SPRYI_TRY(spryi_check_padding(request, "ell", &figure, err));
+    SPRYI_TRY(spryi_admit(request, "ell", &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "ell storage", err));
     *s = (spryi_ell){0};
     SPRYI_TRY(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + figure.padding) / a->rows : 0, err));

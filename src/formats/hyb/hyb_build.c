@@ -2,6 +2,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/row_lengths.h"
 #include "formats/hyb/hyb.h"
 
 #include <string.h>
@@ -54,12 +55,12 @@ int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t wi
 spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
                                      spry_error *err)
 {
-    const int64_t longest = spryi_ell_longest(context, csr);
+    const int64_t longest = spryi_longest_row(context, csr);
     int64_t *rows_of = NULL;
     spry_status status = SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err);
     if (status != SPRY_OK) return status;
     memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
-    for (int64_t i = 0; i < csr->rows; i++) rows_of[length_of(csr, i)]++;
+    spryi_count_row_lengths(csr, rows_of, longest);
     int64_t w = 0, whole = rows_of[0];
     double wanted = (double)share / 100 * (double)csr->rows;
     while (w < longest && (double)whole < wanted) whole += rows_of[++w];

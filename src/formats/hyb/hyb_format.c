@@ -68,7 +68,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spryi_figure figure = {0};
     int64_t width = 0, rest = 0;
     SPRYI_TRY(figure_of(context, &figure, &width, &rest, request, err));
-    SPRYI_TRY(spryi_check_padding(request, "hyb", &figure, err));
+    SPRYI_TRY(spryi_admit(request, "hyb", &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "hyb storage", err));
     *s = (spryi_hyb){0};
     SPRYI_TRY(spryi_hyb_make(context, s, a, width, rest, err));

@@ -9,13 +9,38 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Counters of one digit fit in a first-level cache, and as many streams of writes in the address caches. */
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
+/*
+ * Slices are sorted by columns, counted from their least: first into buckets, as many streams of writes as a core
+ * follows, then each bucket, small enough for a second-level cache, by passes over the digits below.
+ */
+enum {
+    DIGIT_BITS = 11, /* counters of a digit fit a first-level cache */
+    DIGITS = 1 << DIGIT_BITS,
+    MOST_PASSES = 7,         /* 63 bits */
+    BUCKET_ENTRIES = 1 << 12 /* that are aimed at */
+};
 
-/* How slices are sorted: passes over digits of the columns, and what each thread has for it. */
+typedef struct digits {
+    int shift;        /* of the column, to its bucket */
+    int passes, bits; /* over the digits below */
+    int64_t buckets;
+} digits;
+
+/* For `count` entries whose columns span `span` after the least. */
+static digits digits_of(int64_t count, int64_t span)
+{
+    int bits = 0, high = 0;
+    while (span >> bits > 0) bits++;
+    while (high < DIGIT_BITS && high < bits && count >> high > BUCKET_ENTRIES) high++;
+    digits how = {.shift = bits - high, .passes = (bits - high + DIGIT_BITS - 2) / (DIGIT_BITS - 1)};
+    how.bits = how.passes > 0 ? (how.shift + how.passes - 1) / how.passes : 0;
+    how.buckets = (span >> how.shift) + 1;
+    return how;
+}
+
+/* What each thread sorts in: counters first. */
 typedef struct sorting {
-    int passes, bits;
-    int64_t columns_at, values_at, rows_at, bytes; /* of the scratch memory, counters first */
+    int64_t columns_at, values_at, rows_at, bytes;
 } sorting;
 
 #define SPRYI_TEMPLATE "formats/scoo/scoo_sort.tmpl.c"
@@ -143,21 +168,16 @@ done:
     return status;
 }
 
-/* Digits of about equal width, and scratch memory for the largest slice. */
+/* Scratch memory for the largest slice. */
 static sorting plan_sorting(const spryi_scoo *s)
 {
-    int bits = 1;
-    while (bits < 63 && (s->head.cols - 1) >> bits > 0) bits++;
-    sorting how = {.passes = (bits + DIGIT_BITS - 1) / DIGIT_BITS};
-    how.bits = (bits + how.passes - 1) / how.passes;
     int64_t most = 0;
     for (int64_t b = 0; b < s->head.slices; b++) {
         int64_t entries = offset(s, b + 1) - offset(s, b);
         if (entries > most) most = entries;
     }
-    if (how.passes == 1) most = 0;
     most = (most + 31) / 32 * 32; /* keeps the arrays aligned */
-    how.columns_at = how.passes * DIGITS * (int64_t)sizeof(int64_t);
+    sorting how = {.columns_at = (MOST_PASSES + 1) * DIGITS * (int64_t)sizeof(int64_t) + SPRYI_ALIGNMENT};
     how.values_at = how.columns_at + most * (int64_t)spry_index_type_bytes(s->types.index_type);
     how.rows_at = how.values_at + most * (int64_t)spry_type_bytes(s->types.value_type);
     how.bytes = how.rows_at + most * (int64_t)sizeof(uint16_t);
@@ -191,7 +211,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spryi_scoo *s = NULL;
     spryi_figure figure = {0};
     SPRYI_TRY(predict(context, &figure, request, err));
-    SPRYI_TRY(spryi_check_padding(request, "scoo", &figure, err));
+    SPRYI_TRY(spryi_admit(request, "scoo", &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "scoo storage", err));
     *s = (spryi_scoo){.head = head_of(request)};
     s->types = types_of(&s->head);

@@ -7,52 +7,85 @@ typedef struct SPRY_FN(list) {
     uint16_t *rows;
 } SPRY_FN(list);
 
-/* Stable counting sort by one digit of the column, the lowest first: radix sort. */
-static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *how, char *scratch)
+/* The first column that rows of entries `first` on meet, and the last. */
+static void SPRY_FN(span)(const SPRY_J *Aj, int64_t count, int64_t *low, int64_t *high)
+{
+    SPRY_J least = count > 0 ? Aj[0] : 0, most = least;
+    for (int64_t k = 0; k < count; k++) {
+        least = Aj[k] < least ? Aj[k] : least;
+        most = Aj[k] > most ? Aj[k] : most;
+    }
+    *low = least;
+    *high = most;
+}
+
+/* Counts of `digits` digits to where each digit's entries begin. */
+static void SPRY_FN(begin_digits)(int64_t *at, int64_t digits)
+{
+    for (int64_t d = 0, sum = 0; d < digits; d++) {
+        int64_t entries = at[d];
+        at[d] = sum;
+        sum += entries;
+    }
+}
+
+/* Sorts a bucket, in `from`, stably by the low digits of its columns, `low` taken off; the last pass ends in `to`. */
+static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t count, int64_t low, const digits *how,
+                                 int64_t (*at)[DIGITS])
+{
+    const int64_t mask = ((int64_t)1 << how->bits) - 1;
+    for (int p = 0; p < how->passes; p++) memset(at[p], 0, (size_t)(mask + 1) * sizeof **at);
+    for (int64_t k = 0; k < count; k++)
+        for (int p = 0; p < how->passes; p++) at[p][((int64_t)from.columns[k] - low) >> (p * how->bits) & mask]++;
+    for (int p = 0; p < how->passes; p++) {
+        SPRY_FN(begin_digits)(at[p], mask + 1);
+        for (int64_t k = 0; k < count; k++) {
+            int64_t slot = at[p][((int64_t)from.columns[k] - low) >> (p * how->bits) & mask]++;
+            to.columns[slot] = from.columns[k];
+            to.values[slot] = from.values[k];
+            to.rows[slot] = from.rows[k];
+        }
+        SPRY_FN(list) swap = to;
+        to = from;
+        from = swap;
+    }
+}
+
+/* A slice: spread over buckets by the high digit of the column, then each bucket, which fits a cache, by the rest. */
+static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *memory,
+                          char *scratch)
 {
     const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = A->indices;
     const SPRY_V *Ax = A->values;
     const int64_t begin = slice * s->head.height, last = begin + s->head.height;
     const int64_t end = last < s->head.rows ? last : s->head.rows, first = Ap[begin], count = Ap[end] - first;
-    int64_t(*at)[DIGITS] = (int64_t(*)[DIGITS])scratch;
-    SPRY_J *columns = (SPRY_J *)(scratch + how->columns_at);
-    SPRY_FN(list)
-    to = {(SPRY_J *)s->columns + first, (SPRY_V *)s->values + first, (uint16_t *)s->rows + first},
-    from = {columns, (SPRY_V *)(scratch + how->values_at), (uint16_t *)(scratch + how->rows_at)};
-    const int64_t mask = ((int64_t)1 << how->bits) - 1;
+    int64_t(*at)[DIGITS] = (int64_t(*)[DIGITS])scratch, *bucket = at[MOST_PASSES], low, high;
+    const SPRY_FN(list) made = {(SPRY_J *)s->columns + first, (SPRY_V *)s->values + first, (uint16_t *)s->rows + first},
+                        beside = {(SPRY_J *)(scratch + memory->columns_at), (SPRY_V *)(scratch + memory->values_at),
+                                  (uint16_t *)(scratch + memory->rows_at)};
+    SPRY_FN(span)(Aj + first, count, &low, &high);
+    const digits how = digits_of(count, high - low);
+    const SPRY_FN(list) spread = how.passes % 2 == 0 ? made : beside; /* so that the last pass ends in the storage */
 
-    memset(at, 0, (size_t)how->passes * sizeof *at);
-    for (int64_t k = first; k < first + count; k++)
-        for (int p = 0; p < how->passes; p++) at[p][(int64_t)Aj[k] >> (p * how->bits) & mask]++;
-    for (int p = 0; p < how->passes; p++)
-        for (int64_t d = 0, sum = 0; d <= mask; d++) {
-            int64_t entries = at[p][d];
-            at[p][d] = sum;
-            sum += entries;
-        }
-    if (how->passes % 2 == 0) { /* so that the last pass ends in the storage */
-        SPRY_FN(list) swap = to;
-        to = from;
-        from = swap;
-    }
+    memset(bucket, 0, (size_t)(how.buckets + 1) * sizeof *bucket);
+    for (int64_t k = first; k < first + count; k++) bucket[((int64_t)Aj[k] - low) >> how.shift]++;
+    SPRY_FN(begin_digits)(bucket, how.buckets + 1);
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = Ap[i]; k < Ap[i + 1]; k++) {
-            int64_t slot = at[0][(int64_t)Aj[k] & mask]++;
-            to.columns[slot] = Aj[k];
-            to.values[slot] = Ax[k];
-            to.rows[slot] = (uint16_t)(i - begin);
+            int64_t slot = bucket[((int64_t)Aj[k] - low) >> how.shift]++;
+            spread.columns[slot] = Aj[k];
+            spread.values[slot] = Ax[k];
+            spread.rows[slot] = (uint16_t)(i - begin);
         }
-    for (int p = 1; p < how->passes; p++) {
-        SPRY_FN(list) swap = to;
-        to = from;
-        from = swap;
-        for (int64_t k = 0; k < count; k++) {
-            int64_t slot = at[p][(int64_t)from.columns[k] >> (p * how->bits) & mask]++;
-            to.columns[slot] = from.columns[k];
-            to.values[slot] = from.values[k];
-            to.rows[slot] = from.rows[k];
-        }
+    for (int64_t b = 0; how.passes > 0 && b < how.buckets; b++) {
+        const int64_t from = b > 0 ? bucket[b - 1] : 0;
+        if (from == bucket[b]) continue;
+        const SPRY_FN(list) of = {spread.columns + from, spread.values + from, spread.rows + from};
+        const SPRY_FN(list) other = {(how.passes % 2 == 0 ? beside : made).columns + from,
+                                     (how.passes % 2 == 0 ? beside : made).values + from,
+                                     (how.passes % 2 == 0 ? beside : made).rows + from};
+        SPRY_FN(sort_bucket)(of, other, bucket[b] - from, low, &how, at);
     }
 }
 

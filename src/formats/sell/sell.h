@@ -64,11 +64,10 @@ int64_t spryi_sell_block_count(const spryi_sell *s);
 int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b);
 
 /*
- * sell_build.c: slots of csr's rows in chunks of c, sorted by sigma; then all of s whose a, c and sigma are set. On
- * failure the caller clears.
+ * sell_build.c: survey sorts the rows of csr into s, otherwise zero, whose a, c and sigma are set: permutation,
+ * lengths, offsets and slots. make fills in the rest. On failure of either the caller clears.
  */
-spry_status spryi_sell_slots(spry_context *context, int64_t *slots, const spry_arrays *csr, int64_t c, int64_t sigma,
-                             spry_error *err);
+spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err);
 spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err);
 spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const spryi_sell *s, spry_error *err);
 

@@ -4,14 +4,18 @@
 #include "core/memory.h"
 #include "formats/sell/sell.h"
 
+#include <omp.h>
 #include <string.h>
 
 #define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
 #include "core/instantiate.h"
 
+typedef void (*lengths_fn)(const spry_arrays *csr, int64_t begin, int64_t count, int32_t *lengths, int32_t *least,
+                           int32_t *most);
 typedef void (*chunk_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t chunk);
 typedef void (*block_fn)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end);
 typedef void (*take_fn)(const spryi_sell *e, const int64_t *offsets, void *columns, void *values, int64_t chunk);
+static const lengths_fn lengths_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(row_lengths);
 static const chunk_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_chunk);
 static const block_fn kinds_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(find_kinds);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
@@ -34,21 +38,14 @@ static int64_t window_rows(int64_t c, int64_t sigma)
 }
 
 /*
- * t->order = rows begin .. end - 1, counted from begin, by falling length, equal ones in their order; t->lengths of
- * the rows as they are. A radix sort by bytes of the length: mostly one pass.
+ * t->order = the window's rows, counted from its first, by falling length, equal ones in their order; by t->lengths,
+ * of which the longest is given. A radix sort by bytes of the length: mostly one pass.
  */
-static void sort_window(scratch *t, const spry_arrays *csr, int64_t begin, int64_t end, int sorted)
+static void sort_window(scratch *t, int64_t count, int32_t longest)
 {
-    int64_t count = end - begin, longest = 0;
-    for (int64_t r = 0; r < count; r++) {
-        int64_t length = spryi_index_at(csr->offsets, csr->offset_type, begin + r + 1) -
-                         spryi_index_at(csr->offsets, csr->offset_type, begin + r);
-        t->lengths[r] = (int32_t)length;
-        t->order[r] = (uint16_t)r;
-        longest = length > longest ? length : longest;
-    }
-    for (int shift = 0; sorted && longest >> shift > 0; shift += 8) {
-        int64_t at[257] = {0};
+    for (int64_t r = 0; r < count; r++) t->order[r] = (uint16_t)r;
+    for (int shift = 0; shift < 32 && longest >> shift > 0; shift += 8) {
+        int32_t at[257] = {0};
         for (int64_t r = 0; r < count; r++) at[256 - (t->lengths[r] >> shift & 255)]++;
         for (int b = 0; b < 256; b++) at[b + 1] += at[b]; /* at[255 - byte]: where its rows begin */
         for (int64_t r = 0; r < count; r++) {
@@ -61,73 +58,64 @@ static void sort_window(scratch *t, const spry_arrays *csr, int64_t begin, int64
     }
 }
 
-/* Slots of the window's chunks; where s is given, its permutation, lengths and offsets (widths so far) too. */
-static int64_t lay_window(const scratch *t, spryi_sell *s, int64_t c, int64_t begin, int64_t end)
+/* Permutation, lengths and, as the width of each chunk so far, offsets of the window from row begin on. */
+static void lay_window(scratch *t, spryi_sell *s, lengths_fn lengths_of, const spry_arrays *csr, int64_t begin,
+                       int64_t count)
 {
-    int64_t slots = 0;
-    for (int64_t first = begin; first < end; first += c) {
-        int32_t width = 0;
-        for (int64_t l = first; l < first + c; l++) {
-            int32_t length = l < end ? t->lengths[t->order[l - begin]] : 0;
-            width = length > width ? length : width;
-            if (!s) continue;
-            s->lengths[l] = length;
-            if (s->permutation && l < end) s->permutation[l] = t->order[l - begin];
-        }
-        if (s) s->offsets[first / c + 1] = width * c;
-        slots += width * c;
+    int32_t least, most;
+    lengths_of(csr, begin, count, t->lengths, &least, &most);
+    uint16_t *permutation = s->permutation ? s->permutation + begin : NULL;
+    int32_t *lengths = s->lengths + begin;
+    if (!permutation || least == most) {
+        memcpy(lengths, t->lengths, (size_t)count * sizeof *lengths);
+        for (int64_t l = 0; permutation && l < count; l++) permutation[l] = (uint16_t)l;
+    } else {
+        sort_window(t, count, most);
+        memcpy(permutation, t->order, (size_t)count * sizeof *permutation);
+        for (int64_t l = 0; l < count; l++) lengths[l] = t->lengths[t->order[l]];
     }
-    return slots;
+    const int64_t lanes = (count + s->c - 1) / s->c * s->c;
+    for (int64_t l = count; l < lanes; l++) lengths[l] = 0;
+    for (int64_t l = 0; l < lanes; l += s->c) {
+        int32_t width = lengths[l];
+        for (int64_t q = l + 1; !permutation && q < l + s->c; q++) width = lengths[q] > width ? lengths[q] : width;
+        s->offsets[(begin + l) / s->c + 1] = width * s->c;
+    }
 }
 
-static spry_status lay(spry_context *context, int64_t *slots, spryi_sell *s, const spry_arrays *csr, int64_t c,
-                       int64_t sigma, spry_error *err)
+spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int32_t *lengths = NULL;
     uint16_t *orders = NULL;
-    const int64_t rows = window_rows(c, sigma), windows = (csr->rows + rows - 1) / rows;
+    const int64_t rows = window_rows(s->c, s->sigma), windows = (csr->rows + rows - 1) / rows;
+    const lengths_fn lengths_of = lengths_table[0][spryi_index_pair(csr->offset_type, csr->index_type)];
     int threads = spryi_threads(context, csr->rows);
-    int64_t sum = 0;
+    s->chunk_count = (csr->rows + s->c - 1) / s->c;
+    SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->lengths, s->chunk_count * s->c, "row lengths", err));
+    if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
     SPRYI_TRY(SPRYI_NEW(context, &lengths, rows * threads, "row lengths (scratch)", err));
     SPRYI_TRY(SPRYI_NEW(context, &orders, 2 * rows * threads, "row order (scratch)", err));
-#pragma omp parallel num_threads(threads)
-    {
-        int thread = 0;
-#pragma omp critical(spryi_sell_lay)
-        thread = --threads;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t w = 0; w < windows; w++) {
+        const int64_t thread = omp_get_thread_num(), begin = w * rows;
         scratch t = {lengths + thread * rows, orders + 2 * thread * rows, orders + (2 * thread + 1) * rows};
-#pragma omp for schedule(static) reduction(+ : sum)
-        for (int64_t w = 0; w < windows; w++) {
-            int64_t begin = w * rows, end = begin + rows < csr->rows ? begin + rows : csr->rows;
-            sort_window(&t, csr, begin, end, sigma > 1);
-            sum += lay_window(&t, s, c, begin, end);
-        }
+        lay_window(&t, s, lengths_of, csr, begin, begin + rows < csr->rows ? rows : csr->rows - begin);
     }
-    *slots = sum;
+    spryi_scan(s->offsets, s->chunk_count);
+    s->slots = s->offsets[s->chunk_count];
 done:
     spryi_release(context, lengths);
     spryi_release(context, orders);
     return status;
 }
 
-spry_status spryi_sell_slots(spry_context *context, int64_t *slots, const spry_arrays *csr, int64_t c, int64_t sigma,
-                             spry_error *err)
-{
-    return lay(context, slots, NULL, csr, c, sigma, err);
-}
-
 spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const int pair = spryi_index_pair(csr->offset_type, csr->index_type);
-    s->chunk_count = (csr->rows + s->c - 1) / s->c;
-    SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
-    SPRYI_TRY(SPRYI_NEW(context, &s->lengths, s->chunk_count * s->c, "row lengths", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->kinds, s->chunk_count, "chunk kinds", err));
-    if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
-    SPRYI_TRY(lay(context, &s->slots, s, csr, s->c, s->sigma, err));
-    spryi_scan(s->offsets, s->chunk_count);
     SPRYI_TRY(
         spryi_allocate(context, &s->columns, s->slots, spry_index_type_bytes(csr->index_type), "sell columns", err));
     if (csr->value_type != SPRY_PATTERN)

@@ -2,6 +2,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/row_lengths.h"
 #include "formats/sell/sell.h"
 
 #include <stdio.h>
@@ -9,9 +10,8 @@
 
 enum { CHUNK, SIGMA }; /* places in the list of parameters */
 
-static void destroy(spry_context *context, void *storage)
+static void clear(spry_context *context, spryi_sell *s)
 {
-    spryi_sell *s = storage;
     spryi_release(context, s->offsets);
     spryi_release(context, s->values);
     spryi_release(context, s->columns);
@@ -19,7 +19,12 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s->permutation);
     spryi_release(context, s->kinds);
     spryi_windows_clear(context, &s->windows);
-    spryi_release(context, s);
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    clear(context, storage);
+    spryi_release(context, storage);
 }
 
 /* c as asked for; sigma too, but a multiple of c unless it is 1. */
@@ -34,26 +39,6 @@ static void settle(int64_t *c, int64_t *sigma, const spryi_build_request *reques
     if (*sigma > SPRYI_SELL_MOST_SIGMA) *sigma -= *c;
 }
 
-/*
- * Slots of c and sigma. Where nobody asks for a sigma, a GPU sorts only if that spares a row SORT_SPARES slots, or more
- * than half of the entries' number in all: a slot or two take less time than rows that read x and write y far apart
- * (measured on an H200: docs/results/h200-2026-11-21.md).
- */
-static spry_status count_slots(spry_context *context, int64_t *slots, int64_t c, int64_t *sigma,
-                               const spryi_build_request *request, spry_error *err)
-{
-    const spry_arrays *a = &request->csr->a;
-    int64_t unsorted = 0;
-    spry_status status = spryi_sell_slots(context, slots, a, c, *sigma, err);
-    if (status != SPRY_OK || !request->for_gpu || request->parameters[SIGMA] > 0) return status;
-    status = spryi_sell_slots(context, &unsorted, a, c, 1, err);
-    if (status == SPRY_OK && unsorted - *slots < SPRYI_SELL_SORT_SPARES * a->rows && unsorted - *slots <= a->nnz / 2) {
-        *sigma = 1;
-        *slots = unsorted;
-    }
-    return status;
-}
-
 static int64_t bytes_of(const spry_arrays *a, int64_t slots, int64_t chunks, int64_t c, int64_t sigma)
 {
     return slots * (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type)) +
@@ -61,34 +46,61 @@ static int64_t bytes_of(const spry_arrays *a, int64_t slots, int64_t chunks, int
            (sigma > 1 ? a->rows * (int64_t)sizeof(uint16_t) : 0);
 }
 
-static spry_status predict_with(spry_context *context, spryi_figure *figure, int64_t *settled_c, int64_t *settled_sigma,
-                                const spryi_build_request *request, spry_error *err)
+/*
+ * Sorts the rows. Where nobody asks for a sigma, a GPU sorts only if that spares a row SORT_SPARES slots, or half of the
+ * entries' number in all: fewer slots take less time than rows of x and y that are apart (H200, docs/formats.md).
+ */
+static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
-    int64_t c, sigma, slots = 0, longest = spryi_ell_longest(context, a);
-    settle(&c, &sigma, request);
-    const int64_t chunks = (a->rows + c - 1) / c;
-    if (longest > INT32_MAX || spryi_ell_product(chunks * c, longest) < 0 ||
-        spryi_ell_product(chunks * c, longest) > INT64_MAX / 32)
+    spryi_sell unsorted = {.a = s->a, .c = s->c, .sigma = 1};
+    spry_status status = spryi_sell_survey(context, s, a, err);
+    if (status != SPRY_OK || !request->for_gpu || request->parameters[SIGMA] > 0) return status;
+    status = spryi_sell_survey(context, &unsorted, a, err);
+    const int64_t spared = unsorted.slots - s->slots;
+    if (status == SPRY_OK && spared < SPRYI_SELL_SORT_SPARES * a->rows && spared <= a->nnz / 2) {
+        const spryi_sell sorted = *s;
+        *s = unsorted;
+        unsorted = sorted;
+    }
+    clear(context, &unsorted);
+    return status;
+}
+
+/* Sorts the rows into a zeroed *s, and tells what the whole will take. On failure the caller clears. */
+static spry_status survey(spry_context *context, spryi_sell *s, spryi_figure *figure,
+                          const spryi_build_request *request, spry_error *err)
+{
+    const spry_arrays *a = &request->csr->a;
+    const int64_t longest = spryi_longest_row(context, a);
+    s->a = *a;
+    s->a.offsets = s->a.indices = s->a.values = NULL;
+    s->a.ownership = SPRY_COPY;
+    s->a.symmetry = SPRY_GENERAL;
+    settle(&s->c, &s->sigma, request);
+    const int64_t lanes = (a->rows + s->c - 1) / s->c * s->c;
+    if (longest > INT32_MAX || spryi_ell_product(lanes, longest) < 0 ||
+        spryi_ell_product(lanes, longest) > INT64_MAX / 32)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "format", longest, INT32_MAX,
                                 "sell of %lld rows, the longest of %lld entries, may be larger than any memory",
                                 (long long)a->rows, (long long)longest);
-    spry_status status = count_slots(context, &slots, c, &sigma, request, err);
+    spry_status status = sort_rows(context, s, request, err);
     if (status != SPRY_OK) return status;
-    *settled_c = c;
-    *settled_sigma = sigma;
-    figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * slots + chunks + 1 + (sigma > 1 ? a->rows : 0);
-    figure->bytes = bytes_of(a, slots, chunks, c, sigma);
-    figure->padding = slots - a->nnz;
-    snprintf(figure->parameters, sizeof figure->parameters, "c=%lld:sigma=%lld", (long long)c, (long long)sigma);
+    figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * s->slots + s->chunk_count + 1 +
+                    (s->sigma > 1 ? a->rows : 0);
+    figure->bytes = bytes_of(a, s->slots, s->chunk_count, s->c, s->sigma);
+    figure->padding = s->slots - a->nnz;
+    snprintf(figure->parameters, sizeof figure->parameters, "c=%lld:sigma=%lld", (long long)s->c, (long long)s->sigma);
     return SPRY_OK;
 }
 
 static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
                            spry_error *err)
 {
-    int64_t c = 0, sigma = 0;
-    return predict_with(context, figure, &c, &sigma, request, err);
+    spryi_sell s = {0};
+    spry_status status = survey(context, &s, figure, request, err);
+    clear(context, &s);
+    return status;
 }
 
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
@@ -97,16 +109,10 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     const spry_arrays *a = &request->csr->a;
     spryi_sell *s = NULL;
     spryi_figure figure = {0};
-    int64_t c = 0, sigma = 0;
-    SPRYI_TRY(predict_with(context, &figure, &c, &sigma, request, err));
-    SPRYI_TRY(spryi_check_padding(request, "sell", &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "sell storage", err));
-    *s = (spryi_sell){.a = *a};
-    s->a.offsets = s->a.indices = s->a.values = NULL;
-    s->a.ownership = SPRY_COPY;
-    s->a.symmetry = SPRY_GENERAL;
-    s->c = c;
-    s->sigma = sigma;
+    *s = (spryi_sell){0};
+    SPRYI_TRY(survey(context, s, &figure, request, err));
+    SPRYI_TRY(spryi_admit(request, "sell", &figure, err));
     SPRYI_TRY(spryi_sell_make(context, s, a, err));
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
