@@ -1,10 +1,10 @@
 /*
  * Vector work on the CPU; the file that includes this gives TABLE, the table's name, and is built for the level of
- * processors that it names. No level contracts a*b + c, so all give the same bits. Each pass streams its vectors once: its cost is their bytes at the memory's bandwidth.
- * Threads take runs of blocks, as many each. The pass that follows another over the same vectors goes through them
- * the other way, so that what the first left in the cache is read from there (dots backwards, step forwards).
- * Within a block, LANES sums side by side, added up in order, are what compilers turn into vector instructions
- * without being allowed to reorder anything.
+ * processors that it names. No level contracts a*b + c, so all give the same bits. Each pass streams its vectors once:
+ * its cost is their bytes at the memory's bandwidth. Threads take runs of blocks, as many each. The pass that follows
+ * another over the same vectors goes through them the other way, so that what the first left in the cache is read from
+ * there (dots backwards, step forwards). Within a block, LANES sums side by side, added up in order, are what compilers
+ * turn into vector instructions without being allowed to reorder anything.
  */
 #include "solve/vector_ops.h"
 

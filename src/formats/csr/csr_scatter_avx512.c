@@ -1,9 +1,8 @@
 /*
  * The transposed product with AVX-512. Of stepped rows eight go at a time: their values are turned into a register
- * a column, and what neighbouring columns add goes to y at once. General rows go one entry at a time, since the instruction
- * that scatters takes twice as long and would need their columns compared; short ones without a branch a row. The
- * matrix is fetched ahead by software. Else as
- * csr_scatter_portable.c.
+ * a column, and what neighbouring columns add goes to y at once. General rows go one entry at a time, since the
+ * instruction that scatters takes twice as long and would need their columns compared; short ones without a branch a
+ * row. The matrix is fetched ahead by software. Else as csr_scatter_portable.c.
  */
 #include "core/simd_x86.h"
 #include "formats/csr/csr.h"
