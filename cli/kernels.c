@@ -69,7 +69,7 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
 
 static void print_kernel(const spry_kernel_info *k, int long_form)
 {
-    printf("%-24s %-6s %-6s %-12s %-8s %-18s %-13s %s%s\n", k->name, k->format, k->device, k->operations, k->types,
+    printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s%s\n", k->name, k->format, k->device, k->operations, k->types,
            k->indices, k->deterministic ? "deterministic" : "may vary",
            k->available ? "available" : "not here: ", k->available ? "" : k->reason);
     if (!long_form) return;
@@ -92,7 +92,7 @@ static int list_kernels(spry_context *context, arguments *a)
     int status = cli_json_open(&a->json), good = 1, people = cli_for_people(&a->json);
     if (status != CLI_GO_ON) return status;
     if (people)
-        printf("%-24s %-6s %-6s %-12s %-8s %-18s %-13s %s\n", "kernel", "format", "device", "operations", "types",
+        printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s\n", "kernel", "format", "device", "operations", "types",
                "indices", "bits", "here");
     for (int k = 0; good && k < spry_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
