@@ -56,8 +56,6 @@ static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_b
     VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()}, w[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
     for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
         const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
-        for (int64_t bytes = 0; bytes < r * r * (int64_t)sizeof(SPRY_V); bytes += 64)
-            spryi_prefetch(Ax, bytes + SPRYI_AHEAD);
         for (int j = 0; j < r; j++) {
             const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
             VEC xj = SET1(x[j]);

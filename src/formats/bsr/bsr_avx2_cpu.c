@@ -2,7 +2,7 @@
  * bsr_avx2_cpu: dense blocks with AVX2.
  *
  * Idea: a column of a block is one register (two of f64 above 4), multiplied by its x in all lanes; sums of several
- * columns run side by side. The matrix is fetched ahead by software.
+ * columns run side by side.
  * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
  * Cost: as there.
  * Source: register blocking of Sparsity; the vector steps are this library's.
@@ -32,7 +32,7 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
     .name = "bsr_avx2_cpu",
     .format = "bsr",
     .device = "cpu",
-    .idea = "a register a column of a block, its x in all lanes, software prefetch; AVX2",
+    .idea = "a register a column of a block, its x in all lanes; AVX2",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
     .deterministic = 1,
     .simd = SPRYI_AVX2,

@@ -2,7 +2,7 @@
  * bsr_avx512_cpu: dense blocks with AVX-512.
  *
  * Idea: a column of a block is one masked register of eight lanes, multiplied by its x in all of them; sums of
- * several columns run side by side. The matrix is fetched ahead by software. Blocks of 1 are gathered by eight.
+ * several columns run side by side. Nothing is fetched ahead by software: blocks come in order, and it cost a tenth.
  * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
  * Cost: as there.
  * Source: register blocking of Sparsity; the vector steps are this library's.
@@ -19,7 +19,7 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
     .name = "bsr_avx512_cpu",
     .format = "bsr",
     .device = "cpu",
-    .idea = "a masked register a column of a block, its x in all lanes, software prefetch; AVX-512",
+    .idea = "a masked register a column of a block, its x in all lanes; AVX-512",
     .source = "Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3",
     .deterministic = 1,
     .simd = SPRYI_AVX512,

@@ -9,6 +9,7 @@ static int SPRY_FN(alike)(const spry_arrays *A, int64_t begin, int64_t end)
     const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = (const SPRY_J *)A->indices + Ap[begin];
     const int64_t length = Ap[begin + 1] - Ap[begin];
+    if (end - begin == 1 && A->sorted == SPRY_KNOWN_YES && A->unique == SPRY_KNOWN_YES) return 1;
     for (int64_t i = begin + 1; i < end; i++) {
         if (Ap[i + 1] - Ap[i] != length) return 0;
         if (length > 0 && memcmp(Aj, Aj + (i - begin) * length, (size_t)length * sizeof *Aj) != 0) return 0;
