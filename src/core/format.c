@@ -40,6 +40,31 @@ spry_status spryi_admit(const spryi_build_request *request, const char *format, 
     return spryi_check_padding(request, format, figure, err);
 }
 
+int spryi_borrows_no_values(const void *storage, const spry_matrix *A)
+{
+    (void)storage, (void)A;
+    return 0;
+}
+
+const spry_arrays *spryi_leading_arrays(const void *storage)
+{
+    return storage;
+}
+
+spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
+                           int32_t index_type)
+{
+    spry_arrays types = SPRY_INIT(spry_arrays);
+    types.layout = SPRY_CSR;
+    types.rows = rows;
+    types.cols = cols;
+    types.nnz = nnz;
+    types.offset_type = (spry_index_type)offset_type;
+    types.index_type = (spry_index_type)index_type;
+    types.value_type = (spry_type)value_type;
+    return types;
+}
+
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 const spry_spmv_options *options, const char *format, spry_error *err)
 {

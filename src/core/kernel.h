@@ -127,6 +127,15 @@ typedef struct spryi_format {
     spry_status (*check)(const void *storage, spry_error *err); /* of a restored storage: indices in range, ... */
 } spryi_format;
 
+/*
+ * What formats share that own all their arrays, and whose storage begins with a spry_arrays of its sizes and types:
+ * borrows_values, arrays, and how the latter is made (layout CSR, no arrays).
+ */
+int spryi_borrows_no_values(const void *storage, const spry_matrix *A);
+const spry_arrays *spryi_leading_arrays(const void *storage);
+spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
+                           int32_t index_type);
+
 /* y_i = beta*y_i for begin <= i < end; beta = 0 writes zeros without reading. beta holds an f32 exactly. */
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, double beta);
 

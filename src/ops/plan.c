@@ -154,10 +154,16 @@ void spryi_choose_instead(spryi_choice *choice, const char *refused)
     snprintf(choice->reason, sizeof choice->reason, "csr: %s would take more memory than is allowed", refused);
 }
 
+/* 1: the format is the library's choice. */
+static int is_auto(const spry_spmv_options *o)
+{
+    return !o->kernel && (!o->format || strcmp(o->format, "auto") == 0);
+}
+
 static spry_status pick(spry_plan *plan, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     if (o->kernel) return named_kernel(plan, o, err);
-    if (o->format && strcmp(o->format, "auto") != 0) {
+    if (!is_auto(o)) {
         spry_status status = spryi_parse_format(&plan->format, plan->parameters, o->format, err);
         if (status != SPRY_OK) return status;
         snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
@@ -168,6 +174,23 @@ static spry_status pick(spry_plan *plan, const spry_matrix *A, const spry_spmv_o
         plan->format = choice.format;
         snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     }
+    return best_kernel(plan, o, err);
+}
+
+/* What the policy chose was refused: csr, which borrows what there is. */
+static int can_choose_instead(const spry_plan *plan, const spry_spmv_options *o)
+{
+    return is_auto(o) && strcmp(plan->format->name, "csr") != 0;
+}
+
+static spry_status pick_instead(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    spryi_choice choice = {0};
+    spryi_choose_instead(&choice, plan->format->name);
+    plan->format = choice.format;
+    plan->kernel = NULL;
+    memset(plan->parameters, 0, sizeof plan->parameters);
+    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     return best_kernel(plan, o, err);
 }
 
@@ -210,6 +233,7 @@ static spry_status build(spry_plan *plan, spry_error *err)
     spryi_figure figure = {0};
     plan->value_type = plan->kernel->pattern && plan->A->a.value_type == SPRY_PATTERN ? SPRY_PATTERN
                                                                                       : plan->vector_type;
+    if (plan->cuda) plan->cuda->kernel = spryi_cuda_find_kernel(plan->cuda->plugin, plan->kernel->name);
     SPRYI_TRY(build_storage(plan, &plan->storage, &figure, err));
     memcpy(plan->parameter_text, figure.parameters, sizeof plan->parameter_text);
     const spry_arrays *stored = plan->format->arrays(plan->storage);
@@ -264,20 +288,8 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     made->options.device = made->options.format = made->options.kernel = made->options.ordering = NULL;
     SPRYI_TRY(settle_device(made, &o, err));
     SPRYI_TRY(pick(made, A, &o, err));
-    if (made->cuda) made->cuda->kernel = spryi_cuda_find_kernel(made->cuda->plugin, made->kernel->name);
-    status = build(made, err);
-    if (status == SPRY_TOO_LARGE && !o.kernel && (!o.format || strcmp(o.format, "auto") == 0) &&
-        strcmp(made->format->name, "csr") != 0) {
-        spryi_choice choice = {0};
-        spryi_choose_instead(&choice, made->format->name);
-        made->format = choice.format;
-        made->kernel = NULL;
-        memset(made->parameters, 0, sizeof made->parameters);
-        snprintf(made->reason, sizeof made->reason, "%s", choice.reason);
-        SPRYI_TRY(best_kernel(made, &o, err));
-        if (made->cuda) made->cuda->kernel = spryi_cuda_find_kernel(made->cuda->plugin, made->kernel->name);
-        status = build(made, err);
-    }
+    while ((status = build(made, err)) == SPRY_TOO_LARGE && can_choose_instead(made, &o))
+        SPRYI_TRY(pick_instead(made, &o, err));
     if (status != SPRY_OK) goto done;
     made->setup_us = spryi_now_us() - start;
     *plan = made;

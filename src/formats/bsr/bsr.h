@@ -43,12 +43,12 @@ typedef struct spryi_bsr_head {
 } spryi_bsr_head;
 
 typedef struct spryi_bsr {
+    spry_arrays types; /* of the head, as the plan asks for them: first, for spryi_leading_arrays */
     spryi_bsr_head head;
-    spry_arrays types; /* of the head, as the plan asks for them */
-    void *offsets;     /* block_rows + 1, of offset_type */
-    void *columns;     /* blocks, of index_type */
-    void *values;      /* blocks * block * block, of value_type */
-    void *masks;       /* blocks * block of uint8_t, over 8 uint16_t; of no meaning without fill */
+    void *offsets; /* block_rows + 1, of offset_type */
+    void *columns; /* blocks, of index_type */
+    void *values;  /* blocks * block * block, of value_type */
+    void *masks;   /* blocks * block of uint8_t, over 8 uint16_t; of no meaning without fill */
 } spryi_bsr;
 
 extern const spryi_format spryi_format_bsr;

@@ -10,15 +10,7 @@
 
 static spry_arrays types_of(const spryi_bsr_head *h)
 {
-    spry_arrays types = SPRY_INIT(spry_arrays);
-    types.layout = SPRY_CSR;
-    types.rows = h->rows;
-    types.cols = h->cols;
-    types.nnz = h->nnz;
-    types.offset_type = (spry_index_type)h->offset_type;
-    types.index_type = (spry_index_type)h->index_type;
-    types.value_type = (spry_type)h->value_type;
-    return types;
+    return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
 }
 
 /* -1: more than can be counted, which a container may claim. */
@@ -169,17 +161,6 @@ static int64_t workspace_bytes(const void *storage)
            (int64_t)spry_type_bytes((spry_type)h->value_type);
 }
 
-static int borrows_values(const void *storage, const spry_matrix *A)
-{
-    (void)storage, (void)A;
-    return 0;
-}
-
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_bsr *)storage)->types;
-}
-
 static int sections(void *storage, spryi_section *list)
 {
     spryi_bsr *s = storage;
@@ -265,8 +246,8 @@ const spryi_format spryi_format_bsr = {
     .storage_bytes = storage_bytes,
     .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_bsr),
     .sections = sections,

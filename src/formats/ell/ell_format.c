@@ -67,17 +67,6 @@ static int64_t workspace_bytes(const void *storage)
     return s->windows.numbers * (int64_t)spry_type_bytes(s->a.value_type);
 }
 
-static int borrows_values(const void *storage, const spry_matrix *A)
-{
-    (void)storage, (void)A;
-    return 0;
-}
-
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_ell *)storage)->a;
-}
-
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_ell *s = storage;
@@ -225,8 +214,8 @@ const spryi_format spryi_format_ell = {
     .storage_bytes = storage_bytes,
     .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_ell),
     .sections = sections,

@@ -96,17 +96,6 @@ static int64_t workspace_bytes(const void *storage)
     return spryi_format_coo.workspace_bytes(&rest);
 }
 
-static int borrows_values(const void *storage, const spry_matrix *A)
-{
-    (void)storage, (void)A;
-    return 0;
-}
-
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_hyb *)storage)->a;
-}
-
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     return spryi_hyb_to_csr(context, csr, storage, err);
@@ -185,8 +174,8 @@ const spryi_format spryi_format_hyb = {
     .storage_bytes = storage_bytes,
     .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_hyb),
     .device_sections = device_sections,

@@ -37,12 +37,12 @@ typedef struct spryi_scoo_head {
 } spryi_scoo_head;
 
 typedef struct spryi_scoo {
+    spry_arrays types; /* of the head, as the plan asks for them: first, for spryi_leading_arrays */
     spryi_scoo_head head;
-    spry_arrays types; /* of the head, as the plan asks for them */
-    void *offsets;     /* slices + 1, of offset_type */
-    void *columns;     /* nnz, of index_type */
-    void *rows;        /* nnz, uint16_t */
-    void *values;      /* nnz, of value_type */
+    void *offsets; /* slices + 1, of offset_type */
+    void *columns; /* nnz, of index_type */
+    void *rows;    /* nnz, uint16_t */
+    void *values;  /* nnz, of value_type */
 } spryi_scoo;
 
 extern const spryi_format spryi_format_scoo;

@@ -109,15 +109,7 @@ static spryi_scoo_head head_of(const spryi_build_request *request)
 
 static spry_arrays types_of(const spryi_scoo_head *h)
 {
-    spry_arrays types = SPRY_INIT(spry_arrays);
-    types.layout = SPRY_CSR;
-    types.rows = h->rows;
-    types.cols = h->cols;
-    types.nnz = h->nnz;
-    types.offset_type = (spry_index_type)h->offset_type;
-    types.index_type = (spry_index_type)h->index_type;
-    types.value_type = (spry_type)h->value_type;
-    return types;
+    return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
 }
 
 static int64_t array_bytes(const spryi_scoo_head *h)
@@ -263,17 +255,6 @@ static int64_t workspace_bytes(const void *storage)
     return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes((spry_type)h->value_type);
 }
 
-static int borrows_values(const void *storage, const spry_matrix *A)
-{
-    (void)storage, (void)A;
-    return 0;
-}
-
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_scoo *)storage)->types;
-}
-
 static int sections(void *storage, spryi_section *list)
 {
     spryi_scoo *s = storage;
@@ -341,8 +322,8 @@ const spryi_format spryi_format_scoo = {
     .storage_bytes = storage_bytes,
     .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
-    .borrows_values = borrows_values,
-    .arrays = arrays,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_scoo),
     .sections = sections,

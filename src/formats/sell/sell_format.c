@@ -143,11 +143,6 @@ static int borrows_values(const void *storage, const spry_matrix *A)
     return ((const spryi_sell *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
 }
 
-static const spry_arrays *arrays(const void *storage)
-{
-    return &((const spryi_sell *)storage)->a;
-}
-
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     return spryi_sell_to_csr(context, csr, storage, err);
@@ -283,7 +278,7 @@ const spryi_format spryi_format_sell = {
     .owned_bytes = storage_bytes,
     .workspace_bytes = workspace_bytes,
     .borrows_values = borrows_values,
-    .arrays = arrays,
+    .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_sell),
     .sections = sections,
