@@ -1,12 +1,12 @@
 /*
  * bsr_blocks_cuda: BSR, a group of lanes a block row.
  *
- * Idea: neighbouring lanes take neighbouring columns of the blocks of a block row, one after the other through all of
- *       them. A lane reads the r values of its column, in vectors where r is even, and one x for all of them, and keeps r
- *       sums; the lanes' sums meet by shuffles, and r lanes write the rows of y side by side.
- * Work: 4 to 32 lanes a block row by its mean length, 256 threads a block; block rows with over 64 columns a lane are cut
- *       into pieces of 2048 columns, blocks of threads of their own that begin first, and the piece that arrives last
- *       adds up the sums in order. Code of its own for blocks of 1 to 8; 9 to 16 share one.
+ * Idea: neighbouring lanes take neighbouring columns of the blocks of a block row, one after the other through all
+ *       of them. A lane reads the r values of its column, in vectors where r is even, and one x for all of them, and
+ *       keeps r sums; the lanes' sums meet by shuffles, and r lanes write the rows of y side by side.
+ * Work: 4 to 32 lanes a block row by its mean length, 256 threads a block; block rows with over 64 columns a lane are
+ *       cut into pieces of 2048 columns, blocks of threads of their own that begin first, and the piece that arrives
+ *       last adds up the sums in order. Code of its own for blocks of 1 to 8; 9 to 16 share one.
  * Cost: bytes of BSR without the masks, a column number and an x once for r values. Fill is multiplied, since 0 times a
  *       finite number changes nothing; where a row becomes NaN the block row is summed again by the masks, in the same
  *       order. Deterministic. Block rows of very different lengths within a warp wait for each other.

@@ -1,15 +1,15 @@
 /*
  * scoo_shared_cuda: SCOO, a slice's sums in shared memory.
  *
- * Idea: a block of threads keeps the sums of a slice's rows in shared memory and adds every product there by an atomic
- *       addition, while it sweeps x from column to column: neighbouring threads gather neighbouring x, and each sector of
- *       x is fetched once a slice instead of once an entry. Low slices give a row several sums (lanes), which threads use
- *       in turn, so that fewer additions meet; they are added up at the end, and y is written once.
+ * Idea: a block of threads keeps the sums of a slice's rows in shared memory and adds every product there by an
+ *       atomic addition, while it sweeps x from column to column: neighbouring threads gather neighbouring x, and each
+ *       sector of x is fetched once a slice instead of once an entry. Low slices give a row several sums (lanes), which
+ *       threads use in turn, so that fewer additions meet; they are added up at the end, and y is written once.
  * Work: a block a slice. Slices with more than their share of the entries are cut into parts, in the order of their
  *       columns; the parts' sums meet in the workspace by atomics, and the part that arrives last writes y. The build's
  *       slices for GPUs are as many as a large GPU has multiprocessors, or as high as 96 KB of y let them be; slices
- *       whose sums do not fit in the shared memory get a block for each range of rows that does. In slices with far more
- *       entries than others, where one row may have most of them, a warp adds up its entries of that row first.
+ *       whose sums do not fit in the shared memory get a block for each range of rows that does. In slices with far
+ *       more entries than others, where one row may have most of them, a warp adds up its entries of that row first.
  * Cost: bytes of SCOO, the sectors of x that each part meets, an atomic addition in shared memory an entry, two passes
  *       over height * lanes sums. Not deterministic: additions come in any order.
  * Source: seed 000, SCOO (slices in shared memory, several lanes a row); Dang and Schmidt, The sliced COO format for
