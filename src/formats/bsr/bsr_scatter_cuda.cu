@@ -1,9 +1,9 @@
 /*
  * bsr_scatter_cuda: y = alpha*A^T*x + beta*y from BSR, by atomics.
  *
- * Idea: a lane has a column of a block, as in bsr_blocks_cuda, and the block row's r values of x in registers; it adds
- *       up the column's r products and makes one atomic addition of them, to sums in the workspace; a second launch makes
- *       y of the sums, so that alpha and beta follow the rules everywhere, and leaves zeros for the next run.
+ * Idea: a lane has a column of a block, as in bsr_blocks_cuda, and the block row's r values of x in registers; it
+ *       adds up the column's r products and makes one atomic addition of them, to sums in the workspace; a second
+ *       launch makes y of the sums, so that alpha and beta follow the rules everywhere, and leaves zeros for the next.
  * Work: lanes, long block rows and sizes as in bsr_blocks_cuda.
  * Cost: bytes of BSR, an atomic addition for r values, three passes over a vector as long as y; the masks where one of
  *       the block row's x is not finite, since 0 times that must not reach y. Not deterministic: additions come in any
