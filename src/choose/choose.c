@@ -18,6 +18,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "formats/csrk/csrk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -179,10 +180,14 @@ const spryi_choose_fn spryi_choose_spmv = follow_lecture;
  * On a GPU rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1
  * times), all others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs). Measured on an H200:
  * docs/results/h200-2026-11-21.md.
+ * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5.
  */
 static const char *choose_kernel(const spry_matrix *A, const spryi_format *format, const char *device, spry_op op)
 {
     row_figures figures;
+    if (strcmp(device, "cuda") == 0 && strcmp(format->name, "csr3") == 0)
+        return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
+                                                                            : "csr3_gpuspmv35_cuda";
     if (strcmp(device, "cuda") != 0 || strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
     if (A->a.device != 0 || A->a.value_type != SPRY_F64 || find_figures(&figures, A, NULL) != SPRY_OK) return NULL;
     return figures.body_deviation <= UNIFORM && figures.mean >= SHORT ? "csr_adaptive_cuda" : NULL;

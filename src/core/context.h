@@ -18,7 +18,7 @@ typedef struct spryi_cuda_state {
     char reason[512];                       /* why there is no plug-in, or why it finds no device */
     struct {
         char name[16], description[256];
-        int multiprocessors;
+        int multiprocessors, major; /* of the compute capability */
         int64_t memory_bytes, cache_bytes;
     } gpus[SPRYI_MOST_GPUS];
 } spryi_cuda_state;

@@ -101,6 +101,14 @@ static void list_parameters(char *text, size_t size, const spryi_format *format)
     }
 }
 
+/* The number of a word of `length` bytes; 0: none of the list. */
+static int64_t number_of_word(const char *const *words, const char *text, size_t length)
+{
+    for (int w = 0; words[w]; w++)
+        if (strlen(words[w]) == length && memcmp(words[w], text, length) == 0) return w + 1;
+    return 0;
+}
+
 /* One "key=value" of `length` bytes. */
 static spry_status parse_parameter(const spryi_format *format, int64_t *parameters, const char *text, size_t length,
                                    spry_error *err)
@@ -116,6 +124,13 @@ static spry_status parse_parameter(const spryi_format *format, int64_t *paramete
         list_parameters(known, sizeof known, format);
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "format %s has no parameter \"%.*s\", expected %s",
                           format->name, (int)name_length, text, known);
+    }
+    const char *const *words = format->parameter_words[slot];
+    if (words) {
+        parameters[slot] = equals ? number_of_word(words, equals + 1, length - name_length - 1) : 0;
+        if (parameters[slot] > 0) return SPRY_OK;
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format %s: \"%.*s\", expected %s=WORD (%s)",
+                          format->name, (int)length, text, p->name, p->text);
     }
     char *end = NULL;
     errno = 0;

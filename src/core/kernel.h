@@ -71,6 +71,7 @@ typedef struct spryi_build_request {
     const spry_spmv_options *options;     /* op and vector_type are filled in; its strings must not be kept */
     spry_type value_type;                 /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
     int for_gpu;                          /* 1: parameters that are not given should suit a GPU */
+    int gpu_major;                        /* its compute capability before the point; 0: not known */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
     struct spryi_figure *figure;          /* where build tells what it makes, as predict would; NULL: nobody asks */
 } spryi_build_request;
@@ -102,8 +103,10 @@ typedef struct spryi_format {
     const char *storage;               /* formula in words */
     const char *best_for;              /* one line */
     const spryi_parameter *parameters; /* up to SPRYI_PARAMETERS, the last with name NULL; NULL: none */
-    const char *parameter_text;        /* the same for people: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
-    int takes_any_layout;              /* 1: request.csr is not made */
+    /* Of parameters whose values are words: these, then NULL; the first counts as 1, and so on. */
+    const char *const *parameter_words[SPRYI_PARAMETERS];
+    const char *parameter_text; /* the same for people: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
+    int takes_any_layout;       /* 1: request.csr is not made */
     spry_status (*predict)(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
                            spry_error *err);
     spry_status (*build)(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err);

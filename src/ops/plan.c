@@ -211,6 +211,7 @@ static spry_status build_storage(const spry_plan *plan, void **storage, spryi_fi
                                    .options = &plan->options,
                                    .value_type = plan->value_type,
                                    .for_gpu = plan->cuda != NULL,
+                                   .gpu_major = plan->cuda ? plan->context->cuda->gpus[plan->cuda->device].major : 0,
                                    .figure = figure};
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
     /* of a matrix in device memory csr takes the arrays as they are; other formats are made on the host */

@@ -103,8 +103,8 @@ spry_status spryi_cuda_plan(spry_plan *plan, spry_error *err)
     spryi_plan_cuda *c = plan->cuda;
     size_t size = spry_type_bytes(plan->vector_type);
     int previous = 0;
-    if (plan->A->a.device == 0 || plan->format->arrays(plan->storage)->values != plan->A->a.values)
-        SPRYI_TRY(upload(plan, err));
+    if (plan->A->a.device == 0 || plan->format->arrays(plan->storage)->offsets != plan->A->a.offsets)
+        SPRYI_TRY(upload(plan, err)); /* offsets: patterns have no values to tell by */
     const spryi_cuda_prepare request = {.storage = plan->storage,
                                         .vector_type = plan->vector_type,
                                         .op = plan->op,

@@ -1,6 +1,10 @@
-/* CSR-2 and CSR-3: pointers as the seed draws them, no copy of the matrix, the same bits as csr, giant rows. */
+/*
+ * CSR-2 and CSR-3: pointers as the seed draws them, no copy of the matrix, the same bits as csr, giant rows; sizes of
+ * groups for GPUs by the paper's formulas.
+ */
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
+#include "ops/choice.h"
 #include "ops/plan.h"
 
 #include <setjmp.h>
@@ -79,6 +83,10 @@ static void test_pointers(void **state)
         {"csr3:srs=1:ssrs=1000", "srs=1:ssrs=1000", 2, 2, 1, {0, 1, 2}, {0, 2}},
         {"csr2", "srs=96", 97, 2, 0, {0, 96, 97}, {0}},
         {"csr3", "srs=96:ssrs=8", 96, 1, 1, {0, 96}, {0, 1}},
+        {"csr3:tuning=cpu", "srs=96:ssrs=8", 96, 1, 1, {0, 96}, {0, 1}},
+        {"csr3:tuning=volta", "srs=10:ssrs=9:tuning=volta", 11, 2, 1, {0, 10, 11}, {0, 2}},
+        {"csr3:tuning=ampere", "srs=21:ssrs=9:tuning=ampere", 40, 2, 1, {0, 21, 40}, {0, 2}},
+        {"csr3:tuning=ampere:srs=4:ssrs=2", "srs=4:ssrs=2:tuning=ampere", 9, 3, 2, {0, 4, 8, 9}, {0, 2, 3}},
     };
     spry_context *context = context_of(1);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -103,7 +111,9 @@ static void test_pointers(void **state)
 static void test_parameters(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"csr2:srs=0", "csr2:ssrs=4", "csr3:srs=-1", "csr3:ssrs=", "csr3:srs=9999999"};
+    static const char *const wrong[] = {"csr2:srs=0",       "csr2:ssrs=4",         "csr3:srs=-1",   "csr3:ssrs=",
+                                        "csr3:srs=9999999", "csr2:tuning=volta",   "csr3:tuning",   "csr3:tuning=",
+                                        "csr3:tuning=volt", "csr3:tuning=voltage", "csr3:tuning=1", "csr3:volta"};
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 5, 5, 1);
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
@@ -115,6 +125,111 @@ static void test_parameters(void **state)
     }
     spry_matrix_destroy(A);
     spry_context_destroy(context);
+}
+
+/* The table of the seeds' readings, and the edges of the cases. */
+static void test_formulas(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, nnz, volta_ssrs, volta_srs, ampere_ssrs, ampere_srs;
+        int which;
+    } cases[] = {
+        {1000, 3000, 8, 8, 8, 17, 1},     {1000, 7000, 6, 7, 7, 14, 1},
+        {1000, 12000, 9, 12, 6, 48, 2},   {1000, 20000, 20, 10, 13, 39, 3},
+        {1000, 40000, 20, 10, 8, 16, 4},  {1000, 17685000, 5, 2, 2, 4, 4},
+        {1000, 8000, 6, 7, 6, 13, 1},     {1000, 8001, 9, 14, 6, 52, 2},
+        {1000, 16000, 8, 12, 6, 44, 2},                                     /* 1.5 * 5 = 7.5 up */
+        {1000, 16001, 20, 10, 15, 45, 3}, {1000, 32000, 20, 10, 13, 39, 3}, /* 2.5 * 5 = 12.5 up */
+        {1000, 32001, 25, 12, 10, 20, 4}, {1000, 1000, 9, 10, 9, 21, 1},    /* 20.5 up */
+        {1000, 0, 9, 10, 9, 21, 1},       {0, 0, 9, 10, 9, 21, 1},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        int64_t ssrs, srs;
+        assert_int_equal(cases[c].which, spryi_csrk_case_of(cases[c].rows, cases[c].nnz));
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_VOLTA, cases[c].rows, cases[c].nnz);
+        assert_int_equal(cases[c].volta_ssrs, ssrs);
+        assert_int_equal(cases[c].volta_srs, srs);
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_AMPERE, cases[c].rows, cases[c].nnz);
+        assert_int_equal(cases[c].ampere_ssrs, ssrs);
+        assert_int_equal(cases[c].ampere_srs, srs);
+    }
+}
+
+/* Builds for a GPU, which need none: sizes by the GPU's age, device arrays, nothing that is the CPU's. */
+static void test_for_gpu(void **state)
+{
+    (void)state;
+    static const struct {
+        const spryi_format *format;
+        int major, sections;
+        int64_t sr_count, ssr_count;
+        const char *parameters;
+    } cases[] = {
+        {&spryi_format_csr3, 7, 5, 30, 4, "srs=10:ssrs=9:tuning=volta"},
+        {&spryi_format_csr3, 8, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
+        {&spryi_format_csr3, 12, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
+        {&spryi_format_csr3, 0, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
+        {&spryi_format_csr2, 9, 4, 3, 0, "srs=128"}, /* 256 threads, two lanes a row */
+    };
+    spry_context *context = context_of(1);
+    spry_matrix *A = matrix_of(context, 300, 7, 1);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.vector_type = SPRY_F64;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const spryi_build_request request =
+            {.A = A, .csr = A, .options = &options, .value_type = SPRY_F64, .for_gpu = 1, .gpu_major = cases[c].major};
+        spryi_figure figure = {0};
+        void *storage = NULL;
+        spryi_section sections[SPRYI_MOST_SECTIONS];
+        assert_int_equal(SPRY_OK, cases[c].format->predict(context, &figure, &request, NULL));
+        assert_string_equal(cases[c].parameters, figure.parameters);
+        assert_int_equal(SPRY_OK, cases[c].format->build(context, &storage, &request, NULL));
+        const spryi_csrk *s = storage;
+        assert_int_equal(cases[c].sr_count, s->sr_count);
+        assert_int_equal(cases[c].ssr_count, s->ssr_count);
+        assert_int_equal(300, s->sr_ptr[s->sr_count]);
+        assert_true(!s->csr.blocks && !s->csr.runs);
+        assert_int_equal(cases[c].sections, cases[c].format->device_sections(storage, sections));
+        int64_t bytes = 0;
+        for (int n = 0; n < cases[c].sections; n++) {
+            assert_non_null(*sections[n].array);
+            bytes += sections[n].count * sections[n].item_bytes;
+        }
+        assert_int_equal(figure.bytes, bytes);
+        assert_int_equal(figure.bytes, cases[c].format->storage_bytes(storage));
+        assert_int_equal(figure.bytes, cases[c].format->owned_bytes(storage)); /* the GPU's copy */
+        cases[c].format->destroy(context, storage);
+    }
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* Which of csr3's two kernels a GPU gets: density 8 is still GPUSpMV-3's. */
+static void test_choice_of_kernel(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = matrix_of(context, 10, 100, 71), *B = matrix_of(context, 10, 100, 72);
+    assert_int_equal(80, A->a.nnz);
+    assert_string_equal("csr3_gpuspmv3_cuda", spryi_choose_kernel(A, &spryi_format_csr3, "cuda", SPRY_NO_TRANSPOSE));
+    assert_string_equal("csr3_gpuspmv35_cuda", spryi_choose_kernel(B, &spryi_format_csr3, "cuda", SPRY_NO_TRANSPOSE));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, "cpu", SPRY_NO_TRANSPOSE));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, "cuda", SPRY_NO_TRANSPOSE));
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+}
+
+/* Powers of two up to the mean row length. */
+static void test_lanes(void **state)
+{
+    (void)state;
+    static const int64_t nnz[] = {0, 39, 40, 79, 80, 159, 160, 319, 320, 100000};
+    static const int lanes[] = {2, 2, 4, 4, 8, 8, 16, 16, 32, 32};
+    for (int n = 0; n < 10; n++) assert_int_equal(lanes[n], spryi_csr2_lanes(10, nnz[n]));
+    assert_int_equal(2, spryi_csr2_lanes(0, 0));
 }
 
 /* A row of many super-rows' work: right, and the same bits for any number of threads and any sizes of groups. */
@@ -149,8 +264,8 @@ static void test_giant_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pointers),
-        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_pointers),  cmocka_unit_test(test_parameters),       cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_for_gpu),   cmocka_unit_test(test_choice_of_kernel), cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_giant_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

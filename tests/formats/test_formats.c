@@ -353,7 +353,9 @@ static void parameters_are_checked(void **state)
                 spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
                 if (status != tries[n].status) fail_msg("%s: status %d", text, (int)status);
             }
+            const char *const *words = format->parameter_words[p - format->parameters];
             snprintf(text, sizeof text, "%s:%s=%lld", format->name, p->name, (long long)(p->least > 1 ? p->least : 1));
+            if (words) snprintf(text, sizeof text, "%s:%s=%s", format->name, p->name, words[0]);
             if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", text, err.message);
             spry_plan_destroy(plan);
             plan = NULL;

@@ -23,7 +23,7 @@ extern "C" {
 
 #include <stdlib.h>
 
-/* Threads a multiprocessor is to hold at once, on those of 65536 registers 40 each. Turing's holds no more than 1024. */
+/* Threads that a multiprocessor is to hold at once: with 65536 registers 40 each. Turing's hold no more than 1024. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
 enum { RESIDENT_THREADS = 1024 };
 #else
@@ -190,7 +190,8 @@ static __device__ void put_empty_rows(const unsigned *with_entries, int64_t m, i
     }
 }
 
-template <typename V, typename J> static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::resident)
+template <typename V, typename J>
+static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::resident)
     coo_segmented(const coo_splits s, int64_t m, const J *__restrict__ rows, const J *__restrict__ columns,
                   const V *__restrict__ values, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given,
                   scalar<V> beta_given, V *partial, unsigned *arrived)

@@ -1,5 +1,5 @@
 /*
- * CSR-2 and CSR-3 on the CPU.
+ * CSR-2 and CSR-3.
  *
  *     rows                   0 1 2 3 4 5 6 7 8        offsets, columns, values: the user's CSR arrays, as they are
  *     sr_ptr   (SRS 2)       0   2   4   6   8 9      super-row s holds rows sr_ptr[s] .. sr_ptr[s+1]-1
@@ -13,29 +13,66 @@
  * and csr, which cuts such rows into pieces, is the format for them. Bits do not depend on who multiplies what.
  *
  * The inner functions are csr's, on blocks of whole super-rows with the runs (csr.h) found in them.
+ *
+ * On a GPU a super-super-row (csr2: a super-row) is a block of threads, and the sizes of the groups, unless given,
+ * follow from the mean row length: csrk_tuning.c. Blocks and runs are the CPU's and are not made.
  */
 #ifndef SPRYI_CSRK_H
 #define SPRYI_CSRK_H
 
 #include "formats/csr/csr.h"
 
+/* Where the sizes of csr3's groups come from; the order of the words of parameter "tuning". */
+typedef enum spryi_csrk_tuning { SPRYI_CSRK_CPU = 1, SPRYI_CSRK_VOLTA, SPRYI_CSRK_AMPERE } spryi_csrk_tuning;
+
+/* Seed 001's cases of the density, entries a row: up to 8, 16, 32, and above. */
+typedef enum spryi_csrk_case {
+    SPRYI_CSRK_CASE_1 = 1,
+    SPRYI_CSRK_CASE_2,
+    SPRYI_CSRK_CASE_3,
+    SPRYI_CSRK_CASE_4
+} spryi_csrk_case;
+
 enum {
     SPRYI_CSRK_SRS = 96, /* constant on CPUs: geometric mean of the best sizes of seed 001's machine (section 4.2) */
     SPRYI_CSRK_SSRS = 8, /* super-rows; the paper prefers csr2 on CPUs and gives no constant */
-    SPRYI_CSRK_MOST = 1 << 15 /* of each: the rows of a block are counted in 32 bits */
+    SPRYI_CSRK_MOST = 1 << 15, /* of each: the rows of a block are counted in 32 bits */
+    SPRYI_CSR2_THREADS = 256   /* of a GPU's block in csr2 */
 };
 
 /* The storage of formats csr2 and csr3. */
 typedef struct spryi_csrk {
     spryi_csr csr;       /* first, since csr's kernels run on it: blocks are whole super-rows */
     spry_matrix *matrix; /* whose arrays csr has */
+    int owns_arrays;     /* 1: matrix is a conversion made for this storage, or the arrays are copied to a GPU */
     int64_t srs, ssrs;   /* ssrs 0: csr2 */
     int64_t sr_count, ssr_count;
     int64_t *sr_ptr, *ssr_ptr; /* sr_count + 1 rows; ssr_count + 1 super-rows, NULL in csr2 */
 } spryi_csrk;
 
+/* Of a matrix without rows, as of one without entries, the density is 0. */
+static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
+{
+    const double density = rows > 0 ? (double)nnz / (double)rows : 0;
+    if (density <= 8) return SPRYI_CSRK_CASE_1;
+    if (density <= 16) return SPRYI_CSRK_CASE_2;
+    return density <= 32 ? SPRYI_CSRK_CASE_3 : SPRYI_CSRK_CASE_4;
+}
+
+/* Super-rows a super-super-row and rows a super-row, both >= 1; a matrix without entries counts as one of density 1. */
+void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz);
+
+/* Lanes a row of csr2_cuda: the largest power of two up to the mean row length, 2 to 32. */
+static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
+{
+    int lanes = 2;
+    while (lanes < 32 && 2 * lanes <= nnz / (rows > 0 ? rows : 1)) lanes *= 2;
+    return lanes;
+}
+
 extern const spryi_format spryi_format_csr2, spryi_format_csr3;
 extern const spryi_kernel spryi_csr2_reference_cpu, spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
 extern const spryi_kernel spryi_csr3_reference_cpu, spryi_csr3_portable_cpu, spryi_csr3_avx2_cpu, spryi_csr3_avx512_cpu;
+extern const spryi_kernel spryi_csr2_cuda, spryi_csr3_gpuspmv3_cuda, spryi_csr3_gpuspmv35_cuda;
 
 #endif

@@ -5,21 +5,33 @@
 
 #include <stdio.h>
 
-static int64_t clamp(int64_t given, int64_t by_default)
-{
-    return given == 0 ? by_default : given < 1 ? 1 : given;
-}
+enum { SRS, SSRS, TUNING }; /* places of the parameters */
 
 static int64_t groups_of(int64_t count, int64_t size)
 {
     return count / size + (count % size != 0);
 }
 
+/* Ampere's formula for what is newer too, and where the GPU is not known. */
+static spryi_csrk_tuning tuning_of(const spryi_build_request *request)
+{
+    if (request->parameters[TUNING] > 0) return (spryi_csrk_tuning)request->parameters[TUNING];
+    if (!request->for_gpu) return SPRYI_CSRK_CPU;
+    return request->gpu_major > 0 && request->gpu_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
+}
+
 static void settle(spryi_csrk *s, const spryi_build_request *request, int levels)
 {
-    s->srs = clamp(request->parameters[0], SPRYI_CSRK_SRS);
-    s->ssrs = levels == 3 ? clamp(request->parameters[1], SPRYI_CSRK_SSRS) : 0;
-    s->sr_count = groups_of(request->A->a.rows, s->srs);
+    const spry_arrays *a = &request->csr->a;
+    const int64_t *given = request->parameters;
+    int64_t srs = SPRYI_CSRK_SRS, ssrs = 0;
+    if (levels == 3)
+        spryi_csrk_tune(&ssrs, &srs, tuning_of(request), a->rows, a->nnz);
+    else if (request->for_gpu) /* the rows that a block has at once */
+        srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
+    s->srs = given[SRS] > 0 ? given[SRS] : srs;
+    s->ssrs = levels == 3 && given[SSRS] > 0 ? given[SSRS] : ssrs;
+    s->sr_count = groups_of(a->rows, s->srs);
     s->ssr_count = s->ssrs > 0 ? groups_of(s->sr_count, s->ssrs) : 0;
 }
 
@@ -30,6 +42,7 @@ static int64_t pointers_of(const spryi_csrk *s)
 
 static spry_status predict(spryi_figure *figure, const spryi_build_request *request, int levels)
 {
+    static const char *const formulas[] = {"", "", ":tuning=volta", ":tuning=ampere"};
     spryi_csrk s = {0};
     settle(&s, request, levels);
     const spry_arrays *a = &request->csr->a;
@@ -38,8 +51,8 @@ static spry_status predict(spryi_figure *figure, const spryi_build_request *requ
     if (levels == 2)
         snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld", (long long)s.srs);
     else
-        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld:ssrs=%lld", (long long)s.srs,
-                 (long long)s.ssrs);
+        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld:ssrs=%lld%s", (long long)s.srs,
+                 (long long)s.ssrs, formulas[tuning_of(request)]);
     return SPRY_OK;
 }
 
@@ -93,6 +106,16 @@ static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error 
     return SPRY_OK;
 }
 
+static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, spry_op op, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(make_blocks(context, s, err));
+    SPRYI_TRY(spryi_csr_find_runs(context, &s->csr, err));
+    if (op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_csr_make_chunks(context, &s->csr, err));
+done:
+    return status;
+}
+
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, int levels,
                          spry_error *err)
 {
@@ -103,15 +126,15 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     SPRYI_TRY(predict(&figure, request, levels));
     SPRYI_TRY(spryi_admit(request, name, &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
-    *s = (spryi_csrk){.csr = {.a = request->csr->a}, .matrix = spryi_matrix_retain(request->csr)};
+    *s = (spryi_csrk){.csr = {.a = request->csr->a},
+                      .matrix = spryi_matrix_retain(request->csr),
+                      .owns_arrays = request->for_gpu || request->csr != request->A};
     settle(s, request, levels);
     SPRYI_TRY(group(context, &s->sr_ptr, s->sr_count, s->csr.a.rows, s->srs, "super-rows", err));
     if (levels == 3)
         SPRYI_TRY(group(context, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));
-    SPRYI_TRY(make_blocks(context, s, err));
-    SPRYI_TRY(spryi_csr_find_runs(context, &s->csr, err));
     s->csr.vector_type = request->options->vector_type;
-    if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_csr_make_chunks(context, &s->csr, err));
+    if (!request->for_gpu) SPRYI_TRY(prepare_for_threads(context, s, request->options->op, err));
     *storage = s;
     s = NULL;
 done:
@@ -133,9 +156,8 @@ static int64_t storage_bytes(const void *storage)
 
 static int64_t owned_bytes(const void *storage)
 {
-    const spryi_csrk *s = storage; /* a matrix that was converted for it is its alone */
-    int alone = atomic_load(&s->matrix->references) == 1 && s->matrix->a.ownership == SPRY_COPY;
-    return auxiliary_bytes(s) + (alone ? spryi_arrays_bytes(&s->csr.a) : 0);
+    const spryi_csrk *s = storage;
+    return auxiliary_bytes(s) + (s->owns_arrays ? spryi_arrays_bytes(&s->csr.a) : 0);
 }
 
 static int64_t workspace_bytes(const void *storage)
@@ -160,6 +182,22 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     return SPRY_OK;
 }
 
+static int device_sections(void *storage, spryi_section *sections)
+{
+    spryi_csrk *s = storage;
+    int count = spryi_csr_device_sections(&s->csr, sections);
+    sections[count++] = (spryi_section){.name = "sr_ptr",
+                                        .array = (void **)&s->sr_ptr,
+                                        .count = s->sr_count + 1,
+                                        .item_bytes = (int64_t)sizeof *s->sr_ptr};
+    if (s->ssrs > 0)
+        sections[count++] = (spryi_section){.name = "ssr_ptr",
+                                            .array = (void **)&s->ssr_ptr,
+                                            .count = s->ssr_count + 1,
+                                            .item_bytes = (int64_t)sizeof *s->ssr_ptr};
+    return count;
+}
+
 #define LEVELS(k)                                                                                                      \
     static spry_status predict_##k(spry_context *context, spryi_figure *figure, const spryi_build_request *request,    \
                                    spry_error *err)                                                                    \
@@ -177,13 +215,16 @@ LEVELS(3)
 
 #define SHARED                                                                                                         \
     .destroy = destroy, .storage_bytes = storage_bytes, .owned_bytes = owned_bytes,                                    \
-    .workspace_bytes = workspace_bytes, .borrows_values = borrows_values, .arrays = arrays, .to_csr = to_csr
+    .workspace_bytes = workspace_bytes, .borrows_values = borrows_values, .arrays = arrays, .to_csr = to_csr,          \
+    .storage_size = sizeof(spryi_csrk), .device_sections = device_sections
 
 static const spryi_parameter sizes[] = {
     {"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"},
     {"ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"},
+    {"tuning", 0, 0, "whose sizes where none are given: cpu, volta or ampere"},
     {0},
 };
+static const char *const tunings[] = {"cpu", "volta", "ampere", NULL}; /* as spryi_csrk_tuning counts them */
 static const spryi_parameter size[] = {{"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"}, {0}};
 
 const spryi_format spryi_format_csr2 = {
@@ -192,7 +233,7 @@ const spryi_format spryi_format_csr2 = {
     .storage = "csr + (m/SRS + 1) pointers",
     .best_for = "regular matrices, without a copy; rows of similar lengths",
     .parameters = size,
-    .parameter_text = "srs=NUMBER (rows a super-row, default 96)",
+    .parameter_text = "srs=NUMBER (rows a super-row, default 96; on a GPU as many as a block has at once)",
     .predict = predict_2,
     .build = build_2,
     SHARED,
@@ -204,8 +245,10 @@ const spryi_format spryi_format_csr3 = {
     .storage = "csr + (m/SRS + 1) + (m/(SRS*SSRS) + 1) pointers",
     .best_for = "the same with one level more, which GPUs use",
     .parameters = sizes,
+    .parameter_words = {[TUNING] = tunings},
     .parameter_text =
-        "srs=NUMBER (rows a super-row, default 96); ssrs=NUMBER (super-rows a super-super-row, default 8)",
+        "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); tuning=cpu|volta|ampere "
+        "(the rule for what is not given; default cpu: 96 and 8, on a GPU ampere, before it volta)",
     .predict = predict_3,
     .build = build_3,
     SHARED,

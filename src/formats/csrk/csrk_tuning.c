@@ -1,0 +1,68 @@
+/*
+ * Sizes of groups in constant time, from the mean row length alone.
+ *
+ *     SSRS = [a - b ln d]    SRS = [c - e ln d]    d entries a row; [] rounds to the nearest, halves up
+ *
+ * a, b, c, e were fitted once a machine (seed 001, section 4.1) for GPUSpMV-3, a thread a row; where GPUSpMV-3.5 runs
+ * instead, with other shapes of blocks, the case's adjustments follow. The logarithm passes below zero at long rows, so
+ * both sizes are held at 1 or above, before the adjustments as well as after them.
+ */
+#include "formats/csrk/csrk.h"
+
+#include <math.h>
+
+static double rounded(double x)
+{
+    return floor(x + 0.5);
+}
+
+static double at_least_1(double x)
+{
+    return x < 1 ? 1 : x;
+}
+
+/* The paper's "SRSS" in case 2 is read as SRS; SRS of cases 3 and 4 is of the adjusted SSRS. */
+static void adjust_for_volta(double *ssrs, double *srs, spryi_csrk_case which)
+{
+    if (which == SPRYI_CSRK_CASE_1) return;
+    if (which == SPRYI_CSRK_CASE_2) {
+        *ssrs = rounded(*ssrs * 1.5);
+        *srs *= 2;
+        return;
+    }
+    *ssrs *= which == SPRYI_CSRK_CASE_3 ? 4 : 5;
+    *srs = floor(*ssrs / 2);
+}
+
+static void adjust_for_ampere(double *ssrs, double *srs, spryi_csrk_case which)
+{
+    if (which == SPRYI_CSRK_CASE_2) *srs *= 4;
+    if (which == SPRYI_CSRK_CASE_3) {
+        *ssrs = rounded(*ssrs * 2.5);
+        *srs = *ssrs * 3;
+    }
+    if (which == SPRYI_CSRK_CASE_4) {
+        *ssrs *= 2;
+        *srs = *ssrs * 2;
+    }
+}
+
+void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz)
+{
+    if (tuning == SPRYI_CSRK_CPU) {
+        *ssrs = SPRYI_CSRK_SSRS;
+        *srs = SPRYI_CSRK_SRS;
+        return;
+    }
+    const int volta = tuning == SPRYI_CSRK_VOLTA;
+    const double log_density = rows > 0 && nnz > 0 ? log((double)nnz / (double)rows) : 0;
+    double super = at_least_1(rounded(volta ? 8.900 - 1.25 * log_density : 9.175 - 1.32 * log_density));
+    double rows_each = at_least_1(rounded(volta ? 10.146 - 1.50 * log_density : 20.500 - 3.50 * log_density));
+    const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);
+    if (volta)
+        adjust_for_volta(&super, &rows_each, which);
+    else
+        adjust_for_ampere(&super, &rows_each, which);
+    *ssrs = (int64_t)at_least_1(super);
+    *srs = (int64_t)at_least_1(rows_each);
+}
