@@ -20,6 +20,7 @@ function(spry_dist_architectures result)
   endif()
 endfunction()
 
+set(spry_cuda_shared core/error.c core/status.c formats/ell/ell_figure.c formats/sell/sell_figure.c)
 set(SPRY_HAVE_CUDA OFF)
 if(SPRY_CUDA STREQUAL "AUTO" AND SPRY_SANITIZE)
   message(STATUS "CUDA plug-in: not built with sanitizers (compute-sanitizer checks the kernels)")
@@ -55,9 +56,9 @@ endif()
 if(SPRY_HAVE_CUDA)
   message(STATUS "CUDA plug-in: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
   file(GLOB_RECURSE spry_cuda_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/*.cu)
-  # MODULE: loaded at run time and linked by nobody. error.c is its own copy, so that it needs nothing of libspry.
-  add_library(spry_cuda MODULE ${spry_cuda_sources} ${CMAKE_CURRENT_SOURCE_DIR}/src/core/error.c
-                               ${CMAKE_CURRENT_SOURCE_DIR}/src/core/status.c)
+  # MODULE: loaded at run time and linked by nobody. What it shares with libspry is its own copy.
+  list(TRANSFORM spry_cuda_shared PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/src/ OUTPUT_VARIABLE spry_cuda_own)
+  add_library(spry_cuda MODULE ${spry_cuda_sources} ${spry_cuda_own})
   add_dependencies(spry_cuda spry_build_id)
   target_include_directories(spry_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src
                                                ${spry_generated})

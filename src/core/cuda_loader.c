@@ -151,3 +151,10 @@ const spryi_cuda_kernel *spryi_cuda_find_kernel(const spryi_cuda_plugin *plugin,
         if (strcmp(plugin->kernels[k]->name, name) == 0) return plugin->kernels[k];
     return NULL;
 }
+
+const spryi_cuda_converter *spryi_cuda_find_converter(const spryi_cuda_plugin *plugin, const char *format)
+{
+    for (int k = 0; k < plugin->converter_count; k++)
+        if (strcmp(plugin->converters[k]->format, format) == 0) return plugin->converters[k];
+    return NULL;
+}

@@ -26,6 +26,30 @@ typedef struct spryi_cuda_kernel {
     int64_t (*workspace_bytes)(const spryi_cuda_prepare *request, const void *auxiliary);
 } spryi_cuda_kernel;
 
+/* A format's storage that is to be made on the device, of CSR that lies there. */
+typedef struct spryi_cuda_conversion {
+    const spryi_build_request *request; /* its csr and the arrays of its A are not to be looked at */
+    spry_arrays csr;                    /* device addresses; values as the request stores them, 32-bit columns */
+    /* spryi_check_padding, to be asked before slots are allocated */
+    spry_status (*guard)(const spryi_build_request *request, const char *format, const spryi_figure *figure,
+                         spry_error *err);
+    /* What is made: the figure, the struct (zeroed before), and its device arrays but for those that are csr's. */
+    spryi_figure figure;
+    void *storage;
+    void *made[SPRYI_MOST_SECTIONS]; /* the caller's, also after a failure */
+    int made_count;
+    int64_t made_bytes;
+} spryi_cuda_conversion;
+
+/*
+ * What build and upload would put on the device, to the bit (the format's device_sections), done when it returns. The
+ * device is current. SPRY_UNSUPPORTED: this matrix has to be converted on the host.
+ */
+typedef struct spryi_cuda_converter {
+    const char *format;
+    spry_status (*convert)(spryi_cuda_conversion *conversion, spry_error *err);
+} spryi_cuda_converter;
+
 typedef struct spryi_cuda_device {
     char name[96];
     int multiprocessors, major, minor;
@@ -42,6 +66,8 @@ struct spryi_cuda_plugin {
     const char *build_id;
     const spryi_cuda_kernel *const *kernels;
     int kernel_count;
+    const spryi_cuda_converter *const *converters; /* of formats that it has none for, the host makes the storage */
+    int converter_count;
     /* Devices, 0 with the reason where there are none or the driver cannot be used. */
     int (*count)(char *reason, size_t reason_size);
     spry_status (*describe)(int device, spryi_cuda_device *info, spry_error *err);
@@ -80,5 +106,6 @@ int spryi_cuda_devices(const spry_context *context, const char **reason);
 spry_status spryi_cuda_device_of(const spry_context *context, const char *name, int *device, spry_error *err);
 
 const spryi_cuda_kernel *spryi_cuda_find_kernel(const spryi_cuda_plugin *plugin, const char *name);
+const spryi_cuda_converter *spryi_cuda_find_converter(const spryi_cuda_plugin *plugin, const char *format);
 
 #endif

@@ -23,4 +23,8 @@ extern const struct spryi_vector_ops spry_cuda_vector_ops; /* src/solve/vector_o
     &spry_cuda_bsr_scatter, &spry_cuda_csr2, &spry_cuda_csr3_gpuspmv3, &spry_cuda_csr3_gpuspmv35
 /* clang-format on */
 
+/* Conversions from CSR on the device; each is defined in its family's *_convert.cu. */
+extern const spryi_cuda_converter spry_cuda_to_coo, spry_cuda_to_csc, spry_cuda_to_ell, spry_cuda_to_sell;
+#define SPRY_CUDA_CONVERTERS &spry_cuda_to_coo, &spry_cuda_to_csc, &spry_cuda_to_ell, &spry_cuda_to_sell
+
 #endif

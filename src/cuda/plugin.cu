@@ -200,6 +200,7 @@ static void leave(int previous)
 }
 
 static const spryi_cuda_kernel *const kernels[] = {SPRY_CUDA_KERNELS};
+static const spryi_cuda_converter *const converters[] = {SPRY_CUDA_CONVERTERS};
 
 extern "C" __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
 {
@@ -207,6 +208,8 @@ extern "C" __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi
     if (plugin.build_id) return &plugin; /* filled under the loader's lock */
     plugin.kernels = kernels;
     plugin.kernel_count = (int)(sizeof kernels / sizeof *kernels);
+    plugin.converters = converters;
+    plugin.converter_count = (int)(sizeof converters / sizeof *converters);
     plugin.count = count;
     plugin.describe = describe;
     plugin.allocate = allocate;

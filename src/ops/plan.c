@@ -234,9 +234,15 @@ static spry_status build(spry_plan *plan, spry_error *err)
     spryi_figure figure = {0};
     plan->value_type = plan->kernel->pattern && plan->A->a.value_type == SPRY_PATTERN ? SPRY_PATTERN
                                                                                       : plan->vector_type;
-    if (plan->cuda) plan->cuda->kernel = spryi_cuda_find_kernel(plan->cuda->plugin, plan->kernel->name);
-    SPRYI_TRY(build_storage(plan, &plan->storage, &figure, err));
-    memcpy(plan->parameter_text, figure.parameters, sizeof plan->parameter_text);
+    int converted = 0;
+    if (plan->cuda) {
+        plan->cuda->kernel = spryi_cuda_find_kernel(plan->cuda->plugin, plan->kernel->name);
+        SPRYI_TRY(spryi_cuda_convert(plan, &converted, err));
+    }
+    if (!converted) {
+        SPRYI_TRY(build_storage(plan, &plan->storage, &figure, err));
+        memcpy(plan->parameter_text, figure.parameters, sizeof plan->parameter_text);
+    }
     const spry_arrays *stored = plan->format->arrays(plan->storage);
     spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
     plan->run = run_of(plan, spryi_index_pair(offset_type, stored->index_type));
@@ -318,8 +324,11 @@ spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
     if (plan->A->a.device > 0 || !plan->cuda)
         if (plan->format->borrows_values(plan->storage, plan->A)) return SPRY_OK;
     void *fresh = NULL;
-    spry_status status = build_storage(plan, &fresh, NULL, err);
-    if (status != SPRY_OK) return status;
+    spry_status status = SPRY_OK;
+    int converted = 0;
+    if (plan->cuda && plan->cuda->converted) status = spryi_cuda_convert_again(plan, &converted, err);
+    if (status == SPRY_OK && !converted) status = build_storage(plan, &fresh, NULL, err);
+    if (status != SPRY_OK || converted) return status;
     if (plan->cuda) {
         status = spryi_cuda_update(plan, fresh, err);
         plan->format->destroy(plan->context, fresh);
@@ -351,6 +360,7 @@ spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry
         .owned_bytes = plan->format->owned_bytes(plan->storage) + plan->workspace_bytes,
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,
+        .upload_us = plan->cuda ? plan->cuda->upload_us : 0,
     };
     return SPRY_OK;
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-static int list_sections(const spryi_format *format, void *storage, spryi_section *sections)
+int spryi_cuda_list_sections(const spryi_format *format, void *storage, spryi_section *sections)
 {
     return format->device_sections ? format->device_sections(storage, sections) : format->sections(storage, sections);
 }
@@ -24,7 +24,7 @@ static spry_status upload(spry_plan *plan, spry_error *err)
     double start = spryi_now_us();
     SPRYI_TRY(spryi_allocate(plan->context, &copy, 1, format->storage_size, "storage", err));
     memcpy(copy, plan->storage, format->storage_size);
-    int count = list_sections(format, copy, sections);
+    int count = spryi_cuda_list_sections(format, copy, sections);
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
         int64_t bytes = sections[s].count * sections[s].item_bytes;
@@ -50,8 +50,8 @@ spry_status spryi_cuda_update(spry_plan *plan, void *fresh, spry_error *err)
 {
     const spryi_plan_cuda *c = plan->cuda;
     spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
-    int count = list_sections(plan->format, fresh, from);
-    list_sections(plan->format, plan->storage, to);
+    int count = spryi_cuda_list_sections(plan->format, fresh, from);
+    spryi_cuda_list_sections(plan->format, plan->storage, to);
     spry_status status = SPRY_OK;
     for (int s = 0; s < count; s++)
         if (from[s].array)
@@ -103,8 +103,10 @@ spry_status spryi_cuda_plan(spry_plan *plan, spry_error *err)
     spryi_plan_cuda *c = plan->cuda;
     size_t size = spry_type_bytes(plan->vector_type);
     int previous = 0;
-    if (plan->A->a.device == 0 || plan->format->arrays(plan->storage)->offsets != plan->A->a.offsets)
-        SPRYI_TRY(upload(plan, err)); /* offsets: patterns have no values to tell by */
+    /* offsets tell whether csr took a device matrix's arrays as they are: patterns have no values to tell by */
+    if (!c->converted &&
+        (plan->A->a.device == 0 || plan->format->arrays(plan->storage)->offsets != plan->A->a.offsets))
+        SPRYI_TRY(upload(plan, err));
     const spryi_cuda_prepare request = {.storage = plan->storage,
                                         .vector_type = plan->vector_type,
                                         .op = plan->op,
@@ -114,6 +116,7 @@ spry_status spryi_cuda_plan(spry_plan *plan, spry_error *err)
         status = c->kernel->prepare(&request, &c->auxiliary, &c->auxiliary_bytes, err);
         c->plugin->leave(previous);
         if (status != SPRY_OK) goto done;
+        SPRYI_TRY(c->plugin->synchronize(c->device, NULL, err)); /* streams of the caller may not wait for that one */
     }
     plan->workspace_bytes = c->kernel->workspace_bytes ? c->kernel->workspace_bytes(&request, c->auxiliary) : 0;
     if (plan->workspace_bytes > 0)

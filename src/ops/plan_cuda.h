@@ -13,16 +13,41 @@ typedef struct spryi_plan_cuda {
     int device;                        /* CUDA's number */
     void *arrays[SPRYI_MOST_SECTIONS]; /* device arrays that the plan owns */
     int array_count;
-    int uploaded; /* 1: plan->storage is a struct of device addresses */
+    int uploaded;  /* 1: plan->storage is a struct of device addresses, */
+    int converted; /* 1: which was made there and never the host's */
     int64_t array_bytes, auxiliary_bytes;
     void *auxiliary; /* the kernel's */
     void *x, *y;     /* device copies of host vectors; NULL when vectors are on the device */
     double upload_us;
 } spryi_plan_cuda;
 
+/* plan_convert.c: a storage that was made on the device, or what there is of it after a failure. */
+typedef struct spryi_cuda_made {
+    void *storage;
+    void *arrays[SPRYI_MOST_SECTIONS];
+    int array_count;
+    int64_t array_bytes;
+    char parameters[64];
+    double upload_us;
+} spryi_cuda_made;
+
+/*
+ * Makes the storage of plan->format on the device. *done = 0: the plug-in has no converter that takes this matrix, or
+ * the device no memory for it, and the host has to. convert hands it to the plan, convert_again copies the new
+ * arrays over the plan's (values changed).
+ */
+spry_status spryi_cuda_make(struct spry_plan *plan, spryi_cuda_made *made, int *done, spry_error *err);
+void spryi_cuda_unmake(const struct spry_plan *plan, spryi_cuda_made *made);
+spry_status spryi_cuda_convert(struct spry_plan *plan, int *done, spry_error *err);
+spry_status spryi_cuda_convert_again(struct spry_plan *plan, int *done, spry_error *err);
+
+/* The arrays of a storage that a device needs. */
+int spryi_cuda_list_sections(const spryi_format *format, void *storage, spryi_section *sections);
+
 /*
  * Moves plan->storage, made on the host, to the device: plan->storage becomes a struct with device addresses. Of a
- * matrix that is in device memory already the arrays stay where they are.
+ * matrix that is in device memory already the arrays stay where they are, and a converted storage is there. Then what
+ * the kernel needs beside it.
  */
 spry_status spryi_cuda_plan(struct spry_plan *plan, spry_error *err);
 /* The values of `fresh`, a host storage of the same structure, into the plan's device arrays. */

@@ -85,7 +85,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
         s->a = s->owned->a;
     }
     /* a GPU's kernels use the arrays alone */
-    if (s->a.device == 0) SPRYI_TRY(spryi_csr_finish(context, s, options, options->op == SPRY_TRANSPOSE, err));
+    if (!request->for_gpu) SPRYI_TRY(spryi_csr_finish(context, s, options, options->op == SPRY_TRANSPOSE, err));
     *storage = s;
     s = NULL;
 done:

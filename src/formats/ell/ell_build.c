@@ -20,25 +20,6 @@ typedef void (*take_fn)(const spryi_ell *e, const int64_t *offsets, void *column
 static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_block);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rows);
 
-int64_t spryi_ell_beside_bytes(int64_t rows)
-{
-    return rows * (int64_t)sizeof(int32_t) + (rows + SPRYI_ELL_SLICE - 1) / SPRYI_ELL_SLICE;
-}
-
-spry_status spryi_ell_figure(spryi_figure *figure, int64_t width, const spry_arrays *csr, spry_error *err)
-{
-    int64_t slots, bytes;
-    int64_t size = (int64_t)(spry_type_bytes(csr->value_type) + spry_index_type_bytes(csr->index_type));
-    if (width > INT32_MAX || __builtin_mul_overflow(csr->rows, width, &slots) ||
-        __builtin_mul_overflow(slots, size, &bytes) || bytes > INT64_MAX / 2)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, "format", width, INT32_MAX,
-                                "ell of %lld rows and width %lld is larger than any memory", (long long)csr->rows,
-                                (long long)width);
-    figure->words = 2 * slots;
-    figure->bytes = bytes + spryi_ell_beside_bytes(csr->rows);
-    return SPRY_OK;
-}
-
 /* Rows a block. */
 static int64_t rows_of_block(int64_t rows, int64_t width)
 {

@@ -84,12 +84,6 @@ done:
 
 /* ---- containers ------------------------------------------------------------------------------------ */
 
-int64_t spryi_ell_product(int64_t a, int64_t b)
-{
-    int64_t product;
-    return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
-}
-
 void spryi_ell_shape_sections(spry_arrays *a, spryi_section *sections, int *count)
 {
     sections[(*count)++] = (spryi_section){"shape", NULL, &a->rows, 3, sizeof a->rows};
@@ -117,6 +111,17 @@ static int sections(void *storage, spryi_section *list)
     spryi_ell *s = storage;
     spryi_ell_sections(&s->a, s, list, &count);
     return count;
+}
+
+/* The runs are of the CPU's kernels alone. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    spryi_ell *s = storage;
+    const int64_t slots = s->a.rows * s->width;
+    list[0] = (spryi_section){"lengths", (void **)&s->lengths, NULL, s->a.rows, sizeof *s->lengths};
+    list[1] = (spryi_section){"columns", &s->columns, NULL, slots, (int64_t)spry_index_type_bytes(s->a.index_type)};
+    list[2] = (spryi_section){"values", &s->values, NULL, slots, (int64_t)spry_type_bytes(s->a.value_type)};
+    return 3;
 }
 
 spry_status spryi_ell_check_shape(const spry_arrays *a, const char *format, spry_error *err)
@@ -218,6 +223,7 @@ const spryi_format spryi_format_ell = {
     .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_ell),
+    .device_sections = device_sections,
     .sections = sections,
     .check = check,
 };

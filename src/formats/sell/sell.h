@@ -59,6 +59,17 @@ static inline int64_t spryi_sell_row(const spryi_sell *s, int64_t l)
     return s->permutation ? l / s->sigma * s->sigma + s->permutation[l] : l;
 }
 
+/*
+ * sell_figure.c: c as asked for, and sigma, but a multiple of c unless it is 1; whether rows may be left unsorted after
+ * all, and whether that is better; whether slots can be counted; what so many slots take.
+ */
+void spryi_sell_settle(int64_t *c, int64_t *sigma, const spryi_build_request *request);
+int spryi_sell_may_leave_rows(const spryi_build_request *request);
+int spryi_sell_sorting_pays(const spry_arrays *a, int64_t sorted, int64_t unsorted);
+spry_status spryi_sell_check_size(int64_t rows, int64_t longest, int64_t c, spry_error *err);
+void spryi_sell_figure(spryi_figure *figure, const spry_arrays *a, int64_t slots, int64_t c, int64_t sigma);
+int64_t spryi_sell_bytes(const spry_arrays *a, int64_t slots, int64_t c, int64_t sigma);
+
 /* Blocks, and the chunk at which block b begins. */
 int64_t spryi_sell_block_count(const spryi_sell *s);
 int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b);

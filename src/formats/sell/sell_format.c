@@ -5,10 +5,7 @@
 #include "core/row_lengths.h"
 #include "formats/sell/sell.h"
 
-#include <stdio.h>
 #include <string.h>
-
-enum { CHUNK, SIGMA }; /* places in the list of parameters */
 
 static void clear(spry_context *context, spryi_sell *s)
 {
@@ -27,38 +24,15 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, storage);
 }
 
-/* c as asked for; sigma too, but a multiple of c unless it is 1. */
-static void settle(int64_t *c, int64_t *sigma, const spryi_build_request *request)
-{
-    *c = request->parameters[CHUNK] > 0 ? request->parameters[CHUNK]
-         : request->for_gpu             ? SPRYI_SELL_CUDA_CHUNK
-                                        : SPRYI_SELL_CHUNK;
-    *sigma = request->parameters[SIGMA] > 0 ? request->parameters[SIGMA] : SPRYI_SELL_SIGMA;
-    if (*sigma == 1) return;
-    *sigma = (*sigma + *c - 1) / *c * *c;
-    if (*sigma > SPRYI_SELL_MOST_SIGMA) *sigma -= *c;
-}
-
-static int64_t bytes_of(const spry_arrays *a, int64_t slots, int64_t chunks, int64_t c, int64_t sigma)
-{
-    return slots * (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type)) +
-           (chunks + 1) * (int64_t)sizeof(int64_t) + chunks * c * (int64_t)sizeof(int32_t) + chunks +
-           (sigma > 1 ? a->rows * (int64_t)sizeof(uint16_t) : 0);
-}
-
-/*
- * Sorts the rows. Where nobody asks for a sigma, a GPU sorts only if that spares a row SORT_SPARES slots, or half of the
- * entries' number in all: fewer slots take less time than rows of x and y that are apart (H200, docs/formats.md).
- */
+/* Sorts the rows, or leaves them where that would not pay. */
 static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
     spryi_sell unsorted = {.a = s->a, .c = s->c, .sigma = 1};
     spry_status status = spryi_sell_survey(context, s, a, err);
-    if (status != SPRY_OK || !request->for_gpu || request->parameters[SIGMA] > 0) return status;
+    if (status != SPRY_OK || !spryi_sell_may_leave_rows(request)) return status;
     status = spryi_sell_survey(context, &unsorted, a, err);
-    const int64_t spared = unsorted.slots - s->slots;
-    if (status == SPRY_OK && spared < SPRYI_SELL_SORT_SPARES * a->rows && spared <= a->nnz / 2) {
+    if (status == SPRY_OK && !spryi_sell_sorting_pays(a, s->slots, unsorted.slots)) {
         const spryi_sell sorted = *s;
         *s = unsorted;
         unsorted = sorted;
@@ -72,26 +46,15 @@ static spry_status survey(spry_context *context, spryi_sell *s, spryi_figure *fi
                           const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
-    const int64_t longest = spryi_longest_row(context, a);
     s->a = *a;
     s->a.offsets = s->a.indices = s->a.values = NULL;
     s->a.ownership = SPRY_COPY;
     s->a.symmetry = SPRY_GENERAL;
-    settle(&s->c, &s->sigma, request);
-    const int64_t lanes = (a->rows + s->c - 1) / s->c * s->c;
-    if (longest > INT32_MAX || spryi_ell_product(lanes, longest) < 0 ||
-        spryi_ell_product(lanes, longest) > INT64_MAX / 32)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, "format", longest, INT32_MAX,
-                                "sell of %lld rows, the longest of %lld entries, may be larger than any memory",
-                                (long long)a->rows, (long long)longest);
-    spry_status status = sort_rows(context, s, request, err);
-    if (status != SPRY_OK) return status;
-    figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * s->slots + s->chunk_count + 1 +
-                    (s->sigma > 1 ? a->rows : 0);
-    figure->bytes = bytes_of(a, s->slots, s->chunk_count, s->c, s->sigma);
-    figure->padding = s->slots - a->nnz;
-    snprintf(figure->parameters, sizeof figure->parameters, "c=%lld:sigma=%lld", (long long)s->c, (long long)s->sigma);
-    return SPRY_OK;
+    spryi_sell_settle(&s->c, &s->sigma, request);
+    spry_status status = spryi_sell_check_size(a->rows, spryi_longest_row(context, a), s->c, err);
+    if (status == SPRY_OK) status = sort_rows(context, s, request, err);
+    if (status == SPRY_OK) spryi_sell_figure(figure, a, s->slots, s->c, s->sigma);
+    return status;
 }
 
 static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
@@ -126,8 +89,7 @@ done:
 static int64_t storage_bytes(const void *storage)
 {
     const spryi_sell *s = storage;
-    return bytes_of(&s->a, s->slots, s->chunk_count, s->c, s->sigma) +
-           s->windows.count * (int64_t)sizeof *s->windows.parts;
+    return spryi_sell_bytes(&s->a, s->slots, s->c, s->sigma) + s->windows.count * (int64_t)sizeof *s->windows.parts;
 }
 
 /* A pattern's sums are f64 at most: its vectors' type is not the storage's. */
@@ -169,6 +131,23 @@ static int sections(void *storage, spryi_section *list)
     list[count++] = (spryi_section){"columns", &s->columns, NULL, s->slots, index_bytes};
     list[count++] =
         (spryi_section){"values", &s->values, NULL, has_values ? s->slots : 0, has_values ? value_bytes : 1};
+    return count;
+}
+
+/* The kinds are of the CPU's kernels alone. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    spryi_sell *s = storage;
+    const int64_t lanes = s->chunk_count * s->c, value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
+    int count = 0;
+    list[count++] = (spryi_section){"offsets", (void **)&s->offsets, NULL, s->chunk_count + 1, sizeof *s->offsets};
+    list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, lanes, sizeof *s->lengths};
+    list[count++] =
+        (spryi_section){"columns", &s->columns, NULL, s->slots, (int64_t)spry_index_type_bytes(s->a.index_type)};
+    if (s->sigma > 1)
+        list[count++] =
+            (spryi_section){"permutation", (void **)&s->permutation, NULL, s->a.rows, sizeof *s->permutation};
+    if (value_bytes > 0) list[count++] = (spryi_section){"values", &s->values, NULL, s->slots, value_bytes};
     return count;
 }
 
@@ -281,6 +260,7 @@ const spryi_format spryi_format_sell = {
     .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_sell),
+    .device_sections = device_sections,
     .sections = sections,
     .check = check,
 };

@@ -1,0 +1,30 @@
+/*
+ * CSR to COO on the device: row indices beside columns and values, which stay where they are.
+ *
+ * Work: blocks of 2048 entries; a block finds its first and last row, and each entry its own between them, by bisection.
+ * Cost: 4 bytes written an entry, and the offsets read.
+ */
+extern "C" {
+#include "formats/coo/coo.h"
+}
+#include "cuda/convert.cuh"
+#include "cuda/kernels.h"
+
+static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+{
+    spryi_coo *s = (spryi_coo *)c->storage;
+    void *rows = NULL;
+    c->figure.bytes = c->csr.nnz * (int64_t)sizeof(int32_t); /* as on the host: what it owns */
+    SPRY_CUDA_TRY(c->guard(c->request, "coo", &c->figure, err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, &rows, c->figure.bytes, "row indices", err));
+    s->a = c->csr;
+    s->a.layout = SPRY_COO;
+    s->a.offsets = NULL;
+    s->a.row_indices = s->rows = rows;
+    s->block_count = ceil_div(s->a.nnz, SPRYI_COO_BLOCK);
+    SPRY_CUDA_TRY(spry_cuda_rows_of(&c->csr, (int32_t *)rows, err));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "coo", err);
+    return SPRY_OK;
+}
+
+const spryi_cuda_converter spry_cuda_to_coo = {"coo", convert};

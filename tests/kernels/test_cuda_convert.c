@@ -1,0 +1,214 @@
+/*
+ * Storages that are made on the device hold what the host's build and an upload would have put there, to the bit, and
+ * are refused with the same words. Needs the CUDA run-time; skipped where there is no GPU.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "arrays.h"
+#include "cuda_support.h"
+#include "families.h"
+#include "ops/plan.h"
+#include "trials.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names with parameters, and the product that the format has on GPUs. */
+static const struct {
+    const char *format;
+    spry_op op;
+} cases[] = {
+    {"ell", SPRY_NO_TRANSPOSE},
+    {"sell", SPRY_NO_TRANSPOSE},
+    {"sell:c=4:sigma=64", SPRY_NO_TRANSPOSE},
+    {"sell:c=32:sigma=1", SPRY_NO_TRANSPOSE},
+    {"sell:c=1:sigma=65536", SPRY_NO_TRANSPOSE},
+    {"sell:c=256:sigma=512", SPRY_NO_TRANSPOSE},
+    {"sell:c=5:sigma=7", SPRY_NO_TRANSPOSE},
+    {"coo", SPRY_NO_TRANSPOSE},
+    {"csc", SPRY_TRANSPOSE},
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        cudaError_t code_ = (call);                                                                                    \
+        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
+    } while (0)
+
+static const void *upload(const void *host, int64_t bytes)
+{
+    void *made = NULL;
+    OK(cudaMalloc(&made, (size_t)bytes + 1));
+    if (bytes > 0) OK(cudaMemcpy(made, host, (size_t)bytes, cudaMemcpyHostToDevice));
+    return made;
+}
+
+static void discard(const void *device)
+{
+    OK(cudaFree((void *)(uintptr_t)device));
+}
+
+/* The host's own storage of A, as for a GPU. */
+static spry_status build_on_host(spry_context *context, void **storage, const spryi_format **format,
+                                 const spry_matrix *A, const spry_spmv_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_build_request request = {.A = A, .options = options, .value_type = A->a.value_type, .for_gpu = 1};
+    status = spryi_parse_format(format, request.parameters, options->format, err);
+    if (status == SPRY_OK) status = spryi_complete_request(context, &request, *format, err);
+    if (status == SPRY_OK) status = (*format)->build(context, storage, &request, err);
+    spryi_matrix_release(request.csr);
+    return status;
+}
+
+/* Section by section, the device's against the host's. */
+static void compare(const char *what, const spry_plan *plan, void *host)
+{
+    spryi_section ours[SPRYI_MOST_SECTIONS], theirs[SPRYI_MOST_SECTIONS];
+    int count = spryi_cuda_list_sections(plan->format, plan->storage, ours);
+    assert_int_equal(spryi_cuda_list_sections(plan->format, host, theirs), count);
+    for (int s = 0; s < count; s++) {
+        assert_string_equal(ours[s].name, theirs[s].name);
+        assert_int_equal(ours[s].item_bytes, theirs[s].item_bytes);
+        if (ours[s].count != theirs[s].count)
+            fail_msg("%s: %s has %lld entries, on the host %lld", what, ours[s].name, (long long)ours[s].count,
+                     (long long)theirs[s].count);
+        size_t bytes = (size_t)(ours[s].count * ours[s].item_bytes);
+        unsigned char *got = malloc(bytes + 1);
+        if (!got) abort();
+        if (bytes > 0) OK(cudaMemcpy(got, *ours[s].array, bytes, cudaMemcpyDeviceToHost));
+        for (size_t b = 0; b < bytes; b++)
+            if (got[b] != ((const unsigned char *)*theirs[s].array)[b])
+                fail_msg("%s: %s differs at entry %zu of %lld", what, ours[s].name, b / (size_t)ours[s].item_bytes,
+                         (long long)ours[s].count);
+        free(got);
+    }
+    assert_int_equal(plan->format->storage_bytes(plan->storage), plan->format->storage_bytes(host));
+    const spry_arrays *a = plan->format->arrays(plan->storage), *b = plan->format->arrays(host);
+    assert_true(a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->layout == b->layout);
+    assert_true(a->index_type == b->index_type && a->offset_type == b->offset_type && a->value_type == b->value_type);
+}
+
+/* A on the host or on the device in one format: the same storage as `on_host` has, or the same refusal. */
+static void try_format(spry_context *context, const char *what, const spry_matrix *A, const spry_matrix *on_host, int n,
+                       int64_t limit)
+{
+    spry_spmv_options options = gpu_options(NULL, cases[n].op, 1);
+    options.format = cases[n].format;
+    options.memory_limit_bytes = limit;
+    options.vector_type = on_host->a.value_type == SPRY_PATTERN ? SPRY_F64 : on_host->a.value_type;
+    const spryi_format *format = NULL;
+    spry_plan *plan = NULL;
+    void *host = NULL;
+    spry_error expected = SPRY_ERROR_INIT, err = SPRY_ERROR_INIT;
+    spry_status wanted = build_on_host(context, &host, &format, on_host, &options, &expected);
+    spry_status got = spry_plan_spmv(context, &plan, A, &options, &err);
+    if (got != wanted || strcmp(err.message, expected.message) != 0)
+        fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
+    if (plan) {
+        if (!plan->cuda->converted) fail_msg("%s: was made on the host", what);
+        compare(what, plan, host);
+        format->destroy(context, host);
+    }
+    spry_plan_destroy(plan);
+}
+
+static void try_matrix(spry_context *context, const char *name, const spry_arrays *a, int64_t limit)
+{
+    spry_arrays on_device = *a;
+    const size_t offset_bytes = spry_index_type_bytes(a->offset_type);
+    on_device.offsets = upload(a->offsets, (a->rows + 1) * (int64_t)offset_bytes);
+    on_device.indices = upload(a->indices, a->nnz * 4);
+    if (a->values) on_device.values = upload(a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
+    on_device.device = 1;
+    spry_matrix *A = NULL, *B = NULL;
+    assert_int_equal(spry_matrix_create(context, &A, a, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_create(context, &B, &on_device, NULL), SPRY_OK);
+    for (int n = 0; n < CASES; n++) {
+        char what[256];
+        if (a->value_type == SPRY_PATTERN && strncmp(cases[n].format, "sell", 4) != 0) continue;
+        for (int device = 0; device < 2; device++) {
+            snprintf(what, sizeof what, "%s, %s, %s, %s offsets, in %s memory", cases[n].format, name,
+                     spry_type_name(a->value_type), a->offset_type == SPRY_I32 ? "32-bit" : "64-bit",
+                     device ? "device" : "host");
+            try_format(context, what, device ? B : A, A, n, limit);
+        }
+    }
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    discard(on_device.offsets);
+    discard(on_device.indices);
+    discard(on_device.values);
+}
+
+static void every_family(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    for (int number = 0; number < family_count(); number = family_next(number, 1)) {
+        family f = family_make(number);
+        for (int variant = 0; variant < 6; variant++) {
+            const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
+            double *values = random_numbers(f.nnz, type, 9);
+            form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
+            given g = given_make(&f, values, &how, type, variant / 2 % 2);
+            try_matrix(context, f.name, &g.a, 0);                 /* the guard refuses some */
+            try_matrix(context, f.name, &g.a, (int64_t)64 << 20); /* in place of the guard */
+            given_free(&g);
+            free(values);
+        }
+        family_free(&f);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+/* Matrices of millions of entries; what conversion took is told beside it, the upload of CSR apart. */
+static void large_matrices(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"grid7", "rmat20", "circuit,rows=300000", "uni18"};
+    for (int n = 0; n < 4; n++) {
+        spry_context *context = context_of(2);
+        spry_matrix *A = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        if (spry_matrix_generate(context, &A, specs[n], NULL, &err) != SPRY_OK) {
+            printf("%s: %s\n", specs[n], err.message);
+            spry_context_destroy(context);
+            continue;
+        }
+        try_matrix(context, specs[n], &A->a, 0);
+        for (int c = 0; c < CASES; c++) {
+            spry_spmv_options options = gpu_options(NULL, cases[c].op, 1);
+            spry_plan *plan = NULL;
+            spry_plan_info info = SPRY_INIT(spry_plan_info);
+            options.format = cases[c].format;
+            options.memory_limit_bytes = 0;
+            if (spry_plan_spmv(context, &plan, A, &options, NULL) != SPRY_OK) continue;
+            assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+            printf("%-22s %-22s set-up %9.0f us, upload %9.0f us, storage %lld bytes\n", specs[n], cases[c].format,
+                   info.setup_us, info.upload_us, (long long)info.storage_bytes);
+            spry_plan_destroy(plan);
+        }
+        spry_matrix_destroy(A);
+        spry_context_destroy(context);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_family),
+        cmocka_unit_test(large_matrices),
+    };
+    if (!gpu_is_there()) return SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
