@@ -27,6 +27,7 @@ static const struct {
 } cases[] = {
     {"ell", SPRY_NO_TRANSPOSE},
     {"sell", SPRY_NO_TRANSPOSE},
+    {"sell:c=8", SPRY_NO_TRANSPOSE},
     {"sell:c=4:sigma=64", SPRY_NO_TRANSPOSE},
     {"sell:c=32:sigma=1", SPRY_NO_TRANSPOSE},
     {"sell:c=1:sigma=65536", SPRY_NO_TRANSPOSE},

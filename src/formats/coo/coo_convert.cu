@@ -1,7 +1,7 @@
 /*
  * CSR to COO on the device: row indices beside columns and values, which stay where they are.
  *
- * Work: blocks of 2048 entries; a block finds its first and last row, and each entry its own between them, by bisection.
+ * Work: blocks of 2048 entries; by bisection a block finds its first and last row, and each entry its own in between.
  * Cost: 4 bytes written an entry, and the offsets read.
  */
 extern "C" {

@@ -5,8 +5,7 @@
  *       Then a thread fills 16 slots of one row: neighbours write neighbouring slots, and each reads its row in order,
  *       which the first-level cache turns into whole sectors.
  * Work: (m / 256) * (width / 16) blocks: a long row is spread over many.
- * Cost: the entries read once and all slots written once, at 12 bytes (f64) or 8 (f32) each: on gen:grid7 about the
- *       bytes of two products.
+ * Cost: the entries read once and all slots written once, at 12 bytes (f64) or 8 (f32) each: by the bytes two products.
  */
 extern "C" {
 #include "formats/ell/ell.h"

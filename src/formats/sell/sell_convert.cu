@@ -2,12 +2,13 @@
  * CSR to SELL-C-sigma on the device, bit for bit as on the host; the kinds, which no GPU kernel reads, are left out.
  *
  * Idea: a key a row: its window, below it how much it is shorter than the longest, below that its place in the window.
- *       One stable sort by the upper two orders every window. The first lane of a chunk then tells its width, a scan of
- *       the widths the offsets and what all slots take, which the guard sees before they are allocated. Slots are filled
- *       in order, a thread a slot.
+ *       One stable sort by the upper two orders every window. The first lane of a chunk then tells its width, a scan
+ *       of the widths the offsets and what all slots take, which the guard sees before they are allocated. Slots are
+ *       filled in order, a thread a slot. Where rows may be left as they are, their slots are counted first, and the
+ *       sort falls away where it could not spare enough.
  * Work: blocks of 2048 slots, whatever the rows: a block finds its chunks by bisection, and each slot its own.
- * Cost: the entries read once, all slots written once, at 12 bytes (f64) or 8 (f32) each; about 16 bytes a row for each
- *       8 bits of the sort (4 passes as a rule), 60 beside, and scratch of 16 bytes a row. On gen:grid7 near 3 products.
+ * Cost: the entries read once, all slots written once, at 12 bytes (f64) or 8 (f32) each. Sorted, about 16 bytes a row
+ *       for each 8 bits of the sort (4 passes as a rule), 60 beside, and scratch of 16 bytes a row.
  * Source: radix sort and scan: CUB; this library.
  */
 extern "C" {
@@ -40,7 +41,7 @@ static __global__ void make_keys(const P *__restrict__ Ap, int64_t m, key_layout
               (uint64_t)(i - window * layout.sigma);
 }
 
-/* Slots of each chunk, to be summed up: in sorted windows the first lane is the longest. keys NULL: rows as they are. */
+/* Slots of each chunk, to be summed up. Of sorted rows the first lane is the longest; keys NULL: rows as they are. */
 template <typename P> static __global__ void find_widths(const P *__restrict__ Ap, const uint64_t *__restrict__ keys,
                                                          int64_t m, int64_t c, int64_t chunks, key_layout layout,
                                                          int64_t *__restrict__ offsets)
@@ -136,20 +137,25 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, const ke
     spryi_sell *s = (spryi_sell *)c->storage;
     const P *Ap = (const P *)a->offsets;
     const int64_t lanes = s->chunk_count * s->c, value_bytes = (int64_t)spry_type_bytes(a->value_type);
+    const int may_leave = spryi_sell_may_leave_rows(c->request);
     scratch key_space, other_space;
-    if (s->sigma > 1) {
+    uint64_t *keys = NULL;
+    if (s->sigma == 1 || may_leave) SPRY_CUDA_TRY(order(s, Ap, &keys, NULL, layout, err));
+    const int64_t unsorted = s->slots;
+    /* no order takes fewer slots than there are entries */
+    int sorts = s->sigma > 1 && (!may_leave || spryi_sell_sorting_pays(a, a->nnz, unsorted));
+    if (sorts) {
         SPRY_CUDA_TRY(key_space.make(a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
         SPRY_CUDA_TRY(other_space.make(a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
+        keys = (uint64_t *)key_space.at;
+        SPRY_CUDA_TRY(order(s, Ap, &keys, (uint64_t *)other_space.at, layout, err));
+        sorts = !may_leave || spryi_sell_sorting_pays(a, s->slots, unsorted);
+        if (!sorts) {
+            keys = NULL;
+            SPRY_CUDA_TRY(order(s, Ap, &keys, NULL, layout, err)); /* its offsets again */
+        }
     }
-    uint64_t *keys = (uint64_t *)key_space.at, *unsorted_keys = NULL;
-    SPRY_CUDA_TRY(order(s, Ap, &unsorted_keys, NULL, layout, err));
-    const int64_t unsorted = s->slots;
-    if (s->sigma > 1) SPRY_CUDA_TRY(order(s, Ap, &keys, (uint64_t *)other_space.at, layout, err));
-    if (spryi_sell_may_leave_rows(c->request) && !spryi_sell_sorting_pays(a, s->slots, unsorted)) {
-        s->sigma = 1;
-        keys = NULL;
-        SPRY_CUDA_TRY(order(s, Ap, &keys, NULL, layout, err)); /* its offsets again */
-    }
+    if (!sorts) s->sigma = 1;
     spryi_sell_figure(&c->figure, a, s->slots, s->c, s->sigma);
     SPRY_CUDA_TRY(c->guard(c->request, "sell", &c->figure, err));
     if (ceil_div(s->slots, CONVERT_TILE) > INT32_MAX)
