@@ -107,23 +107,12 @@ static inline __attribute__((always_inline)) void SPRY_FN(rows_of)(const spryi_b
     }
 }
 
-/* Blocks of one entry, which have no fill: CSR, on four sums, since rows of one are bound by the latency of adding. */
+/* Blocks of one entry, which have no fill: CSR. Rows are mostly short, so that more sums than one, or lanes, lose. */
 static void SPRY_FN(rows_single)(const spryi_bsr_job *job, int64_t begin, int64_t end)
 {
-    const SPRY_P *Ap = job->offsets;
-    const SPRY_J *Aj = job->columns;
-    const SPRY_V *Ax = job->values, *x = job->x;
     for (int64_t I = begin; I < end; I++) {
-        int64_t b = Ap[I];
-        SPRY_V s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        for (; b + 4 <= Ap[I + 1]; b += 4) {
-            s0 += Ax[b] * x[Aj[b]];
-            s1 += Ax[b + 1] * x[Aj[b + 1]];
-            s2 += Ax[b + 2] * x[Aj[b + 2]];
-            s3 += Ax[b + 3] * x[Aj[b + 3]];
-        }
-        for (; b < Ap[I + 1]; b++) s0 += Ax[b] * x[Aj[b]];
-        const SPRY_V sum = (s0 + s1) + (s2 + s3);
+        SPRY_V sum;
+        SPRY_FN(sum_plain)(job, I, 1, 0, &sum);
         SPRY_FN(put)(job, I, 1, &sum);
     }
 }
