@@ -87,6 +87,7 @@ static __device__ __forceinline__ void add_entries(const scoo_view &s, const par
 {
     const V *values = (const V *)s.values;
     V *sums = cells + (threadIdx.x & (lanes - 1));
+    if (mine.begin == mine.end) return; /* there is no entry that idle threads could take */
     /* from a whole multiple of 32 entries on, so that warps read whole sectors */
     for (int64_t base = mine.begin / 32 * 32; base < mine.end; base += UNROLL * (int64_t)blockDim.x) {
         int64_t k[UNROLL];
