@@ -1,10 +1,12 @@
 /*
- * solvers_bench cg|pagerank FILE...: iterations of the solvers beside what they are to be compared with, in one run.
+ * solvers_bench cg|pagerank [--device cuda] FILE...: iterations of the solvers beside what they are to be compared
+ * with, in one run.
  *
- * cg: an iteration against one product (spry_plan_measure) plus the fewest bytes of vectors, 9 numbers a row, at the
- * copy bandwidth. pagerank: an iteration against a pull loop written by hand over the same CSR, normalised
- * beforehand, on as many threads, the better of two schedules; rounds alternate, medians count, and both results are
- * compared. Files whose entries PageRank cannot take (negative ones) are taken by their magnitudes.
+ * cg, and both on a GPU: an iteration against one product (spry_plan_measure) plus the fewest bytes of vectors, 9
+ * numbers a row (pagerank 4), at the copy bandwidth; and these bytes with the plan's beside the time. pagerank: an
+ * iteration against a pull loop written by hand over the same CSR, normalised beforehand, on as many threads, the
+ * better of two schedules; rounds alternate, medians count, and both results are compared. Files whose entries PageRank
+ * cannot take (negative ones) are taken by their magnitudes.
  */
 #include "bench/bench.h"
 
@@ -45,43 +47,107 @@ static int fail(const spry_error *err)
     return 0;
 }
 
-/* ---- Conjugate Gradient ------------------------------------------------------------------------- */
+/* ---- against the product and the fewest bytes ------------------------------------------------------ */
 
-static int measure_cg(spry_context *context, const spry_matrix *A, const char *path, double copy_gbps)
+typedef enum method { CG, PAGERANK } method;
+
+/* One solution of so many iterations; microseconds of all and of the products. */
+static int iterate(spry_context *context, const spry_matrix *A, method what, const char *device, spry_vector x,
+                   spry_vector b, double *us, double *product_us, spry_error *err)
+{
+    if (what == CG) {
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_cg_result result = SPRY_INIT(spry_cg_result);
+        o.device = device;
+        o.tolerance = 1e-300;
+        o.max_iterations = CG_ITERATIONS;
+        spry_cg(context, x, &result, A, b, &o, err);
+        *us = result.solve_us;
+        *product_us = result.product_us;
+        return result.iterations == CG_ITERATIONS;
+    }
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_result result = SPRY_INIT(spry_pagerank_result);
+    o.device = device;
+    o.tolerance = 1e-300;
+    o.max_iterations = CG_ITERATIONS;
+    o.zero_columns = SPRY_ZERO_DROP;
+    spry_pagerank(context, x, &result, A, &o, err);
+    *us = result.solve_us;
+    *product_us = result.product_us;
+    return result.iterations == CG_ITERATIONS;
+}
+
+/* Median microseconds of a product, on a GPU with vectors that lie there. */
+static int time_product(spry_context *context, spry_plan *plan, int64_t n, int device, double *us, spry_error *err)
+{
+    enum { RUNS = 50 };
+    spry_measurement m = SPRY_INIT(spry_measurement);
+    if (device == 0) {
+        if (spry_plan_measure(plan, &m, err) != SPRY_OK) return 0;
+        *us = m.median_us;
+        return 1;
+    }
+    spry_vector x = {0}, y = {0};
+    int good = spry_vector_create(context, &x, n, SPRY_F64, device, err) == SPRY_OK &&
+               spry_vector_create(context, &y, n, SPRY_F64, device, err) == SPRY_OK;
+    double start = 0;
+    for (int r = -5; r < RUNS && good; r++) { /* below 0: warming up */
+        if (r == 0) {
+            good = spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
+            start = bench_now_us();
+        }
+        good = good && spry_plan_run(plan, NULL, x, NULL, y, NULL, err) == SPRY_OK;
+    }
+    good = good && spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
+    *us = (bench_now_us() - start) / RUNS;
+    spry_vector_destroy(context, &x);
+    spry_vector_destroy(context, &y);
+    return good;
+}
+
+static int measure_against_bytes(spry_context *context, const spry_matrix *A, method what, const char *device,
+                                 const char *path, double copy_gbps)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_error err = {0};
     spry_plan *plan = NULL;
+    spry_spmv_options on = SPRY_INIT(spry_spmv_options);
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
     spry_matrix_get_arrays(A, &a, NULL);
     double *x = room(a.rows, 8), *b = room(a.rows, 8), iteration[ROUNDS], product[ROUNDS], vectors[ROUNDS];
     for (int64_t i = 0; i < a.rows; i++) b[i] = 1 + 0.001 * (double)(i % 13);
-    spry_cg_options o = SPRY_INIT(spry_cg_options);
-    o.tolerance = 1e-300;
-    o.max_iterations = CG_ITERATIONS;
-    if (spry_plan_spmv(context, &plan, A, NULL, &err) != SPRY_OK) return fail(&err);
+    on.device = device;
+    on.vector_device = device && strcmp(device, "cuda") == 0;
+    if (spry_plan_spmv(context, &plan, A, &on, &err) != SPRY_OK) return fail(&err);
+    if (spry_plan_get_info(plan, &info, &err) != SPRY_OK) return fail(&err);
     for (int r = 0; r < ROUNDS; r++) {
-        spry_measurement m = SPRY_INIT(spry_measurement);
-        spry_cg_result result = SPRY_INIT(spry_cg_result);
-        if (spry_plan_measure(plan, &m, &err) != SPRY_OK) return fail(&err);
-        spry_cg(context, spry_vector_f64(x, a.rows), &result, A, spry_vector_f64(b, a.rows), &o, &err);
-        if (result.iterations != CG_ITERATIONS) return fail(&err);
-        iteration[r] = result.solve_us / CG_ITERATIONS;
-        vectors[r] = (result.solve_us - result.product_us) / CG_ITERATIONS;
-        product[r] = m.median_us;
+        double us, product_us;
+        if (!time_product(context, plan, a.rows, on.vector_device, &product[r], &err)) return fail(&err);
+        if (!iterate(context, A, what, device, spry_vector_f64(x, a.rows), spry_vector_f64(b, a.rows), &us, &product_us,
+                     &err))
+            return fail(&err);
+        iteration[r] = us / CG_ITERATIONS;
+        vectors[r] = (us - product_us) / CG_ITERATIONS;
     }
     spread i = spread_of(iteration, ROUNDS), p = spread_of(product, ROUNDS), v = spread_of(vectors, ROUNDS);
-    double fewest_us = 9 * 8 * (double)a.rows / copy_gbps * 1e-3;
-    printf("cg %s: iteration %.0f us (%.0f .. %.0f), of which vectors %.0f us (%.0f .. %.0f); product %.0f us (%.0f .. "
-           "%.0f), 9n numbers at %.1f GB/s %.0f us: ratio %.3f\n",
-           path, i.median, i.quartile1, i.quartile3, v.median, v.quartile1, v.quartile3, p.median, p.quartile1,
-           p.quartile3, copy_gbps, fewest_us, i.median / (p.median + fewest_us));
+    int numbers = what == CG ? 9 : 4;
+    double fewest_us = numbers * 8 * (double)a.rows / copy_gbps * 1e-3;
+    double bytes = (double)info.storage_bytes + (numbers + 2) * 8 * (double)a.rows;
+    printf("%s %s on %s, %s: iteration %.1f us (%.1f .. %.1f), of which vectors %.1f us (%.1f .. %.1f); product %.1f "
+           "us "
+           "(%.1f .. %.1f), %dn numbers at %.1f GB/s %.1f us: ratio %.3f; %.1f MB an iteration, by copy bandwidth %.1f "
+           "us\n",
+           what == CG ? "cg" : "pagerank", path, info.device, info.kernel, i.median, i.quartile1, i.quartile3, v.median,
+           v.quartile1, v.quartile3, p.median, p.quartile1, p.quartile3, numbers, copy_gbps, fewest_us,
+           i.median / (p.median + fewest_us), bytes * 1e-6, bytes / copy_gbps * 1e-3);
     spry_plan_destroy(plan);
     free(x);
     free(b);
     return 1;
 }
 
-/* ---- PageRank ----------------------------------------------------------------------------------- */
+/* ---- PageRank against a loop written by hand ------------------------------------------------------ */
 
 /* The loop that anyone would write: new = alpha*B*old + rest, and how far it went. */
 static double pull_dynamic(int64_t n, const int32_t *Ap, const int32_t *Aj, const double *Bx, const double *old,
@@ -173,9 +239,11 @@ static int measure_pagerank(spry_context *context, const spry_matrix *A, const c
 
 int main(int argc, char **argv)
 {
-    int cg = argc > 1 && strcmp(argv[1], "cg") == 0, good = 1;
-    if (argc < 3 || (!cg && strcmp(argv[1], "pagerank") != 0)) {
-        fprintf(stderr, "Usage: solvers_bench cg|pagerank FILE...\n");
+    int cg = argc > 1 && strcmp(argv[1], "cg") == 0, good = 1, first = 2;
+    int gpu = argc > 3 && strcmp(argv[2], "--device") == 0 && strcmp(argv[3], "cuda") == 0;
+    if (gpu) first = 4;
+    if (argc <= first || argv[first][0] == '-' || (!cg && strcmp(argv[1], "pagerank") != 0)) {
+        fprintf(stderr, "Usage: solvers_bench cg|pagerank [--device cuda] FILE...\n");
         return 2;
     }
     spry_context *context = NULL;
@@ -184,10 +252,16 @@ int main(int argc, char **argv)
     bench_session session = {.op = "spmv"};
     if (spry_context_create(&context, NULL, &err) != SPRY_OK) return !fail(&err);
     if (!bench_session_open(&session, context, note, sizeof note)) return 1;
-    for (int f = 2; f < argc; f++) {
+    double copy_gbps = session.copy_gbps;
+    if (gpu && spry_device_measure_copy(context, 1, &copy_gbps, &err) != SPRY_OK) return !fail(&err);
+    for (int f = first; f < argc; f++) {
         spry_matrix *A = NULL;
-        if (spry_matrix_read(context, &A, argv[f], NULL, &err) != SPRY_OK) return !fail(&err);
-        good &= cg ? measure_cg(context, A, argv[f], session.copy_gbps) : measure_pagerank(context, A, argv[f]);
+        spry_read_options reading = SPRY_INIT(spry_read_options);
+        if (gpu && !cg) reading.value_type = SPRY_PATTERN;
+        if (spry_matrix_read(context, &A, argv[f], &reading, &err) != SPRY_OK) return !fail(&err);
+        good &= cg || gpu
+                    ? measure_against_bytes(context, A, cg ? CG : PAGERANK, gpu ? "cuda" : "cpu", argv[f], copy_gbps)
+                    : measure_pagerank(context, A, argv[f]);
         spry_matrix_destroy(A);
     }
     bench_session_close(&session);

@@ -674,9 +674,9 @@ SPRY_API spry_status spry_kernel_get_info(const spry_context *context, int index
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * One column of zeros in the context's memory (device 0; others: SPRY_DEVICE_UNAVAILABLE in this version), to be
- * given back with spry_vector_destroy, which also clears *v and accepts a cleared one. Vectors of the caller's own
- * are as good.
+ * One column of zeros in the context's memory (device 0) or in that of a GPU (its number, see section 11), to be given
+ * back with spry_vector_destroy, which also clears *v and accepts a cleared one. Vectors of the caller's own are as
+ * good.
  */
 SPRY_API spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t length, spry_type type,
                                         int device, spry_error *err);
@@ -710,7 +710,11 @@ typedef enum spry_verdict {
 /* Short constant text such as "negative curvature". */
 SPRY_API const char *spry_verdict_text(spry_verdict verdict);
 
-/* Called after each iteration with its residual (relative to ||b|| in CG); anything but 0 stops. */
+/*
+ * Called after each iteration with its residual (relative to ||b|| in CG); anything but 0 stops. On a GPU iterations
+ * are started ahead, one for each eight that are done, at most 32, and told of when they have ended: a stop then comes
+ * after the last one started.
+ */
 typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
 
 typedef enum spry_norm { SPRY_NORM_1 = 0, SPRY_NORM_2 = 1, SPRY_NORM_INF = 2 } spry_norm;
@@ -761,12 +765,17 @@ typedef struct spry_pagerank_result {
 /*
  * The PageRank of a graph: x_k = alpha*B*x_(k-1) + (1-alpha)/n*e from x_0 = e/n, where B is A (or A^T, see edges)
  * with each entry divided by its column sum; as it stands when every column sums to 1 within 8 eps. A is n x n,
- * n >= 1, sound, in host memory; stored entries at one position count as their sum. x has n entries of A's value type
- * (either type for a pattern).
+ * n >= 1, sound; stored entries at one position count as their sum. x has n entries of A's value type (either type for
+ * a pattern).
  *
  * The scaling is applied to x, not to A: nothing is copied but what the plan does, and a matrix whose entries are all
  * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors. Allocates three vectors
  * and the column factors once. The same bits for any number of threads.
+ *
+ * On a GPU (device "cuda", or where A is) all of it stays in its memory; x may be there or on the host. A in device
+ * memory is copied to the host once for its column sums, and is multiplied where it lies unless edges exchange its rows
+ * and columns. The residual and the number of iterations are those of the iteration that ended it. product_us comes
+ * from ten products that are timed by themselves afterwards.
  *
  * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but
  * after SPRY_VERDICT_ZERO_COLUMN, where it is as it was). SPRY_INVALID_MATRIX: a negative entry or one that is not
@@ -805,8 +814,9 @@ typedef struct spry_cg_result {
 } spry_cg_result;
 
 /*
- * Solves A*x = b by the method of Conjugate Gradients for symmetric positive definite A, n x n, sound, in host memory.
- * x and b have n entries of A's value type (either type for a pattern) and do not overlap.
+ * Solves A*x = b by the method of Conjugate Gradients for symmetric positive definite A, n x n, sound. x and b have n
+ * entries of A's value type (either type for a pattern) and do not overlap. On a GPU as spry_pagerank: vectors may be
+ * there or on the host; A in device memory is copied to the host once, but for a claim of symmetry without jacobi.
  *
  * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it. An iteration is one
  * product and two passes over vectors, nine times n numbers read or written in all (eleven with jacobi); dots are

@@ -62,7 +62,7 @@ typedef struct spryi_vector_ops {
     spry_status (*rank_finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
 } spryi_vector_ops;
 
-/* Settles the threads and allocates what sums and the state need; undone by spryi_vector_work_clear, on failure too. */
+/* Settles threads, allocates what sums and the state need; undone by spryi_vector_work_clear, also when it failed. */
 spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, int64_t n, spry_type type,
                                    spry_error *err);
 void spryi_vector_work_clear(spryi_vector_work *w);

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # check_includes.sh ROOT: #include arrows point one way,
 #     core <- formats, reorder, spgemm, io <- ops <- choose
-# and cli, bench and src/solve see nothing of the library but spry/spry.h (solve: and where the plug-in's table is).
-# Standard headers are free.
+# and cli, bench and src/solve see nothing of the library but spry/spry.h (solve also where the GPU's
+# vector work is). Standard headers are free.
 set -u
 cd "$1" || exit 1
 

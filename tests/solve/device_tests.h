@@ -27,4 +27,29 @@ void data_in_device_memory(void **state);
 void the_same_bits_again(void **state);
 void bad_places(void **state);
 
+/* ---- what device_tests.c and device_ranks.c share ------------------------------------------------- */
+
+extern spry_context *tested_context;
+
+enum { MOST_HISTORY = 4000 };
+typedef struct observation {
+    int64_t seen, stop; /* stop: the iteration after which no more is wanted; 0: none */
+    double residual[MOST_HISTORY];
+} observation;
+extern observation observed;
+int watch(void *user, int64_t iteration, double residual); /* an observer, for it; iterations come in order */
+
+double entry(const spry_vector *v, int64_t i);
+spry_vector new_vector(int64_t n, spry_type type);
+
+spry_pagerank_options rank_on_gpu(void);
+spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, const spry_pagerank_options *o,
+                 spry_error *err);
+void ranks_with_data_there(void);
+
+/* A copy of A's arrays on the GPU, to be freed from *there. */
+spry_matrix *matrix_there(const spry_matrix *A, spry_arrays *there);
+void free_matrix_there(const spry_arrays *there);
+void download(void *to, const spry_vector *v);
+
 #endif

@@ -1,0 +1,211 @@
+/* PageRank on a GPU against the CPU. */
+#include "device_tests.h"
+
+#include <math.h>
+#include <string.h>
+
+spry_pagerank_options rank_on_gpu(void)
+{
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    o.device = "cuda";
+    o.kernel = "csr_merge_cuda";
+    o.observe = watch;
+    return o;
+}
+
+spry_status rank(spry_pagerank_result *r, spry_vector x, const spry_matrix *A, const spry_pagerank_options *o,
+                 spry_error *err)
+{
+    *r = SPRY_INIT(spry_pagerank_result);
+    observed.seen = 0;
+    return spry_pagerank(tested_context, x, r, A, o, err);
+}
+
+static void compare_ranks(const spry_matrix *A, int64_t n, spry_type type, const spry_pagerank_options *o)
+{
+    spry_vector x = new_vector(n, type), y = new_vector(n, type);
+    spry_pagerank_options cpu = *o;
+    spry_pagerank_result r, told;
+    spry_error err = {0};
+    cpu.device = cpu.kernel = NULL;
+    expect_status(rank(&told, y, A, &cpu, &err), &err, SPRY_OK, "");
+    expect_status(rank(&r, x, A, o, &err), &err, SPRY_OK, "");
+    assert_int_equal(r.verdict, SPRY_VERDICT_CONVERGED);
+    assert_int_equal(observed.seen, r.iterations);
+    assert_true(observed.residual[r.iterations - 1] == r.residual && r.residual <= o->tolerance);
+    assert_int_equal(r.zero_columns, told.zero_columns);
+    assert_int_equal(r.first_zero_column, told.first_zero_column);
+    assert_int_equal(r.as_it_stands, told.as_it_stands);
+    assert_true(r.iterations - told.iterations <= 1 && told.iterations - r.iterations <= 1);
+    double slack = r.error_bound + told.error_bound + 32 * (type == SPRY_F32 ? 0x1p-23 : 0x1p-52), apart = 0;
+    for (int64_t i = 0; i < n; i++) apart += fabs(entry(&x, i) - entry(&y, i));
+    assert_at_most(apart, slack);
+    assert_at_most(fabs(r.mass - told.mass), slack);
+    assert_at_most(fabs(r.zero_mass - told.zero_mass), slack);
+    spry_vector_destroy(tested_context, &x);
+    spry_vector_destroy(tested_context, &y);
+}
+
+static void compare_graph(const dense *links, spry_zero_columns mode)
+{
+    int n = links->n, all_ones = 1;
+    for (int i = 0; i < n * n; i++) all_ones &= links->a[i] == 0 || links->a[i] == 1;
+    for (int type = SPRY_F32; type <= (all_ones ? SPRY_PATTERN : SPRY_F64); type++)
+        for (int norm = SPRY_NORM_1; norm <= SPRY_NORM_INF; norm++)
+            for (int edges = SPRY_COLUMN_TO_ROW; edges <= SPRY_ROW_TO_COLUMN; edges++) {
+                if (edges == SPRY_ROW_TO_COLUMN && mode == SPRY_ZERO_ABORT) continue; /* rows may well be empty */
+                spry_matrix *A = sparse_of(tested_context, links, SPRY_CSR, (spry_type)type);
+                spry_pagerank_options o = rank_on_gpu();
+                o.norm = (spry_norm)norm;
+                o.edges = (spry_edges)edges;
+                o.zero_columns = mode;
+                o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-13;
+                o.max_iterations = 1000;
+                compare_ranks(A, n, type == SPRY_F32 ? SPRY_F32 : SPRY_F64, &o);
+                spry_matrix_destroy(A);
+            }
+}
+
+/* zero: every third column is one of zeros. */
+static dense random_graph(int n, int ones, int zero, uint64_t seed)
+{
+    dense d = dense_make(n);
+    for (int i = 0; i < n * n; i++)
+        if (uniform(&seed) < 0.2) d.a[i] = ones ? 1 : 0.25 + uniform(&seed);
+    for (int j = 0; j < n; j++) {
+        d.a[((j + 5) % n) * n + j] = 1;
+        for (int i = 0; i < n && zero && j % 3 == 0; i++) d.a[i * n + j] = 0;
+    }
+    return d;
+}
+
+void pagerank_as_on_the_cpu(void **state)
+{
+    (void)state;
+    for (int ones = 0; ones < 2; ones++) {
+        dense d = random_graph(40, ones, 0, 3 + (uint64_t)ones);
+        compare_graph(&d, SPRY_ZERO_ABORT);
+        compare_graph(&d, SPRY_ZERO_TELEPORT);
+        dense_free(&d);
+    }
+    dense one = dense_make(1); /* one node, without and with a loop */
+    compare_graph(&one, SPRY_ZERO_TELEPORT);
+    compare_graph(&one, SPRY_ZERO_DROP);
+    one.a[0] = 3;
+    compare_graph(&one, SPRY_ZERO_ABORT);
+    dense_free(&one);
+    dense parts = dense_make(6); /* a pair, a cycle of three, a loop */
+    parts.a[0 * 6 + 1] = parts.a[1 * 6 + 0] = parts.a[5 * 6 + 5] = 1;
+    parts.a[2 * 6 + 3] = parts.a[3 * 6 + 4] = parts.a[4 * 6 + 2] = 1;
+    compare_graph(&parts, SPRY_ZERO_ABORT); /* as it stands: no factors */
+    dense_free(&parts);
+    for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
+        spry_matrix *A = graph_of(tested_context, "rmat,scale=13", (spry_type)type);
+        spry_arrays a = SPRY_INIT(spry_arrays);
+        assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+        spry_pagerank_options o = rank_on_gpu();
+        o.edges = SPRY_ROW_TO_COLUMN;
+        o.zero_columns = SPRY_ZERO_TELEPORT;
+        o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-11;
+        compare_ranks(A, a.rows, type == SPRY_F32 ? SPRY_F32 : SPRY_F64, &o);
+        spry_matrix_destroy(A);
+    }
+}
+
+void pagerank_zero_columns(void **state)
+{
+    (void)state;
+    dense d = random_graph(19, 0, 1, 7), none = dense_make(5);
+    compare_graph(&d, SPRY_ZERO_TELEPORT);
+    compare_graph(&d, SPRY_ZERO_DROP);
+    compare_graph(&none, SPRY_ZERO_TELEPORT);
+    compare_graph(&none, SPRY_ZERO_DROP);
+    spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, SPRY_F64);
+    double x[19] = {77}, before[19] = {77};
+    spry_pagerank_options o = rank_on_gpu();
+    spry_pagerank_result r;
+    spry_error err = {0};
+    expect_status(rank(&r, spry_vector_f64(x, 19), A, &o, &err), &err, SPRY_NOT_CONVERGED,
+                  "7 of the nodes link nowhere, the first is 1 (counted from 1)");
+    assert_int_equal(r.verdict, SPRY_VERDICT_ZERO_COLUMN);
+    assert_memory_equal(x, before, sizeof x);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+    dense_free(&none);
+}
+
+static void check_stops(const spry_matrix *A, spry_zero_columns mode, double alpha, int64_t least)
+{
+    enum { N = 4096 };
+    static double history[MOST_HISTORY];
+    spry_vector x = new_vector(N, SPRY_F64), y = new_vector(N, SPRY_F64);
+    spry_pagerank_options o = rank_on_gpu();
+    spry_pagerank_result first, r;
+    spry_error err = {0};
+    o.zero_columns = mode;
+    o.alpha = alpha;
+    o.tolerance = 1e-11;
+    o.max_iterations = 2000;
+    expect_status(rank(&first, x, A, &o, &err), &err, SPRY_OK, "");
+    assert_true(first.iterations > least);
+    memcpy(history, observed.residual, sizeof history);
+    for (int64_t k = 0; k < first.iterations; k++)
+        assert_int_equal(history[k] <= o.tolerance, k == first.iterations - 1);
+    o.tolerance = 1e-300;
+    for (int64_t left = first.iterations - 1; left >= 0; left -= left < 12 ? 1 : 12) { /* the last one: all of them */
+        o.max_iterations = first.iterations - left;
+        expect_status(rank(&r, y, A, &o, &err), &err, SPRY_NOT_CONVERGED, "iteration limit");
+        assert_int_equal(r.iterations, o.max_iterations);
+        assert_true(r.residual == history[r.iterations - 1]);
+    }
+    assert_memory_equal(x.data, y.data, N * sizeof(double));
+    assert_true(r.mass == first.mass && r.zero_mass == first.zero_mass && r.error_bound == first.error_bound);
+    o.max_iterations = 0;
+    for (observed.stop = 1; observed.stop < least; observed.stop += 16) {
+        expect_status(rank(&r, y, A, &o, &err), &err, SPRY_NOT_CONVERGED, "stopped");
+        assert_int_equal(r.verdict, SPRY_VERDICT_STOPPED);
+        assert_true(r.iterations >= observed.stop && r.iterations <= observed.stop + observed.stop / 8);
+    }
+    observed.stop = 0;
+    spry_vector_destroy(tested_context, &x);
+    spry_vector_destroy(tested_context, &y);
+}
+
+void pagerank_stops_where_it_says(void **state)
+{
+    (void)state;
+    spry_matrix *A = graph_of(tested_context, "rmat,scale=12", SPRY_F64);
+    check_stops(A, SPRY_ZERO_TELEPORT, 0.97, 10);
+    check_stops(A, SPRY_ZERO_DROP, 0.97, 10);
+    spry_matrix_destroy(A);
+    A = graph_of(tested_context, "laplace5,x=64,y=64", SPRY_PATTERN);
+    check_stops(A, SPRY_ZERO_ABORT, 0.9, 50);
+    spry_matrix_destroy(A);
+}
+
+void ranks_with_data_there(void)
+{
+    enum { N = 1024 };
+    static double got[N];
+    spry_matrix *A = graph_of(tested_context, "rmat,scale=10", SPRY_F64);
+    spry_vector x = new_vector(N, SPRY_F64), x_there = {0};
+    spry_error err = {0};
+    assert_int_equal(spry_vector_create(tested_context, &x_there, N, SPRY_F64, 1, &err), SPRY_OK);
+    for (int edges = SPRY_COLUMN_TO_ROW; edges <= SPRY_ROW_TO_COLUMN; edges++) {
+        spry_pagerank_options o = rank_on_gpu();
+        spry_pagerank_result r;
+        o.edges = (spry_edges)edges;
+        o.zero_columns = SPRY_ZERO_TELEPORT;
+        expect_status(rank(&r, x, A, &o, &err), &err, SPRY_OK, "");
+        spry_arrays arrays = SPRY_INIT(spry_arrays);
+        spry_matrix *there = matrix_there(A, &arrays);
+        expect_status(rank(&r, x_there, there, &o, &err), &err, SPRY_OK, "");
+        download(got, &x_there);
+        assert_memory_equal(got, x.data, sizeof got);
+        spry_matrix_destroy(there);
+        free_matrix_there(&arrays);
+    }
+    spry_vector_destroy(tested_context, &x);
+    spry_vector_destroy(tested_context, &x_there);
+    spry_matrix_destroy(A);
+}
