@@ -104,8 +104,7 @@ spry_status spryi_cuda_plan(spry_plan *plan, spry_error *err)
     size_t size = spry_type_bytes(plan->vector_type);
     int previous = 0;
     /* offsets tell whether csr took a device matrix's arrays as they are: patterns have no values to tell by */
-    if (!c->converted &&
-        (plan->A->a.device == 0 || plan->format->arrays(plan->storage)->offsets != plan->A->a.offsets))
+    if (!c->converted && (plan->A->a.device == 0 || plan->format->arrays(plan->storage)->offsets != plan->A->a.offsets))
         SPRYI_TRY(upload(plan, err));
     const spryi_cuda_prepare request = {.storage = plan->storage,
                                         .vector_type = plan->vector_type,

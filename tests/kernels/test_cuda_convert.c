@@ -186,7 +186,10 @@ static void large_matrices(void **state)
             spry_context_destroy(context);
             continue;
         }
-        try_matrix(context, specs[n], &A->a, 0);
+        spry_arrays arrays = SPRY_INIT(spry_arrays);
+        assert_int_equal(spry_matrix_get_arrays(A, &arrays, NULL), SPRY_OK);
+        arrays.ownership = SPRY_BORROW; /* a device's arrays cannot be copied */
+        try_matrix(context, specs[n], &arrays, 0);
         for (int c = 0; c < CASES; c++) {
             spry_spmv_options options = gpu_options(NULL, cases[c].op, 1);
             spry_plan *plan = NULL;
