@@ -139,8 +139,7 @@ static void seed000_tables(void **state)
         "  csr_scalar_cuda                2     4.50     5.00     1     5.00     5.00     1     4.00     4.00\n",
         "  csr_vector_shared_cuda         2     6.00    10.00     1    10.00    10.00     1     2.00     2.00\n",
         "  coo_atomic_cuda                1    10.00    10.00     0        -        -     1    10.00    10.00\n",
-        "f32, 10000 entries: csr_scalar beats csr_vector_shared on 1 of 2 matrices (50 %); there scalar 4.00, vector "
-        "2.00",
+        "on 1 of 2 matrices (50 %); there scalar 4.00, vector 2.00",
         "f32, 100000 entries: csr_scalar beats csr_vector_shared on 0 of 1 matrices\n",
         "changes with the type on 1 of 1 matrices",
     };
