@@ -91,7 +91,7 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_csr2_portable_cpu,
     X86(spryi_csr2_avx2_cpu)
     X86(spryi_csr2_avx512_cpu)
-    &spryi_csr2_cuda,
+    &spryi_csr2_lanes_cuda,
     &spryi_csr3_reference_cpu,
     &spryi_csr3_portable_cpu,
     X86(spryi_csr3_avx2_cpu)

@@ -25,9 +25,9 @@ extern "C" {
 
 /* Threads that a multiprocessor is to hold at once: with 65536 registers 40 each. Turing's hold no more than 1024. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ < 800
-enum { RESIDENT_THREADS = 1024 };
+enum { RESIDENT_F64 = 1024, RESIDENT_F32 = 1024 };
 #else
-enum { RESIDENT_THREADS = 1536 };
+enum { RESIDENT_F64 = 1280, RESIDENT_F32 = 1536 }; /* f64: more would take first-level cache from x */
 #endif
 
 /* ITEMS is odd, so that threads ITEMS apart in shared memory hit different banks. */
@@ -37,7 +37,7 @@ template <typename V> struct coo_shape {
     static const int room = threads * items; /* entries a block may have */
     static const int slack = threads / 2;
     static const int tile = room - slack;
-    static const int resident = RESIDENT_THREADS / threads; /* blocks a multiprocessor */
+    static const int resident = (sizeof(V) == 8 ? RESIDENT_F64 : RESIDENT_F32) / threads; /* blocks a multiprocessor */
 };
 
 enum { EMPTY_ROWS = 16 }; /* looked at by a thread */

@@ -62,7 +62,7 @@ static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
 /* Super-rows a super-super-row and rows a super-row, both >= 1; a matrix without entries counts as one of density 1. */
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz);
 
-/* Lanes a row of csr2_cuda: the largest power of two up to the mean row length, 2 to 32. */
+/* Lanes a row of csr2_lanes_cuda: the largest power of two up to the mean row length, 2 to 32. */
 static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 {
     int lanes = 2;
@@ -73,6 +73,6 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 extern const spryi_format spryi_format_csr2, spryi_format_csr3;
 extern const spryi_kernel spryi_csr2_reference_cpu, spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
 extern const spryi_kernel spryi_csr3_reference_cpu, spryi_csr3_portable_cpu, spryi_csr3_avx2_cpu, spryi_csr3_avx512_cpu;
-extern const spryi_kernel spryi_csr2_cuda, spryi_csr3_gpuspmv3_cuda, spryi_csr3_gpuspmv35_cuda;
+extern const spryi_kernel spryi_csr2_lanes_cuda, spryi_csr3_gpuspmv3_cuda, spryi_csr3_gpuspmv35_cuda;
 
 #endif

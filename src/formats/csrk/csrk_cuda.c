@@ -1,8 +1,8 @@
 /* The CUDA kernels of csr2 and csr3, as libspry knows them without a GPU; the functions are in the plug-in. */
 #include "formats/csrk/csrk.h"
 
-const spryi_kernel spryi_csr2_cuda = {
-    .name = "csr2_cuda",
+const spryi_kernel spryi_csr2_lanes_cuda = {
+    .name = "csr2_lanes_cuda",
     .format = "csr2",
     .device = "cuda",
     .idea = "a block a super-row, 2 to 32 lanes a row by the mean row length",

@@ -1,5 +1,5 @@
 /*
- * csr2_cuda: CSR-2, a block of threads a super-row.
+ * csr2_lanes_cuda: CSR-2, a block of threads a super-row.
  *
  * Idea: the paper gives CSR-2 no mapping on GPUs. Here the two outer of GPUSpMV-3.5's three levels become one: a
  *       super-row is a block, y runs over its rows, x over the entries of a row; the lanes of a row add up by shuffles.
@@ -51,7 +51,7 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
         <<<(unsigned)s->sr_count, block, 0, stream_of(args)>>>(s->sr_ptr, (const P *)a->offsets, (const J *)a->indices,
                                                                (const V *)a->values, (const V *)args->x, (V *)args->y,
                                                                SPRY_ALPHA(V, args), SPRY_BETA(V, args));
-    return launched(err, "csr2_cuda");
+    return launched(err, "csr2_lanes_cuda");
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
@@ -69,4 +69,4 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_csr2 = {"csr2_cuda", &runs, NULL, NULL, NULL, NULL};
+const spryi_cuda_kernel spry_cuda_csr2_lanes = {"csr2_lanes_cuda", &runs, NULL, NULL, NULL, NULL};
