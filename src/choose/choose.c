@@ -151,6 +151,10 @@ static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const 
         choose(choice, "csc", "csc: the transposed product works by columns");
         return 1;
     }
+    if (A->a.device > 0) {
+        choose(choice, "csr", "csr: the matrix is in device memory, where its arrays serve as they are");
+        return 1;
+    }
     if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
     snprintf(text, sizeof text, "csr: %s; %s",
              few             ? "too few calls expected for a conversion to pay"

@@ -445,9 +445,31 @@ static void cg_with_data_there(void)
     spry_matrix_destroy(A);
 }
 
+/* "auto" must not look into arrays that the host cannot read. */
+static void auto_with_data_there(void)
+{
+    spry_matrix *A = generated("laplace5,x=40,y=30", SPRY_F64);
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    spry_matrix *there = matrix_there(A, &arrays);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_plan *plan = NULL;
+    spry_error err = {0};
+    options.format = "auto";
+    expect_status(spry_plan_spmv(tested_context, &plan, there, &options, &err), &err, SPRY_OK, "");
+    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    assert_string_equal(info.format, "csr");
+    assert_non_null(strstr(info.reason, "in device memory"));
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(there);
+    spry_matrix_destroy(A);
+    free_matrix_there(&arrays);
+}
+
 void data_in_device_memory(void **state)
 {
     (void)state;
+    auto_with_data_there();
     cg_with_data_there();
     ranks_with_data_there();
 }
