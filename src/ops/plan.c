@@ -247,9 +247,12 @@ static spry_status build(spry_plan *plan, spry_error *err)
     spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
     plan->run = run_of(plan, spryi_index_pair(offset_type, stored->index_type));
     if (!plan->run) {
-        status = spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s for %s values with these indices",
-                            plan->kernel->name, plan->op == SPRY_TRANSPOSE ? "transposed product" : "product",
-                            spry_type_name(plan->vector_type));
+        const char *product = plan->op == SPRY_TRANSPOSE ? "transposed product" : "product";
+        status = spryi_kernel_offers(plan->kernel, plan->op)
+                     ? spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
+                                  "kernel %s has no %s for %s values with these indices", plan->kernel->name, product,
+                                  spry_type_name(plan->vector_type))
+                     : spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", plan->kernel->name, product);
         goto done;
     }
     if (plan->cuda) {

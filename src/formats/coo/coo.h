@@ -10,11 +10,13 @@
  *
  * Entries are cut into blocks of a constant number, whatever the threads. A block whose first row began in
  * the block before keeps that row's sum apart; those sums are added in order when all blocks are done.
+ * Transposed: formats/ell/windows.h, parts of as many entries.
  */
 #ifndef SPRYI_COO_H
 #define SPRYI_COO_H
 
 #include "core/kernel.h"
+#include "formats/ell/windows.h"
 
 enum { SPRYI_COO_BLOCK = 32768 };
 
@@ -23,6 +25,7 @@ typedef struct spryi_coo {
     spry_matrix *owned; /* of a conversion, or NULL */
     void *rows;         /* made here beside borrowed columns and values, or NULL */
     int64_t block_count;
+    spryi_windows windows; /* for the transposed product, else empty */
 } spryi_coo;
 
 extern const spryi_format spryi_format_coo;

@@ -50,6 +50,7 @@ static void destroy(spry_context *context, void *storage)
     spryi_coo *s = storage;
     spryi_matrix_release(s->owned);
     spryi_release(context, s->rows);
+    spryi_windows_clear(context, &s->windows);
     spryi_release(context, s);
 }
 
@@ -66,6 +67,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     } else if (!as_is || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
         SPRYI_TRY(convert(context, s, request, err));
     }
+    if (request->options->op == SPRY_TRANSPOSE && !request->for_gpu)
+        SPRYI_TRY(spryi_windows_of_entries(context, &s->windows, &s->a, err));
     *storage = s;
     s = NULL;
 done:
@@ -87,7 +90,9 @@ static int64_t owned_bytes(const void *storage)
 
 static int64_t workspace_bytes(const void *storage)
 {
-    return ((const spryi_coo *)storage)->block_count * (int64_t)sizeof(double);
+    const spryi_coo *s = storage;
+    if (s->windows.count > 0) return s->windows.numbers * (int64_t)spry_type_bytes(s->a.value_type);
+    return s->block_count * (int64_t)sizeof(double);
 }
 
 static int borrows_values(const void *storage, const spry_matrix *A)

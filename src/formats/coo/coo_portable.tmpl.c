@@ -27,3 +27,18 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     (void)err; /* nothing can fail */
     return spryi_coo_drive(args, SPRY_FN(block));
 }
+
+static void SPRY_FN(window)(const void *storage, const void *from, const spryi_window *part, void *window)
+{
+    const spryi_coo *s = storage;
+    const SPRY_J *Ai = s->a.row_indices, *Aj = s->a.indices;
+    const SPRY_V *Ax = s->a.values, *x = from;
+    SPRY_V *t = window;
+    for (int64_t k = part->begin; k < part->end; k++) t[Aj[k] - part->low] += Ax[k] * x[Ai[k]];
+}
+
+static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_coo *s = args->storage;
+    return spryi_windows_drive(args, &s->windows, s->a.cols, SPRY_FN(window), err);
+}

@@ -13,12 +13,10 @@ void spryi_windows_clear(spry_context *context, spryi_windows *windows)
     *windows = (spryi_windows){0};
 }
 
-/* Columns that entries begin .. end - 1 meet; none: low = high = 0. */
-static void find_range(spryi_window *part, const spry_arrays *csr)
+/* Columns that entries k .. end - 1 meet; none: low = high = 0. */
+static void find_range(spryi_window *part, const spry_arrays *csr, int64_t k, int64_t end)
 {
     int64_t low = INT64_MAX, high = 0;
-    int64_t k = spryi_index_at(csr->offsets, csr->offset_type, part->begin);
-    int64_t end = spryi_index_at(csr->offsets, csr->offset_type, part->end);
     if (csr->index_type == SPRY_I32) {
         const int32_t *Aj = csr->indices;
         int32_t least = INT32_MAX, most = -1;
@@ -75,14 +73,29 @@ static int64_t row_of_entry(const spry_arrays *csr, int64_t k, int64_t unit)
     return low * unit < csr->rows ? low * unit : csr->rows;
 }
 
+static spry_status new_parts(spry_context *context, spryi_windows *windows, int64_t nnz, spry_error *err)
+{
+    int64_t most = nnz / SPRYI_WINDOW_LEAST + 1;
+    windows->count = most < SPRYI_WINDOW_PARTS ? most : SPRYI_WINDOW_PARTS;
+    spry_status status = SPRYI_NEW(context, &windows->parts, windows->count, "column windows", err);
+    if (status != SPRY_OK) windows->count = 0;
+    return status;
+}
+
+/* Few parts where the windows of many would be long. */
+static void settle(spryi_windows *windows, int64_t cols)
+{
+    const int64_t count = windows->count;
+    join(windows, count);
+    if (count > SPRYI_WINDOW_FEW && windows->numbers > SPRYI_WINDOW_WIDE * cols) join(windows, SPRYI_WINDOW_FEW);
+}
+
 spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, const spry_arrays *csr, int64_t unit,
                                spry_error *err)
 {
-    int64_t most = csr->nnz / SPRYI_WINDOW_LEAST + 1;
-    int64_t count = most < SPRYI_WINDOW_PARTS ? most : SPRYI_WINDOW_PARTS;
-    spry_status status = SPRYI_NEW(context, &windows->parts, count, "column windows", err);
+    spry_status status = new_parts(context, windows, csr->nnz, err);
     if (status != SPRY_OK) return status;
-    windows->count = count;
+    const int64_t count = windows->count;
     for (int64_t p = 0, begin = 0; p < count; p++) {
         int64_t end = p + 1 < count ? row_of_entry(csr, csr->nnz * (p + 1) / count, unit) : csr->rows;
         windows->parts[p] = (spryi_window){.begin = begin, .end = end > begin ? end : begin};
@@ -90,9 +103,27 @@ spry_status spryi_windows_make(spry_context *context, spryi_windows *windows, co
     }
     int threads = spryi_threads(context, csr->nnz);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t p = 0; p < count; p++) find_range(&windows->parts[p], csr);
-    join(windows, count);
-    if (count > SPRYI_WINDOW_FEW && windows->numbers > SPRYI_WINDOW_WIDE * csr->cols) join(windows, SPRYI_WINDOW_FEW);
+    for (int64_t p = 0; p < count; p++)
+        find_range(&windows->parts[p], csr, spryi_index_at(csr->offsets, csr->offset_type, windows->parts[p].begin),
+                   spryi_index_at(csr->offsets, csr->offset_type, windows->parts[p].end));
+    settle(windows, csr->cols);
+    return SPRY_OK;
+}
+
+spry_status spryi_windows_of_entries(spry_context *context, spryi_windows *windows, const spry_arrays *coo,
+                                     spry_error *err)
+{
+    spry_status status = new_parts(context, windows, coo->nnz, err);
+    if (status != SPRY_OK) return status;
+    const int64_t count = windows->count;
+    int threads = spryi_threads(context, coo->nnz);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t p = 0; p < count; p++) {
+        spryi_window *part = &windows->parts[p];
+        *part = (spryi_window){.begin = coo->nnz * p / count, .end = coo->nnz * (p + 1) / count};
+        find_range(part, coo, part->begin, part->end);
+    }
+    settle(windows, coo->cols);
     return SPRY_OK;
 }
 

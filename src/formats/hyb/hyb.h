@@ -39,7 +39,8 @@ static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)
 
 static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
 {
-    spryi_coo coo = {s->a, NULL, NULL, (s->rest + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK};
+    const int64_t blocks = (s->rest + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK;
+    spryi_coo coo = {s->a, NULL, NULL, blocks, {0}};
     coo.a.layout = SPRY_COO;
     coo.a.nnz = s->rest;
     coo.a.row_indices = s->rows;
