@@ -10,41 +10,14 @@
  *     each         bits 2-3: set, add, or make the section as many items long; 7 bytes little-endian: the number
  */
 #include "io/container.h"
+#include "limits.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST_BYTES = 32 << 20, MOST_SECTION = 1 << 14, MOST_CHANGES = 24, CHANGE = 13, MOST_TEMPLATES = 250 };
-static _Atomic int64_t live;
-
-static void *allocate(void *user, size_t bytes, size_t alignment)
-{
-    (void)user;
-    if (atomic_fetch_add(&live, (int64_t)bytes) + (int64_t)bytes > MOST_BYTES) {
-        atomic_fetch_sub(&live, (int64_t)bytes);
-        return NULL;
-    }
-    void *pointer = NULL;
-    if (posix_memalign(&pointer, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes) != 0) abort();
-    return pointer;
-}
-
-static void release(void *user, void *pointer, size_t bytes)
-{
-    (void)user;
-    atomic_fetch_sub(&live, (int64_t)bytes);
-    free(pointer);
-}
-
-static void require(int condition, const char *what)
-{
-    if (condition) return;
-    fprintf(stderr, "fuzz_container: %s\n", what);
-    abort();
-}
+enum { MOST_SECTION = 1 << 14, MOST_CHANGES = 24, CHANGE = 13, MOST_TEMPLATES = 250 };
 
 /* ---- the containers that changes are made to ---------------------------------------------------- */
 

@@ -6,23 +6,9 @@
 
 #include <cmocka.h>
 
+#include "cuda_support.h"
 #include "kernel_tests.h"
 #include "trials.h"
-
-#include <stdio.h>
-#include <string.h>
-
-enum { SKIPPED = 77 }; /* what ctest is told */
-
-static int gpu_is_there(void)
-{
-    spry_context *context = context_of(1);
-    spry_device_info info = SPRY_INIT(spry_device_info);
-    int found = spry_device_get_info(context, 1, &info, NULL) == SPRY_OK && info.available;
-    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
-    spry_context_destroy(context);
-    return found;
-}
 
 int main(void)
 {
