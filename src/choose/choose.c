@@ -18,6 +18,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/row_lengths.h"
 #include "formats/csrk/csrk.h"
 
 #include <math.h>
@@ -40,17 +41,8 @@ enum { LENGTHS = 4096 }; /* longer rows share a bin */
 
 typedef struct length_counts {
     int64_t rows[LENGTHS + 1];
-    double long_sum; /* of the lengths in the last bin */
-    int64_t longest;
+    double long_mean; /* of the lengths in the last bin */
 } length_counts;
-
-static void count_length(length_counts *c, int64_t length)
-{
-    int64_t bin = length < LENGTHS ? length : LENGTHS;
-    c->rows[bin]++;
-    if (bin == LENGTHS) c->long_sum += (double)length;
-    if (length > c->longest) c->longest = length;
-}
 
 /* Mean and deviation of what is left when the longest `drop` rows are gone. */
 static double deviation_without(const length_counts *c, int64_t drop)
@@ -59,7 +51,7 @@ static double deviation_without(const length_counts *c, int64_t drop)
     for (int64_t bin = LENGTHS; bin >= 0; bin--) {
         int64_t dropped = c->rows[bin] < drop ? c->rows[bin] : drop;
         double kept = (double)(c->rows[bin] - dropped);
-        double length = bin < LENGTHS || c->rows[bin] == 0 ? (double)bin : c->long_sum / (double)c->rows[bin];
+        double length = bin < LENGTHS ? (double)bin : c->long_mean;
         drop -= dropped;
         rows += kept;
         sum += kept * length;
@@ -70,37 +62,41 @@ static double deviation_without(const length_counts *c, int64_t drop)
     return variance > 0 ? sqrt(variance) / mean : 0;
 }
 
-/* Lengths of the rows of a layout whose offsets do not run over rows. */
-static spry_status count_entries(spry_context *context, int64_t **lengths, const spry_arrays *a, spry_error *err)
+/* Row offsets of a layout whose own do not run over rows. */
+static spry_status make_offsets(spry_context *context, int64_t **offsets, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, lengths, a->rows, "row lengths", err);
+    spry_status status = SPRYI_NEW(context, offsets, a->rows + 1, "row offsets", err);
     if (status != SPRY_OK) return status;
-    memset(*lengths, 0, (size_t)a->rows * sizeof **lengths);
+    memset(*offsets, 0, (size_t)(a->rows + 1) * sizeof **offsets);
     const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
-    for (int64_t k = 0; k < a->nnz; k++) (*lengths)[spryi_index_at(rows, a->index_type, k)]++;
+    for (int64_t k = 0; k < a->nnz; k++) (*offsets)[spryi_index_at(rows, a->index_type, k) + 1]++;
+    spryi_scan(*offsets, a->rows);
     return SPRY_OK;
 }
 
 static spry_status find_figures(row_figures *f, const spry_matrix *A, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const spry_arrays *a = &A->a;
-    int64_t *lengths = NULL;
+    spry_arrays a = A->a;
+    int64_t *made = NULL;
     length_counts *c = NULL;
     SPRYI_TRY(SPRYI_NEW(A->context, &c, 1, "row length counts", err));
     memset(c, 0, sizeof *c);
-    if (a->layout != SPRY_CSR) SPRYI_TRY(count_entries(A->context, &lengths, a, err));
-    for (int64_t i = 0; i < a->rows; i++)
-        count_length(c, lengths ? lengths[i]
-                                : spryi_index_at(a->offsets, a->offset_type, i + 1) -
-                                      spryi_index_at(a->offsets, a->offset_type, i));
-    double rows = a->rows > 0 ? (double)a->rows : 1;
-    *f = (row_figures){.mean = (double)a->nnz / rows,
-                       .longest = (double)c->longest,
-                       .body_deviation = deviation_without(c, (a->rows + 99) / 100),
+    if (a.layout != SPRY_CSR) {
+        SPRYI_TRY(make_offsets(A->context, &made, &a, err));
+        a.offsets = made;
+        a.offset_type = SPRY_I64;
+    }
+    spryi_count_row_lengths(&a, c->rows, LENGTHS);
+    double rows = a.rows > 0 ? (double)a.rows : 1, in_long = (double)a.nnz;
+    for (int64_t bin = 0; bin < LENGTHS; bin++) in_long -= (double)(bin * c->rows[bin]);
+    if (c->rows[LENGTHS] > 0) c->long_mean = in_long / (double)c->rows[LENGTHS];
+    *f = (row_figures){.mean = (double)a.nnz / rows,
+                       .longest = (double)spryi_longest_row(A->context, &a),
+                       .body_deviation = deviation_without(c, (a.rows + 99) / 100),
                        .empty = (double)c->rows[0] / rows};
 done:
-    spryi_release(A->context, lengths);
+    spryi_release(A->context, made);
     spryi_release(A->context, c);
     return status;
 }
@@ -189,10 +185,11 @@ const spryi_choose_fn spryi_choose_spmv = follow_lecture;
 static const char *choose_kernel(const spry_matrix *A, const spryi_format *format, const char *device, spry_op op)
 {
     row_figures figures;
-    if (strcmp(device, "cuda") == 0 && strcmp(format->name, "csr3") == 0)
+    if (strcmp(device, "cuda") != 0) return NULL;
+    if (strcmp(format->name, "csr3") == 0)
         return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
                                                                             : "csr3_gpuspmv35_cuda";
-    if (strcmp(device, "cuda") != 0 || strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
+    if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
     if (A->a.device != 0 || A->a.value_type != SPRY_F64 || find_figures(&figures, A, NULL) != SPRY_OK) return NULL;
     return figures.body_deviation <= UNIFORM && figures.mean >= SHORT ? "csr_adaptive_cuda" : NULL;
 }

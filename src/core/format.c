@@ -125,6 +125,8 @@ static spry_status parse_parameter(const spryi_format *format, int64_t *paramete
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "format %s has no parameter \"%.*s\", expected %s",
                           format->name, (int)name_length, text, known);
     }
+    if (parameters[slot] != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format %s: %s is given twice", format->name, p->name);
     const char *const *words = format->parameter_words[slot];
     if (words) {
         parameters[slot] = equals ? number_of_word(words, equals + 1, length - name_length - 1) : 0;
@@ -139,8 +141,6 @@ static spry_status parse_parameter(const spryi_format *format, int64_t *paramete
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "format", value, p->most,
                                 "format %s: \"%.*s\", expected %s=NUMBER from %lld to %lld (%s)", format->name,
                                 (int)length, text, p->name, (long long)p->least, (long long)p->most, p->text);
-    if (parameters[slot] != 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format %s: %s is given twice", format->name, p->name);
     parameters[slot] = value;
     return SPRY_OK;
 }

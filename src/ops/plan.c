@@ -95,6 +95,11 @@ static spryi_run_fn run_of(const spry_plan *plan, int pair)
     return table ? (*table)[spryi_value_slot(plan->vector_type)][pair] : NULL;
 }
 
+static const char *product_of(const spry_plan *plan)
+{
+    return plan->op == SPRY_TRANSPOSE ? "transposed product" : "product";
+}
+
 static spry_status named_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     const spryi_kernel *kernel = spryi_find_kernel(o->kernel);
@@ -118,6 +123,8 @@ static spry_status named_kernel(spry_plan *plan, const spry_spmv_options *o, spr
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allow_nondeterministic",
                           "kernel %s may change bits from run to run: set allow_nondeterministic to use it",
                           kernel->name);
+    if (!spryi_kernel_offers(kernel, plan->op))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", kernel->name, product_of(plan));
     plan->kernel = kernel;
     plan->format = spryi_find_format(kernel->format);
     snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", kernel->name);
@@ -202,18 +209,24 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
                                err);
 }
 
+spryi_build_request spryi_request_of(const spry_plan *plan)
+{
+    spryi_build_request request = {.A = plan->A,
+                                   .options = &plan->options,
+                                   .value_type = plan->value_type,
+                                   .for_gpu = plan->cuda != NULL,
+                                   .gpu_major = plan->cuda ? plan->context->cuda->gpus[plan->cuda->device].major : 0};
+    memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    return request;
+}
+
 /* plan->format's storage of plan->A, now; *figure, unless NULL, is what the format tells of it. */
 static spry_status build_storage(const spry_plan *plan, void **storage, spryi_figure *figure, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *host = NULL;
-    spryi_build_request request = {.A = plan->A,
-                                   .options = &plan->options,
-                                   .value_type = plan->value_type,
-                                   .for_gpu = plan->cuda != NULL,
-                                   .gpu_major = plan->cuda ? plan->context->cuda->gpus[plan->cuda->device].major : 0,
-                                   .figure = figure};
-    memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    spryi_build_request request = spryi_request_of(plan);
+    request.figure = figure;
     /* of a matrix in device memory csr takes the arrays as they are; other formats are made on the host */
     if (plan->A->a.device > 0 &&
         (strcmp(plan->format->name, "csr") != 0 || plan->A->a.value_type != plan->value_type)) {
@@ -247,12 +260,8 @@ static spry_status build(spry_plan *plan, spry_error *err)
     spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
     plan->run = run_of(plan, spryi_index_pair(offset_type, stored->index_type));
     if (!plan->run) {
-        const char *product = plan->op == SPRY_TRANSPOSE ? "transposed product" : "product";
-        status = spryi_kernel_offers(plan->kernel, plan->op)
-                     ? spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
-                                  "kernel %s has no %s for %s values with these indices", plan->kernel->name, product,
-                                  spry_type_name(plan->vector_type))
-                     : spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", plan->kernel->name, product);
+        status = spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s for %s values with these indices",
+                            plan->kernel->name, product_of(plan), spry_type_name(plan->vector_type));
         goto done;
     }
     if (plan->cuda) {

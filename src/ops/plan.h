@@ -27,6 +27,8 @@ struct spry_plan {
     char reason[320];
 };
 
+/* What the plan's storage is to be made of; csr and figure are left out. */
+spryi_build_request spryi_request_of(const spry_plan *plan);
 /* Makes what request leaves out: its csr, unless the format takes any layout. The caller releases request->csr. */
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);

@@ -118,11 +118,7 @@ spry_status spryi_cuda_make(spry_plan *plan, spryi_cuda_made *made, int *done, s
     *made = (spryi_cuda_made){0};
     *done = 0;
     if (!converter || !takes(plan)) return SPRY_OK;
-    spryi_build_request request = {.A = plan->A,
-                                   .options = &plan->options,
-                                   .value_type = plan->value_type,
-                                   .for_gpu = 1};
-    memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    spryi_build_request request = spryi_request_of(plan);
     spry_status status = SPRY_OK;
     if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->format, &why);
     if (status == SPRY_OK) status = convert(plan, made, converter, &request, &why);

@@ -111,9 +111,19 @@ static void test_pointers(void **state)
 static void test_parameters(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"csr2:srs=0",       "csr2:ssrs=4",         "csr3:srs=-1",   "csr3:ssrs=",
-                                        "csr3:srs=9999999", "csr2:tuning=volta",   "csr3:tuning",   "csr3:tuning=",
-                                        "csr3:tuning=volt", "csr3:tuning=voltage", "csr3:tuning=1", "csr3:volta"};
+    static const char *const wrong[] = {"csr2:srs=0",
+                                        "csr2:ssrs=4",
+                                        "csr3:srs=-1",
+                                        "csr3:ssrs=",
+                                        "csr3:srs=9999999",
+                                        "csr2:tuning=volta",
+                                        "csr3:tuning",
+                                        "csr3:tuning=",
+                                        "csr3:tuning=volt",
+                                        "csr3:tuning=voltage",
+                                        "csr3:tuning=1",
+                                        "csr3:volta",
+                                        "csr3:tuning=volta:tuning=ampere"};
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 5, 5, 1);
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
