@@ -71,7 +71,6 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const
     options.kernel = names->kernel;
     options.vector_type = type;
     options.vector_device = spryi_solve_device_number(context, names, &a);
-    if (a.device > 0 && !names->format && !names->kernel) options.format = "csr"; /* as it lies: no copy */
     if (status == SPRY_OK) status = spry_plan_spmv(context, plan, A, &options, err);
     if (status == SPRY_OK) status = spry_plan_get_info(*plan, &info, err);
     if (status != SPRY_OK) return status;
