@@ -3,25 +3,13 @@
  * is 0 where all entries are ones without values.
  */
 
-#undef LANES
+#include "core/avx512_lanes.tmpl.c"
+
 #undef PACKED
-#undef VEC
-#undef MASK
 #undef BLOCK
-#undef LOAD
-#undef MASKZ_LOAD
 #undef LOAD_BLOCK
 #undef MASKZ_LOAD_BLOCK
 #undef STORE
-#undef MASK_STORE
-#undef STREAM
-#undef FMA
-#undef MASK_FMA
-#undef MUL
-#undef ADD
-#undef MASK_ADD
-#undef SET1
-#undef ZERO
 #undef REDUCE
 #undef BLOCK_ROW
 #undef TRANSPOSE
@@ -41,25 +29,11 @@
 #undef VALUES
 
 #if SPRY_IS_F64
-#define LANES 8
 #define PACKED 5
-#define VEC __m512d
-#define MASK __mmask8
 #define BLOCK __m256d
-#define LOAD(p) _mm512_loadu_pd(p)
-#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
 #define LOAD_BLOCK(p) _mm256_loadu_pd(p)
 #define MASKZ_LOAD_BLOCK(mask, p) _mm256_maskz_loadu_pd(mask, p)
 #define STORE(p, v) _mm512_store_pd(p, v)
-#define MASK_STORE(p, mask, v) _mm512_mask_storeu_pd(p, mask, v)
-#define STREAM(p, v) _mm512_stream_pd(p, v)
-#define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_pd(a, b, c, mask)
-#define MUL(a, b) _mm512_mul_pd(a, b)
-#define ADD(a, b) _mm512_add_pd(a, b)
-#define MASK_ADD(a, mask, b) _mm512_mask_add_pd(a, mask, a, b)
-#define SET1(s) _mm512_set1_pd(s)
-#define ZERO() _mm512_setzero_pd()
 #define REDUCE(v) _mm512_reduce_add_pd(v)
 #define BLOCK_ROW(r, b) (((r) < 2 ? (r) : (r) + 2) + 2 * (b))
 #define TRANSPOSE transpose_pd
@@ -74,25 +48,11 @@
 #define INDEX_MAX(a, b) _mm512_max_epi64(a, b)
 #define INDEX_LESS(a, b) _mm512_cmplt_epi64_mask(a, b)
 #else
-#define LANES 16
 #define PACKED 8
-#define VEC __m512
-#define MASK __mmask16
 #define BLOCK __m128
-#define LOAD(p) _mm512_loadu_ps(p)
-#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_ps(mask, p)
 #define LOAD_BLOCK(p) _mm_loadu_ps(p)
 #define MASKZ_LOAD_BLOCK(mask, p) _mm_maskz_loadu_ps(mask, p)
 #define STORE(p, v) _mm512_store_ps(p, v)
-#define MASK_STORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, v)
-#define STREAM(p, v) _mm512_stream_ps(p, v)
-#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
-#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_ps(a, b, c, mask)
-#define MUL(a, b) _mm512_mul_ps(a, b)
-#define ADD(a, b) _mm512_add_ps(a, b)
-#define MASK_ADD(a, mask, b) _mm512_mask_add_ps(a, mask, a, b)
-#define SET1(s) _mm512_set1_ps(s)
-#define ZERO() _mm512_setzero_ps()
 #define REDUCE(v) _mm512_reduce_add_ps(v)
 #define BLOCK_ROW(r, b) ((r) + 4 * (b))
 #define TRANSPOSE transpose_ps

@@ -1,0 +1,50 @@
+/*
+ * Names for AVX-512 in code that is instantiated by type: LANES numbers a register, 8 of f64 or 16 of f32. Included by
+ * templates that work on whole registers (core/instantiate.h); each type's include replaces the one before.
+ */
+#undef LANES
+#undef VEC
+#undef MASK
+#undef LOAD
+#undef MASKZ_LOAD
+#undef MASK_STORE
+#undef STREAM
+#undef FMA
+#undef MASK_FMA
+#undef MUL
+#undef ADD
+#undef MASK_ADD
+#undef SET1
+#undef ZERO
+
+#if SPRY_IS_F64
+#define LANES 8
+#define VEC __m512d
+#define MASK __mmask8
+#define LOAD(p) _mm512_loadu_pd(p)
+#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
+#define MASK_STORE(p, mask, v) _mm512_mask_storeu_pd(p, mask, v)
+#define STREAM(p, v) _mm512_stream_pd(p, v)
+#define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_pd(a, b, c, mask)
+#define MUL(a, b) _mm512_mul_pd(a, b)
+#define ADD(a, b) _mm512_add_pd(a, b)
+#define MASK_ADD(a, mask, b) _mm512_mask_add_pd(a, mask, a, b)
+#define SET1(s) _mm512_set1_pd(s)
+#define ZERO() _mm512_setzero_pd()
+#else
+#define LANES 16
+#define VEC __m512
+#define MASK __mmask16
+#define LOAD(p) _mm512_loadu_ps(p)
+#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_ps(mask, p)
+#define MASK_STORE(p, mask, v) _mm512_mask_storeu_ps(p, mask, v)
+#define STREAM(p, v) _mm512_stream_ps(p, v)
+#define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_ps(a, b, c, mask)
+#define MUL(a, b) _mm512_mul_ps(a, b)
+#define ADD(a, b) _mm512_add_ps(a, b)
+#define MASK_ADD(a, mask, b) _mm512_mask_add_ps(a, mask, a, b)
+#define SET1(s) _mm512_set1_ps(s)
+#define ZERO() _mm512_setzero_ps()
+#endif
