@@ -165,6 +165,7 @@ typedef struct bench_source {
     char name[256];
     char path[4096];  /* what spry_matrix_read takes; "": not to be had, */
     char reason[512]; /* for this reason */
+    int twin;         /* 1: generated in the place of a real matrix */
 } bench_source;
 
 typedef struct bench_list {
@@ -201,11 +202,25 @@ spry_status bench_read_csr(spry_context *context, spry_matrix **A, const char *p
 spry_status bench_run(bench_session *session, const bench_request *request, spry_error *err);
 
 /*
- * seed000 is every .mtx and .mtx.gz of the folder; the others are lists of names.
+ * seed000 is every .mtx and .mtx.gz of the folder; csrk64 takes a twin for what is not there; the others are lists.
  * 1: suite known and its matrices appended; 0: no such suite; -1: known by name, not there yet; -2: out of memory.
  */
 int bench_suite_sources(const char *suite, const char *folder, bench_source **sources, int *count);
 extern const char *const bench_suite_names[]; /* NULL-terminated, those that exist */
+
+/* A matrix of a study by its printed figures. Symmetry is of the pattern, in per cent; the rest is gen:twin's. */
+typedef struct bench_study_matrix {
+    const char *id, *name;
+    int64_t rows, entries, longest;
+    int symmetry;
+    const char *kind;
+    int diagonal, dof;
+} bench_study_matrix;
+
+enum { BENCH_CSRK64 = 64 };
+extern const bench_study_matrix bench_csrk64[BENCH_CSRK64];
+/* What generates its twin: "gen:twin,rows=...". */
+void bench_twin_spec(char *spec, size_t size, const bench_study_matrix *matrix);
 
 /* "dir/G3_circuit.mtx.gz" -> "G3_circuit", "gen:grid7" -> "grid7", "-" -> "stdin". */
 void bench_matrix_name(char *name, size_t size, const char *path);
@@ -218,5 +233,7 @@ void bench_print_group(FILE *out, const bench_record *records, int count);
 void bench_print_summary(FILE *out, const bench_record *records, int count);
 /* The tables of seed 000, of records that include the baseline csr_plain. */
 void bench_print_seed000(FILE *out, const bench_record *records, int count);
+/* The figures of the CSR-k study, of records of its 64 matrices. */
+void bench_print_csrk64(FILE *out, const bench_record *records, int count);
 
 #endif

@@ -179,11 +179,13 @@ static spry_status emit_without_matrix(bench_session *session, const bench_reque
 
 /* All cases of a matrix in one type. */
 static spry_status run_group(bench_session *session, const bench_request *request, const spry_matrix *A,
-                             const char *name, spry_error *err)
+                             const bench_source *source, spry_error *err)
 {
     bench_group group;
+    const char *name = source->name;
     spry_status status = bench_group_open(&group, session, A, name, err);
     if (status != SPRY_OK) return status;
+    group.common.twin = source->twin;
     char text[320];
     bench_record *records = NULL;
     snprintf(text, sizeof text, "%s %s: planning and checking", name, group.common.type);
@@ -256,12 +258,12 @@ static spry_status run_source(bench_session *session, const bench_request *reque
     spry_error fault = {0};
     spry_matrix *A = NULL;
     spry_status status = read_matrix(session, request, source, &A, &fault);
-    if (status == SPRY_OK && request->f64) status = run_group(session, request, A, source->name, &fault);
+    if (status == SPRY_OK && request->f64) status = run_group(session, request, A, source, &fault);
     if (status == SPRY_OK && request->f64 && request->f32) {
         first_type = "f32";
         status = convert_to_f32(session, &A, &fault);
     }
-    if (status == SPRY_OK && request->f32) status = run_group(session, request, A, source->name, &fault);
+    if (status == SPRY_OK && request->f32) status = run_group(session, request, A, source, &fault);
     spry_matrix_destroy(A);
     if (status == SPRY_OK) return SPRY_OK;
     if (session->stopped) {

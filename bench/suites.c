@@ -16,9 +16,9 @@ static const suite suites[] = {
     {"scattered", {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"}},
     {"shuffled", {"gen:rgg21p", "gen:grid7p"}},
 };
-static const char *const later[] = {"csrk64", "spgemm002", "products"};
+static const char *const later[] = {"spgemm002", "products"};
 
-const char *const bench_suite_names[] = {"mesh", "scattered", "shuffled", "seed000", NULL};
+const char *const bench_suite_names[] = {"mesh", "scattered", "shuffled", "seed000", "csrk64", NULL};
 
 void bench_matrix_name(char *name, size_t size, const char *path)
 {
@@ -120,11 +120,26 @@ static int append_folder(bench_source **sources, int *count, const char *folder)
     return good;
 }
 
+/* 0: out of memory. */
+static int append_csrk64(bench_source **sources, int *count, const char *folder)
+{
+    for (int m = 0; m < BENCH_CSRK64; m++) {
+        if (!append(sources, count, bench_csrk64[m].name, folder)) return 0;
+        bench_source *source = &(*sources)[*count - 1];
+        if (source->path[0]) continue;
+        source->twin = 1;
+        source->reason[0] = '\0';
+        bench_twin_spec(source->path, sizeof source->path, &bench_csrk64[m]);
+    }
+    return 1;
+}
+
 int bench_suite_sources(const char *name, const char *folder, bench_source **sources, int *count)
 {
     for (size_t s = 0; s < sizeof later / sizeof *later; s++)
         if (strcmp(name, later[s]) == 0) return -1;
     if (strcmp(name, "seed000") == 0) return !folder || !folder[0] ? 1 : append_folder(sources, count, folder) ? 1 : -2;
+    if (strcmp(name, "csrk64") == 0) return append_csrk64(sources, count, folder) ? 1 : -2;
     for (size_t s = 0; s < sizeof suites / sizeof *suites; s++) {
         if (strcmp(name, suites[s].name) != 0) continue;
         for (int i = 0; suites[s].matrices[i]; i++)

@@ -71,9 +71,9 @@ void bench_print_group(FILE *out, const bench_record *records, int count)
     if (r->rows < 0)
         fprintf(out, "%s\n", r->matrix);
     else
-        fprintf(out, "%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s, %s caches\n", r->matrix,
-                (long long)r->rows, (long long)r->cols, (long long)r->nnz, r->class_name, r->op, r->index, r->type,
-                r->state);
+        fprintf(out, "%s%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s, %s caches\n", r->matrix,
+                r->twin == 1 ? " (a twin)" : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
+                r->class_name, r->op, r->index, r->type, r->state);
     if (l.best)
         fprintf(out, "  %-6s  %-22s  %10s  %6s  %8s  %8s  %6s  %10s  %10s  %7s%s\n", "format", "kernel", "time us",
                 "spread", "GFLOP/s", "GB/s", "roof", "set-up us", "pays after", "error", l.peer ? "  vs peer" : "");

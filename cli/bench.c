@@ -31,7 +31,8 @@ static const cli_option options[] =
     {{"suite", 0, CLI_REQUIRED, "NAME",
       "a named list of matrices: mesh, scattered, shuffled; or\n"
       "seed000: every matrix of the folder, with that study's kernels\n"
-      "and tables"},
+      "and tables; csrk64: the 64 matrices of the CSR-k study, and its\n"
+      "tables; twins, marked, are generated for those not in the folder"},
      {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
      {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation (default: spmv)"},
      {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
@@ -203,9 +204,9 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
     return check_names("kernels", "kernel", &a->kernels, &known);
 }
 
-static int is_seed000(const arguments *a)
+static int is_suite(const arguments *a, const char *name)
 {
-    return a->suite && strcmp(a->suite, "seed000") == 0;
+    return a->suite && strcmp(a->suite, name) == 0;
 }
 
 /* ---- matrices ----------------------------------------------------------------------------------- */
@@ -251,13 +252,14 @@ static int add_suite(run_state *run)
     if (!run->a->suite)
         return folder ? cli_usage_error("--matrices goes with --suite: name the files themselves") : CLI_GO_ON;
     if (!folder) folder = getenv("SPRY_MATRIX_DIR");
-    if (is_seed000(run->a) && (!folder || !folder[0]))
+    if (is_suite(run->a, "seed000") && (!folder || !folder[0]))
         return cli_usage_error("--suite seed000 measures every matrix of a folder: name it with --matrices or "
                                "SPRY_MATRIX_DIR");
     switch (bench_suite_sources(run->a->suite, folder, &run->sources, &run->source_count)) {
     case 1: return CLI_GO_ON;
     case -1:
-        return cli_usage_error("--suite: '%s' is not there yet; there are mesh, scattered and shuffled", run->a->suite);
+        return cli_usage_error("--suite: '%s' is not there yet; there are mesh, scattered, shuffled, seed000, csrk64",
+                               run->a->suite);
     case -2: cli_message("out of memory"); return CLI_UNSUCCESSFUL;
     default: break;
     }
@@ -352,7 +354,9 @@ static int measure(run_state *run, bench_session *session)
     spry_status result = bench_run(session, &request, &err);
     /* Records that could not be kept or written were told of, or closing the file will tell. */
     status = session->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
-    if (cli_for_people(&a->json) && is_seed000(a)) bench_print_seed000(stdout, run->records, run->record_count);
+    if (cli_for_people(&a->json) && is_suite(a, "seed000"))
+        bench_print_seed000(stdout, run->records, run->record_count);
+    if (cli_for_people(&a->json) && is_suite(a, "csrk64")) bench_print_csrk64(stdout, run->records, run->record_count);
     if (cli_for_people(&a->json)) bench_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
     return cli_json_close(&a->json, records > status ? records : status);
@@ -401,9 +405,18 @@ static int take_seed000(arguments *a)
     return cli_add_to_list(&a->kernels, "csr_plain", strlen("csr_plain")) ? CLI_GO_ON : CLI_UNSUCCESSFUL;
 }
 
+/* The study's formats beside plain CSR and everybody else's. */
+static int take_csrk64(arguments *a)
+{
+    a->want_peers = 1;
+    if (a->formats.count + a->kernels.count > 0) return CLI_GO_ON;
+    return cli_take_list("formats", "csr,csr2,csr3", &a->formats) ? CLI_GO_ON : CLI_UNSUCCESSFUL;
+}
+
 static int take_defaults(arguments *a)
 {
-    if (is_seed000(a) && take_seed000(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
+    if (is_suite(a, "csrk64") && take_csrk64(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
+    if (is_suite(a, "seed000") && take_seed000(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     static const char defaults[] = "csr,auto";
     if (a->formats.count == 0 && a->kernels.count == 0 && !cli_take_list("formats", defaults, &a->formats))
         return CLI_UNSUCCESSFUL;

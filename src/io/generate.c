@@ -57,6 +57,11 @@ static const spryi_generator generators[] = {
     GENERATOR("random", "rows=1000000,cols=1000000,density=0.00001,seed=29", random,
               "every entry stored with probability `density`"),
     GENERATOR("dense", "rows=2000,cols=2000,seed=3", dense, "every entry stored"),
+    GENERATOR("twin",
+              "rows=1000000,entries=7000000,longest=12,kind=triangles,symmetry=100,diagonal=1,dof=1,seed=31" ORDER,
+              twin,
+              "stands for a real matrix: its rows, entries, longest row, per cent of mirrored entries and kind of "
+              "structure"),
     GENERATOR("empty", "rows=1000,cols=1000", empty, "no entry stored"),
 };
 
@@ -89,14 +94,22 @@ static const key_rule keys[SPRYI_KEYS] = {
     [SPRYI_KEY_LENGTH] = {"length", 1, 62, 0, 0},
     [SPRYI_KEY_SEED] = {"seed", 0, INT64_MAX, 0, 0},
     [SPRYI_KEY_SHUFFLE] = {"shuffle", 0, INT64_MAX, 0, 0}, /* seed of the shuffling; 0: none */
+    [SPRYI_KEY_ENTRIES] = {"entries", 0, INT32_MAX, 0, 0},
+    [SPRYI_KEY_LONGEST] = {"longest", 0, INT32_MAX, 0, 0},
+    [SPRYI_KEY_SYMMETRY] = {"symmetry", 0, 100, 0, 0},
+    [SPRYI_KEY_DIAGONAL] = {"diagonal", 0, 1, 0, 0},
     [SPRYI_KEY_ORDER] = {"order", 0, 1, 0, 0},
+    [SPRYI_KEY_KIND] = {"kind", 0, SPRYI_TWINS - 1, 0, 0},
     [SPRYI_KEY_AX] = {"ax", 0, 0, 1e-30, 1e30},
     [SPRYI_KEY_AY] = {"ay", 0, 0, 1e-30, 1e30},
     [SPRYI_KEY_AZ] = {"az", 0, 0, 1e-30, 1e30},
     [SPRYI_KEY_DENSITY] = {"density", 0, 0, 0, 1},
 };
 
-static const char *const orders[] = {"natural", "degree"};
+static const char *const orders[] = {"natural", "degree", NULL};
+static const char *const twins[SPRYI_TWINS + 1] = {"mesh2", "mesh3",  "kkt",     "triangles", "hexagons",
+                                                   "road",  "words",  "ball2",   "ball3",     "circuit",
+                                                   "web",   "social", "citation"};
 
 /* A piece of the specification. */
 typedef struct text {
@@ -159,15 +172,24 @@ static spry_status set_real(spryi_generation *g, spryi_key key, text value, spry
     return SPRY_OK;
 }
 
-static spry_status set_order(spryi_generation *g, text value, spry_error *err)
+static spry_status set_word(spryi_generation *g, spryi_key key, text value, spry_error *err)
 {
-    for (int o = 0; o < 2; o++)
-        if (text_is(value, orders[o])) {
-            g->n[SPRYI_KEY_ORDER] = o;
+    const char *const *words = key == SPRYI_KEY_ORDER ? orders : twins;
+    char known[160] = "";
+    size_t used = 0;
+    for (int w = 0; words[w]; w++) {
+        if (text_is(value, words[w])) {
+            g->n[key] = w;
             return SPRY_OK;
         }
-    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "order", "gen:%s: order is '%.*s', expected natural or degree",
-                      g->generator->info.name, shown(value), value.start);
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                 w == 0         ? ""
+                                 : words[w + 1] ? ", "
+                                                : " or ",
+                                 words[w]);
+    }
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, keys[key].name, "gen:%s: %s is '%.*s', expected %s",
+                      g->generator->info.name, keys[key].name, shown(value), value.start, known);
 }
 
 /* Sets what "key=value,..." says; *seen gets a bit for each key. Only keys in `legal` may occur. */
@@ -184,9 +206,9 @@ static spry_status set_keys(spryi_generation *g, text list, unsigned legal, unsi
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, keys[k].name, "gen:%s: %s is given twice",
                               g->generator->info.name, keys[k].name);
         *seen |= 1u << k;
-        spry_status status = k == SPRYI_KEY_ORDER ? set_order(g, value, err)
-                             : k < SPRYI_KEY_AX   ? set_integer(g, (spryi_key)k, value, err)
-                                                  : set_real(g, (spryi_key)k, value, err);
+        spry_status status = k == SPRYI_KEY_ORDER || k == SPRYI_KEY_KIND ? set_word(g, (spryi_key)k, value, err)
+                             : k < SPRYI_KEY_AX                          ? set_integer(g, (spryi_key)k, value, err)
+                                                                         : set_real(g, (spryi_key)k, value, err);
         if (status != SPRY_OK) return status;
     }
     return SPRY_OK;

@@ -31,13 +31,36 @@ typedef enum spryi_key {
     SPRYI_KEY_LENGTH,
     SPRYI_KEY_SEED,
     SPRYI_KEY_SHUFFLE,
-    SPRYI_KEY_ORDER,
+    SPRYI_KEY_ENTRIES,
+    SPRYI_KEY_LONGEST,
+    SPRYI_KEY_SYMMETRY,
+    SPRYI_KEY_DIAGONAL,
+    SPRYI_KEY_ORDER, /* these two are words */
+    SPRYI_KEY_KIND,
     SPRYI_KEY_AX, /* from here on real numbers */
     SPRYI_KEY_AY,
     SPRYI_KEY_AZ,
     SPRYI_KEY_DENSITY,
     SPRYI_KEYS
 } spryi_key;
+
+/* The kinds of twins (generate_twin.c), in the order of their words; grids come first, the scattered ones last. */
+typedef enum spryi_twin {
+    SPRYI_TWIN_MESH2,
+    SPRYI_TWIN_MESH3,
+    SPRYI_TWIN_KKT,
+    SPRYI_TWIN_TRIANGLES,
+    SPRYI_TWIN_HEXAGONS,
+    SPRYI_TWIN_ROAD,
+    SPRYI_TWIN_WORDS,
+    SPRYI_TWIN_BALL2,
+    SPRYI_TWIN_BALL3,
+    SPRYI_TWIN_CIRCUIT,
+    SPRYI_TWIN_WEB,
+    SPRYI_TWIN_SOCIAL,
+    SPRYI_TWIN_CITATION,
+    SPRYI_TWINS
+} spryi_twin;
 
 struct spryi_kind;
 
@@ -50,7 +73,7 @@ typedef struct spryi_generator {
 typedef struct spryi_generation {
     spry_context *context;
     const spryi_generator *generator;
-    int64_t n[SPRYI_KEYS]; /* whole numbers by key; SPRYI_KEY_ORDER: 1 by degree */
+    int64_t n[SPRYI_KEYS]; /* whole numbers by key; SPRYI_KEY_ORDER: 1 by degree; KIND: a spryi_twin */
     double real[SPRYI_KEYS];
     int64_t rows, cols;
     double entries; /* about how many there will be; never more */
@@ -96,7 +119,7 @@ typedef struct spryi_kind {
 extern const spryi_kind spryi_kind_grid_star, spryi_kind_grid_full, spryi_kind_laplace;
 extern const spryi_kind spryi_kind_road, spryi_kind_rgg, spryi_kind_rmat, spryi_kind_uniform, spryi_kind_circuit;
 extern const spryi_kind spryi_kind_debruijn, spryi_kind_diagonal, spryi_kind_banded, spryi_kind_arrow;
-extern const spryi_kind spryi_kind_dense, spryi_kind_random, spryi_kind_empty;
+extern const spryi_kind spryi_kind_dense, spryi_kind_random, spryi_kind_empty, spryi_kind_twin;
 
 /* Makes the matrix of g, whose keys are set. */
 spry_status spryi_generate(spryi_generation *g, spry_matrix **A, const spry_read_options *options, spry_error *err);

@@ -89,7 +89,7 @@ static void suites(void **state)
     assert_int_equal(bench_suite_sources("scattered", NULL, &sources, &count), 1);
     assert_int_equal(count, 13);
     assert_non_null(strstr(sources[12].reason, "--matrices or SPRY_MATRIX_DIR"));
-    assert_int_equal(bench_suite_sources("csrk64", NULL, &sources, &count), -1);
+    assert_int_equal(bench_suite_sources("products", NULL, &sources, &count), -1);
     assert_int_equal(bench_suite_sources("sea", NULL, &sources, &count), 0);
     assert_int_equal(count, 13);
     for (int s = 0; bench_suite_names[s]; s++)

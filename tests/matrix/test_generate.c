@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- small matrices by hand ------------------------------------------------------------------ */
@@ -139,9 +140,9 @@ static void random_density(void **state)
 /* "NAME,key=value,..." with a small value for each size that the generator has. */
 static void small_spec(char *spec, size_t size, const spry_generator_info *info)
 {
-    static const char *const small[] = {"x=5",       "y=4",      "z=3",        "dof=2",   "side=7",
-                                        "scale=6",   "edges=4",  "rows=60",    "cols=40", "degree=5",
-                                        "symbols=3", "length=3", "density=0.2"};
+    static const char *const small[] = {"x=5",       "y=4",      "z=3",         "dof=2",      "side=7",
+                                        "scale=6",   "edges=4",  "rows=60",     "cols=40",    "degree=5",
+                                        "symbols=3", "length=3", "density=0.2", "entries=280"};
     size_t used = (size_t)snprintf(spec, size, "%s", info->name);
     for (int s = 0; s < TEST_COUNT(small); s++) {
         char key[16], framed[200];
@@ -178,6 +179,34 @@ static void each_generator_is_sound(void **state)
     assert_int_equal(spry_generator_get_info(spry_generator_count(), &info, NULL), SPRY_UNKNOWN_NAME);
     assert_int_equal(spry_generator_get_info(-1, &info, NULL), SPRY_UNKNOWN_NAME);
     assert_int_equal(spry_generator_get_info(0, NULL, NULL), SPRY_INVALID_ARGUMENT);
+}
+
+/* Every kind of twin, whatever the sizes: never more entries than asked, nor a longer row. */
+static void twins_of_any_size(void **state)
+{
+    static const char *const kinds[] = {"mesh2", "mesh3", "kkt",     "triangles", "hexagons", "road",    "words",
+                                        "ball2", "ball3", "circuit", "web",       "social",   "citation"};
+    static const char *const sizes[] = {"rows=0,entries=0,longest=0",
+                                        "rows=1,entries=1,longest=1",
+                                        "rows=1,entries=1,longest=1,dof=3",
+                                        "rows=2,entries=4,longest=2,symmetry=50",
+                                        "rows=7,entries=49,longest=7,symmetry=0,diagonal=0",
+                                        "rows=100,entries=100,longest=99,symmetry=0,diagonal=0",
+                                        "rows=1000,entries=9000,longest=999,dof=3,symmetry=30"};
+    for (int k = 0; k < TEST_COUNT(kinds); k++)
+        for (int s = 0; s < TEST_COUNT(sizes); s++) {
+            char spec[160];
+            spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+            spry_matrix_report report = SPRY_INIT(spry_matrix_report);
+            snprintf(spec, sizeof spec, "twin,kind=%s,%s", kinds[k], sizes[s]);
+            spry_matrix *A = test_generate(*state, spec, NULL);
+            assert_int_equal(spry_matrix_check(A, &report, NULL), SPRY_OK);
+            assert_int_equal(spry_matrix_get_stats(A, &stats, NULL), SPRY_OK);
+            long long entries = atoll(strstr(spec, "entries=") + 8), longest = atoll(strstr(spec, "longest=") + 8);
+            if (stats.nnz > entries || stats.max_row > longest || (s > 4 && stats.max_row != longest))
+                fail_msg("%s: %lld entries, longest row %lld", spec, (long long)stats.nnz, (long long)stats.max_row);
+            spry_matrix_destroy(A);
+        }
 }
 
 /* The parameters shown are the defaults. */
@@ -229,7 +258,8 @@ static void same_for_any_thread_count(void **state)
                                         "circuit,rows=50000",
                                         "uniform,rows=20000,degree=60",
                                         "rmat:d,scale=14,shuffle=4",
-                                        "arrow,rows=40000,width=3"};
+                                        "arrow,rows=40000,width=3",
+                                        "twin,rows=20000,entries=100000,kind=social,symmetry=40,longest=900"};
     for (int s = 0; s < TEST_COUNT(specs); s++) {
         uint64_t structure = 0, values = 0;
         static const int threads[] = {1, 2, 5};
@@ -317,6 +347,11 @@ static void bad_specifications(void **state)
         {"random,density=", SPRY_INVALID_ARGUMENT, "gen:random: density is '', expected a number from 0 to 1"},
         {"laplace5,ax=inf", SPRY_INVALID_ARGUMENT, "gen:laplace5: ax is 'inf', expected a number from 1e-30 to 1e+30"},
         {"laplace5,ax=0", SPRY_INVALID_ARGUMENT, "gen:laplace5: ax is '0', expected a number from 1e-30 to 1e+30"},
+        {"twin,rows=10,entries=5,longest=6", SPRY_INVALID_ARGUMENT,
+         "gen:twin: 5 entries in 10 rows, the longest of 6: expected a longest row of at most 10, and entries from"},
+        {"twin,rows=2147483648", SPRY_INVALID_ARGUMENT,
+         "gen:twin: rows is '2147483648', expected a whole number from 0 to 2147483647"},
+        {"twin,kind=star", SPRY_INVALID_ARGUMENT, "gen:twin: kind is 'star', expected mesh2, mesh3, kkt, triangles,"},
         {"dense:d", SPRY_INVALID_ARGUMENT, "gen:dense has no order, so no ':d'"},
         {"circuit,rows=2147483648", SPRY_INVALID_ARGUMENT,
          "gen:circuit: rows is '2147483648', expected a whole number from 0 to 2147483647"},
@@ -423,6 +458,7 @@ int main(void)
         cmocka_unit_test(relabelling_keeps_given_values),
         cmocka_unit_test(random_density),
         cmocka_unit_test(each_generator_is_sound),
+        cmocka_unit_test(twins_of_any_size),
         cmocka_unit_test(shown_parameters_are_the_defaults),
         cmocka_unit_test(presets_are_their_parameters),
         cmocka_unit_test(same_for_any_thread_count),
