@@ -39,7 +39,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen, cli_pagerank,
-    cli_solve;
+    cli_solve, cli_tune;
 
 /* Takes the value (NULL: none) of options[option]; CLI_GO_ON, or an exit status after a message. */
 typedef int (*cli_apply)(void *state, int option, const char *value);
@@ -85,7 +85,7 @@ int cli_fail(const spry_error *err);                                            
 /* A line that is overwritten, on a terminal, once the command has taken a second. NULL ends it. */
 void cli_progress(const char *text);
 
-/* A context with that many threads (0: the default), or a message and an exit status. */
+/* A context with that many threads (0: the default) and the table of SPRY_TUNING, or a message and an exit status. */
 int cli_open_context(spry_context **context, int64_t threads);
 
 /* ---- numbers for people (text.c) ---------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -103,5 +104,9 @@ int cli_open_context(spry_context **context, int64_t threads)
     spry_error err = {0};
     options.threads = (int)threads;
     if (spry_context_create(context, &options, &err) != SPRY_OK) return cli_fail(&err);
-    return CLI_GO_ON;
+    const char *table = getenv("SPRY_TUNING");
+    if (!table || !table[0] || spry_context_load_tuning(*context, table, &err) == SPRY_OK) return CLI_GO_ON;
+    spry_context_destroy(*context);
+    *context = NULL;
+    return cli_fail(&err);
 }

@@ -182,6 +182,13 @@ typedef struct spry_context_options {
 SPRY_API spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err);
 SPRY_API void spry_context_destroy(spry_context *context);
 
+/*
+ * Reads a table that `spry tune` wrote, of the sizes that csr2 and csr3 take where none are given (docs/csr-k.md).
+ * Plans made from then on follow it: on the CPU, and on GPUs of the compute capability that it was fitted for. Not
+ * while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
+ */
+SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
+
 SPRY_API int spry_context_threads(const spry_context *context);
 
 /* Bytes that the library holds for this context now, and the most it ever held. Borrowed arrays are the caller's. */
@@ -605,7 +612,8 @@ typedef struct spry_device_info {
     int units;               /* processors, multiprocessors */
     const char *simd;        /* CPU: the level that kernels use, "portable", "avx2", "avx512"; "" on GPUs */
     int64_t memory_bytes;
-    int64_t cache_bytes; /* last level */
+    int64_t cache_bytes;    /* last level */
+    int compute_capability; /* of a GPU: 90 for 9.0; 0 on the CPU */
 } spry_device_info;
 
 /*

@@ -2,6 +2,7 @@
 #define SPRYI_CONTEXT_H
 
 #include "core/cpu_features.h"
+#include "core/tuning.h"
 #include "spry/spry.h"
 
 #include <pthread.h>
@@ -18,7 +19,7 @@ typedef struct spryi_cuda_state {
     char reason[512];                       /* why there is no plug-in, or why it finds no device */
     struct {
         char name[16], description[256];
-        int multiprocessors, major; /* of the compute capability */
+        int multiprocessors, major, minor; /* the last two: of the compute capability */
         int64_t memory_bytes, cache_bytes;
     } gpus[SPRYI_MOST_GPUS];
 } spryi_cuda_state;
@@ -30,6 +31,7 @@ struct spry_context {
     int threads;
     spryi_simd simd; /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
     spryi_cuda_state *cuda;
+    spryi_tuning tuning;
     _Atomic int64_t bytes, peak_bytes;
 };
 

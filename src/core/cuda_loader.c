@@ -70,6 +70,7 @@ static void describe_devices(spryi_cuda_state *state, const spryi_cuda_plugin *p
                  "%s, compute capability %d.%d, driver for CUDA %s", gpu.name, gpu.major, gpu.minor, gpu.driver);
         state->gpus[d].multiprocessors = gpu.multiprocessors;
         state->gpus[d].major = gpu.major;
+        state->gpus[d].minor = gpu.minor;
         state->gpus[d].memory_bytes = gpu.memory_bytes;
         state->gpus[d].cache_bytes = gpu.cache_bytes;
         state->devices = d + 1;

@@ -43,6 +43,7 @@ static void describe_gpu(const spry_context *context, int number, spry_device_in
         .simd = "",
         .memory_bytes = context->cuda->gpus[number].memory_bytes,
         .cache_bytes = context->cuda->gpus[number].cache_bytes,
+        .compute_capability = 10 * context->cuda->gpus[number].major + context->cuda->gpus[number].minor,
     };
 }
 

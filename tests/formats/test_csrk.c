@@ -7,6 +7,7 @@
 #include "ops/choice.h"
 #include "ops/plan.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,6 +107,36 @@ static void test_pointers(void **state)
     }
     assert_int_equal(0, spry_context_bytes(context));
     spry_context_destroy(context);
+}
+
+/* Groups of more rows than a block of csr ever has. */
+static void test_large_groups(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"csr2:srs=32768", "csr3:srs=32768:ssrs=32768"};
+    spry_context *context = context_of(2);
+    spry_matrix *A = NULL;
+    enum { ROWS = 300 * 300 };
+    double *x = malloc(ROWS * sizeof *x), *y = malloc(ROWS * sizeof *y), *expected = malloc(ROWS * sizeof *expected);
+    assert_true(x && y && expected);
+    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=300,y=300", NULL, NULL));
+    for (int i = 0; i < ROWS; i++) x[i] = 1.0 / (1 + i % 89);
+    spry_plan *csr = plan_of(context, A, "csr");
+    assert_int_equal(SPRY_OK, spry_plan_run(csr, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(expected, ROWS),
+                                            NULL, NULL));
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        spry_plan *plan = plan_of(context, A, formats[f]);
+        assert_int_equal(SPRY_OK, spry_plan_run(plan, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(y, ROWS),
+                                                NULL, NULL));
+        for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* other runs, other sums */
+        spry_plan_destroy(plan);
+    }
+    spry_plan_destroy(csr);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    free(x);
+    free(y);
+    free(expected);
 }
 
 static void test_parameters(void **state)
@@ -276,7 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pointers),  cmocka_unit_test(test_parameters),       cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_for_gpu),   cmocka_unit_test(test_choice_of_kernel), cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_giant_row),
+        cmocka_unit_test(test_giant_row), cmocka_unit_test(test_large_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

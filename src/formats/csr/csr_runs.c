@@ -82,9 +82,12 @@ static void append_shared(run_list *list, int64_t begin, int64_t end)
     }
 }
 
-static void find_in_block(run_list *list, int64_t begin, int64_t end)
+enum { ROWS_AT_ONCE = SPRYI_CSR_MOST_COST / SPRYI_CSR_ROW_COST + 1 }; /* as many as a block of csr can have */
+
+/* At most ROWS_AT_ONCE rows. */
+static void find_in_rows(run_list *list, int64_t begin, int64_t end)
 {
-    uint8_t relation[SPRYI_CSR_MOST_COST / SPRYI_CSR_ROW_COST + 1]; /* as many rows as a block can have */
+    uint8_t relation[ROWS_AT_ONCE];
     relate_rows(list->s, begin, end, relation);
     for (int64_t i = begin; i < end && !list->full;) {
         int64_t to = i + 1;
@@ -99,6 +102,13 @@ static void find_in_block(run_list *list, int64_t begin, int64_t end)
         }
         i = to;
     }
+}
+
+/* Blocks of csr-k, whole groups of any size, may have more rows than are related at once. */
+static void find_in_block(run_list *list, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end && !list->full; i += ROWS_AT_ONCE)
+        find_in_rows(list, i, i + ROWS_AT_ONCE < end ? i + ROWS_AT_ONCE : end);
     if (list->full || list->structured * 2 < offset(list->s, end) - offset(list->s, begin)) {
         list->count = list->structured = list->full = 0;
         append(list, SPRYI_RUN_GENERAL, begin, end, 0);

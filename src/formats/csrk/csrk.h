@@ -20,10 +20,16 @@
 #ifndef SPRYI_CSRK_H
 #define SPRYI_CSRK_H
 
+#include "core/tuning.h"
 #include "formats/csr/csr.h"
 
 /* Where the sizes of csr3's groups come from; the order of the words of parameter "tuning". */
-typedef enum spryi_csrk_tuning { SPRYI_CSRK_CPU = 1, SPRYI_CSRK_VOLTA, SPRYI_CSRK_AMPERE } spryi_csrk_tuning;
+typedef enum spryi_csrk_tuning {
+    SPRYI_CSRK_CPU = 1,
+    SPRYI_CSRK_VOLTA,
+    SPRYI_CSRK_AMPERE,
+    SPRYI_CSRK_TABLE /* of the context */
+} spryi_csrk_tuning;
 
 /* Seed 001's cases of the density, entries a row: up to 8, 16, 32, and above. */
 typedef enum spryi_csrk_case {
@@ -36,8 +42,8 @@ typedef enum spryi_csrk_case {
 enum {
     SPRYI_CSRK_SRS = 96, /* constant on CPUs: geometric mean of the best sizes of seed 001's machine (section 4.2) */
     SPRYI_CSRK_SSRS = 8, /* super-rows; the paper prefers csr2 on CPUs and gives no constant */
-    SPRYI_CSRK_MOST = 1 << 15, /* of each: the rows of a block are counted in 32 bits */
-    SPRYI_CSR2_THREADS = 256   /* of a GPU's block in csr2 */
+    SPRYI_CSRK_MOST = SPRYI_MOST_GROUP,
+    SPRYI_CSR2_THREADS = 256 /* of a GPU's block in csr2 */
 };
 
 /* The storage of formats csr2 and csr3. */
@@ -59,7 +65,12 @@ static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
     return density <= 32 ? SPRYI_CSRK_CASE_3 : SPRYI_CSRK_CASE_4;
 }
 
-/* Super-rows a super-super-row and rows a super-row, both >= 1; a matrix without entries counts as one of density 1. */
+/*
+ * Super-rows a super-super-row and rows a super-row, both from 1 to SPRYI_CSRK_MOST; a matrix without entries counts as
+ * one of density 1. By a table's formulas for GPUs, of which it must have some:
+ */
+void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int64_t rows, int64_t nnz);
+/* By the library's own formulas: any but SPRYI_CSRK_TABLE. */
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz);
 
 /* Lanes a row of csr2_lanes_cuda: the largest power of two up to the mean row length, 2 to 32. */

@@ -1,4 +1,5 @@
 /* Making the storage of formats csr2 and csr3: pointers over groups of rows beside borrowed CSR arrays. */
+#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/csrk/csrk.h"
@@ -12,25 +13,37 @@ static int64_t groups_of(int64_t count, int64_t size)
     return count / size + (count % size != 0);
 }
 
-/* Ampere's formula for what is newer too, and where the GPU is not known. */
-static spryi_csrk_tuning tuning_of(const spryi_build_request *request)
+/* The context's table where it tells of this device; else Ampere's formula, also for what is newer or not known. */
+static spryi_csrk_tuning tuning_of(const spryi_tuning *table, const spryi_build_request *request)
 {
     if (request->parameters[TUNING] > 0) return (spryi_csrk_tuning)request->parameters[TUNING];
     if (!request->for_gpu) return SPRYI_CSRK_CPU;
+    if (table->gpu_major > 0 && request->gpu_major == table->gpu_major) return SPRYI_CSRK_TABLE;
     return request->gpu_major > 0 && request->gpu_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
 }
 
-static void settle(spryi_csrk *s, const spryi_build_request *request, int levels)
+static void settle_cpu(spryi_csrk *s, const spryi_tuning *table, int levels)
+{
+    const int64_t srs = levels == 3 ? table->csr3_srs : table->csr2_srs;
+    s->srs = srs > 0 ? srs : SPRYI_CSRK_SRS;
+    s->ssrs = levels == 2 ? 0 : table->csr3_ssrs > 0 ? table->csr3_ssrs : SPRYI_CSRK_SSRS;
+}
+
+static void settle(spryi_csrk *s, const spryi_tuning *table, const spryi_build_request *request, int levels)
 {
     const spry_arrays *a = &request->csr->a;
     const int64_t *given = request->parameters;
-    int64_t srs = SPRYI_CSRK_SRS, ssrs = 0;
-    if (levels == 3)
-        spryi_csrk_tune(&ssrs, &srs, tuning_of(request), a->rows, a->nnz);
-    else if (request->for_gpu) /* the rows that a block has at once */
-        srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
-    s->srs = given[SRS] > 0 ? given[SRS] : srs;
-    s->ssrs = levels == 3 && given[SSRS] > 0 ? given[SSRS] : ssrs;
+    const spryi_csrk_tuning tuning = tuning_of(table, request);
+    if (levels == 3 && tuning == SPRYI_CSRK_TABLE)
+        spryi_csrk_tune_by(&s->ssrs, &s->srs, table, a->rows, a->nnz);
+    else if (levels == 3 && tuning != SPRYI_CSRK_CPU)
+        spryi_csrk_tune(&s->ssrs, &s->srs, tuning, a->rows, a->nnz);
+    else
+        settle_cpu(s, table, levels);
+    if (levels == 2 && request->for_gpu) /* the rows that a block has at once */
+        s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
+    if (given[SRS] > 0) s->srs = given[SRS];
+    if (levels == 3 && given[SSRS] > 0) s->ssrs = given[SSRS];
     s->sr_count = groups_of(a->rows, s->srs);
     s->ssr_count = s->ssrs > 0 ? groups_of(s->sr_count, s->ssrs) : 0;
 }
@@ -40,11 +53,17 @@ static int64_t pointers_of(const spryi_csrk *s)
     return s->sr_count + 1 + (s->ssrs > 0 ? s->ssr_count + 1 : 0);
 }
 
-static spry_status predict(spryi_figure *figure, const spryi_build_request *request, int levels)
+static spry_status predict(const spryi_tuning *table, spryi_figure *figure, const spryi_build_request *request,
+                           int levels, spry_error *err)
 {
-    static const char *const formulas[] = {"", "", ":tuning=volta", ":tuning=ampere"};
+    static const char *const formulas[] = {"", "", ":tuning=volta", ":tuning=ampere", ":tuning=table"};
+    const spryi_csrk_tuning tuning = tuning_of(table, request);
     spryi_csrk s = {0};
-    settle(&s, request, levels);
+    if (tuning == SPRYI_CSRK_TABLE && table->gpu_major == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "csr3: tuning=table, but the context has no table with formulas for GPUs: load one with "
+                          "spry_context_load_tuning");
+    settle(&s, table, request, levels);
     const spry_arrays *a = &request->csr->a;
     figure->bytes = spryi_arrays_bytes(a) + pointers_of(&s) * (int64_t)sizeof(int64_t);
     figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * a->nnz + a->rows + 1 + pointers_of(&s);
@@ -52,7 +71,7 @@ static spry_status predict(spryi_figure *figure, const spryi_build_request *requ
         snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld", (long long)s.srs);
     else
         snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld:ssrs=%lld%s", (long long)s.srs,
-                 (long long)s.ssrs, formulas[tuning_of(request)]);
+                 (long long)s.ssrs, formulas[tuning]);
     return SPRY_OK;
 }
 
@@ -123,13 +142,13 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     spryi_csrk *s = NULL;
     spryi_figure figure = {0};
-    SPRYI_TRY(predict(&figure, request, levels));
+    SPRYI_TRY(predict(&context->tuning, &figure, request, levels, err));
     SPRYI_TRY(spryi_admit(request, name, &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
     *s = (spryi_csrk){.csr = {.a = request->csr->a},
                       .matrix = spryi_matrix_retain(request->csr),
                       .owns_arrays = request->for_gpu || request->csr != request->A};
-    settle(s, request, levels);
+    settle(s, &context->tuning, request, levels);
     SPRYI_TRY(group(context, &s->sr_ptr, s->sr_count, s->csr.a.rows, s->srs, "super-rows", err));
     if (levels == 3)
         SPRYI_TRY(group(context, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));
@@ -202,8 +221,7 @@ static int device_sections(void *storage, spryi_section *sections)
     static spry_status predict_##k(spry_context *context, spryi_figure *figure, const spryi_build_request *request,    \
                                    spry_error *err)                                                                    \
     {                                                                                                                  \
-        (void)context, (void)err;                                                                                      \
-        return predict(figure, request, k);                                                                            \
+        return predict(&context->tuning, figure, request, k, err);                                                     \
     }                                                                                                                  \
     static spry_status build_##k(spry_context *context, void **storage, const spryi_build_request *request,            \
                                  spry_error *err)                                                                      \
@@ -221,10 +239,10 @@ LEVELS(3)
 static const spryi_parameter sizes[] = {
     {"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"},
     {"ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"},
-    {"tuning", 0, 0, "whose sizes where none are given: cpu, volta or ampere"},
+    {"tuning", 0, 0, "whose sizes where none are given: cpu, volta, ampere or table"},
     {0},
 };
-static const char *const tunings[] = {"cpu", "volta", "ampere", NULL}; /* as spryi_csrk_tuning counts them */
+static const char *const tunings[] = {"cpu", "volta", "ampere", "table", NULL}; /* as spryi_csrk_tuning counts them */
 static const spryi_parameter size[] = {{"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"}, {0}};
 
 const spryi_format spryi_format_csr2 = {
@@ -247,8 +265,9 @@ const spryi_format spryi_format_csr3 = {
     .parameters = sizes,
     .parameter_words = {[TUNING] = tunings},
     .parameter_text =
-        "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); tuning=cpu|volta|ampere "
-        "(the rule for what is not given; default cpu: 96 and 8, on a GPU ampere, before it volta)",
+        "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); tuning=cpu|volta|ampere|table "
+        "(the rule for what is not given; default cpu: 96 and 8, on a GPU the loaded table's, else ampere, before it "
+        "volta)",
     .predict = predict_3,
     .build = build_3,
     SHARED,

@@ -47,6 +47,26 @@ static void adjust_for_ampere(double *ssrs, double *srs, spryi_csrk_case which)
     }
 }
 
+static int64_t size_by(const spryi_size_formula *formula, double log_density, spryi_csrk_case which)
+{
+    double size = at_least_1(rounded(formula->constant - formula->fall * log_density));
+    if (which != SPRYI_CSRK_CASE_1) size = at_least_1(rounded(size * formula->factor[which - SPRYI_CSRK_CASE_2]));
+    return size < SPRYI_CSRK_MOST ? (int64_t)size : SPRYI_CSRK_MOST;
+}
+
+static double log_density_of(int64_t rows, int64_t nnz)
+{
+    return rows > 0 && nnz > 0 ? log((double)nnz / (double)rows) : 0;
+}
+
+void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int64_t rows, int64_t nnz)
+{
+    const double log_density = log_density_of(rows, nnz);
+    const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);
+    *ssrs = size_by(&table->ssrs, log_density, which);
+    *srs = size_by(&table->srs, log_density, which);
+}
+
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz)
 {
     if (tuning == SPRYI_CSRK_CPU) {
@@ -55,7 +75,7 @@ void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int6
         return;
     }
     const int volta = tuning == SPRYI_CSRK_VOLTA;
-    const double log_density = rows > 0 && nnz > 0 ? log((double)nnz / (double)rows) : 0;
+    const double log_density = log_density_of(rows, nnz);
     double super = at_least_1(rounded(volta ? 8.900 - 1.25 * log_density : 9.175 - 1.32 * log_density));
     double rows_each = at_least_1(rounded(volta ? 10.146 - 1.50 * log_density : 20.500 - 3.50 * log_density));
     const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);

@@ -1,0 +1,45 @@
+/*
+ * Sizes of csr2's and csr3's groups for the machine at hand: from the best sizes of some matrices to a constant (CPUs)
+ * or a formula over the mean row length (GPUs), as sections 4.1 and 4.2 of the CSR-k study do it.
+ *
+ * "Best" is the geometric mean of the sizes within 1 % of the fastest: times closer than that are noise. Formula: the
+ * best sizes are regressed on ln d; where its fall would leave less than half of a matrix's best size, the fall is
+ * lowered until it does not (the study lowers it by hand), the constant stays. What the four cases of d do to it, since
+ * each has its own blocks of threads, is a factor a case: the geometric mean of best over formula, both cases' and both
+ * sizes' apart; case 1's is taken into the formula's own constants.
+ */
+#ifndef SPRY_BENCH_TUNE_H
+#define SPRY_BENCH_TUNE_H
+
+enum { TUNE_CASES = 4, TUNE_MOST_SIZES = 512 };
+
+/* A size that was tried, and its time. ssrs is 1 where there is none. */
+typedef struct tune_trial {
+    int srs, ssrs;
+    double us;
+} tune_trial;
+
+/* A matrix: its density, and its best sizes. */
+typedef struct tune_point {
+    double density, srs, ssrs, best_us;
+} tune_point;
+
+typedef struct tune_formula {
+    double constant, fall, factor[TUNE_CASES - 1];
+} tune_formula;
+
+/* The sizes that the study tries. Each returns how many it wrote, at most TUNE_MOST_SIZES. */
+int tune_cpu_sizes(tune_trial *trials, int levels); /* csr2: SRS from 8 to 3072; csr3: with SSRS from 2 to 32 */
+int tune_gpu_sizes(tune_trial *trials);             /* SSRS and SRS from 4 to 48 */
+
+/* Sets best_us, srs and ssrs of a point from trials, count >= 1; trials without a time (us <= 0) do not count. */
+void tune_best(tune_point *point, const tune_trial *trials, int count);
+
+/* The geometric mean of the best sizes, rounded; super: of SSRS. count >= 1. */
+int tune_constant(const tune_point *points, int count, int super);
+/* A fall of 0 where all densities are alike. count >= 1. */
+tune_formula tune_fit(const tune_point *points, int count, int super);
+/* What the library makes of it. */
+int tune_size(const tune_formula *formula, double density);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * Tuning tables: text, a fact a line, in any order.
+ *
+ *     spry-tuning 1            first: the version
+ *     cpu csr2 96              rows a super-row on CPUs
+ *     cpu csr3 96 8            the same of csr3, super-rows a super-super-row
+ *     cuda 9                   the compute capability, major number, that the rest is for
+ *     cuda ssrs 8.9 1.25       8.9 - 1.25 ln d super-rows a super-super-row, d entries a row
+ *     cuda srs 10.1 1.5        the same of rows a super-row
+ *     cuda case2 1.5 2         what both are multiplied by where 8 < d <= 16; case3: 16 < d <= 32, case4: above
+ *
+ * Blank lines, and what follows a #, mean nothing.
+ */
+#include "core/context.h"
+#include "core/error.h"
+#include "io/decimal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { VERSION = 1, MOST_WORDS = 4, LINE_BYTES = 256 };
+static const double least_formula = -1e6, most_formula = 1e6;
+
+typedef struct line {
+    const char *words[MOST_WORDS + 1];
+    int count, number;
+    const char *path;
+} line;
+
+static void split(line *l, char *text)
+{
+    l->count = 0;
+    text[strcspn(text, "#\r\n")] = '\0';
+    for (char *word = strtok_r(text, " \t", &text); word && l->count <= MOST_WORDS; word = strtok_r(NULL, " \t", &text))
+        l->words[l->count++] = word;
+}
+
+static spry_status wrong(const line *l, const char *expected, spry_error *err)
+{
+    return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "%s is no line of a tuning table: expected %s",
+                           l->count > 0 ? l->words[0] : "nothing", expected);
+}
+
+static int is_number(const char *word, double least, double most, double *value)
+{
+    spryi_decimal d = {0};
+    const char *end = word + strlen(word);
+    if (spryi_decimal_scan(word, end, &d) != end) return 0;
+    *value = spryi_decimal_f64(&d);
+    return *value >= least && *value <= most;
+}
+
+static int is_size(const char *word, int64_t *size)
+{
+    double value;
+    if (!is_number(word, 1, SPRYI_MOST_GROUP, &value) || value != floor(value)) return 0;
+    *size = (int64_t)value;
+    return 1;
+}
+
+static spry_status take_cpu(const line *l, spryi_tuning *t, spry_error *err)
+{
+    static const char expected[] = "\"cpu csr2 SRS\" or \"cpu csr3 SRS SSRS\", sizes from 1 to 32768";
+    const int csr2 = l->count == 3 && strcmp(l->words[1], "csr2") == 0;
+    const int csr3 = l->count == 4 && strcmp(l->words[1], "csr3") == 0;
+    int64_t srs = 0, ssrs = 0;
+    if (!(csr2 || csr3) || !is_size(l->words[2], &srs) || (csr3 && !is_size(l->words[3], &ssrs)))
+        return wrong(l, expected, err);
+    if (csr2) {
+        t->csr2_srs = srs;
+    } else {
+        t->csr3_srs = srs;
+        t->csr3_ssrs = ssrs;
+    }
+    return SPRY_OK;
+}
+
+static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
+{
+    static const char expected[] = "\"cuda MAJOR\", \"cuda ssrs|srs CONSTANT FALL\" or \"cuda case2|case3|case4 FACTOR "
+                                   "FACTOR\" with numbers";
+    double a, b;
+    if (l->count == 2 && is_number(l->words[1], 1, 99, &a) && a == floor(a)) {
+        t->gpu_major = (int)a;
+        return SPRY_OK;
+    }
+    if (l->count != 4 || !is_number(l->words[2], least_formula, most_formula, &a) ||
+        !is_number(l->words[3], least_formula, most_formula, &b))
+        return wrong(l, expected, err);
+    spryi_size_formula *formula = strcmp(l->words[1], "ssrs") == 0  ? &t->ssrs
+                                  : strcmp(l->words[1], "srs") == 0 ? &t->srs
+                                                                    : NULL;
+    const int part = l->words[1][0] == 'c' && strncmp(l->words[1], "case", 4) == 0 && strlen(l->words[1]) == 5
+                         ? l->words[1][4] - '2'
+                         : -1;
+    if (formula) {
+        formula->constant = a;
+        formula->fall = b;
+    } else if (part >= 0 && part < 3 && a > 0 && b > 0) {
+        t->ssrs.factor[part] = a;
+        t->srs.factor[part] = b;
+    } else {
+        return wrong(l, expected, err);
+    }
+    return SPRY_OK;
+}
+
+static spry_status take_line(const line *l, int *headed, spryi_tuning *t, spry_error *err)
+{
+    if (!*headed) {
+        double version;
+        if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 || !is_number(l->words[1], 1, 1e9, &version))
+            return wrong(l, "\"spry-tuning 1\" first", err);
+        if (version > VERSION)
+            return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
+                                   "the table is of version %g, this library reads version %d", version, VERSION);
+        *headed = 1;
+        return SPRY_OK;
+    }
+    if (strcmp(l->words[0], "cpu") == 0) return take_cpu(l, t, err);
+    if (strcmp(l->words[0], "cuda") == 0) return take_cuda(l, t, err);
+    return wrong(l, "cpu or cuda and what they say", err);
+}
+
+/* A table that tells of a GPU has both formulas; factors that it leaves out are 1. */
+static spry_status complete(const line *l, int headed, spryi_tuning *t, spry_error *err)
+{
+    if (!headed) return wrong(l, "\"spry-tuning 1\" first", err);
+    const int formulas = t->ssrs.constant != 0 && t->srs.constant != 0;
+    if ((t->gpu_major > 0) != formulas)
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
+                               "the table ends without %s, which goes with what it says of a GPU",
+                               formulas ? "\"cuda MAJOR\"" : "\"cuda ssrs\" and \"cuda srs\"");
+    for (int part = 0; part < 3; part++) {
+        if (t->ssrs.factor[part] == 0) t->ssrs.factor[part] = 1;
+        if (t->srs.factor[part] == 0) t->srs.factor[part] = 1;
+    }
+    return SPRY_OK;
+}
+
+static spry_status read_table(FILE *file, const char *path, spryi_tuning *t, spry_error *err)
+{
+    char text[LINE_BYTES];
+    line l = {.path = path};
+    int headed = 0;
+    while (fgets(text, sizeof text, file)) {
+        l.number++;
+        if (strlen(text) + 1 == sizeof text && text[sizeof text - 2] != '\n')
+            return spryi_fail_file(err, SPRY_BAD_FILE, path, l.number, "the line is longer than %d characters",
+                                   LINE_BYTES - 2);
+        split(&l, text);
+        if (l.count == 0) continue;
+        spry_status status = take_line(&l, &headed, t, err);
+        if (status != SPRY_OK) return status;
+    }
+    if (ferror(file)) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
+    return complete(&l, headed, t, err);
+}
+
+spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err)
+{
+    if (!context || !path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "path",
+                          "load_tuning: context and path must not be NULL");
+    spryi_tuning t = {0};
+    FILE *file = fopen(path, "r");
+    if (!file) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
+    spry_status status = read_table(file, path, &t, err);
+    fclose(file);
+    if (status == SPRY_OK) context->tuning = t;
+    return status;
+}

@@ -1,0 +1,117 @@
+/* spry tune: what is fitted to known best sizes, and the command. */
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "bench/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static void sizes(void **state)
+{
+    (void)state;
+    tune_trial trials[TUNE_MOST_SIZES];
+    assert_int_equal(tune_cpu_sizes(trials, 2), 18);
+    assert_int_equal(trials[0].srs, 8);
+    assert_int_equal(trials[1].srs, 12);
+    assert_int_equal(trials[17].srs, 3072);
+    assert_int_equal(trials[17].ssrs, 1);
+    assert_int_equal(tune_cpu_sizes(trials, 3), 90);
+    assert_int_equal(tune_gpu_sizes(trials), 64);
+    assert_int_equal(trials[63].srs, 48);
+    assert_int_equal(trials[63].ssrs, 48);
+}
+
+static void best(void **state)
+{
+    (void)state;
+    /* 4 and 16 are within 1 % of the fastest; what has no time does not count. */
+    const tune_trial trials[] = {{4, 2, 100}, {8, 2, 120}, {16, 8, 100.5}, {32, 1, NAN}, {64, 1, 0}};
+    tune_point p = {0};
+    tune_best(&p, trials, 5);
+    assert_true(fabs(p.srs - 8) < 1e-9 && fabs(p.ssrs - 4) < 1e-9 && p.best_us == 100);
+    const tune_point points[] = {{5, 8, 1, 1}, {7, 32, 1, 1}};
+    assert_int_equal(tune_constant(points, 2, 0), 16);
+    assert_int_equal(tune_constant(points, 2, 1), 1);
+}
+
+/* Sizes that follow a formula give it back. */
+static void formula(void **state)
+{
+    (void)state;
+    tune_point points[4];
+    static const double densities[] = {2, 4, 6, 8};
+    for (int i = 0; i < 4; i++)
+        points[i] = (tune_point){.density = densities[i], .srs = 20 - 3.5 * log(densities[i]), .ssrs = 5};
+    tune_formula srs = tune_fit(points, 4, 0), ssrs = tune_fit(points, 4, 1);
+    assert_true(fabs(srs.constant - 20) < 0.5 && fabs(srs.fall - 3.5) < 0.2);
+    assert_true(fabs(ssrs.constant - 5) < 1e-9 && fabs(ssrs.fall) < 1e-9);
+    for (int c = 0; c < TUNE_CASES - 1; c++) assert_true(srs.factor[c] == 1);
+    assert_int_equal(tune_size(&ssrs, 5), 5);
+    assert_int_equal(tune_size(&ssrs, 1e9), 5);
+    tune_formula steep = {.constant = 3, .fall = 10, .factor = {0.1, 1, 1e9}};
+    assert_int_equal(tune_size(&steep, 8), 1);
+    assert_int_equal(tune_size(&steep, 9), 1);
+    assert_int_equal(tune_size(&steep, 100), 1 << 15);
+}
+
+/* Four cases, each with sizes of its own: the factors carry them, and the fall is lowered for the last. */
+static void factors(void **state)
+{
+    (void)state;
+    const tune_point points[] = {{4, 16, 8, 1}, {6, 16, 8, 1}, {12, 32, 8, 1}, {24, 64, 8, 1}, {80, 8, 8, 1}};
+    const tune_formula f = tune_fit(points, 5, 0);
+    static const double densities[] = {5, 12, 24, 80};
+    static const int expected[] = {16, 32, 64, 8};
+    for (int i = 0; i < 4; i++) {
+        const int size = tune_size(&f, densities[i]);
+        if (abs(size - expected[i]) > expected[i] / 8) fail_msg("density %g: %d", densities[i], size);
+    }
+}
+
+static void command(void **state)
+{
+    (void)state;
+    expect("tune gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --format csr2 -o $D/t.tuning --json", 0,
+           "\"levels\":2", "wrote ");
+    char *table = read_file("t.tuning");
+    assert_non_null(table);
+    assert_int_equal(strncmp(table, "spry-tuning 1\n# ", 16), 0);
+    assert_non_null(strstr(table, "fitted over 2 matrices"));
+    assert_non_null(strstr(table, "\ncpu csr2 "));
+    free(table);
+    char name[512];
+    snprintf(name, sizeof name, "%s/t.tuning", folder());
+    setenv("SPRY_TUNING", name, 1);
+    expect("spmv $D/small.mtx --format csr2", 0, ": correct", "note: ");
+    setenv("SPRY_TUNING", "/none/such", 1);
+    expect("spmv $D/small.mtx", 2, NULL, "/none/such: cannot be read");
+    write_file("bad.tuning", "cpu csr2 96\n");
+    snprintf(name, sizeof name, "%s/bad.tuning", folder());
+    setenv("SPRY_TUNING", name, 1);
+    expect("info $D/small.mtx", 2, NULL, "bad.tuning:1: cpu is no line of a tuning table");
+    unsetenv("SPRY_TUNING");
+    expect("tune $D/none.mtx", 2, NULL, "none.mtx");
+    expect("tune --device cuda --format csr2", 2, NULL, "there csr2 has no sizes to fit");
+    expect("tune --device gpu", 2, NULL, "--device is 'gpu', expected one of: cpu, cuda");
+    expect("tune $D/small.mtx -o $D/small.mtx", 2, NULL, "small.mtx");
+    setenv("SPRY_CUDA_PLUGIN", "/none/such.so", 1);
+    expect("tune $D/small.mtx --device cuda", 1, NULL, "--device cuda: ");
+    unsetenv("SPRY_CUDA_PLUGIN");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes),   cmocka_unit_test(best),    cmocka_unit_test(formula),
+        cmocka_unit_test(factors), cmocka_unit_test(command),
+    };
+    return cmocka_run_group_tests(tests, make_matrices, remove_folder);
+}

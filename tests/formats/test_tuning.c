@@ -1,0 +1,181 @@
+/* Tuning tables: what they change in plans, and what is wrong with bad ones. */
+#include "core/context.h"
+#include "formats/csrk/csrk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char path[64];
+
+static int make_path(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/spry-tuning-XXXXXX");
+    int file = mkstemp(path);
+    return file < 0 ? -1 : close(file);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+static spry_context *new_context(void)
+{
+    spry_context *context = NULL;
+    assert_int_equal(SPRY_OK, spry_context_create(&context, NULL, NULL));
+    return context;
+}
+
+static spry_status load(spry_context *context, const char *text, spry_error *err)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(0, fclose(file));
+    return spry_context_load_tuning(context, path, err);
+}
+
+static void expect_parameters(spry_context *context, const char *format, const char *parameters)
+{
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    spry_error err = {0};
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = format;
+    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "banded,rows=1000,half=1", NULL, NULL));
+    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    assert_int_equal(SPRY_OK, spry_plan_get_info(plan, &info, NULL));
+    assert_string_equal(parameters, info.parameters);
+    spry_plan_destroy(plan);
+    spry_matrix_destroy(A);
+}
+
+static const char whole[] = "# a table\n\nspry-tuning 1 # version\r\ncpu csr2 384\n cpu\tcsr3 48 4\ncuda 9\n"
+                            "cuda ssrs 7.6 1.1\ncuda srs 20 3.5\ncuda case3 2.5 3\n";
+
+static void tables_are_followed(void **state)
+{
+    (void)state;
+    spry_context *context = new_context();
+    spry_error err = {0};
+    expect_parameters(context, "csr2", "srs=96");
+    if (load(context, whole, &err) != SPRY_OK) fail_msg("%s", err.message);
+    expect_parameters(context, "csr2", "srs=384");
+    expect_parameters(context, "csr2:srs=5", "srs=5");
+    expect_parameters(context, "csr3", "srs=48:ssrs=4");
+    expect_parameters(context, "csr3:tuning=cpu", "srs=48:ssrs=4");
+    expect_parameters(context, "csr3:tuning=volta", "srs=8:ssrs=8:tuning=volta");  /* its formula is the paper's */
+    expect_parameters(context, "csr3:tuning=table", "srs=16:ssrs=6:tuning=table"); /* ln 3 = 1.099: 6.39 and 16.15 */
+    spry_context_destroy(context);
+}
+
+static void formulas_have_cases(void **state)
+{
+    (void)state;
+    spry_context *context = new_context();
+    int64_t ssrs, srs;
+    assert_int_equal(SPRY_OK, load(context, whole, NULL));
+    const spryi_tuning *t = &context->tuning;
+    assert_int_equal(9, t->gpu_major);
+    static const struct {
+        int64_t nnz, ssrs, srs;
+    } cases[] = {
+        {1000, 8, 20}, {8000, 5, 13}, {12000, 5, 11}, {20000, 10, 30}, {40000, 4, 7}, {100000000, 1, 1}, {0, 8, 20},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spryi_csrk_tune_by(&ssrs, &srs, t, 1000, cases[c].nnz);
+        assert_int_equal(cases[c].ssrs, ssrs);
+        assert_int_equal(cases[c].srs, srs);
+    }
+    spryi_tuning huge = *t;
+    huge.ssrs.constant = 1e6;
+    spryi_csrk_tune_by(&ssrs, &srs, &huge, 1000, 1000);
+    assert_int_equal(SPRYI_CSRK_MOST, ssrs);
+    spry_context_destroy(context);
+}
+
+static void bad_tables(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *message;
+        int64_t line;
+    } cases[] = {
+        {"", "nothing is no line of a tuning table: expected \"spry-tuning 1\" first", 0},
+        {"\ncpu csr2 96\n", "cpu is no line of a tuning table: expected \"spry-tuning 1\" first", 2},
+        {"spry-tuning 2\n", "the table is of version 2, this library reads version 1", 1},
+        {"spry-tuning one\n", "spry-tuning is no line", 1},
+        {"spry-tuning 1\ngpu 9\n", "gpu is no line of a tuning table: expected cpu or cuda", 2},
+        {"spry-tuning 1\ncpu csr2\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 1\ncpu csr2 0\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 1\ncpu csr2 32769\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 1\ncpu csr2 9.5\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 1\ncpu csr3 96\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 1\ncpu csr3 96 8 8 8\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 1\ncuda 9\n", "the table ends without \"cuda ssrs\" and \"cuda srs\"", 2},
+        {"spry-tuning 1\ncuda ssrs 9 1\ncuda srs 9 1\n", "the table ends without \"cuda MAJOR\"", 3},
+        {"spry-tuning 1\ncuda ssrs nan 1\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 1\ncuda ssrs 9\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 1\ncuda case5 1 1\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 1\ncuda case2 0 1\n", "expected \"cuda MAJOR\"", 2},
+    };
+    spry_context *context = new_context();
+    assert_int_equal(SPRY_OK, load(context, whole, NULL));
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_error err = {0};
+        assert_int_equal(SPRY_BAD_FILE, load(context, cases[c].text, &err));
+        if (!strstr(err.message, cases[c].message)) fail_msg("%s", err.message);
+        assert_int_equal(cases[c].line, err.line);
+        assert_string_equal(path, err.file);
+        assert_int_equal(384, context->tuning.csr2_srs); /* as it was */
+    }
+    char line[600];
+    snprintf(line, sizeof line, "spry-tuning 1\n#%0500d\n", 1);
+    assert_int_equal(SPRY_BAD_FILE, load(context, line, NULL));
+    spry_error err = {0};
+    assert_int_equal(SPRY_FILE_ERROR, spry_context_load_tuning(context, "/none/such", &err));
+    assert_non_null(strstr(err.message, "/none/such"));
+    assert_int_equal(SPRY_FILE_ERROR, spry_context_load_tuning(context, "/", &err));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_context_load_tuning(NULL, path, NULL));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_context_load_tuning(context, NULL, NULL));
+    spry_context_destroy(context);
+}
+
+/* tuning=table needs one with formulas. */
+static void no_table(void **state)
+{
+    (void)state;
+    spry_context *context = new_context();
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    spry_error err = {0};
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "csr3:tuning=table";
+    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_plan_spmv(context, &plan, A, &options, &err));
+    assert_non_null(strstr(err.message, "spry_context_load_tuning"));
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_are_followed),
+        cmocka_unit_test(formulas_have_cases),
+        cmocka_unit_test(bad_tables),
+        cmocka_unit_test(no_table),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
