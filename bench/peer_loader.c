@@ -12,6 +12,7 @@
 static const struct {
     const char *module, *kernel, *format, *device;
 } expected[] = {{"plain", "csr_plain", "csr", "cpu"},
+                {"csr5", "csr5", "csr", "cpu"},
                 {"eigen", "eigen_csr", "csr", "cpu"},
                 {"mkl", "mkl_csr", "csr", "cpu"},
                 {"mkl", "mkl_csr_optimized", "csr", "cpu"},

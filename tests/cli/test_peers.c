@@ -25,8 +25,8 @@ static void missing_peers_are_skipped(void **state)
     (void)state;
     setenv("SPRY_PEER_DIR", folder(), 1);
     cJSON *records = records_of("bench $D/small.mtx --peers --json", 0);
-    static const char *const names[] = {"csr_plain", "eigen_csr", "mkl_csr", "mkl_csr_optimized", "mkl_csc",
-                                        "mkl_coo",   "mkl_bsr",   "librsb",  "librsb_tuned"};
+    static const char *const names[] = {"csr_plain", "csr5",    "eigen_csr", "mkl_csr", "mkl_csr_optimized",
+                                        "mkl_csc",   "mkl_coo", "mkl_bsr",   "librsb",  "librsb_tuned"};
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
         const cJSON *r = find(records, "kernel", names[n]);
         assert_non_null(r);
@@ -172,6 +172,7 @@ static void peers_multiply_both_ways(void **state)
                 if (!cJSON_IsTrue(cJSON_GetObjectItem(r, "peer")) || is_missing(r)) continue;
                 peers++;
                 if (strcmp(text_of(r, "kernel"), "mkl_bsr") == 0 && m != 1) continue;
+                if (strcmp(text_of(r, "kernel"), "csr5") == 0 && t) continue;
                 if (strncmp(text_of(r, "kernel"), "cusparse_", 9) == 0 && strcmp(text_of(r, "status"), "skipped") == 0)
                     continue;
                 if (strcmp(text_of(r, "status"), "ok") == 0) continue;
@@ -241,12 +242,42 @@ static void blocks_are_found(void **state)
     assert_int_equal(find_blocks(&blocks, 2, 2, empty, empty), SPRY_PEER_UNSUPPORTED);
 }
 
+/* Rows over many tiles, empty ones, rows that begin with a tile, tails, more threads than tiles: all checked. */
+static void csr5_is_right(void **state)
+{
+    (void)state;
+    static const char *const matrices[] = {"gen:arrow,rows=3000",
+                                           "gen:random,rows=5000,cols=4000,density=0.0004",
+                                           "gen:random,rows=300,cols=300,density=0.9",
+                                           "gen:banded,rows=4096,half=8",
+                                           "gen:diagonal,rows=1023",
+                                           "gen:dense,rows=1,cols=5000",
+                                           "gen:dense,rows=64,cols=128",
+                                           "gen:empty,rows=9,cols=9",
+                                           "gen:rmat,scale=12"};
+    for (size_t m = 0; m < sizeof matrices / sizeof *matrices; m++)
+        for (int threads = 1; threads <= 5; threads += 2) {
+            char command[160];
+            snprintf(command, sizeof command, "bench %s --peers --kernels csr5 --type all --threads %d --json",
+                     matrices[m], threads);
+            cJSON *records = records_of(command, 0);
+            const cJSON *r;
+            assert_int_equal(cJSON_GetArraySize(records), 2);
+            cJSON_ArrayForEach(r, records) assert_string_equal(text_of(r, "status"), "ok");
+            cJSON_Delete(records);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_peers_are_skipped), cmocka_unit_test(peers_on_a_gpu),
-        cmocka_unit_test(wrong_peer_is_found_out),   cmocka_unit_test(peers_beside_the_program),
-        cmocka_unit_test(peers_multiply_both_ways),  cmocka_unit_test(blocks_in_mkl),
+        cmocka_unit_test(missing_peers_are_skipped),
+        cmocka_unit_test(csr5_is_right),
+        cmocka_unit_test(peers_on_a_gpu),
+        cmocka_unit_test(wrong_peer_is_found_out),
+        cmocka_unit_test(peers_beside_the_program),
+        cmocka_unit_test(peers_multiply_both_ways),
+        cmocka_unit_test(blocks_in_mkl),
         cmocka_unit_test(blocks_are_found),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);

@@ -1,0 +1,214 @@
+/*
+ * csr5: CSR5 (W. Liu and B. Vinter, CSR5: An efficient storage format for cross-platform sparse matrix-vector
+ * multiplication, ICS 2015), the main rival of the CSR-k study on CPUs. Written from the paper for this benchmark:
+ * ours, not the authors' program.
+ *
+ * Idea: entries are cut into tiles of omega lanes by sigma steps, whatever the rows. Lane l of a tile holds sigma
+ * consecutive entries, stored so that a step reads omega neighbours:
+ *
+ *     entries 0 1 2 3 | 4 5 6 7 | 8 9 ...    omega 2, sigma 4     stored 0 4  1 5  2 6  3 7 | 8 ...
+ *
+ * A tile's descriptor has a bit flag an entry that begins a row, and for each lane the number of rows begun in the
+ * lanes before it. A lane adds up until a flag; sums of rows that begin and end in a lane go straight to y, the rest is
+ * a segmented sum over the lanes. A row that goes on in the next tile is carried there; one that begins in another
+ * thread's tiles is added at the end (the paper's calibrator). Empty rows break the count of rows: tiles that meet some
+ * have a list of theirs. omega is what a 512-bit register holds, sigma the paper's 16 for x86.
+ */
+#include "bench/peer.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIGMA = 16, REGISTER = 64, MOST_THREADS = 1024, MOST_LANES = 16 };
+
+typedef struct tile {
+    int32_t first_row; /* of its first entry */
+    int32_t next_row;  /* the first that begins in it */
+    int64_t list;      /* where the rows that begin in it are listed, -1: they follow each other */
+    uint16_t flags[SIGMA];
+    uint8_t before[MOST_LANES]; /* rows begun in the lanes before */
+} tile;
+
+typedef struct csr5 {
+    spry_peer_matrix a;
+    int lanes, threads;
+    int64_t tiles; /* the rest of the entries, less than a tile, is a tail in CSR's order */
+    tile *descriptors;
+    int32_t *rows_begun, *empty_rows;
+    int64_t begun_count, empty_count;
+    int32_t *columns;
+    void *values;
+    int32_t *row_of_tail; /* row of every entry behind the tiles */
+} csr5;
+
+/* A row that a thread does not begin: what its entries there add. */
+typedef struct carry {
+    int64_t row;
+    double sum;
+} carry;
+
+static int64_t offset(const spry_peer_matrix *a, int64_t i)
+{
+    return a->offset_bytes == 4 ? ((const int32_t *)a->offsets)[i] : ((const int64_t *)a->offsets)[i];
+}
+
+#define V float
+#define LANES 16
+#define NAME(verb) verb##_f32
+#include "csr5.tmpl.c"
+#define V double
+#define LANES 8
+#define NAME(verb) verb##_f64
+#include "csr5.tmpl.c"
+
+static int64_t tile_entries(const csr5 *s)
+{
+    return (int64_t)s->lanes * SIGMA;
+}
+
+/* ---- making it ---------------------------------------------------------------------------------- */
+
+static void destroy(void *state)
+{
+    csr5 *s = state;
+    if (!s) return;
+    free(s->descriptors);
+    free(s->rows_begun);
+    free(s->empty_rows);
+    free(s->columns);
+    free(s->values);
+    free(s->row_of_tail);
+    free(s);
+}
+
+static int allocate(csr5 *s)
+{
+    const spry_peer_matrix *a = &s->a;
+    const size_t stored = (size_t)(s->tiles * tile_entries(s)), tail = (size_t)a->nnz - stored;
+    s->descriptors = calloc((size_t)s->tiles + 1, sizeof *s->descriptors);
+    s->rows_begun = malloc(((size_t)a->rows + 1) * sizeof *s->rows_begun);
+    s->empty_rows = malloc(((size_t)a->rows + 1) * sizeof *s->empty_rows);
+    s->columns = aligned_alloc(REGISTER, ((size_t)a->nnz * sizeof *s->columns / REGISTER + 1) * REGISTER);
+    s->values = aligned_alloc(REGISTER, ((size_t)a->nnz * (size_t)a->value_bytes / REGISTER + 1) * REGISTER);
+    s->row_of_tail = malloc((tail + 1) * sizeof *s->row_of_tail);
+    return s->descriptors && s->rows_begun && s->empty_rows && s->columns && s->values && s->row_of_tail;
+}
+
+/* The last row that begins at or before entry k and is not empty. */
+static int64_t row_of(const spry_peer_matrix *a, int64_t k)
+{
+    int64_t low = 0, high = a->rows;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (offset(a, middle) <= k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Descriptor of tile t; returns how many rows begin in it. */
+static int64_t describe(csr5 *s, int64_t t, int64_t listed)
+{
+    const spry_peer_matrix *a = &s->a;
+    const int64_t first = t * tile_entries(s), end = first + tile_entries(s);
+    tile *d = &s->descriptors[t];
+    int64_t row = row_of(a, first), begun = 0, expected = -1;
+    uint8_t by_lane[MOST_LANES] = {0};
+    d->first_row = (int32_t)row;
+    d->next_row = (int32_t)row;
+    d->list = -1;
+    if (offset(a, row) != first) row++;
+    for (; row < a->rows && offset(a, row) < end; row++) {
+        const int64_t k = offset(a, row) - first;
+        if (offset(a, row + 1) == k + first) continue;
+        if (begun == 0) d->next_row = (int32_t)row;
+        if (begun > 0 && row != expected) d->list = listed;
+        expected = row + 1;
+        s->rows_begun[listed + begun++] = (int32_t)row;
+        d->flags[k % SIGMA] |= (uint16_t)(1u << (k / SIGMA));
+        by_lane[k / SIGMA]++;
+    }
+    for (int l = 1; l < s->lanes; l++) d->before[l] = (uint8_t)(d->before[l - 1] + by_lane[l - 1]);
+    return d->list >= 0 ? begun : 0;
+}
+
+static void transpose_tiles(csr5 *s)
+{
+    const int64_t size = tile_entries(s);
+    const int32_t *columns = s->a.columns;
+    const char *values = s->a.values;
+    const size_t width = (size_t)s->a.value_bytes;
+#pragma omp parallel for num_threads(s->threads) schedule(static)
+    for (int64_t t = 0; t < s->tiles; t++)
+        for (int64_t e = 0; e < size; e++) {
+            const int64_t from = t * size + e, to = t * size + e % SIGMA * s->lanes + e / SIGMA;
+            s->columns[to] = columns[from];
+            memcpy((char *)s->values + (size_t)to * width, values + (size_t)from * width, width);
+        }
+    const size_t done = (size_t)(s->tiles * size), tail = (size_t)s->a.nnz - done;
+    if (tail == 0) return;
+    memcpy(s->columns + done, columns + done, tail * sizeof *columns);
+    memcpy((char *)s->values + done * width, values + done * width, tail * width);
+}
+
+static void describe_all(csr5 *s)
+{
+    const spry_peer_matrix *a = &s->a;
+    const int64_t done = s->tiles * tile_entries(s);
+    for (int64_t t = 0; t < s->tiles; t++) s->begun_count += describe(s, t, s->begun_count);
+    for (int64_t i = 0; i < a->rows; i++)
+        if (offset(a, i) == offset(a, i + 1)) s->empty_rows[s->empty_count++] = (int32_t)i;
+    for (int64_t k = done, i = k < a->nnz ? row_of(a, k) : 0; k < a->nnz; k++) {
+        while (offset(a, i + 1) <= k) i++;
+        s->row_of_tail[k - done] = (int32_t)i;
+    }
+}
+
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error, size_t error_size)
+{
+    const spry_peer_matrix *a = &request->matrix;
+    if (request->transpose || a->index_bytes != 4 || a->rows >= INT32_MAX) {
+        snprintf(error, error_size, "this CSR5 has 32-bit columns and no transposed product");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    csr5 *s = calloc(1, sizeof *s);
+    if (s) {
+        s->a = *a;
+        s->lanes = REGISTER / a->value_bytes;
+        s->threads = request->threads < MOST_THREADS ? request->threads : MOST_THREADS;
+        s->tiles = a->nnz / tile_entries(s);
+    }
+    if (!s || !allocate(s)) {
+        destroy(s);
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    describe_all(s);
+    transpose_tiles(s);
+    cost->threads = s->threads;
+    cost->bytes = a->nnz * (a->value_bytes + a->index_bytes) + s->tiles * (int64_t)sizeof(tile) +
+                  (s->begun_count + s->empty_count) * (int64_t)sizeof(int32_t);
+    *state = s;
+    return SPRY_PEER_OK;
+}
+
+static int run(void *state, double alpha, const void *x, double beta, void *y)
+{
+    const csr5 *s = state;
+    (s->a.value_bytes == 8 ? multiply_f64 : multiply_f32)(s, alpha, x, beta, y);
+    return SPRY_PEER_OK;
+}
+
+static const spry_peer_kernel kernels[] = {
+    {"csr5", "csr", "cpu", "CSR5 after its paper, written for this benchmark", 1, prepare, run, destroy}};
+static const spry_peer_module module = {SPRY_PEER_ABI, "csr5", "1 (ours)", 1, kernels};
+
+const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+{
+    (void)error, (void)error_size;
+    return &module;
+}
