@@ -19,8 +19,8 @@
 #include "cuda/kernels.h"
 
 /*
- * sum_i += the products of row i, over columns first, first + step, ... below a.count or `end`. A lane that has fewer
- * columns than are in flight loads its first again and leaves it alone. MASKED: entries only, in the same order.
+ * sum_i += the products of row i, over columns first, first + step, ... below a.count or `end`. What a lane
+ * has loaded beyond its columns it leaves alone. MASKED: entries only, in the same order.
  */
 template <int MASKED, int R, typename V>
 static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_row<V> &a, unsigned first, unsigned end,
@@ -32,12 +32,7 @@ static __device__ __forceinline__ void add_columns(const bsr_view &s, const bsr_
         V v[U][R], of_x[U];
         unsigned at[U];
         int64_t j[U];
-#pragma unroll
-        for (int u = 0; u < U; u++) at[u] = q + u * step < end ? q + u * step : q;
-#pragma unroll
-        for (int u = 0; u < U; u++) load_column<R>(a.values + (int64_t)at[u] * r, (int)r, v[u]);
-#pragma unroll
-        for (int u = 0; u < U; u++) j[u] = column_at<R>(a, r, at[u]);
+        load_columns<R, U>(a, r, q, end, step, at, v, j);
 #pragma unroll
         for (int u = 0; u < U; u++) of_x[u] = __ldg(x + (j[u] < s.cols ? j[u] : 0));
 #pragma unroll

@@ -162,6 +162,22 @@ static __device__ __forceinline__ int64_t column_at(const bsr_row<V> &a, unsigne
     return (int64_t)((unsigned)__ldg(a.columns + b) * r + (q - b * r));
 }
 
+/*
+ * Values of the lane's next U columns and where in A those are: q, q + step, ... below end, all in flight at once. A
+ * lane that has fewer loads its first again.
+ */
+template <int R, int U, typename V>
+static __device__ __forceinline__ void load_columns(const bsr_row<V> &a, unsigned r, unsigned q, unsigned end,
+                                                    unsigned step, unsigned (&at)[U], V (&v)[U][R], int64_t (&j)[U])
+{
+#pragma unroll
+    for (int u = 0; u < U; u++) at[u] = q + u * step < end ? q + u * step : q;
+#pragma unroll
+    for (int u = 0; u < U; u++) load_column<R>(a.values + (int64_t)at[u] * r, (int)r, v[u]);
+#pragma unroll
+    for (int u = 0; u < U; u++) j[u] = column_at<R>(a, r, at[u]);
+}
+
 /* What both kernels' prepare and discard are: a bsr_splits on the host. */
 spry_status spry_cuda_bsr_prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err);
 void spry_cuda_bsr_discard(int device, void *auxiliary);

@@ -25,12 +25,7 @@ scatter(const bsr_view &s, const bsr_row<V> &a, unsigned first, unsigned end, un
         V v[U][R];
         int64_t j[U];
         unsigned at[U];
-#pragma unroll
-        for (int u = 0; u < U; u++) at[u] = q + u * step < end ? q + u * step : q;
-#pragma unroll
-        for (int u = 0; u < U; u++) load_column<R>(a.values + (int64_t)at[u] * r, (int)r, v[u]);
-#pragma unroll
-        for (int u = 0; u < U; u++) j[u] = column_at<R>(a, r, at[u]);
+        load_columns<R, U>(a, r, q, end, step, at, v, j);
 #pragma unroll
         for (int u = 0; u < U; u++) {
             if (q + u * step >= end || j[u] >= s.cols) continue;

@@ -121,6 +121,24 @@ template <int THREADS, typename V> static __device__ V scan_block(V sum, int sta
 }
 
 /*
+ * Columns and values of the thread's entries, THREADS apart all in flight at once. Beyond the last of
+ * `count` that one is loaded again.
+ */
+template <typename V, typename J>
+static __device__ __forceinline__ void load_entries(int count, const J *__restrict__ columns,
+                                                    const V *__restrict__ values, int (&k)[coo_shape<V>::items],
+                                                    J (&j)[coo_shape<V>::items], V (&a)[coo_shape<V>::items])
+{
+    constexpr int THREADS = coo_shape<V>::threads, ITEMS = coo_shape<V>::items;
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) k[u] = min((int)threadIdx.x + u * THREADS, count - 1);
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) j[u] = load_once(columns + k[u]);
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) a[u] = load_once(values + k[u]);
+}
+
+/*
  * Products and rows of `count` entries from `begin` on into shared memory. Threads beyond the last entry take that one
  * again, and store what nobody reads: without branches all loads are in flight at once.
  */
@@ -134,14 +152,7 @@ static __device__ __forceinline__ void multiply(int64_t begin, int count, const 
     J i[ITEMS], j[ITEMS];
     V a[ITEMS];
     rows += begin;
-    columns += begin;
-    values += begin;
-#pragma unroll
-    for (int u = 0; u < ITEMS; u++) k[u] = min((int)threadIdx.x + u * THREADS, count - 1);
-#pragma unroll
-    for (int u = 0; u < ITEMS; u++) j[u] = load_once(columns + k[u]);
-#pragma unroll
-    for (int u = 0; u < ITEMS; u++) a[u] = load_once(values + k[u]);
+    load_entries(count, columns + begin, values + begin, k, j, a);
 #pragma unroll
     for (int u = 0; u < ITEMS; u++) i[u] = load_once(rows + k[u]);
 #pragma unroll
@@ -153,7 +164,7 @@ static __device__ __forceinline__ void multiply(int64_t begin, int count, const 
     }
 }
 
-/* The thread's part of the sum of `count` entries from `begin` on, all of one row; loads as in multiply. */
+/* The thread's part of the sum of `count` entries from `begin` on, all of one row. */
 template <typename V, typename J>
 static __device__ __forceinline__ V multiply_row(int64_t begin, int count, const J *__restrict__ columns,
                                                  const V *__restrict__ values, const V *__restrict__ x)
@@ -162,14 +173,7 @@ static __device__ __forceinline__ V multiply_row(int64_t begin, int count, const
     int k[ITEMS];
     J j[ITEMS];
     V a[ITEMS], sum = 0;
-    columns += begin;
-    values += begin;
-#pragma unroll
-    for (int u = 0; u < ITEMS; u++) k[u] = min((int)threadIdx.x + u * THREADS, count - 1);
-#pragma unroll
-    for (int u = 0; u < ITEMS; u++) j[u] = load_once(columns + k[u]);
-#pragma unroll
-    for (int u = 0; u < ITEMS; u++) a[u] = load_once(values + k[u]);
+    load_entries(count, columns + begin, values + begin, k, j, a);
 #pragma unroll
     for (int u = 0; u < ITEMS; u++) a[u] *= x[j[u]];
 #pragma unroll
