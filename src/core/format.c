@@ -65,6 +65,15 @@ spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t valu
     return types;
 }
 
+int spryi_sections_for_device(spryi_section *list, int count, const char *not_it)
+{
+    int kept = 0;
+    for (int n = 0; n < count; n++)
+        if (list[n].array && list[n].count > 0 && !(not_it && strcmp(list[n].name, not_it) == 0))
+            list[kept++] = list[n];
+    return kept;
+}
+
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 const spry_spmv_options *options, const char *format, spry_error *err)
 {

@@ -139,6 +139,9 @@ const spry_arrays *spryi_leading_arrays(const void *storage);
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
                            int32_t index_type);
 
+/* Of `count` sections those that a device needs: arrays that are not empty, but for that named `not_it` (or NULL). */
+int spryi_sections_for_device(spryi_section *list, int count, const char *not_it);
+
 /* y_i = beta*y_i for begin <= i < end; beta = 0 writes zeros without reading. beta holds an f32 exactly. */
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, double beta);
 

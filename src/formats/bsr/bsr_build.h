@@ -39,7 +39,24 @@ spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *wor
                                    int64_t block, int64_t most, int with_sums, spry_error *err);
 void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, int threads);
 
-/* bsr_format.c: what s, surveyed, takes. */
+/* bsr_figure.c: a head without blocks yet, and what one with them takes; -1: more than can be counted. */
+spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block);
 void spryi_bsr_figure(const spryi_bsr *s, spryi_figure *figure);
+int64_t spryi_bsr_value_count(const spryi_bsr_head *h);
+int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
+int64_t spryi_bsr_bytes(const spryi_bsr_head *h); /* of all arrays */
+
+/*
+ * bsr_figure.c: the groups of rows that detection looks at, each from the first to *end - 1; and the size of fewest
+ * bytes, given blocks[r] and entries[r] of the groups for each size r up to SPRYI_BSR_MOST_DETECTED.
+ */
+int64_t spryi_bsr_groups(int64_t rows);
+int64_t spryi_bsr_group(int64_t rows, int64_t g, int64_t *end);
+int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries);
+
+static inline int64_t spryi_bsr_ceiling(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
 
 #endif

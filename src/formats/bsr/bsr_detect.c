@@ -1,9 +1,7 @@
 /*
  * Settling the size of blocks, and counting them.
  *
- * Detection takes groups of 840 rows, which all sizes up to 8 divide, evenly spread over the matrix: all rows of a
- * small one. It counts the blocks that each size would take there, and settles on the size with the fewest bytes,
- * the smaller of equals, among those that the padding guard would let pass. It depends on the matrix alone.
+ * Detection counts the blocks that each size would take in the groups of rows of bsr_figure.c, which settles on one.
  */
 #include "core/assemble.h"
 #include "core/context.h"
@@ -15,17 +13,10 @@
 #include <omp.h>
 #include <string.h>
 
-enum { GROUP_ROWS = 840, GROUPS = 16 };
-
-static int64_t ceiling(int64_t a, int64_t b)
-{
-    return a / b + (a % b > 0);
-}
-
 /* No block row takes more blocks than this: rows of `longest` entries in blocks of their own, or all there are. */
 static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
 {
-    int64_t blocks = ceiling(A->cols, block);
+    int64_t blocks = spryi_bsr_ceiling(A->cols, block);
     return longest < blocks / block ? longest * block : blocks;
 }
 
@@ -34,7 +25,7 @@ spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *wor
 {
     spry_status status = SPRY_OK;
     const size_t index_bytes = spry_index_type_bytes(A->index_type);
-    const int64_t columns = ceiling(A->cols, block);
+    const int64_t columns = spryi_bsr_ceiling(A->cols, block);
     memset(work, 0, (size_t)threads * sizeof *work);
     for (int t = 0; t < threads; t++) {
         SPRYI_TRY(spryi_allocate(context, &work[t].slots, columns, index_bytes, "slots of block columns", err));
@@ -59,29 +50,16 @@ void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, i
     memset(work, 0, (size_t)threads * sizeof *work);
 }
 
-/* Bytes that a size takes, or -1 where the padding guard would refuse it. Blocks and entries of the sample. */
-static double cost_of(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries)
-{
-    const double share = entries > 0 ? (double)A->nnz / (double)entries : 1;
-    const int64_t values = blocks * block * block, fill = values - entries;
-    if (fill > 0 && fill / SPRYI_MOST_PADDING >= entries) return -1;
-    double bytes = (double)values * (double)spry_type_bytes(A->value_type) +
-                   (double)blocks * (double)spry_index_type_bytes(A->index_type) +
-                   (fill > 0 ? (double)(blocks * block) * (double)spryi_bsr_mask_bytes(block) : 0);
-    return share * bytes + (double)ceiling(A->rows, block) * (double)spry_index_type_bytes(A->offset_type);
-}
-
 /* *block = the size of fewest bytes. work has room for blocks of any size in the sample. */
 static void detect(const spry_arrays *A, int64_t *block, const spryi_bsr_scratch *work, int threads,
                    const spryi_bsr_steps *steps)
 {
-    const int64_t all = ceiling(A->rows, GROUP_ROWS), groups = all < GROUPS ? all : GROUPS;
+    const int64_t groups = spryi_bsr_groups(A->rows);
     int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1] = {0}, entries[SPRYI_BSR_MOST_DETECTED + 1] = {0};
 #pragma omp parallel for num_threads(threads) collapse(2) schedule(dynamic, 1)
     for (int64_t g = 0; g < groups; g++)
         for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
-            int64_t begin = (all * g / groups) * GROUP_ROWS, left = A->rows - begin, count = 0, found = 0;
-            int64_t end = begin + (left < GROUP_ROWS ? left : GROUP_ROWS);
+            int64_t end, begin = spryi_bsr_group(A->rows, g, &end), count = 0, found = 0;
             for (int64_t I = begin / r; I * r < end; I++)
                 count += steps->count(A, r, I, &work[omp_get_thread_num()], &found);
 #pragma omp atomic
@@ -89,14 +67,7 @@ static void detect(const spry_arrays *A, int64_t *block, const spryi_bsr_scratch
 #pragma omp atomic
             entries[r] += found;
         }
-    *block = 1;
-    double least = cost_of(A, 1, blocks[1], entries[1]);
-    for (int64_t r = 2; r <= SPRYI_BSR_MOST_DETECTED; r++) {
-        double cost = cost_of(A, r, blocks[r], entries[r]);
-        if (cost < 0 || cost >= least) continue;
-        least = cost;
-        *block = r;
-    }
+    *block = spryi_bsr_cheapest(A, blocks, entries);
 }
 
 /*
@@ -111,10 +82,8 @@ static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
     spryi_bsr_head *h = &s->head;
     int64_t *before = NULL, entries = 0, largest = 0;
-    h->block = block;
-    h->block_rows = ceiling(A->rows, block);
-    h->block_cols = ceiling(A->cols, block);
-    const int64_t chunks = ceiling(h->block_rows, CHUNK);
+    *h = spryi_bsr_head_of(A, block);
+    const int64_t chunks = spryi_bsr_ceiling(h->block_rows, CHUNK);
     SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, block, most_blocks(A, block, longest), 0, err));
     spryi_release(context, s->offsets);
     s->offsets = NULL;
@@ -158,13 +127,7 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
     int64_t block = request->parameters[0];
     const int64_t longest = spryi_longest_row(context, A);
     int threads = spryi_threads(context, A->rows + A->nnz);
-    s->head = (spryi_bsr_head){
-        .rows = A->rows,
-        .cols = A->cols,
-        .value_type = (int32_t)A->value_type,
-        .offset_type = (int32_t)A->offset_type,
-        .index_type = (int32_t)A->index_type,
-    };
+    s->head = spryi_bsr_head_of(A, 1);
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
         /* columns of blocks of any size, at the width of 1 */

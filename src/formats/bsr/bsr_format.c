@@ -6,43 +6,10 @@
 #include "formats/bsr/bsr_build.h"
 
 #include <omp.h>
-#include <stdio.h>
 
 static spry_arrays types_of(const spryi_bsr_head *h)
 {
     return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
-}
-
-/* -1: more than can be counted, which a container may claim. */
-static int64_t value_count(const spryi_bsr_head *h)
-{
-    int64_t count = 0;
-    int sound = h->blocks >= 0 && h->block >= 0 && h->block <= SPRYI_BSR_MOST_BLOCK &&
-                !__builtin_mul_overflow(h->blocks, h->block * h->block, &count);
-    return sound ? count : -1;
-}
-
-/* Of masks in bytes; 0 where every stored value is an entry. */
-static int64_t mask_bytes(const spryi_bsr_head *h)
-{
-    const int64_t values = value_count(h);
-    return values >= 0 && h->nnz < values ? h->blocks * h->block * (int64_t)spryi_bsr_mask_bytes(h->block) : 0;
-}
-
-static int64_t array_bytes(const spryi_bsr_head *h)
-{
-    return value_count(h) * (int64_t)spry_type_bytes((spry_type)h->value_type) +
-           h->blocks * (int64_t)spry_index_type_bytes((spry_index_type)h->index_type) +
-           (h->block_rows + 1) * (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type) + mask_bytes(h);
-}
-
-void spryi_bsr_figure(const spryi_bsr *s, spryi_figure *figure)
-{
-    const spryi_bsr_head *h = &s->head;
-    figure->bytes = array_bytes(h);
-    figure->words = value_count(h) + h->blocks + h->block_rows + 1 + (mask_bytes(h) + 3) / 4;
-    figure->padding = value_count(h) - h->nnz;
-    snprintf(figure->parameters, sizeof figure->parameters, "block=%lld", (long long)h->block);
 }
 
 static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
@@ -99,10 +66,10 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     s->types = types_of(&s->head);
     SPRYI_TRY(spryi_allocate(context, &s->columns, s->head.blocks, spry_index_type_bytes(A->index_type),
                              "columns of blocks", err));
-    SPRYI_TRY(spryi_allocate(context, &s->values, value_count(&s->head), spry_type_bytes(A->value_type),
+    SPRYI_TRY(spryi_allocate(context, &s->values, spryi_bsr_value_count(&s->head), spry_type_bytes(A->value_type),
                              "values of blocks", err));
-    if (mask_bytes(&s->head) > 0)
-        SPRYI_TRY(spryi_allocate(context, &s->masks, mask_bytes(&s->head), 1, "masks of blocks", err));
+    if (spryi_bsr_bytes_of_masks(&s->head) > 0)
+        SPRYI_TRY(spryi_allocate(context, &s->masks, spryi_bsr_bytes_of_masks(&s->head), 1, "masks of blocks", err));
     SPRYI_TRY(fill(context, s, A, most, err));
     spryi_bsr_find_windows(s, spryi_threads(context, A->rows + A->nnz));
     *storage = s;
@@ -148,7 +115,7 @@ done:
 
 static int64_t storage_bytes(const void *storage)
 {
-    return array_bytes(&((const spryi_bsr *)storage)->head);
+    return spryi_bsr_bytes(&((const spryi_bsr *)storage)->head);
 }
 
 /* Sums of the parts of a transposed product, or all of y's for the reference. */
@@ -173,9 +140,15 @@ static int sections(void *storage, spryi_section *list)
     list[1] =
         (spryi_section){"offsets", &s->offsets, NULL, h->block_rows < INT64_MAX ? h->block_rows + 1 : -1, offset_bytes};
     list[2] = (spryi_section){"columns", &s->columns, NULL, h->blocks, column_bytes};
-    list[3] = (spryi_section){"values", &s->values, NULL, value_count(h), value_bytes};
-    list[4] = (spryi_section){"masks", &s->masks, NULL, mask_bytes(h), 1};
+    list[3] = (spryi_section){"values", &s->values, NULL, spryi_bsr_value_count(h), value_bytes};
+    list[4] = (spryi_section){"masks", &s->masks, NULL, spryi_bsr_bytes_of_masks(h), 1};
     return 5;
+}
+
+/* Not the head, whose windows are the CPU's. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_sections_for_device(list, sections(storage, list), NULL);
 }
 
 static const char *head_fault(const spryi_bsr_head *h)
@@ -186,7 +159,7 @@ static const char *head_fault(const spryi_bsr_head *h)
     if (h->block_rows != h->rows / h->block + (h->rows % h->block > 0) ||
         h->block_cols != h->cols / h->block + (h->cols % h->block > 0))
         return "the numbers of block rows and columns do not fit";
-    if (h->blocks > INT64_MAX / MOST || h->nnz > value_count(h)) return "the number of blocks does not fit";
+    if (h->blocks > INT64_MAX / MOST || h->nnz > spryi_bsr_value_count(h)) return "the number of blocks does not fit";
     if (spryi_value_slot((spry_type)h->value_type) < 0 ||
         spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type) < 0)
         return "a type is unknown";
@@ -250,6 +223,7 @@ const spryi_format spryi_format_bsr = {
     .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_bsr),
+    .device_sections = device_sections,
     .sections = sections,
     .check = check,
 };

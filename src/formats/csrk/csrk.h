@@ -73,6 +73,19 @@ void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, 
 /* By the library's own formulas: any but SPRYI_CSRK_TABLE. */
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz);
 
+/*
+ * csrk_figure.c: sizes and counts of the groups of a matrix with sizes and types of `a`, by the context's table or by
+ * formulas, and what all of it takes.
+ */
+spry_status spryi_csrk_settle(spryi_csrk *s, spryi_figure *figure, const spryi_tuning *table,
+                              const spryi_build_request *request, const spry_arrays *a, int levels, spry_error *err);
+int64_t spryi_csrk_pointers(const spryi_csrk *s); /* numbers in sr_ptr and ssr_ptr */
+
+static inline int64_t spryi_csrk_groups(int64_t count, int64_t size)
+{
+    return count / size + (count % size != 0);
+}
+
 /* Lanes a row of csr2_lanes_cuda: the largest power of two up to the mean row length, 2 to 32. */
 static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 {

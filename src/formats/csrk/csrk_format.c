@@ -4,76 +4,7 @@
 #include "core/memory.h"
 #include "formats/csrk/csrk.h"
 
-#include <stdio.h>
-
-enum { SRS, SSRS, TUNING }; /* places of the parameters */
-
-static int64_t groups_of(int64_t count, int64_t size)
-{
-    return count / size + (count % size != 0);
-}
-
-/* The context's table where it tells of this device; else Ampere's formula, also for what is newer or not known. */
-static spryi_csrk_tuning tuning_of(const spryi_tuning *table, const spryi_build_request *request)
-{
-    if (request->parameters[TUNING] > 0) return (spryi_csrk_tuning)request->parameters[TUNING];
-    if (!request->for_gpu) return SPRYI_CSRK_CPU;
-    if (table->gpu_major > 0 && request->gpu_major == table->gpu_major) return SPRYI_CSRK_TABLE;
-    return request->gpu_major > 0 && request->gpu_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
-}
-
-static void settle_cpu(spryi_csrk *s, const spryi_tuning *table, int levels)
-{
-    const int64_t srs = levels == 3 ? table->csr3_srs : table->csr2_srs;
-    s->srs = srs > 0 ? srs : SPRYI_CSRK_SRS;
-    s->ssrs = levels == 2 ? 0 : table->csr3_ssrs > 0 ? table->csr3_ssrs : SPRYI_CSRK_SSRS;
-}
-
-static void settle(spryi_csrk *s, const spryi_tuning *table, const spryi_build_request *request, int levels)
-{
-    const spry_arrays *a = &request->csr->a;
-    const int64_t *given = request->parameters;
-    const spryi_csrk_tuning tuning = tuning_of(table, request);
-    if (levels == 3 && tuning == SPRYI_CSRK_TABLE)
-        spryi_csrk_tune_by(&s->ssrs, &s->srs, table, a->rows, a->nnz);
-    else if (levels == 3 && tuning != SPRYI_CSRK_CPU)
-        spryi_csrk_tune(&s->ssrs, &s->srs, tuning, a->rows, a->nnz);
-    else
-        settle_cpu(s, table, levels);
-    if (levels == 2 && request->for_gpu) /* the rows that a block has at once */
-        s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
-    if (given[SRS] > 0) s->srs = given[SRS];
-    if (levels == 3 && given[SSRS] > 0) s->ssrs = given[SSRS];
-    s->sr_count = groups_of(a->rows, s->srs);
-    s->ssr_count = s->ssrs > 0 ? groups_of(s->sr_count, s->ssrs) : 0;
-}
-
-static int64_t pointers_of(const spryi_csrk *s)
-{
-    return s->sr_count + 1 + (s->ssrs > 0 ? s->ssr_count + 1 : 0);
-}
-
-static spry_status predict(const spryi_tuning *table, spryi_figure *figure, const spryi_build_request *request,
-                           int levels, spry_error *err)
-{
-    static const char *const formulas[] = {"", "", ":tuning=volta", ":tuning=ampere", ":tuning=table"};
-    const spryi_csrk_tuning tuning = tuning_of(table, request);
-    spryi_csrk s = {0};
-    if (tuning == SPRYI_CSRK_TABLE && table->gpu_major == 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
-                          "csr3: tuning=table, but the context has no table with formulas for GPUs: load one with "
-                          "spry_context_load_tuning");
-    settle(&s, table, request, levels);
-    const spry_arrays *a = &request->csr->a;
-    figure->bytes = spryi_arrays_bytes(a) + pointers_of(&s) * (int64_t)sizeof(int64_t);
-    figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * a->nnz + a->rows + 1 + pointers_of(&s);
-    if (levels == 2)
-        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld", (long long)s.srs);
-    else
-        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld:ssrs=%lld%s", (long long)s.srs,
-                 (long long)s.ssrs, formulas[tuning]);
-    return SPRY_OK;
-}
+enum { TUNING = 2 }; /* places of the parameters */
 
 static void destroy(spry_context *context, void *storage)
 {
@@ -109,9 +40,9 @@ static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error 
     int64_t cost = total / SPRYI_CSR_BLOCKS;
     if (cost < SPRYI_CSR_LEAST_COST) cost = SPRYI_CSR_LEAST_COST;
     if (cost > SPRYI_CSR_MOST_COST) cost = SPRYI_CSR_MOST_COST;
-    int64_t wanted = groups_of(total, cost), taken = wanted > 0 ? groups_of(units, wanted) : 1;
+    int64_t wanted = spryi_csrk_groups(total, cost), taken = wanted > 0 ? spryi_csrk_groups(units, wanted) : 1;
     if (taken < 1) taken = 1;
-    s->csr.block_count = groups_of(units, taken);
+    s->csr.block_count = spryi_csrk_groups(units, taken);
     spry_status status = SPRYI_NEW(context, &s->csr.blocks, s->csr.block_count, "blocks of super-rows", err);
     if (status != SPRY_OK) return status;
     for (int64_t b = 0; b < s->csr.block_count; b++) {
@@ -142,13 +73,14 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     spryi_csrk *s = NULL;
     spryi_figure figure = {0};
-    SPRYI_TRY(predict(&context->tuning, &figure, request, levels, err));
+    spryi_csrk shape = {0};
+    SPRYI_TRY(spryi_csrk_settle(&shape, &figure, &context->tuning, request, &request->csr->a, levels, err));
     SPRYI_TRY(spryi_admit(request, name, &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
-    *s = (spryi_csrk){.csr = {.a = request->csr->a},
-                      .matrix = spryi_matrix_retain(request->csr),
-                      .owns_arrays = request->for_gpu || request->csr != request->A};
-    settle(s, &context->tuning, request, levels);
+    *s = shape;
+    s->csr.a = request->csr->a;
+    s->matrix = spryi_matrix_retain(request->csr);
+    s->owns_arrays = request->for_gpu || request->csr != request->A;
     SPRYI_TRY(group(context, &s->sr_ptr, s->sr_count, s->csr.a.rows, s->srs, "super-rows", err));
     if (levels == 3)
         SPRYI_TRY(group(context, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));
@@ -163,7 +95,7 @@ done:
 
 static int64_t auxiliary_bytes(const spryi_csrk *s)
 {
-    return pointers_of(s) * (int64_t)sizeof(int64_t) + s->csr.block_count * (int64_t)sizeof *s->csr.blocks +
+    return spryi_csrk_pointers(s) * (int64_t)sizeof(int64_t) + s->csr.block_count * (int64_t)sizeof *s->csr.blocks +
            s->csr.run_count * (int64_t)sizeof *s->csr.runs;
 }
 
@@ -221,7 +153,8 @@ static int device_sections(void *storage, spryi_section *sections)
     static spry_status predict_##k(spry_context *context, spryi_figure *figure, const spryi_build_request *request,    \
                                    spry_error *err)                                                                    \
     {                                                                                                                  \
-        return predict(&context->tuning, figure, request, k, err);                                                     \
+        spryi_csrk shape = {0};                                                                                        \
+        return spryi_csrk_settle(&shape, figure, &context->tuning, request, &request->csr->a, k, err);                 \
     }                                                                                                                  \
     static spry_status build_##k(spry_context *context, void **storage, const spryi_build_request *request,            \
                                  spry_error *err)                                                                      \

@@ -116,12 +116,7 @@ static int sections(void *storage, spryi_section *list)
 /* The runs are of the CPU's kernels alone. */
 static int device_sections(void *storage, spryi_section *list)
 {
-    spryi_ell *s = storage;
-    const int64_t slots = s->a.rows * s->width;
-    list[0] = (spryi_section){"lengths", (void **)&s->lengths, NULL, s->a.rows, sizeof *s->lengths};
-    list[1] = (spryi_section){"columns", &s->columns, NULL, slots, (int64_t)spry_index_type_bytes(s->a.index_type)};
-    list[2] = (spryi_section){"values", &s->values, NULL, slots, (int64_t)spry_type_bytes(s->a.value_type)};
-    return 3;
+    return spryi_sections_for_device(list, sections(storage, list), "runs");
 }
 
 spry_status spryi_ell_check_shape(const spry_arrays *a, const char *format, spry_error *err)

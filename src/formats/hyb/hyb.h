@@ -53,6 +53,15 @@ static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
 int64_t spryi_hyb_rest_of(const spryi_hyb *s, int64_t i);
 
 /*
+ * hyb_figure.c: *width as given, or the mean row; *share > 0: to be found by that instead, from rows_of[l], the number
+ * of rows of l entries, up to the longest. Then what a width takes that leaves `rest` entries to COO.
+ */
+spry_status spryi_hyb_settle(int64_t *width, int64_t *share, const spryi_build_request *request, const spry_arrays *a,
+                             spry_error *err);
+int64_t spryi_hyb_width_of_counts(const int64_t *rows_of, int64_t longest, int64_t rows, int64_t share);
+spry_status spryi_hyb_figure(spryi_figure *figure, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err);
+
+/*
  * hyb_build.c: what of the rows is past `width`; *width that leaves at least `share` percent of the rows whole.
  * make fills a zeroed *s but for the windows; on failure the caller clears.
  */

@@ -61,11 +61,8 @@ spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, cons
     if (status != SPRY_OK) return status;
     memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
     spryi_count_row_lengths(csr, rows_of, longest);
-    int64_t w = 0, whole = rows_of[0];
-    double wanted = (double)share / 100 * (double)csr->rows;
-    while (w < longest && (double)whole < wanted) whole += rows_of[++w];
+    *width = spryi_hyb_width_of_counts(rows_of, longest, csr->rows, share);
     spryi_release(context, rows_of);
-    *width = w;
     return SPRY_OK;
 }
 

@@ -4,10 +4,6 @@
 #include "core/memory.h"
 #include "formats/hyb/hyb.h"
 
-#include <stdio.h>
-
-enum { WIDTH, SHARE }; /* places in the list of parameters */
-
 static void clear(spry_context *context, spryi_hyb *s)
 {
     spryi_ell_clear(context, &s->ell);
@@ -23,32 +19,16 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, storage);
 }
 
-static spry_status settle_width(spry_context *context, int64_t *width, const spryi_build_request *request,
-                                spry_error *err)
-{
-    const spry_arrays *a = &request->csr->a;
-    const int64_t *parameters = request->parameters;
-    if (parameters[WIDTH] > 0 && parameters[SHARE] > 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format hyb: width and share are two rules, give one");
-    if (parameters[SHARE] > 0) return spryi_hyb_width_of_share(context, width, a, parameters[SHARE], err);
-    *width = parameters[WIDTH] > 0 ? parameters[WIDTH]
-             : a->rows > 0         ? a->nnz / a->rows + (a->nnz % a->rows >= a->rows - a->nnz % a->rows)
-                                   : 0;
-    return SPRY_OK;
-}
-
 static spry_status figure_of(spry_context *context, spryi_figure *figure, int64_t *width, int64_t *rest,
                              const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
     spry_status status = SPRY_OK;
-    SPRYI_TRY(settle_width(context, width, request, err));
-    SPRYI_TRY(spryi_ell_figure(figure, *width, a, err));
+    int64_t share = 0;
+    SPRYI_TRY(spryi_hyb_settle(width, &share, request, a, err));
+    if (share > 0) SPRYI_TRY(spryi_hyb_width_of_share(context, width, a, share, err));
     *rest = spryi_hyb_rest(context, a, *width);
-    figure->words += 3 * *rest;
-    figure->bytes += *rest * (int64_t)(spry_type_bytes(a->value_type) + 2 * spry_index_type_bytes(a->index_type));
-    figure->padding = a->rows * *width - (a->nnz - *rest);
-    snprintf(figure->parameters, sizeof figure->parameters, "width=%lld", (long long)*width);
+    SPRYI_TRY(spryi_hyb_figure(figure, a, *width, *rest, err));
 done:
     return status;
 }
@@ -118,18 +98,7 @@ static int sections(void *storage, spryi_section *list)
 /* Not the runs, which are the CPU's. */
 static int device_sections(void *storage, spryi_section *list)
 {
-    spryi_hyb *s = storage;
-    const spryi_ell *ell = &s->ell;
-    const int64_t m = s->a.rows, slots = m * ell->width;
-    const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
-    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
-    list[0] = (spryi_section){"lengths", (void **)&s->ell.lengths, NULL, m, sizeof *ell->lengths};
-    list[1] = (spryi_section){"columns", &s->ell.columns, NULL, slots, index_bytes};
-    list[2] = (spryi_section){"values", &s->ell.values, NULL, slots, value_bytes};
-    list[3] = (spryi_section){"rest_rows", &s->rows, NULL, s->rest, index_bytes};
-    list[4] = (spryi_section){"rest_columns", &s->columns, NULL, s->rest, index_bytes};
-    list[5] = (spryi_section){"rest_values", &s->values, NULL, s->rest, value_bytes};
-    return 6;
+    return spryi_sections_for_device(list, sections(storage, list), "runs");
 }
 
 static spry_status check(const void *storage, spry_error *err)

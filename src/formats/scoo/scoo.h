@@ -49,6 +49,11 @@ extern const spryi_format spryi_format_scoo;
 extern const spryi_kernel spryi_scoo_reference_cpu, spryi_scoo_portable_cpu;
 extern const spryi_kernel spryi_scoo_shared_cuda;
 
+/* scoo_figure.c: the shape that a request asks for of a CSR matrix with sizes and types of `a`, and what it takes. */
+spryi_scoo_head spryi_scoo_head_of(const spryi_build_request *request, const spry_arrays *a);
+int64_t spryi_scoo_bytes(const spryi_scoo_head *h); /* of the arrays */
+void spryi_scoo_figure(const spryi_scoo_head *h, spryi_figure *figure);
+
 typedef struct spryi_scoo_job {
     const void *offsets, *columns, *values, *x;
     const uint16_t *rows;

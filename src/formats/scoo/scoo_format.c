@@ -6,7 +6,6 @@
 #include "formats/scoo/scoo.h"
 
 #include <omp.h>
-#include <stdio.h>
 #include <string.h>
 
 /*
@@ -58,75 +57,17 @@ static int pair_of(const spryi_scoo_head *h)
     return spryi_index_pair((spry_index_type)h->offset_type, (spry_index_type)h->index_type);
 }
 
-/* Slices of SPRYI_SCOO_SLICE_BYTES of y; lower, in steps of two, where the matrix would give few. */
-static int64_t default_height(int64_t rows, spry_type value_type)
-{
-    int64_t height = SPRYI_SCOO_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
-    while (height > SPRYI_SCOO_LEAST_HEIGHT && rows / height < SPRYI_SCOO_SLICES) height /= 2;
-    return height;
-}
-
-static int64_t quotient_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b > 0);
-}
-
-/*
- * A slice a multiprocessor, so that all of them sweep x together; twice as high where the kernel's two parts a slice,
- * whose sums meet, cost less than the sectors of x they save; in rounds of two a multiprocessor where that would be
- * too much for shared memory. Whole sectors of y.
- */
-static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type)
-{
-    const int64_t most = SPRYI_SCOO_GPU_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
-    int64_t height = quotient_up(rows, SPRYI_SCOO_GPU_SLICES);
-    if (2 * height <= most && rows > 0 && nnz / rows >= SPRYI_SCOO_GPU_MEETING) height *= 2;
-    if (height > most) {
-        const int64_t rounds = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * most);
-        height = quotient_up(rows, 2 * SPRYI_SCOO_GPU_SLICES * rounds);
-    }
-    const int64_t least = SPRYI_SCOO_GPU_LEAST_HEIGHT;
-    return height < least ? least : quotient_up(height, least) * least;
-}
-
-static spryi_scoo_head head_of(const spryi_build_request *request)
-{
-    const spry_arrays *a = &request->csr->a;
-    int64_t height = request->parameters[0] > 0 ? request->parameters[0]
-                     : request->for_gpu         ? gpu_height(a->rows, a->nnz, a->value_type)
-                                                : default_height(a->rows, a->value_type);
-    return (spryi_scoo_head){
-        .rows = a->rows,
-        .cols = a->cols,
-        .nnz = a->nnz,
-        .height = height,
-        .slices = a->rows / height + (a->rows % height > 0),
-        .value_type = (int32_t)a->value_type,
-        .offset_type = (int32_t)a->offset_type,
-        .index_type = (int32_t)a->index_type,
-    };
-}
-
 static spry_arrays types_of(const spryi_scoo_head *h)
 {
     return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
-}
-
-static int64_t array_bytes(const spryi_scoo_head *h)
-{
-    int64_t entry = (int64_t)(spry_type_bytes((spry_type)h->value_type) + sizeof(uint16_t) +
-                              spry_index_type_bytes((spry_index_type)h->index_type));
-    return h->nnz * entry + (h->slices + 1) * (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
 }
 
 static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
                            spry_error *err)
 {
     (void)context, (void)err;
-    const spryi_scoo_head h = head_of(request);
-    figure->bytes = array_bytes(&h);
-    figure->words = 3 * h.nnz + h.slices + 1;
-    snprintf(figure->parameters, sizeof figure->parameters, "height=%lld", (long long)h.height);
+    const spryi_scoo_head h = spryi_scoo_head_of(request, &request->csr->a);
+    spryi_scoo_figure(&h, figure);
     return SPRY_OK;
 }
 
@@ -205,7 +146,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     SPRYI_TRY(predict(context, &figure, request, err));
     SPRYI_TRY(spryi_admit(request, "scoo", &figure, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "scoo storage", err));
-    *s = (spryi_scoo){.head = head_of(request)};
+    *s = (spryi_scoo){.head = spryi_scoo_head_of(request, &request->csr->a)};
     s->types = types_of(&s->head);
     SPRYI_TRY(allocate_arrays(context, s, err));
     SPRYI_TRY(fill(context, s, &request->csr->a, err));
@@ -245,7 +186,7 @@ done:
 
 static int64_t storage_bytes(const void *storage)
 {
-    return array_bytes(&((const spryi_scoo *)storage)->head);
+    return spryi_scoo_bytes(&((const spryi_scoo *)storage)->head);
 }
 
 /* Sums of rows, or of columns, where beta is not 0. */
@@ -269,6 +210,11 @@ static int sections(void *storage, spryi_section *list)
     list[3] = (spryi_section){"rows", &s->rows, NULL, h->nnz, (int64_t)sizeof(uint16_t)};
     list[4] = (spryi_section){"values", &s->values, NULL, h->nnz, value_bytes};
     return 5;
+}
+
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_sections_for_device(list, sections(storage, list), NULL);
 }
 
 static const char *head_fault(const spryi_scoo_head *h)
@@ -326,6 +272,7 @@ const spryi_format spryi_format_scoo = {
     .arrays = spryi_leading_arrays,
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_scoo),
+    .device_sections = device_sections,
     .sections = sections,
     .check = check,
 };

@@ -137,18 +137,7 @@ static int sections(void *storage, spryi_section *list)
 /* The kinds are of the CPU's kernels alone. */
 static int device_sections(void *storage, spryi_section *list)
 {
-    spryi_sell *s = storage;
-    const int64_t lanes = s->chunk_count * s->c, value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
-    int count = 0;
-    list[count++] = (spryi_section){"offsets", (void **)&s->offsets, NULL, s->chunk_count + 1, sizeof *s->offsets};
-    list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, lanes, sizeof *s->lengths};
-    list[count++] =
-        (spryi_section){"columns", &s->columns, NULL, s->slots, (int64_t)spry_index_type_bytes(s->a.index_type)};
-    if (s->sigma > 1)
-        list[count++] =
-            (spryi_section){"permutation", (void **)&s->permutation, NULL, s->a.rows, sizeof *s->permutation};
-    if (value_bytes > 0) list[count++] = (spryi_section){"values", &s->values, NULL, s->slots, value_bytes};
-    return count;
+    return spryi_sections_for_device(list, sections(storage, list), "kinds");
 }
 
 static spry_status bad_chunk(const char *what, int64_t chunk, spry_error *err)

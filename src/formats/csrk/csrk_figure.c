@@ -1,0 +1,63 @@
+/* Sizes of the groups of CSR-2 and CSR-3, and what their pointers take. The CUDA plug-in compiles this file too. */
+#include "core/error.h"
+#include "formats/csrk/csrk.h"
+
+#include <stdio.h>
+
+enum { SRS, SSRS, TUNING }; /* places of the parameters */
+
+/* The context's table where it tells of this device; else Ampere's formula, also for what is newer or not known. */
+static spryi_csrk_tuning tuning_of(const spryi_tuning *table, const spryi_build_request *request)
+{
+    if (request->parameters[TUNING] > 0) return (spryi_csrk_tuning)request->parameters[TUNING];
+    if (!request->for_gpu) return SPRYI_CSRK_CPU;
+    if (table->gpu_major > 0 && request->gpu_major == table->gpu_major) return SPRYI_CSRK_TABLE;
+    return request->gpu_major > 0 && request->gpu_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
+}
+
+static void settle_cpu(spryi_csrk *s, const spryi_tuning *table, int levels)
+{
+    const int64_t srs = levels == 3 ? table->csr3_srs : table->csr2_srs;
+    s->srs = srs > 0 ? srs : SPRYI_CSRK_SRS;
+    s->ssrs = levels == 2 ? 0 : table->csr3_ssrs > 0 ? table->csr3_ssrs : SPRYI_CSRK_SSRS;
+}
+
+int64_t spryi_csrk_pointers(const spryi_csrk *s)
+{
+    return s->sr_count + 1 + (s->ssrs > 0 ? s->ssr_count + 1 : 0);
+}
+
+spry_status spryi_csrk_settle(spryi_csrk *s, spryi_figure *figure, const spryi_tuning *table,
+                              const spryi_build_request *request, const spry_arrays *a, int levels, spry_error *err)
+{
+    static const char *const formulas[] = {"", "", ":tuning=volta", ":tuning=ampere", ":tuning=table"};
+    const int64_t *given = request->parameters;
+    const spryi_csrk_tuning tuning = tuning_of(table, request);
+    if (tuning == SPRYI_CSRK_TABLE && table->gpu_major == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "csr3: tuning=table, but the context has no table with formulas for GPUs: load one with "
+                          "spry_context_load_tuning");
+    if (levels == 3 && tuning == SPRYI_CSRK_TABLE)
+        spryi_csrk_tune_by(&s->ssrs, &s->srs, table, a->rows, a->nnz);
+    else if (levels == 3 && tuning != SPRYI_CSRK_CPU)
+        spryi_csrk_tune(&s->ssrs, &s->srs, tuning, a->rows, a->nnz);
+    else
+        settle_cpu(s, table, levels);
+    if (levels == 2 && request->for_gpu) /* the rows that a block has at once */
+        s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
+    if (given[SRS] > 0) s->srs = given[SRS];
+    if (levels == 3 && given[SSRS] > 0) s->ssrs = given[SSRS];
+    s->sr_count = spryi_csrk_groups(a->rows, s->srs);
+    s->ssr_count = s->ssrs > 0 ? spryi_csrk_groups(s->sr_count, s->ssrs) : 0;
+    const int64_t pointers = spryi_csrk_pointers(s);
+    const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
+    figure->bytes = a->nnz * entry + (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
+                    pointers * (int64_t)sizeof(int64_t);
+    figure->words = (a->value_type == SPRY_PATTERN ? 1 : 2) * a->nnz + a->rows + 1 + pointers;
+    if (levels == 2)
+        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld", (long long)s->srs);
+    else
+        snprintf(figure->parameters, sizeof figure->parameters, "srs=%lld:ssrs=%lld%s", (long long)s->srs,
+                 (long long)s->ssrs, formulas[tuning]);
+    return SPRY_OK;
+}
