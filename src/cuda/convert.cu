@@ -80,6 +80,43 @@ spry_status spry_cuda_sort_keys(uint64_t **keys, uint64_t **other, int64_t count
     return launched(err, "sort");
 }
 
+static __global__ void make_column_keys(const int32_t *__restrict__ Aj, int64_t nnz, uint32_t width,
+                                        uint64_t *__restrict__ keys)
+{
+    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (k < nnz) keys[k] = (uint64_t)((uint32_t)Aj[k] / width) << KEY_BITS | (uint64_t)k;
+}
+
+static __global__ void make_row_keys(const int32_t *__restrict__ row_of, int64_t nnz, uint32_t height,
+                                     uint64_t *__restrict__ keys)
+{
+    int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= nnz) return;
+    const uint32_t k = KEY_ENTRY(keys[p]);
+    keys[p] = (uint64_t)((uint32_t)row_of[k] / height) << KEY_BITS | (uint64_t)k;
+}
+
+spry_status spry_cuda_order_columns(const spry_arrays *csr, uint32_t width, uint64_t **keys, uint64_t **other,
+                                    spry_error *err)
+{
+    if (csr->nnz == 0) return SPRY_OK;
+    make_column_keys<<<convert_blocks(csr->nnz), CONVERT_THREADS>>>((const int32_t *)csr->indices, csr->nnz, width,
+                                                                    *keys);
+    SPRY_CUDA_TRY(launched(err, "column keys"));
+    return spry_cuda_sort_keys(keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->cols - 1) / width), err);
+}
+
+/* Sorts keep the order of equals, so the second leaves the columns of a row as the first has ordered them. */
+spry_status spry_cuda_order_blocks(const spry_arrays *csr, const int32_t *row_of, uint32_t height, uint32_t width,
+                                   uint64_t **keys, uint64_t **other, spry_error *err)
+{
+    if (csr->nnz == 0) return SPRY_OK;
+    SPRY_CUDA_TRY(spry_cuda_order_columns(csr, width, keys, other, err));
+    make_row_keys<<<convert_blocks(csr->nnz), CONVERT_THREADS>>>(row_of, csr->nnz, height, *keys);
+    SPRY_CUDA_TRY(launched(err, "row keys"));
+    return spry_cuda_sort_keys(keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->rows - 1) / height), err);
+}
+
 spry_status spry_cuda_scan(int64_t *numbers, int64_t count, spry_error *err)
 {
     if (count == 0) return SPRY_OK;

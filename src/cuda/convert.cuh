@@ -52,6 +52,18 @@ static inline int bits_of(int64_t most)
     return bits;
 }
 
+/* a's sizes and types, as CSR without arrays. */
+static inline spry_arrays shape_of(const spry_arrays *a)
+{
+    spry_arrays shape = *a;
+    shape.layout = SPRY_CSR;
+    shape.offsets = shape.indices = shape.values = shape.row_indices = NULL;
+    shape.ownership = SPRY_COPY;
+    shape.symmetry = SPRY_GENERAL;
+    shape.device = 0;
+    return shape;
+}
+
 /* An array of the storage, which is the caller's from now on. */
 spry_status spry_cuda_make(spryi_cuda_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err);
 
@@ -67,6 +79,23 @@ spry_status spry_cuda_rows_of(const spry_arrays *csr, int32_t *rows, spry_error 
  */
 spry_status spry_cuda_sort_keys(uint64_t **keys, uint64_t **other, int64_t count, int begin, int end, spry_error *err);
 
+/*
+ * Keys of the entries by columns of `width` matrix columns, those of one as they are stored: upper 32 bits the column,
+ * lower 32 the entry's number (KEY_ENTRY). *keys and *other are two arrays of nnz; *keys is the result.
+ */
+enum { KEY_BITS = 32 };
+#define KEY_MAJOR(key) ((uint32_t)((key) >> KEY_BITS))
+#define KEY_ENTRY(key) ((uint32_t)(key))
+spry_status spry_cuda_order_columns(const spry_arrays *csr, uint32_t width, uint64_t **keys, uint64_t **other,
+                                    spry_error *err);
+
+/*
+ * The same by rows of `height` matrix rows, in one of them by columns of `width`: the upper 32 bits are the row. row_of
+ * is spry_cuda_rows_of's.
+ */
+spry_status spry_cuda_order_blocks(const spry_arrays *csr, const int32_t *row_of, uint32_t height, uint32_t width,
+                                   uint64_t **keys, uint64_t **other, spry_error *err);
+
 /* numbers[i] = the sum of numbers[0 .. i]. */
 spry_status spry_cuda_scan(int64_t *numbers, int64_t count, spry_error *err);
 
@@ -78,6 +107,21 @@ static __device__ __forceinline__ int64_t owner_of(const P *__restrict__ offsets
         int64_t middle = low + (high - low) / 2;
         if ((int64_t)offsets[middle] <= k)
             low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The keys before the first of `major` or later. */
+static __device__ __forceinline__ int64_t first_of_major(const uint64_t *__restrict__ keys, int64_t count,
+                                                         int64_t major)
+{
+    int64_t low = 0, high = count;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if ((int64_t)KEY_MAJOR(keys[middle]) < major)
+            low = middle + 1;
         else
             high = middle;
     }

@@ -25,7 +25,13 @@ extern const struct spryi_vector_ops spry_cuda_vector_ops; /* src/solve/vector_o
 /* clang-format on */
 
 /* Conversions from CSR on the device; each is defined in its family's *_convert.cu. */
-extern const spryi_cuda_converter spry_cuda_to_coo, spry_cuda_to_csc, spry_cuda_to_ell, spry_cuda_to_sell;
-#define SPRY_CUDA_CONVERTERS &spry_cuda_to_coo, &spry_cuda_to_csc, &spry_cuda_to_ell, &spry_cuda_to_sell
+extern const spryi_cuda_converter spry_cuda_to_coo, spry_cuda_to_csc, spry_cuda_to_ell, spry_cuda_to_sell,
+    spry_cuda_to_hyb, spry_cuda_to_scoo, spry_cuda_to_bsr, spry_cuda_to_csr2, spry_cuda_to_csr3;
+
+/* clang-format off */
+#define SPRY_CUDA_CONVERTERS                                                                                           \
+    &spry_cuda_to_coo, &spry_cuda_to_csc, &spry_cuda_to_ell, &spry_cuda_to_sell, &spry_cuda_to_hyb,                    \
+    &spry_cuda_to_scoo, &spry_cuda_to_bsr, &spry_cuda_to_csr2, &spry_cuda_to_csr3
+/* clang-format on */
 
 #endif

@@ -215,6 +215,7 @@ spryi_build_request spryi_request_of(const spry_plan *plan)
                                    .options = &plan->options,
                                    .value_type = plan->value_type,
                                    .for_gpu = plan->cuda != NULL,
+                                   .tuning = &plan->context->tuning,
                                    .gpu_major = plan->cuda ? plan->context->cuda->gpus[plan->cuda->device].major : 0};
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
     return request;

@@ -15,29 +15,12 @@ extern "C" {
 #include "cuda/convert.cuh"
 #include "cuda/kernels.h"
 
-enum { NUMBER_BITS = 32 };
-
-static __global__ void make_keys(const int32_t *__restrict__ Aj, int64_t nnz, uint64_t *__restrict__ keys)
-{
-    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (k < nnz) keys[k] = (uint64_t)(uint32_t)Aj[k] << NUMBER_BITS | (uint64_t)k;
-}
-
 /* offsets[j] = the keys before the first of column j or later. */
 template <typename P>
 static __global__ void find_offsets(const uint64_t *__restrict__ keys, int64_t nnz, int64_t n, P *__restrict__ offsets)
 {
     int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (j > n) return;
-    int64_t low = 0, high = nnz;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if ((int64_t)(keys[middle] >> NUMBER_BITS) < j)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    offsets[j] = (P)low;
+    if (j <= n) offsets[j] = (P)first_of_major(keys, nnz, j);
 }
 
 template <typename V> static __global__ void gather(const uint64_t *__restrict__ keys, int64_t nnz,
@@ -46,7 +29,7 @@ template <typename V> static __global__ void gather(const uint64_t *__restrict__
 {
     int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= nnz) return;
-    const uint32_t k = (uint32_t)keys[p];
+    const uint32_t k = KEY_ENTRY(keys[p]);
     rows[p] = row_of[k];
     if (values) values[p] = Ax[k];
 }
@@ -62,9 +45,7 @@ static spry_status turn(const spry_arrays *a, void *offsets, int32_t *rows, void
     const int32_t *row_of = (const int32_t *)row_space.at;
     const unsigned blocks = convert_blocks(a->nnz), columns = convert_blocks(a->cols + 1);
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
-    if (a->nnz > 0) make_keys<<<blocks, CONVERT_THREADS>>>((const int32_t *)a->indices, a->nnz, keys);
-    SPRY_CUDA_TRY(launched(err, "csc: keys"));
-    SPRY_CUDA_TRY(spry_cuda_sort_keys(&keys, &other, a->nnz, NUMBER_BITS, NUMBER_BITS + bits_of(a->cols - 1), err));
+    SPRY_CUDA_TRY(spry_cuda_order_columns(a, 1, &keys, &other, err));
     if (a->offset_type == SPRY_I32)
         find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (int32_t *)offsets);
     else

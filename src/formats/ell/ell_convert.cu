@@ -10,16 +10,18 @@
 extern "C" {
 #include "formats/ell/ell.h"
 }
-#include "cuda/convert.cuh"
 #include "cuda/kernels.h"
+#include "formats/ell/ell_convert.cuh"
 
 enum { SLOTS = 16 }; /* a thread */
 
 template <typename P>
-static __global__ void find_lengths(const P *__restrict__ Ap, int64_t m, int32_t *__restrict__ lengths)
+static __global__ void find_lengths(const P *__restrict__ Ap, int64_t m, int64_t width, int32_t *__restrict__ lengths)
 {
     int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < m) lengths[i] = (int32_t)(Ap[i + 1] - Ap[i]);
+    if (i >= m) return;
+    const int64_t length = (int64_t)(Ap[i + 1] - Ap[i]);
+    lengths[i] = (int32_t)(length < width ? length : width);
 }
 
 /* Padding has the column of the row's last entry, of the matrix's first where the row has none. */
@@ -46,13 +48,27 @@ template <typename V, typename P> static spry_status fill(const spry_arrays *a, 
     const P *Ap = (const P *)a->offsets;
     const int64_t row_blocks = ceil_div(a->rows, CONVERT_THREADS), blocks = row_blocks * ceil_div(s->width, SLOTS);
     if (blocks > INT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "ell: more blocks than a launch takes");
-    if (a->rows > 0) find_lengths<<<(unsigned)row_blocks, CONVERT_THREADS>>>(Ap, a->rows, s->lengths);
+    if (a->rows > 0) find_lengths<<<(unsigned)row_blocks, CONVERT_THREADS>>>(Ap, a->rows, s->width, s->lengths);
     SPRY_CUDA_TRY(launched(err, "ell: lengths"));
     if (blocks > 0)
         fill_slots<V, P><<<(unsigned)blocks, CONVERT_THREADS>>>(Ap, (const int32_t *)a->indices, (const V *)a->values,
                                                                 a->rows, s->width, row_blocks, (int32_t *)s->columns,
                                                                 (V *)s->values);
     return launched(err, "ell: slots");
+}
+
+spry_status spry_cuda_make_slots(spryi_cuda_conversion *c, spryi_ell *s, spry_error *err)
+{
+    const spry_arrays *a = &c->csr;
+    const int64_t slots = a->rows * s->width;
+    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->lengths, a->rows * (int64_t)sizeof(int32_t), "row lengths", err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, slots * (int64_t)sizeof(int32_t), "ell columns", err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, slots * (int64_t)spry_type_bytes(a->value_type), "ell values", err));
+    const int f64 = a->value_type == SPRY_F64, narrow = a->offset_type == SPRY_I32;
+    return f64 && narrow ? fill<double, int32_t>(a, s, err)
+           : f64         ? fill<double, int64_t>(a, s, err)
+           : narrow      ? fill<float, int32_t>(a, s, err)
+                         : fill<float, int64_t>(a, s, err);
 }
 
 static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
@@ -64,19 +80,8 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(spryi_ell_figure(&c->figure, s->width, a, err));
     c->figure.padding = a->rows * s->width - a->nnz;
     SPRY_CUDA_TRY(c->guard(c->request, "ell", &c->figure, err));
-    const int64_t slots = a->rows * s->width;
-    s->a = *a;
-    s->a.offsets = s->a.indices = s->a.values = NULL;
-    s->a.ownership = SPRY_COPY;
-    s->a.symmetry = SPRY_GENERAL;
-    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->lengths, a->rows * (int64_t)sizeof(int32_t), "row lengths", err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, slots * (int64_t)sizeof(int32_t), "ell columns", err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, slots * (int64_t)spry_type_bytes(a->value_type), "ell values", err));
-    const int f64 = a->value_type == SPRY_F64, narrow = a->offset_type == SPRY_I32;
-    SPRY_CUDA_TRY(f64 && narrow ? fill<double, int32_t>(a, s, err)
-                  : f64         ? fill<double, int64_t>(a, s, err)
-                  : narrow      ? fill<float, int32_t>(a, s, err)
-                                : fill<float, int64_t>(a, s, err));
+    s->a = shape_of(a);
+    SPRY_CUDA_TRY(spry_cuda_make_slots(c, s, err));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "ell", err);
     return SPRY_OK;
 }

@@ -182,10 +182,7 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     int64_t longest = 0;
     if (c->request->options->op == SPRY_TRANSPOSE)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: windows of a transposed product are made on the host");
-    s->a = *a;
-    s->a.offsets = s->a.indices = s->a.values = NULL;
-    s->a.ownership = SPRY_COPY;
-    s->a.symmetry = SPRY_GENERAL;
+    s->a = shape_of(a);
     spryi_sell_settle(&s->c, &s->sigma, c->request);
     s->chunk_count = ceil_div(a->rows, s->c);
     SPRY_CUDA_TRY(spry_cuda_longest(a, &longest, err));
