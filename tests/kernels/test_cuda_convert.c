@@ -35,6 +35,27 @@ static const struct {
     {"sell:c=5:sigma=7", SPRY_NO_TRANSPOSE},
     {"coo", SPRY_NO_TRANSPOSE},
     {"csc", SPRY_TRANSPOSE},
+    {"hyb", SPRY_NO_TRANSPOSE},
+    {"hyb:width=1", SPRY_NO_TRANSPOSE},
+    {"hyb:width=9", SPRY_NO_TRANSPOSE},
+    {"hyb:share=50", SPRY_NO_TRANSPOSE},
+    {"hyb:share=100", SPRY_NO_TRANSPOSE},
+    {"hyb:width=2:share=50", SPRY_NO_TRANSPOSE}, /* refused */
+    {"scoo", SPRY_NO_TRANSPOSE},
+    {"scoo:height=1", SPRY_NO_TRANSPOSE},
+    {"scoo:height=33", SPRY_NO_TRANSPOSE},
+    {"scoo:height=65536", SPRY_NO_TRANSPOSE},
+    {"bsr", SPRY_NO_TRANSPOSE},
+    {"bsr", SPRY_TRANSPOSE},
+    {"bsr:block=1", SPRY_NO_TRANSPOSE},
+    {"bsr:block=3", SPRY_NO_TRANSPOSE},
+    {"bsr:block=8", SPRY_NO_TRANSPOSE},
+    {"bsr:block=13", SPRY_NO_TRANSPOSE},
+    {"csr2", SPRY_NO_TRANSPOSE},
+    {"csr2:srs=7", SPRY_NO_TRANSPOSE},
+    {"csr3", SPRY_NO_TRANSPOSE},
+    {"csr3:srs=5:ssrs=3", SPRY_NO_TRANSPOSE},
+    {"csr3:tuning=volta", SPRY_NO_TRANSPOSE},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -57,12 +78,20 @@ static void discard(const void *device)
     OK(cudaFree((void *)(uintptr_t)device));
 }
 
-/* The host's own storage of A, as for a GPU. */
+/* The host's own storage of A, as for the GPU that there is. */
 static spry_status build_on_host(spry_context *context, void **storage, const spryi_format **format,
-                                 const spry_matrix *A, const spry_spmv_options *options, spry_error *err)
+                                 spryi_figure *figure, const spry_matrix *A, const spry_spmv_options *options,
+                                 spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_build_request request = {.A = A, .options = options, .value_type = A->a.value_type, .for_gpu = 1};
+    struct cudaDeviceProp gpu;
+    OK(cudaGetDeviceProperties(&gpu, 0));
+    spryi_build_request request = {.A = A,
+                                   .options = options,
+                                   .value_type = A->a.value_type,
+                                   .for_gpu = 1,
+                                   .gpu_major = gpu.major,
+                                   .figure = figure};
     status = spryi_parse_format(format, request.parameters, options->format, err);
     if (status == SPRY_OK) status = spryi_complete_request(context, &request, *format, err);
     if (status == SPRY_OK) status = (*format)->build(context, storage, &request, err);
@@ -110,19 +139,22 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     spry_plan *plan = NULL;
     void *host = NULL;
     spry_error expected = SPRY_ERROR_INIT, err = SPRY_ERROR_INIT;
-    spry_status wanted = build_on_host(context, &host, &format, on_host, &options, &expected);
+    spryi_figure figure = {0};
+    spry_status wanted = build_on_host(context, &host, &format, &figure, on_host, &options, &expected);
     spry_status got = spry_plan_spmv(context, &plan, A, &options, &err);
     if (got != wanted || strcmp(err.message, expected.message) != 0)
         fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
     if (plan) {
         if (!plan->cuda->converted) fail_msg("%s: was made on the host", what);
+        if (strcmp(plan->parameter_text, figure.parameters) != 0)
+            fail_msg("%s: made with %s, on the host %s", what, plan->parameter_text, figure.parameters);
         compare(what, plan, host);
         format->destroy(context, host);
     }
     spry_plan_destroy(plan);
 }
 
-static void try_matrix(spry_context *context, const char *name, const spry_arrays *a, int64_t limit)
+static void try_matrix(spry_context *context, const char *name, const spry_arrays *a, int64_t limit, int plain_only)
 {
     spry_arrays on_device = *a;
     const size_t offset_bytes = spry_index_type_bytes(a->offset_type);
@@ -135,7 +167,10 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
     assert_int_equal(spry_matrix_create(context, &B, &on_device, NULL), SPRY_OK);
     for (int n = 0; n < CASES; n++) {
         char what[256];
-        if (a->value_type == SPRY_PATTERN && strncmp(cases[n].format, "sell", 4) != 0) continue;
+        if (a->value_type == SPRY_PATTERN && strncmp(cases[n].format, "sell", 4) != 0 &&
+            strncmp(cases[n].format, "csr", 3) != 0)
+            continue;
+        if (plain_only && strchr(cases[n].format, ':')) continue;
         for (int device = 0; device < 2; device++) {
             snprintf(what, sizeof what, "%s, %s, %s, %s offsets, in %s memory", cases[n].format, name,
                      spry_type_name(a->value_type), a->offset_type == SPRY_I32 ? "32-bit" : "64-bit",
@@ -161,8 +196,8 @@ static void every_family(void **state)
             double *values = random_numbers(f.nnz, type, 9);
             form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
             given g = given_make(&f, values, &how, type, variant / 2 % 2);
-            try_matrix(context, f.name, &g.a, 0);                 /* the guard refuses some */
-            try_matrix(context, f.name, &g.a, (int64_t)64 << 20); /* in place of the guard */
+            try_matrix(context, f.name, &g.a, 0, 0);                 /* the guard refuses some */
+            try_matrix(context, f.name, &g.a, (int64_t)64 << 20, 0); /* in place of the guard */
             given_free(&g);
             free(values);
         }
@@ -189,13 +224,14 @@ static void large_matrices(void **state)
         spry_arrays arrays = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_matrix_get_arrays(A, &arrays, NULL), SPRY_OK);
         arrays.ownership = SPRY_BORROW; /* a device's arrays cannot be copied */
-        try_matrix(context, specs[n], &arrays, 0);
+        try_matrix(context, specs[n], &arrays, 0, 1);
         for (int c = 0; c < CASES; c++) {
             spry_spmv_options options = gpu_options(NULL, cases[c].op, 1);
             spry_plan *plan = NULL;
             spry_plan_info info = SPRY_INIT(spry_plan_info);
             options.format = cases[c].format;
             options.memory_limit_bytes = 0;
+            if (strchr(cases[c].format, ':')) continue;
             if (spry_plan_spmv(context, &plan, A, &options, NULL) != SPRY_OK) continue;
             assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
             printf("%-22s %-22s set-up %9.0f us, upload %9.0f us, storage %lld bytes\n", specs[n], cases[c].format,
