@@ -226,9 +226,9 @@ static void stays_current(int device, int current)
     STAYS(assert_int_equal(spry_device_synchronize(context, device, NULL, NULL), SPRY_OK));
     STAYS(spry_device_free(context, device, data));
     options.device = name;
-    static const char *const formats[] = {"csr", "coo", "ell", "sell"};
+    static const char *const formats[] = {"csr", "coo", "ell", "sell", "hyb", "scoo", "bsr", "csr2", "csr3"};
     options.memory_limit_bytes = (int64_t)1 << 30;
-    for (int f = 0; f < 4; f++) {
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         options.format = formats[f];
         STAYS(assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK));
         STAYS(assert_int_equal(spry_plan_run(plan, NULL, xs, NULL, ys, NULL, NULL), SPRY_OK));
@@ -248,21 +248,29 @@ static void stays_current(int device, int current)
 static void current_device(void **state)
 {
     (void)state;
+    stays_current(1, 0);
+}
+
+/* Two GPUs, each worked on with each current. */
+static void other_current_device(void **state)
+{
+    (void)state;
     int count = 0;
     OK(cudaGetDeviceCount(&count));
-    if (count == 1) printf("one GPU: whether another stays current is not tested\n");
-    if (count > 2) count = 2;
-    for (int device = 1; device <= count; device++)
-        for (int current = 0; current < count; current++) stays_current(device, current);
+    if (count < 2) {
+        printf("skipped, one GPU: whether another stays current cannot be told\n");
+        skip();
+    }
+    for (int device = 1; device <= 2; device++)
+        for (int current = 0; current < 2; current++) stays_current(device, current);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(out_of_device_memory),
-        cmocka_unit_test(too_much_at_once),
-        cmocka_unit_test(matrix_in_device_memory),
-        cmocka_unit_test(current_device),
+        cmocka_unit_test(out_of_device_memory),    cmocka_unit_test(too_much_at_once),
+        cmocka_unit_test(matrix_in_device_memory), cmocka_unit_test(current_device),
+        cmocka_unit_test(other_current_device),
     };
     if (!gpu_is_there()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);
