@@ -108,6 +108,30 @@ static __global__ void describe_tiles(const P *Ap, int64_t blocks, const int64_t
 
 /* ---- the product ----------------------------------------------------------------------------------- */
 
+/* The thread's part of the sum of `count` entries; beyond the last that one is loaded again and left out. */
+template <typename V, typename J>
+static __device__ __forceinline__ V multiply_piece(int count, const J *__restrict__ Aj, const V *__restrict__ Ax,
+                                                   const V *__restrict__ x)
+{
+    constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items;
+    V sum = 0;
+#pragma unroll 1
+    for (int k = threadIdx.x; k < count; k += ITEMS * THREADS) {
+        J j[ITEMS];
+        V a[ITEMS];
+#pragma unroll
+        for (int u = 0; u < ITEMS; u++) j[u] = load_once(Aj + min(k + u * THREADS, count - 1));
+#pragma unroll
+        for (int u = 0; u < ITEMS; u++) a[u] = Ax ? load_once(Ax + min(k + u * THREADS, count - 1)) : V(1);
+#pragma unroll
+        for (int u = 0; u < ITEMS; u++) a[u] *= x[j[u]];
+#pragma unroll
+        for (int u = 0; u < ITEMS; u++)
+            if (k + u * THREADS < count) sum += a[u];
+    }
+    return sum;
+}
+
 /* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
 template <typename V, typename J>
 static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const V *__restrict__ Ax,
@@ -117,7 +141,8 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
     constexpr int THREADS = shape<V>::threads;
     const piece mine = s.pieces[p];
     const long_row row = s.long_rows[mine.row];
-    V sum = strided_product<THREADS>(mine.begin + threadIdx.x, mine.end, Aj, Ax, x);
+    const int count = (int)(mine.end - mine.begin);
+    V sum = multiply_piece(count, Aj + mine.begin, Ax ? Ax + mine.begin : Ax, x);
     sum = sum_of_block<THREADS>(sum, scratch);
     const int last =
         add_part<THREADS>(&sum, p - row.first, row.pieces, partial + row.first, arrived + mine.row, scratch);
