@@ -3,11 +3,12 @@
  *
  * Idea: a block takes the rows that begin in its `tile` consecutive entries. It multiplies their entries into shared
  *       memory, side by side and from the beginning of a sector on, so in whole sectors whatever the rows, and then
- *       adds up row by row with as many lanes a row as it has. A row of more than LONG entries is cut into pieces,
+ *       adds up row by row with as many lanes a row as it has. A row of more than 512 entries is cut into pieces,
  *       blocks of their own in the same launch; the piece that finishes last adds up the row's sums in order.
+ *       Where a quarter of the entries is in such rows, only rows of more than 1024 are cut.
  * Work: nnz / tile blocks and one for each `piece` entries of a long row. Which rows a block has follows from the
  *       offsets alone, by one binary search a block when the plan is made; a block reads it in one go and can begin to
- *       load entries. No block has more than tile + LONG entries.
+ *       load entries. No block has more than tile + 512 (1024) entries.
  * Cost: bytes of CSR, 32 a block, products once through shared memory.
  *       Deterministic: sums are added in an order that the matrix alone decides.
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
@@ -28,13 +29,26 @@ extern "C" {
  */
 template <typename V> struct shape {
     static const int threads = sizeof(V) == 8 ? 256 : 128;
-    static const int items = sizeof(V) == 8 ? 4 : 8; /* entries a thread has in flight */
+    static const int items = sizeof(V) == 8 ? 5 : 8; /* entries a thread has in flight */
     static const int tile = threads * items;
     static const int piece = 2 * tile;
 };
 
-/* LONG: a longer row is cut into pieces; SECTOR: entries, of which columns fill a sector of 32 bytes. */
-enum { LONG = 512, SECTOR = 8 };
+/*
+ * Codes by what rows of over 512 entries, which are cut into pieces, have of all entries: up to a 16th, more, over a
+ * quarter. FEW multiplies pieces as other kernels do; the loop with more in flight makes boyd1_kkt 1.2 times as fast
+ * and, in f32, costs grids a tenth by what it does to the code of their tiles. In MANY only rows twice as long are cut,
+ * and fewer threads a multiprocessor leave the first-level cache what larger tiles take from it: 3 to 4 % faster on
+ * R-MAT graphs, up to 10 % slower elsewhere.
+ */
+enum { FEW, SOME, MANY };
+template <int KIND> struct cut {
+    static const int longest = KIND == MANY ? 1024 : 512;
+    static const int resident = KIND == MANY ? 1536 : 2048; /* threads a multiprocessor */
+};
+
+/* SECTOR: entries, of which columns fill a sector of 32 bytes; FEW_SHARE, MANY_SHARE: 1 / bounds of FEW and MANY. */
+enum { SECTOR = 8, FEW_SHARE = 16, MANY_SHARE = 4 };
 
 typedef struct long_row {
     int64_t row, first, pieces; /* its sums are partial[first .. first + pieces - 1] */
@@ -56,7 +70,7 @@ tile_rows;
 
 /* What prepare keeps; pointers are device addresses. */
 typedef struct merge_splits {
-    int tile, piece_entries;
+    int tile, piece_entries, kind;
     int64_t blocks, long_count, piece_count;
     tile_rows *tiles; /* blocks */
     long_row *long_rows;
@@ -85,16 +99,16 @@ static __global__ void find_rows(const P *Ap, int64_t m, int tile, int64_t block
     first_row[b] = b == blocks ? m : low;
 }
 
-/* Tiles, and the last row of each, if it is long; at most one of a block is. */
+/* Tiles, and the last row of each, if it is longer than `longest`; at most one of a block is. */
 template <typename P>
-static __global__ void describe_tiles(const P *Ap, int64_t blocks, const int64_t *first_row, tile_rows *tiles,
-                                      found_row *found)
+static __global__ void describe_tiles(const P *Ap, int64_t blocks, int longest, const int64_t *first_row,
+                                      tile_rows *tiles, found_row *found)
 {
     int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= blocks) return;
     const int64_t first = first_row[b];
     int64_t end = first_row[b + 1];
-    const int is_long = end > first && (int64_t)(Ap[end] - Ap[end - 1]) > LONG;
+    const int is_long = end > first && (int64_t)(Ap[end] - Ap[end - 1]) > longest;
     if (is_long) end--;
     found[b].row = is_long ? end : -1;
     found[b].begin = is_long ? (int64_t)Ap[end] : 0;
@@ -133,7 +147,7 @@ static __device__ __forceinline__ V multiply_piece(int count, const J *__restric
 }
 
 /* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
-template <typename V, typename J>
+template <int KIND, typename V, typename J>
 static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const V *__restrict__ Ax,
                                  const V *__restrict__ x, V *y, V alpha, V beta, V *partial, unsigned *arrived,
                                  V *scratch)
@@ -141,8 +155,11 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
     constexpr int THREADS = shape<V>::threads;
     const piece mine = s.pieces[p];
     const long_row row = s.long_rows[mine.row];
-    const int count = (int)(mine.end - mine.begin);
-    V sum = multiply_piece(count, Aj + mine.begin, Ax ? Ax + mine.begin : Ax, x);
+    V sum;
+    if (KIND == FEW)
+        sum = strided_product<THREADS>(mine.begin + threadIdx.x, mine.end, Aj, Ax, x);
+    else
+        sum = multiply_piece((int)(mine.end - mine.begin), Aj + mine.begin, Ax ? Ax + mine.begin : Ax, x);
     sum = sum_of_block<THREADS>(sum, scratch);
     const int last =
         add_part<THREADS>(&sum, p - row.first, row.pieces, partial + row.first, arrived + mine.row, scratch);
@@ -184,17 +201,17 @@ static __device__ __forceinline__ void multiply(int k, int last, const J *__rest
     for (int u = 0; u < N; u++) products[u < N - 1 ? k + u * THREADS : k_last] = a[u] * x[j[u]];
 }
 
-template <typename V, typename P, typename J>
-static __global__ void __launch_bounds__(shape<V>::threads)
+template <int KIND, typename V, typename P, typename J>
+static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident / shape<V>::threads)
     csr_merge(const merge_splits s, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
               const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given, scalar<V> beta_given, V *partial,
               unsigned *arrived)
 {
     constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items;
-    __shared__ V products[shape<V>::tile + LONG + SECTOR];
+    __shared__ V products[shape<V>::tile + cut<KIND>::longest + SECTOR];
     const V alpha = alpha_given.get(), beta = beta_given.get();
     if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
-        run_piece(s, blockIdx.x, Aj, Ax, x, y, alpha, beta, partial, arrived, products);
+        run_piece<KIND>(s, blockIdx.x, Aj, Ax, x, y, alpha, beta, partial, arrived, products);
         return;
     }
     const tile_rows mine = s.tiles[(int64_t)blockIdx.x - s.piece_count];
@@ -213,7 +230,7 @@ static __global__ void __launch_bounds__(shape<V>::threads)
     case 2: multiply<2>(k + t, count - 1, Aj, Ax, x, products); break;
     case 3: multiply<3>(k + t, count - 1, Aj, Ax, x, products); break;
     case 4: multiply<4>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 5: multiply<ITEMS < 5 ? 1 : 5>(k + t, count - 1, Aj, Ax, x, products); break; /* four items: never here */
+    case 5: multiply<ITEMS < 5 ? 1 : 5>(k + t, count - 1, Aj, Ax, x, products); break;
     case 6: multiply<ITEMS < 5 ? 1 : 6>(k + t, count - 1, Aj, Ax, x, products); break;
     case 7: multiply<ITEMS < 5 ? 1 : 7>(k + t, count - 1, Aj, Ax, x, products); break;
     case 8: multiply<ITEMS < 5 ? 1 : 8>(k + t, count - 1, Aj, Ax, x, products); break;
@@ -291,6 +308,13 @@ done:
     return status;
 }
 
+static int kind_of(const found_row *found, int64_t blocks, int64_t nnz)
+{
+    int64_t entries = 0;
+    for (int64_t b = 0; b < blocks; b++) entries += found[b].end - found[b].begin;
+    return entries > nnz / MANY_SHARE ? MANY : entries > nnz / FEW_SHARE ? SOME : FEW;
+}
+
 template <typename P> static spry_status find_splits(merge_splits *s, const spry_arrays *a, spry_error *err)
 {
     const P *Ap = (const P *)a->offsets;
@@ -306,12 +330,17 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
         return status;
     }
     find_rows<<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>(Ap, a->rows, s->tile, s->blocks, first_row);
-    describe_tiles<<<(unsigned)ceil_div(s->blocks, 256), 256>>>(Ap, s->blocks, first_row, s->tiles, found);
-    status = launched(err, "csr_merge_cuda: splits");
     on_host = (found_row *)malloc(bytes);
     if (!on_host) status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rows of blocks");
-    if (status == SPRY_OK) code = cudaMemcpy(on_host, found, bytes, cudaMemcpyDeviceToHost);
-    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: splits");
+    for (int turn = 0; status == SPRY_OK && turn < 2; turn++) {
+        const int longest = turn == 0 ? cut<SOME>::longest : cut<MANY>::longest;
+        describe_tiles<<<(unsigned)ceil_div(s->blocks, 256), 256>>>(Ap, s->blocks, longest, first_row, s->tiles, found);
+        status = launched(err, "csr_merge_cuda: splits");
+        if (status == SPRY_OK) code = cudaMemcpy(on_host, found, bytes, cudaMemcpyDeviceToHost);
+        if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: splits");
+        if (turn == 0 && status == SPRY_OK) s->kind = kind_of(on_host, s->blocks, a->nnz);
+        if (s->kind != MANY) break;
+    }
     if (status == SPRY_OK) status = cut_long_rows(s, on_host, err);
     free(on_host);
     (void)cudaFree(found);
@@ -347,17 +376,26 @@ static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *au
     return s->long_count > 0 ? s->piece_count * 8 + s->long_count * 4 : 0;
 }
 
-template <typename V, typename P, typename J>
-static spry_status run(const spryi_run_args *args, spry_error *err)
+template <int KIND, typename V, typename P, typename J>
+static spry_status launch(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
-    if (a->rows == 0) return SPRY_OK;
     unsigned *arrived = s->long_count > 0 ? (unsigned *)((char *)args->workspace + s->piece_count * 8) : NULL;
-    csr_merge<V, P, J><<<(unsigned)(s->blocks + s->piece_count), shape<V>::threads, 0, stream_of(args)>>>(
+    csr_merge<KIND, V, P, J><<<(unsigned)(s->blocks + s->piece_count), shape<V>::threads, 0, stream_of(args)>>>(
         *s, (const P *)a->offsets, (const J *)a->indices, (const V *)a->values, (const V *)args->x, (V *)args->y,
         SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, arrived);
     return launched(err, "csr_merge_cuda");
+}
+
+template <typename V, typename P, typename J>
+static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const merge_splits *s = (const merge_splits *)args->auxiliary;
+    if (((const spryi_csr *)args->storage)->a.rows == 0) return SPRY_OK;
+    if (s->kind == MANY) return launch<MANY, V, P, J>(args, err);
+    if (s->kind == SOME || sizeof(V) == 8) return launch<SOME, V, P, J>(args, err);
+    return launch<sizeof(V) == 8 ? SOME : FEW, V, P, J>(args, err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
