@@ -206,11 +206,11 @@ static void every_family(void **state)
     spry_context_destroy(context);
 }
 
-/* Matrices of millions of entries; what conversion took is told beside it, the upload of CSR apart. */
+/* Matrices of up to some millions of entries; what conversion took is told beside it, the upload of CSR apart. */
 static void large_matrices(void **state)
 {
     (void)state;
-    static const char *const specs[] = {"grid7,x=80,y=80,z=80", "rmat,scale=17,edges=16,seed=11", "circuit,rows=300000",
+    static const char *const specs[] = {"grid7,x=80,y=80,z=80", "rmat,scale=17,edges=16,seed=11", "circuit,rows=60000",
                                         "uniform,rows=150000,degree=18,seed=13"};
     for (int n = 0; n < 4; n++) {
         spry_context *context = context_of(2);
