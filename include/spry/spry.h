@@ -195,6 +195,14 @@ SPRY_API int spry_context_threads(const spry_context *context);
 SPRY_API int64_t spry_context_bytes(const spry_context *context);
 SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
 
+/*
+ * Without memory hooks, large blocks (8 MB and more) that are given back stay with the context for the next ones, which
+ * are then made in half the time: not counted above, with what is held no more than the peak, at most an eighth of the
+ * machine's memory, and free for the system to take when memory is short. They go with the context, or now: returns
+ * how many bytes went.
+ */
+SPRY_API int64_t spry_context_trim(spry_context *context);
+
 /* The forms in which a matrix can be handed over; a plan may store it otherwise. */
 typedef enum spry_layout {
     SPRY_LAYOUT_DEFAULT = 0,

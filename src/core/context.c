@@ -55,6 +55,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
         .simd = simd,
     };
+    pthread_mutex_init(&made->spares.lock, NULL);
     *context = made;
     return SPRY_OK;
 }
@@ -63,6 +64,8 @@ void spry_context_destroy(spry_context *context)
 {
     if (!context) return;
     pthread_mutex_destroy(&context->cuda->lock);
+    (void)spryi_spares_release(context);
+    pthread_mutex_destroy(&context->spares.lock);
     if (context->release) {
         context->release(context->user, context, BLOCK);
     } else {
@@ -78,6 +81,11 @@ int spry_context_threads(const spry_context *context)
 int64_t spry_context_bytes(const spry_context *context)
 {
     return context ? atomic_load(&context->bytes) : 0;
+}
+
+int64_t spry_context_trim(spry_context *context)
+{
+    return context ? spryi_spares_release(context) : 0;
 }
 
 int64_t spry_context_peak_bytes(const spry_context *context)

@@ -2,6 +2,7 @@
 #define SPRYI_CONTEXT_H
 
 #include "core/cpu_features.h"
+#include "core/spares.h"
 #include "core/tuning.h"
 #include "spry/spry.h"
 
@@ -33,6 +34,7 @@ struct spry_context {
     spryi_cuda_state *cuda;
     spryi_tuning tuning;
     _Atomic int64_t bytes, peak_bytes;
+    spryi_spares spares;
 };
 
 #endif

@@ -8,14 +8,17 @@
 
 /* Stands in front of every block; its size keeps the block aligned. */
 typedef union block_head {
-    int64_t bytes; /* of the whole, head included: what the release hook gets back */
+    struct {
+        int64_t bytes;   /* that were asked for, head included: what the release hook gets back */
+        size_t capacity; /* that there are: more in a block that was a spare */
+    };
     char padding[SPRYI_ALIGNMENT];
 } block_head;
 
 enum { HUGE_FROM = 8 << 20, ASK_MACHINE_FROM = 64 << 20 };
 
 /* glibc's, with huge pages: gathers from x and long streams are slower by up to a third without. */
-static void *default_allocate(size_t bytes)
+static void *fresh_block(size_t bytes)
 {
     if (bytes >= ASK_MACHINE_FROM && (int64_t)bytes > spryi_available_memory_bytes()) return NULL;
     size_t alignment = bytes >= HUGE_FROM ? (size_t)2 << 20 : SPRYI_ALIGNMENT;
@@ -25,6 +28,19 @@ static void *default_allocate(size_t bytes)
     if (bytes >= HUGE_FROM) (void)madvise(pointer, bytes & ~(size_t)4095, MADV_HUGEPAGE); /* advice only */
 #endif
     return pointer;
+}
+
+/* *bytes: what there is then. */
+static void *default_allocate(spry_context *context, size_t *bytes)
+{
+    void *block = NULL;
+    if (*bytes >= HUGE_FROM) {
+        block = spryi_spares_take(context, bytes);
+        if (!block) spryi_spares_make_room(context, *bytes);
+    }
+    if (!block) block = fresh_block(*bytes);
+    if (!block && spryi_spares_release(context) > 0) block = fresh_block(*bytes);
+    return block;
 }
 
 static void count_bytes(spry_context *context, int64_t bytes)
@@ -43,13 +59,15 @@ spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count,
         __builtin_add_overflow(bytes, sizeof(block_head), &bytes) || bytes > (size_t)INT64_MAX)
         return spryi_fail_value(err, SPRY_TOO_LARGE, what, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
                                 what, (long long)count, size);
+    size_t capacity = bytes;
     block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
-                                         : default_allocate(bytes);
+                                         : default_allocate(context, &capacity);
     if (!head)
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, spryi_available_memory_bytes(),
                                 "out of memory: %s needs %zu bytes, about %lld are available", what, bytes,
                                 (long long)spryi_available_memory_bytes());
     head->bytes = (int64_t)bytes;
+    head->capacity = capacity;
     count_bytes(context, head->bytes);
     *pointer = head + 1;
     return SPRY_OK;
@@ -60,10 +78,11 @@ void spryi_release(spry_context *context, void *pointer)
     if (!pointer) return;
     block_head *head = (block_head *)pointer - 1;
     int64_t bytes = head->bytes;
+    const size_t capacity = head->capacity;
     atomic_fetch_sub(&context->bytes, bytes);
     if (context->release) {
         context->release(context->user, head, (size_t)bytes);
-    } else {
+    } else if (capacity < HUGE_FROM || !spryi_spares_keep(context, head, capacity)) {
         free(head);
     }
 }

@@ -1,0 +1,43 @@
+/*
+ * Spare blocks: large blocks that were given back stay with their context for its next large blocks. The system clears
+ * every page that it hands out, which takes as long as filling it: half of the time that a plan's storage takes to make.
+ *
+ * Spares are offered to the system (MADV_FREE), which takes their pages, without asking, when memory is short; they are
+ * no part of spry_context_bytes. At most SPRYI_SPARES blocks and an eighth of the machine's memory; with them a context
+ * holds no more than its peak, and an eighth more where blocks serve for smaller ones. Never where the user's hooks allocate, nor under
+ * AddressSanitizer, which would miss that a block is used after it was released.
+ */
+#ifndef SPRYI_SPARES_H
+#define SPRYI_SPARES_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SPRYI_SPARES = 16 };
+
+struct spry_context;
+
+typedef struct spryi_spares {
+    pthread_mutex_t lock;
+    int count;
+    int64_t bytes; /* of all */
+    struct {
+        void *block;
+        size_t bytes;
+    } list[SPRYI_SPARES]; /* the oldest first */
+} spryi_spares;
+
+/* A block of at least *bytes bytes and hardly more, *bytes then its size; NULL: there is none. */
+void *spryi_spares_take(struct spry_context *context, size_t *bytes);
+
+/* 1: the block, of malloc's family, is taken over. 0: the caller frees it. */
+int spryi_spares_keep(struct spry_context *context, void *block, size_t bytes);
+
+/* Frees the oldest until the context, with so many bytes more, holds no more than it once did, as far as that can be. */
+void spryi_spares_make_room(struct spry_context *context, size_t bytes);
+
+/* Frees all; returns how many bytes. */
+int64_t spryi_spares_release(struct spry_context *context);
+
+#endif
