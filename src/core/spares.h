@@ -1,11 +1,11 @@
 /*
- * Spare blocks: large blocks that were given back stay with their context for its next large blocks. The system clears
- * every page that it hands out, which takes as long as filling it: half of the time that a plan's storage takes to make.
+ * Spare blocks: large blocks that were given back stay with their context for its next large ones. The system clears
+ * each page that it hands out, which takes as long as filling it: half of the time that a plan's storage takes to make.
  *
  * Spares are offered to the system (MADV_FREE), which takes their pages, without asking, when memory is short; they are
  * no part of spry_context_bytes. At most SPRYI_SPARES blocks and an eighth of the machine's memory; with them a context
- * holds no more than its peak, and an eighth more where blocks serve for smaller ones. Never where the user's hooks allocate, nor under
- * AddressSanitizer, which would miss that a block is used after it was released.
+ * holds no more than its peak, and an eighth more where blocks serve for smaller ones. Never where the user's hooks
+ * allocate, nor under AddressSanitizer, which would miss that a block is used after it was released.
  */
 #ifndef SPRYI_SPARES_H
 #define SPRYI_SPARES_H
@@ -34,7 +34,7 @@ void *spryi_spares_take(struct spry_context *context, size_t *bytes);
 /* 1: the block, of malloc's family, is taken over. 0: the caller frees it. */
 int spryi_spares_keep(struct spry_context *context, void *block, size_t bytes);
 
-/* Frees the oldest until the context, with so many bytes more, holds no more than it once did, as far as that can be. */
+/* Frees the oldest until the context, with so many bytes more, holds no more than it once did, or none is left. */
 void spryi_spares_make_room(struct spry_context *context, size_t bytes);
 
 /* Frees all; returns how many bytes. */
