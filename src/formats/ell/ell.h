@@ -30,6 +30,7 @@ enum {
     SPRYI_ELL_BLOCK_ENTRIES = 32768,   /* that a block aims at */
     SPRYI_ELL_BLOCKS = 256,            /* that small matrices aim at, or few threads would find one */
     SPRYI_ELL_LEAST_ROWS = 256,        /* of a block */
+    SPRYI_TILE_SLOTS = 8,              /* filled at a time, of SELL too (slots_fill.tmpl.c) */
     SPRYI_ELL_STREAM_BYTES = 16 << 20, /* from this size y is streamed, as in csr.h */
 };
 

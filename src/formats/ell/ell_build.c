@@ -6,7 +6,9 @@
 #include "formats/ell/ell.h"
 
 enum {
-    CHUNK_ROWS = 256, /* copied at a time: whole slices */
+    CHUNK_ROWS = 256, /* taken back at a time */
+    FEW_ROWS = 64,    /* filled at a time where one tile holds all slots: they stay in the first-level cache */
+    MANY_ROWS = 512,  /* where there are more slots, so many streams that each should be long */
     BLOCK_UNIT = 64   /* rows that a block is a multiple of, but for the last: whole slices too */
 };
 _Static_assert(SPRYI_ELL_LEAST_ROWS % BLOCK_UNIT == 0, "blocks are whole units");

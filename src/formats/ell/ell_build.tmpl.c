@@ -62,9 +62,10 @@ static void SPRY_FN(find_runs)(const spryi_ell *e, const spry_arrays *csr, int64
 /* All of a block; returns its entries. */
 static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
+    const int64_t chunk = e->width <= SPRYI_TILE_SLOTS ? FEW_ROWS : MANY_ROWS;
     int64_t entries = 0;
-    for (int64_t i = begin; i < end; i += CHUNK_ROWS) {
-        const int64_t to = i + CHUNK_ROWS < end ? i + CHUNK_ROWS : end;
+    for (int64_t i = begin; i < end; i += chunk) {
+        const int64_t to = i + chunk < end ? i + chunk : end;
         int32_t least;
         entries += SPRY_FN(take_lengths)(e, csr->offsets, i, to, &least);
         const SPRY_FN(lanes) rows = {.Aj = csr->indices,

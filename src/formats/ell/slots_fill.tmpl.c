@@ -56,9 +56,8 @@ static void SPRY_FN(fill_ragged)(const SPRY_FN(lanes) * t, int64_t slot, int64_t
 /* All of `slots` slots; no lane has fewer than `least` entries. no_column: of padding in lanes without entries. */
 static void SPRY_FN(fill_lanes)(const SPRY_FN(lanes) * t, int64_t slots, int64_t least, SPRY_J no_column)
 {
-    enum { TILE = 8 };
     for (int64_t slot = 0, n; slot < slots; slot += n) {
-        n = slots - slot < TILE ? slots - slot : TILE;
+        n = slots - slot < SPRYI_TILE_SLOTS ? slots - slot : SPRYI_TILE_SLOTS;
         if (slot < least && slot + n > least) n = least - slot;
         if (slot >= least) {
             SPRY_FN(fill_ragged)(t, slot, n, no_column);
@@ -72,7 +71,7 @@ static void SPRY_FN(fill_lanes)(const SPRY_FN(lanes) * t, int64_t slots, int64_t
         case 5: SPRY_FN(fill_tile)(t, slot, 5); break;
         case 6: SPRY_FN(fill_tile)(t, slot, 6); break;
         case 7: SPRY_FN(fill_tile)(t, slot, 7); break;
-        default: SPRY_FN(fill_tile)(t, slot, TILE); break;
+        default: SPRY_FN(fill_tile)(t, slot, SPRYI_TILE_SLOTS); break;
         }
     }
 }
