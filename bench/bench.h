@@ -231,7 +231,7 @@ void bench_matrix_name(char *name, size_t size, const char *path);
 void bench_print_group(FILE *out, const bench_record *records, int count);
 /* Geometric means by class and over all, performance profile, and every case that is not ok. */
 void bench_print_summary(FILE *out, const bench_record *records, int count);
-/* The tables of seed 000, of records that include the baseline csr_plain. */
+/* The tables of suite seed000, Evtushenko 2019, of records that include the baseline csr_plain. */
 void bench_print_seed000(FILE *out, const bench_record *records, int count);
 /* The figures of the CSR-k study, of records of its 64 matrices. */
 void bench_print_csrk64(FILE *out, const bench_record *records, int count);

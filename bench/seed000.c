@@ -1,9 +1,9 @@
 /*
- * The tables of seed 000 from a run's records: speed-up over the textbook loop on one thread, in arithmetic means and
- * maxima over the matrices with at least 10 000 and at least 100 000 entries (its tables 1 to 8), CSR-Scalar beside
- * CSR-Vector, COO against the mean row length (figure 7), and how the leader changes with the type (figures 8c, 8d and
- * table 9). Times are the arithmetic means of the batches, as there. A kernel's set is the matrices that it ran on,
- * which is smaller where the padding guard refuses; the common set is those that every kernel ran on.
+ * The tables of Evtushenko 2019 (suite seed000) from a run's records: speed-up over the textbook loop on one thread, in
+ * arithmetic means and maxima over the matrices with at least 10 000 and at least 100 000 entries (its tables 1 to 8),
+ * CSR-Scalar beside CSR-Vector, COO against the mean row length (figure 7), and how the leader changes with the type
+ * (figures 8c, 8d and table 9). Times are the arithmetic means of the batches, as there. A kernel's set is the matrices
+ * that it ran on, which is smaller where the padding guard refuses; the common set is those that every kernel ran on.
  */
 #include "bench/bench.h"
 
@@ -249,7 +249,7 @@ void bench_print_seed000(FILE *out, const bench_record *records, int count)
 {
     results types[2] = {{.type = "f32"}, {.type = "f64"}};
     if (!collect(&types[0], records, count) || !collect(&types[1], records, count)) {
-        fputs("Not enough memory for the tables of seed 000.\n", out);
+        fputs("Not enough memory for the tables of suite seed000.\n", out);
     } else if (types[0].matrix_count + types[1].matrix_count == 0) {
         fprintf(out, "No tables: nothing was timed beside %s.\n", baseline);
     } else {

@@ -16,7 +16,7 @@ static spry_status foretell(spry_storage *storage, spry_context *context, const 
     return spry_predict_storage(context, storage, A, &options, NULL);
 }
 
-/* The lecture (seed 004) bounds hyb by 3 nnz and 2 M K; uniform rows take less than the former. */
+/* The lecture Sparse Methods bounds hyb by 3 nnz and 2 M K; uniform rows take less than the former. */
 static void print_hyb_bounds(const spry_arrays *a, int64_t longest)
 {
     printf("  %-8s %25s words; textbooks: over 3 nnz = %s, under 2 m K = %s\n", "", "", cli_count(3 * a->nnz).s,

@@ -1,5 +1,5 @@
 /*
- * The first policy: the decision tree of the lecture (seed 004), as readings.md settles its words.
+ * The first policy: the decision tree of the lecture Sparse Methods; docs/formats.md tells how its words are read.
  *
  *     rows uniform?  yes: longest ~ mean?  yes: ELL     no: HYB
  *                    no:  very sparse?     yes: COO     no: CSR

@@ -316,6 +316,7 @@ static void kernels(void **state)
         assert_string_equal(info.name + name - device, info.device);
         is_sentence(info.idea);
         is_sentence(info.source);
+        assert_null(strstr(info.source, "seed")); /* a title or an author, which a reader can look up */
         assert_non_null(strstr(info.operations, "spmv"));
         assert_non_null(strstr(info.types, "f64"));
         assert_non_null(strstr(info.indices, "32/32"));

@@ -16,7 +16,7 @@ const spryi_kernel spryi_bsr_scatter_cuda = {
     .format = "bsr",
     .device = "cuda",
     .idea = "transposed: lanes as in bsr_blocks_cuda, a column's products added up before one atomic addition",
-    .source = "additions as in seed 000's COO; this library",
+    .source = "additions as in the COO of Evtushenko 2019; this library",
     .deterministic = 0,
     .operations = SPRYI_OP_SPMV_T,
 };

@@ -8,7 +8,7 @@
  * Cost: bytes of BSR, an atomic addition for r values, three passes over a vector as long as y; the masks where one of
  *       the block row's x is not finite, since 0 times that must not reach y. Not deterministic: additions come in any
  *       order.
- * Source: additions by atomics: seed 000's COO kernel; this library.
+ * Source: additions by atomics: the COO kernel of Evtushenko 2019; this library.
  */
 #include "cuda/sums.cuh"
 #include "formats/bsr/bsr_cuda.cuh"

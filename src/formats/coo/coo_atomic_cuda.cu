@@ -4,9 +4,9 @@
  * Idea: after a launch that multiplies y by beta, a thread an entry multiplies and adds to y by atomicAdd.
  * Work: blocks of 256 threads, an entry a thread; balanced whatever the rows.
  * Cost: bytes of COO, one pass over y, an atomic addition an entry, which the second-level cache makes. Entries of a
- *       row are neighbours, so their additions come one after the other: the longer the rows, the slower (seed 000,
- *       figure 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
- * Source: seed 000, listing 7; seed 004.
+ *       row are neighbours, so their additions come one after the other: the longer the rows, the slower (Evtushenko
+ *       2019, figure 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
+ * Source: Evtushenko 2019, listing 7; the lecture Sparse Methods, COO.
  */
 #include "cuda/reduce.cuh"
 

@@ -6,7 +6,7 @@ const spryi_kernel spryi_coo_atomic_cuda = {
     .format = "coo",
     .device = "cuda",
     .idea = "a thread an entry, added to y by atomics",
-    .source = "seeds 000 and 004, COO",
+    .source = "Evtushenko 2019 and the lecture Sparse Methods, COO",
     .deterministic = 0,
     .operations = SPRYI_OP_SPMV,
 };

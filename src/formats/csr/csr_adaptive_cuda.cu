@@ -15,8 +15,8 @@
  * Cost: bytes of CSR and 16 a row block; offsets are copied to the host once, when the plan is made. Rows of any length
  *       are safe. The default is deterministic; the atomic form is not, and with an infinite alpha it may give NaN for
  *       a long row whose parts differ in sign.
- * Source: seed 000, CSR-Adaptive; Greathouse and Daga, Efficient sparse matrix-vector multiplication on GPUs using the
- *         CSR storage format, 2014; CSR-VectorL: Daga and Greathouse 2015.
+ * Source: Evtushenko 2019, CSR-Adaptive; Greathouse and Daga, Efficient sparse matrix-vector multiplication on GPUs
+ *         using the CSR storage format, 2014; CSR-VectorL: Daga and Greathouse 2015.
  */
 #include "cuda/reduce.cuh"
 #include "formats/csr/csr_row_blocks.cuh"

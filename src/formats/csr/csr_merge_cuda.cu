@@ -12,7 +12,7 @@
  * Cost: bytes of CSR, 32 a block, products once through shared memory.
  *       Deterministic: sums are added in an order that the matrix alone decides.
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
- *       CSR-Stream of Greathouse and Daga, 2014 (seed 000); this library.
+ *       CSR-Stream of Greathouse and Daga, 2014; this library.
  */
 #include "cuda/reduce.cuh"
 

@@ -1,5 +1,5 @@
 /*
- * The row blocks of CSR-Adaptive (seed 000; Greathouse and Daga 2014), which csr_scatter uses too.
+ * The row blocks of CSR-Adaptive (Evtushenko 2019; Greathouse and Daga 2014), which csr_scatter uses too.
  *
  *     rows of 2, 3, 1, 9, 0 and 4 entries; NNZ_PER_WG = 6, parts of 4:
  *
@@ -23,8 +23,8 @@ template <typename V> struct row_block_shape {
 };
 
 /*
- * Entries whose columns fill a sector of 32 bytes: blocks of several rows are read from the beginning of one on, and have
- * so much less of NNZ_PER_WG.
+ * Entries whose columns fill a sector of 32 bytes: blocks of several rows are read from the beginning of one on, and
+ * have so much less of NNZ_PER_WG.
  */
 enum { CSR_SECTOR = 8 };
 

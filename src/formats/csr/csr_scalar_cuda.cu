@@ -5,7 +5,8 @@
  * Work: blocks of 256 threads, a row a thread; a warp lasts as long as the longest of its 32 rows.
  * Cost: bytes of CSR; but neighbouring threads read entries a row apart, so that short rows alone are read in
  *       whole sectors: the longer the rows, the worse.
- * Source: seed 000, CSR-Scalar; Bell and Garland, Efficient sparse matrix-vector multiplication on CUDA, 2008, 4.2.
+ * Source: Evtushenko 2019, CSR-Scalar; Bell and Garland, Efficient sparse matrix-vector multiplication on CUDA, 2008,
+ *         4.2.
  */
 #include "cuda/cuda_common.cuh"
 

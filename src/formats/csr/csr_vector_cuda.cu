@@ -5,7 +5,8 @@
  * Work: the group is the power of two at or above the mean row length, 2 to 32 lanes; 256 threads a block, so
  *       256 / lanes rows. Rows much longer than the mean keep a single group busy: no balance between rows.
  * Cost: bytes of CSR, read in whole sectors where the rows are as long as the group; log2(lanes) shuffles a row.
- * Source: seeds 000 and 003, CSR-Vector; Bell and Garland 2008, 4.3; groups below a warp: Baskaran and Bordawekar 2009.
+ * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups below a warp: Baskaran and
+ *         Bordawekar 2009.
  */
 #include "cuda/cuda_common.cuh"
 

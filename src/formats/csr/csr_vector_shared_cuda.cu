@@ -2,12 +2,12 @@
  * csr_vector_shared_cuda: CSR-Vector with the reduction in shared memory.
  *
  * Idea: the 32 lanes of a warp share a row, read its entries side by side, put their sums into shared memory and fold
- *       them there, half onto half. The listing of seed 003 folds without synchronisation, which was right while the
- *       lanes of a warp could not part; since Volta they can, so a __syncwarp stands before each fold.
+ *       them there, half onto half. The listing of Meister 2013 folds without synchronisation, which was right while
+ *       the lanes of a warp could not part; since Volta they can, so a __syncwarp stands before each fold.
  * Work: a warp a row, eight rows a block of 256 threads; no balance between rows.
  * Cost: bytes of CSR; rows much shorter than 32 leave lanes idle. Beside csr_vector_cuda it takes five reads and
  *       writes of shared memory a row instead of five shuffles, and never less than a warp: it is here to be compared.
- * Source: seed 003, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
+ * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
  */
 #include "cuda/cuda_common.cuh"
 

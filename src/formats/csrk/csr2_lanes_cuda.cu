@@ -7,7 +7,7 @@
  *       entries. 256 threads a block, fewer where a super-row has fewer rows than they could take; by default it has
  *       just those, 256 / lanes. Larger ones go round. No balance between rows or super-rows.
  * Cost: bytes of CSR and 8 a super-row; log2(lanes) shuffles a row. Deterministic.
- * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022 (seed 001); the
+ * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022; the
  *         mapping: this library.
  */
 #include "cuda/reduce.cuh"

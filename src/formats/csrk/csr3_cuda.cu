@@ -13,7 +13,7 @@
  *       matrices.
  * Cost: bytes of CSR, 8 a super-row and 8 a super-super-row. In GPUSpMV-3 neighbouring threads read entries a row
  *       apart: good for short rows. Deterministic.
- * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022 (seed 001), listings 3 and 4, of
+ * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4, of
  *         which y[k] is read as y[j] and listing 3's second sr_end as ssr_end; shapes and cases: section 4.1.
  */
 #include "cuda/reduce.cuh"

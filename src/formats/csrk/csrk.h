@@ -40,7 +40,7 @@ typedef enum spryi_csrk_case {
 } spryi_csrk_case;
 
 enum {
-    SPRYI_CSRK_SRS = 96, /* constant on CPUs: geometric mean of the best sizes of seed 001's machine (section 4.2) */
+    SPRYI_CSRK_SRS = 96, /* constant on CPUs: geometric mean of Lane and Booth's best sizes (section 4.2) */
     SPRYI_CSRK_SSRS = 8, /* super-rows; the paper prefers csr2 on CPUs and gives no constant */
     SPRYI_CSRK_MOST = SPRYI_MOST_GROUP,
     SPRYI_CSR2_THREADS = 256 /* of a GPU's block in csr2 */

@@ -4,7 +4,7 @@
  * Idea: three (four) nested loops: threads over super-rows (super-super-rows), then rows, then entries.
  * Work: as many rows a thread, whatever their lengths; good for regular matrices, and only there.
  * Cost: bytes of CSR and 8 a super-row; where columns step or are shared within a super-row they are not all read.
- * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format (seed 001), listings 1 and 2.
+ * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 1 and 2.
  */
 #include "formats/csrk/csrk.h"
 

@@ -3,9 +3,9 @@
  *
  *     SSRS = [a - b ln d]    SRS = [c - e ln d]    d entries a row; [] rounds to the nearest, halves up
  *
- * a, b, c, e were fitted once a machine (seed 001, section 4.1) for GPUSpMV-3, a thread a row; where GPUSpMV-3.5 runs
- * instead, with other shapes of blocks, the case's adjustments follow. The logarithm passes below zero at long rows, so
- * both sizes are held at 1 or above, before the adjustments as well as after them.
+ * a, b, c, e were fitted once a machine (Lane and Booth 2022, section 4.1) for GPUSpMV-3, a thread a row; where
+ * GPUSpMV-3.5 runs instead, with other shapes of blocks, the case's adjustments follow. The logarithm passes below zero
+ * at long rows, so both sizes are held at 1 or above, before the adjustments as well as after them.
  */
 #include "formats/csrk/csrk.h"
 

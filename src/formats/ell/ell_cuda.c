@@ -7,7 +7,7 @@ const spryi_kernel spryi_ell_slots_cuda = {
     .format = "ell",
     .device = "cuda",
     .idea = "a thread a row, slot by slot; stepped slices of 32 rows read one column a slot",
-    .source = "seeds 000, 003, 004, ELL; Bell and Garland 2008, 4.1; this library",
+    .source = "Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; the lecture Sparse Methods; this library",
     .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };

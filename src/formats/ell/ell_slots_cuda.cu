@@ -6,7 +6,8 @@
  * Work: blocks of 256 threads, a row a thread; a warp lasts as long as the longest of its rows.
  * Cost: values and columns of the entries (padding is not read, but for what shares a sector with an entry), lengths, x
  *       and y; in stepped slices a 32nd of the columns.
- * Source: seeds 000, 003, 004, ELL; Bell and Garland 2008, 4.1; stepped slices: this library.
+ * Source: Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; the lecture Sparse Methods; stepped slices: this
+ *         library.
  */
 extern "C" {
 #include "formats/ell/ell.h"

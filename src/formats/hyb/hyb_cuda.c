@@ -6,7 +6,7 @@ const spryi_kernel spryi_hyb_atomic_cuda = {
     .format = "hyb",
     .device = "cuda",
     .idea = "ELL by a thread a row, then the rest by atomics",
-    .source = "seeds 000 and 004, HYB, in ordered launches; Bell and Garland 2008, 4.5",
+    .source = "Evtushenko 2019 and the lecture Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5",
     .deterministic = 0,
     .operations = SPRYI_OP_SPMV,
 };
@@ -16,7 +16,7 @@ const spryi_kernel spryi_hyb_segmented_cuda = {
     .format = "hyb",
     .device = "cuda",
     .idea = "ELL by a thread a row, then the rest by segmented sums without atomics",
-    .source = "Bell and Garland 2008, 4.5; seed 004, HYB; this library",
+    .source = "Bell and Garland 2008, 4.5; the lecture Sparse Methods, HYB; this library",
     .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };

@@ -6,7 +6,7 @@ const spryi_kernel spryi_scoo_shared_cuda = {
     .format = "scoo",
     .device = "cuda",
     .idea = "a block a slice, whose sums are in shared memory, several lanes a row in low slices",
-    .source = "seed 000, SCOO; Dang and Schmidt 2012; this library",
+    .source = "Evtushenko 2019, SCOO; Dang and Schmidt 2012; this library",
     .deterministic = 0,
     .operations = SPRYI_OP_SPMV,
 };

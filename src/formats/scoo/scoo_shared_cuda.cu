@@ -12,8 +12,8 @@
  *       more entries than others, where one row may have most of them, a warp adds up its entries of that row first.
  * Cost: bytes of SCOO, the sectors of x that each part meets, an atomic addition in shared memory an entry, two passes
  *       over height * lanes sums. Not deterministic: additions come in any order.
- * Source: seed 000, SCOO (slices in shared memory, several lanes a row); Dang and Schmidt, The sliced COO format for
- *       sparse matrix-vector multiplication on CUDA-enabled GPUs, 2012; parts and slices by columns: this library.
+ * Source: Evtushenko 2019, SCOO (slices in shared memory, several lanes a row); Dang and Schmidt, The sliced COO format
+ *       for sparse matrix-vector multiplication on CUDA-enabled GPUs, 2012; parts and slices by columns: this library.
  */
 #include "cuda/reduce.cuh"
 
