@@ -368,8 +368,8 @@ typedef struct spry_run_options {
  * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
  * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
  * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A nor x is looked at (the rules of the
- * BLAS). x and y must not overlap. options may be NULL. Allocates nothing (OpenMP may, when a thread of the
- * caller's multiplies for the first time).
+ * BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. Allocates nothing (OpenMP may, when a
+ * thread of the caller's multiplies for the first time).
  */
 SPRY_API spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta,
                                    spry_vector y, const spry_run_options *options, spry_error *err);
@@ -834,7 +834,8 @@ typedef struct spry_cg_result {
  * entries of A's value type (either type for a pattern) and do not overlap. On a GPU as spry_pagerank: vectors may be
  * there or on the host; A in device memory is copied to the host once, but for a claim of symmetry without jacobi.
  *
- * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it. An iteration is one
+ * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it; if not, the message
+ * names the first entry that differs from its mirror image. An iteration is one
  * product and two passes over vectors, nine times n numbers read or written in all (eleven with jacobi); dots are
  * summed in f64 whatever the type. Allocates three vectors (four with jacobi) once. The same bits for any number of
  * threads.

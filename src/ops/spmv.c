@@ -54,6 +54,37 @@ static spry_status check_vector(const spry_plan *plan, const spry_vector *v, con
     return SPRY_OK;
 }
 
+static int meet(const void *p, size_t p_bytes, const void *q, size_t q_bytes)
+{
+    const uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
+    return p && q && p_bytes > 0 && q_bytes > 0 && a < b + q_bytes && b < a + p_bytes;
+}
+
+/* y would be written into what the product reads: x, or what the caller promised to leave alone. */
+static spry_status check_apart(const spry_plan *plan, const spry_vector *x, const spry_vector *y, spry_error *err)
+{
+    const spry_arrays *a = &plan->A->a;
+    const size_t index_bytes = spry_index_type_bytes(a->index_type), value_bytes = spry_type_bytes(plan->vector_type);
+    const int64_t lines = a->layout == SPRY_CSC ? a->cols : a->rows;
+    const struct {
+        const char *name;
+        const void *data;
+        size_t bytes;
+    } read[] = {
+        {"x", x->data, span_of(x)},
+        {"A's values", a->values, (size_t)a->nnz * spry_type_bytes(a->value_type)},
+        {a->layout == SPRY_CSC ? "A's row indices" : "A's columns", a->indices, (size_t)a->nnz * index_bytes},
+        {"A's row indices", a->row_indices, (size_t)a->nnz * index_bytes},
+        {"A's offsets", a->offsets, a->offsets ? (size_t)(lines + 1) * spry_index_type_bytes(a->offset_type) : 0},
+        {"row_scaling", plan->options.row_scaling, (size_t)a->rows * value_bytes},
+        {"column_scaling", plan->options.column_scaling, (size_t)a->cols * value_bytes},
+    };
+    for (size_t r = 0; r < sizeof read / sizeof *read; r++)
+        if (meet(y->data, span_of(y), read[r].data, read[r].bytes))
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "%s and y overlap", read[r].name);
+    return SPRY_OK;
+}
+
 static spry_status check_run(const spry_plan *plan, const spry_vector *x, const spry_vector *y,
                              const spry_run_options *options, spry_error *err)
 {
@@ -64,9 +95,8 @@ static spry_status check_run(const spry_plan *plan, const spry_vector *x, const 
     if (columns_of(x) != columns_of(y))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", columns_of(y), columns_of(x),
                                 "y has %lld columns, x has %lld", (long long)columns_of(y), (long long)columns_of(x));
-    uintptr_t xs = (uintptr_t)x->data, ys = (uintptr_t)y->data;
-    if (span_of(x) > 0 && span_of(y) > 0 && xs < ys + span_of(y) && ys < xs + span_of(x))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "x and y overlap");
+    status = check_apart(plan, x, y, err);
+    if (status != SPRY_OK) return status;
     int scalar_device = options ? options->scalar_device : 0;
     if (scalar_device != 0 && (!plan->cuda || scalar_device != plan->cuda->device + 1))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,

@@ -294,6 +294,59 @@ static void bad_vectors(void **state)
 #undef REFUSE
 }
 
+/* Whatever A lies in, wherever y begins or ends in it: refused by name, and not written to. */
+static void y_in_the_matrix(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"csr", "sell"}; /* that use the arrays, and that copied them */
+    for (int input = 0; input < INPUTS; input++)
+        for (int f = 0; f < 2; f++) {
+            sample s = sample_make(40, 30);
+            spry_arrays a = sample_arrays(&s, input);
+            spry_matrix *B = sample_matrix(context, &s, input);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            double scaling[40] = {0};
+            for (int i = 0; i < 40; i++) scaling[i] = 1;
+            o.format = formats[f];
+            if (a.value_type == SPRY_PATTERN) o.row_scaling = scaling;
+            spry_plan *plan = NULL;
+            assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
+            const size_t columns = (size_t)a.nnz * 4, lines = (size_t)(a.layout == SPRY_CSC ? s.cols : s.rows) + 1;
+            const struct {
+                const void *data;
+                size_t bytes;
+                const char *name;
+            } of[] = {{a.values, (size_t)a.nnz * 8, "A's values"},
+                      {a.indices, columns, a.layout == SPRY_CSC ? "A's row indices" : "A's columns"},
+                      {a.row_indices, columns, "A's row indices"},
+                      {a.offsets, a.offsets ? lines * 4 : 0, "A's offsets"},
+                      {o.row_scaling, sizeof scaling, "row_scaling"}};
+            for (size_t r = 0; r < sizeof of / sizeof *of; r++)
+                for (int last = 0; last < 2 && of[r].data; last++) {
+                    char *begin = (char *)(uintptr_t)of[r].data, before[8];
+                    spry_vector y = spry_vector_f64(NULL, s.rows);
+                    /* its last number is the array's first bytes, or the other way round */
+                    y.data = last ? begin + (of[r].bytes - 8) / 8 * 8 : begin - (s.rows - 1) * 8;
+                    memcpy(before, begin, 8);
+                    spry_error err = {0};
+                    spry_status status = spry_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &err);
+                    check_error(status, &err, SPRY_INVALID_ARGUMENT, "y", __FILE__, __LINE__);
+                    assert_non_null(strstr(err.message, "and y overlap"));
+                    y.data = begin; /* all of it */
+                    expect_error(spry_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &err),
+                                 SPRY_INVALID_ARGUMENT, "y");
+                    spry_error named = {0};
+                    (void)spry_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &named);
+                    assert_memory_equal(before, begin, 8);
+                    if (of[r].bytes >= (size_t)s.rows * 8 && !strstr(named.message, of[r].name)) /* no other's too */
+                        fail_msg("\"%s\", expected %s", named.message, of[r].name);
+                }
+            spry_plan_destroy(plan);
+            spry_matrix_destroy(B);
+            sample_free(&s);
+        }
+}
+
 static void bad_workspaces(void **state)
 {
     (void)state;
@@ -517,11 +570,12 @@ static void measuring_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options),      cmocka_unit_test(good_options), cmocka_unit_test(what_plans_cost),
-        cmocka_unit_test(expected_calls),   cmocka_unit_test(bad_info),     cmocka_unit_test(bad_vectors),
-        cmocka_unit_test(alpha_not_finite), cmocka_unit_test(bad_vectors),  cmocka_unit_test(bad_workspaces),
-        cmocka_unit_test(concurrent_runs),  cmocka_unit_test(updates),      cmocka_unit_test(plan_outlives_matrix),
-        cmocka_unit_test(one_shot),         cmocka_unit_test(measuring),    cmocka_unit_test(measuring_nothing),
+        cmocka_unit_test(bad_options),          cmocka_unit_test(good_options),    cmocka_unit_test(what_plans_cost),
+        cmocka_unit_test(expected_calls),       cmocka_unit_test(bad_info),        cmocka_unit_test(bad_vectors),
+        cmocka_unit_test(alpha_not_finite),     cmocka_unit_test(bad_vectors),     cmocka_unit_test(y_in_the_matrix),
+        cmocka_unit_test(bad_workspaces),       cmocka_unit_test(concurrent_runs), cmocka_unit_test(updates),
+        cmocka_unit_test(plan_outlives_matrix), cmocka_unit_test(one_shot),        cmocka_unit_test(measuring),
+        cmocka_unit_test(measuring_nothing),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
