@@ -18,6 +18,7 @@
 #include "solve/vector_ops.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* Share of rz below which the foretold rz is not trusted: about the root of the rounding error. */
 static const double FORETELL_F64 = 1e-6, FORETELL_F32 = 1e-2;
@@ -33,6 +34,7 @@ typedef struct solving {
     spry_vector x, b, r, p, q, D; /* on the device; D.data NULL: ones */
     spry_vector own_x, own_b;     /* copies there of the caller's; data NULL: those are there */
     spryi_cg_state state;         /* as it was when last looked at */
+    spryi_cg_unequal unequal;     /* of a matrix that is not symmetric */
     double before_restart;        /* true residual of the restart before */
 } solving;
 
@@ -201,16 +203,28 @@ static spry_status iterate(solving *s, spry_cg_result *result, spry_error *err)
 
 /* ---- the call ----------------------------------------------------------------------------------- */
 
+static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
+{
+    char mirrored[48] = "nothing stored";
+    if (u->row < 0) /* only before its duplicates were summed and rounded */
+        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", 0, 0,
+                                "not symmetric: the matrix differs from its transposed, conjugate gradients need A = "
+                                "A^T");
+    if (u->stored) snprintf(mirrored, sizeof mirrored, "%.17g", u->mirrored);
+    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
+                            "not symmetric: %.17g at (%lld, %lld), counted from 1, but %s at (%lld, %lld); conjugate "
+                            "gradients need A = A^T",
+                            u->value, (long long)u->row + 1, (long long)u->column + 1, mirrored,
+                            (long long)u->column + 1, (long long)u->row + 1);
+}
+
 static spry_status judge(const solving *s, const spry_cg_result *result, spry_error *err)
 {
     const char *text = spry_verdict_text(result->verdict);
     int64_t k = result->iterations;
     switch (result->verdict) {
     case SPRY_VERDICT_CONVERGED: return SPRY_OK;
-    case SPRY_VERDICT_NOT_SYMMETRIC:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", 0, 0,
-                                "not symmetric: the matrix differs from its transposed, conjugate gradients need A = "
-                                "A^T");
+    case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(&s->unequal, err);
     case SPRY_VERDICT_BAD_DIAGONAL:
         return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", result->bad_row, 0,
                                 "zero diagonal: entry (%lld, %lld), counted from 1, is not above 0, which jacobi "
@@ -265,7 +279,10 @@ static spry_status inspect(solving *s, spry_cg_result *result, const spry_matrix
         status = spryi_solve_fetch(s->context, &copy, A, err);
     const spry_matrix *host = copy.A ? copy.A : A;
     if (status == SPRY_OK) status = spryi_cg_is_symmetric(host, &symmetric, err);
-    if (status == SPRY_OK && !symmetric) result->verdict = SPRY_VERDICT_NOT_SYMMETRIC;
+    if (status == SPRY_OK && !symmetric) {
+        result->verdict = SPRY_VERDICT_NOT_SYMMETRIC;
+        status = spryi_cg_find_unequal(s->context, &s->unequal, host, err);
+    }
     if (status == SPRY_OK && symmetric && jacobi) {
         status = spryi_cg_invert_diagonal(s->context, &s->D, &result->bad_row, host, s->x.type, err);
         if (status == SPRY_OK && result->bad_row >= 0) result->verdict = SPRY_VERDICT_BAD_DIAGONAL;

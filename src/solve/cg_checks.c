@@ -15,6 +15,42 @@ spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_err
     return status;
 }
 
+/* The entry of sorted, unique CSR at (i, j): its place, or -1. */
+static int64_t find_entry(const spry_arrays *a, int64_t i, int64_t j)
+{
+    int64_t low = spryi_solve_index(a->offsets, a->offset_type, i);
+    const int64_t end = spryi_solve_index(a->offsets, a->offset_type, i + 1);
+    for (int64_t high = end; low < high;) {
+        int64_t middle = low + (high - low) / 2;
+        if (spryi_solve_index(a->indices, a->index_type, middle) < j)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && spryi_solve_index(a->indices, a->index_type, low) == j ? low : -1;
+}
+
+spry_status spryi_cg_find_unequal(spry_context *context, spryi_cg_unequal *found, const spry_matrix *A, spry_error *err)
+{
+    spry_matrix *sorted = NULL;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    *found = (spryi_cg_unequal){.row = -1, .column = -1};
+    spry_status status = spry_matrix_convert(context, &sorted, A, NULL, err);
+    if (status == SPRY_OK) status = spry_matrix_get_arrays(sorted, &a, err);
+    for (int64_t i = 0; status == SPRY_OK && i < a.rows && found->row < 0; i++) {
+        const int64_t end = spryi_solve_index(a.offsets, a.offset_type, i + 1);
+        for (int64_t k = spryi_solve_index(a.offsets, a.offset_type, i); k < end; k++) {
+            const int64_t j = spryi_solve_index(a.indices, a.index_type, k), image = find_entry(&a, j, i);
+            const double value = spryi_solve_value(&a, k), mirrored = image < 0 ? 0 : spryi_solve_value(&a, image);
+            if (image >= 0 && value == mirrored) continue;
+            *found = (spryi_cg_unequal){i, j, value, mirrored, image >= 0};
+            break;
+        }
+    }
+    spry_matrix_destroy(sorted);
+    return status;
+}
+
 /* d[i] = the sum of the entries at (i, i), in stored order. */
 static void add_diagonal(const spry_arrays *a, double *d)
 {

@@ -182,8 +182,15 @@ static void verdicts(void **state)
     dense d = definite(N, 1, 8);
     d.a[3 * N + 9] = 0.125;
     d.a[9 * N + 3] = 0.25;
-    expect_ending(&d, b, &o, SPRY_F64, (ending){SPRY_VERDICT_NOT_SYMMETRIC, "not symmetric", 1});
-    d.a[9 * N + 3] = 0.125;
+    expect_ending(&d, b, &o, SPRY_F64,
+                  (ending){SPRY_VERDICT_NOT_SYMMETRIC,
+                           "not symmetric: 0.125 at (4, 10), counted from 1, but 0.25 at (10, 4)", 1});
+    expect_ending(&d, b, &o, SPRY_F32, (ending){SPRY_VERDICT_NOT_SYMMETRIC, "but 0.25 at (10, 4)", 1});
+    d.a[3 * N + 9] = 0;
+    expect_ending(&d, b, &o, SPRY_F64,
+                  (ending){SPRY_VERDICT_NOT_SYMMETRIC, "0.25 at (10, 4), counted from 1, but nothing stored at (4, 10)",
+                           1});
+    d.a[3 * N + 9] = d.a[9 * N + 3] = 0.125;
     two.max_iterations = 2;
     spry_cg_result r =
         expect_ending(&d, b, &two, SPRY_F64, (ending){SPRY_VERDICT_ITERATION_LIMIT, "iteration limit", 0});
