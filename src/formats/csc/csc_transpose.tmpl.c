@@ -38,24 +38,39 @@ static void NAME(place)(const transposition *t, int64_t begin, int64_t end, int6
 }
 #endif
 
+/*
+ * Some entries at a time: first the places of all, whose lines are asked for, then all are written there. One by one, an
+ * entry would wait for the line of the one before it.
+ */
 static void NAME(move)(const transposition *t, int part)
 {
+    enum { TOGETHER = 64 };
     const OFFSET *Ap = t->a->offsets;
     const INDEX *Aj = t->a->indices;
-    OFFSET *place = (OFFSET *)t->places + part * t->a->cols;
+    OFFSET *place = (OFFSET *)t->places + part * t->a->cols, at[TOGETHER];
     INDEX *rows = t->rows;
 #if HAS_VALUES
     const VALUE *Ax = t->a->values;
     VALUE *values = t->values;
 #endif
-    const int64_t end = part_begin(t, part + 1);
-    for (int64_t i = part_begin(t, part); i < end; i++)
-        for (OFFSET k = Ap[i]; k < Ap[i + 1]; k++) {
-            const OFFSET at = place[Aj[k]]++;
-            rows[at] = (INDEX)i;
+    int64_t i = part_begin(t, part);
+    const int64_t last = Ap[part_begin(t, part + 1)];
+    for (int64_t k = Ap[i], n; k < last; k += n) {
+        n = last - k < TOGETHER ? last - k : TOGETHER;
+        for (int64_t q = 0; q < n; q++) {
+            at[q] = place[Aj[k + q]]++;
+            __builtin_prefetch(rows + at[q], 1);
 #if HAS_VALUES
-            values[at] = Ax[k];
+            __builtin_prefetch(values + at[q], 1);
 #endif
         }
+#if HAS_VALUES
+        for (int64_t q = 0; q < n; q++) values[at[q]] = Ax[k + q];
+#endif
+        for (int64_t q = 0; q < n; i += q < n) { /* row i may go on in the next ones */
+            const int64_t end = Ap[i + 1] - k < n ? Ap[i + 1] - k : n;
+            for (; q < end; q++) rows[at[q]] = (INDEX)i;
+        }
+    }
 }
 #undef NAME
