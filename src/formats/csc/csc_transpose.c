@@ -2,8 +2,8 @@
  * CSR to CSC by counting. Rows are cut into one part of about equal work for each thread; each part counts its
  * entries of every column; the counts, added up by column and then by part, tell where each part's next
  * entry of each column goes; then every part moves its entries, some at a time: their places first, whose lines are on
- * their way meanwhile. No part sees another's, and entries of a column lie
- * in the order of the rows however many parts there were.
+ * their way meanwhile. No part sees another's, and entries of a column lie in the order of the rows however many parts
+ * there were.
  *
  * Cost: the columns are read twice, values once, and all written once, to as many places at a time as the rows in
  * hand have columns: fast where rows are near their columns. Workspace: a number for each part and column. Matrices

@@ -39,8 +39,8 @@ static void NAME(place)(const transposition *t, int64_t begin, int64_t end, int6
 #endif
 
 /*
- * Some entries at a time: first the places of all, whose lines are asked for, then all are written there. One by one, an
- * entry would wait for the line of the one before it.
+ * Some entries at a time: first the places of all, whose lines are asked for, then all are written there. One by one,
+ * an entry would wait for the line of the one before it.
  */
 static void NAME(move)(const transposition *t, int part)
 {
