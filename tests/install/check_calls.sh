@@ -29,7 +29,8 @@ fi
 allocating=()
 for file in "${sources[@]}"; do
     case $file in
-    src/core/memory.c | src/core/context.c) ;; # the default hooks, and the context, which comes before any hook
+    src/core/memory.c | src/core/spares.c) ;; # the default hooks
+    src/core/context.c) ;; # the context, which comes before any hook
     *) allocating+=("$file") ;;
     esac
 done
