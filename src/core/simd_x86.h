@@ -11,10 +11,11 @@
  * Bytes ahead at which the matrix is fetched. The processors' own prefetchers stop at a page and keep too few
  * lines in flight; docs/performance.md has what distances gained. Rows that are gathered leave the loads
  * little room, so their matrix is fetched into the first-level cache, from nearer; structured runs, which
- * load in order, do better from farther into the second. The address may lie past the arrays: a prefetch
+ * load in order, do better from farther into the second, stepped ones, of which sixteen are read at once, from
+ * farthest. The address may lie past the arrays: a prefetch
  * never faults.
  */
-enum { SPRYI_AHEAD = 4096, SPRYI_AHEAD_NEAR = 2048 };
+enum { SPRYI_AHEAD = 4096, SPRYI_AHEAD_NEAR = 2048, SPRYI_AHEAD_STEPPED = 12288 };
 
 /* Inlined at once: GCC takes a function that only prefetches for one without effect, and drops its calls. */
 #define SPRYI_PREFETCHER static inline __attribute__((always_inline)) void

@@ -221,6 +221,42 @@ static void groups(builder *b, int64_t size, int64_t nodes, int64_t length)
     for (int64_t n = 0; n < nodes; n++) run_of_rows(b, size, size * (1 + below(b, length)), 0);
 }
 
+/* Rows of up to `most` clusters, each some of `spread` neighbouring columns; of every seventh row not in order. */
+static void clusters(builder *b, int64_t rows, int64_t spread, int64_t most)
+{
+    b->f.cols = 40 * spread;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t begin = b->f.nnz;
+        int64_t from = below(b, 4 * spread);
+        for (int64_t n = below(b, 9 * most) / 8; n > 0; n--, from += spread * (1 + below(b, 3))) {
+            if (from + spread > b->f.cols || below(b, 5) == 0) from = b->f.cols - spread;
+            for (int64_t j = 0; j < spread; j++)
+                if (j == 0 || j == spread - 1 || below(b, 8) > 2) entry(b, from + j);
+        }
+        for (int64_t k = begin, last = b->f.nnz - 1; i % 7 == 3 && k < last; k++, last--) {
+            int64_t j = b->f.columns[k];
+            b->f.columns[k] = b->f.columns[last];
+            b->f.columns[last] = j;
+        }
+        end_row(b);
+    }
+}
+
+/* Groups of `size` rows, whose columns are up to nine runs of 1 to `longest` neighbours. */
+static void grouped_clusters(builder *b, int64_t size, int64_t nodes, int64_t longest)
+{
+    for (int64_t n = 0; n < nodes; n++) {
+        const uint64_t random = b->random;
+        for (int64_t r = 0; r < size; r++) {
+            b->random = random;
+            int64_t from = below(b, 900);
+            for (int64_t runs = 1 + below(b, 9); runs > 0; runs--, from += 2 + below(b, 30))
+                for (int64_t length = 1 + below(b, longest); length > 0; length--) entry(b, from++);
+            end_row(b);
+        }
+    }
+}
+
 static void mixed(builder *b, int64_t runs, int64_t longest, int64_t general)
 {
     for (int64_t n = 0; n < runs; n++) {
@@ -294,6 +330,19 @@ static const line table[] = {
     {"groups of 6", groups, 6, 200, 7, 1, 0},
     {"groups of 7", groups, 7, 100, 5, 1, 0},
     {"groups of 8", groups, 8, 100, 5, 1, 0},
+    {"clusters of 5", clusters, 1003, 5, 2, 0, 0},
+    {"clusters of 8", clusters, 1005, 8, 3, 0, 0},
+    {"clusters of 9", clusters, 1007, 9, 1, 0, 0},
+    {"clusters of 16", clusters, 1009, 16, 4, 0, 0},
+    {"clusters of 17", clusters, 1011, 17, 6, 0, 0},
+    {"clusters of 40", clusters, 300, 40, 9, 0, 0},
+    {"groups of 2, clusters", grouped_clusters, 2, 101, 17, 1, 0},
+    {"groups of 3, clusters", grouped_clusters, 3, 101, 9, 1, 0},
+    {"groups of 4, clusters", grouped_clusters, 4, 67, 8, 1, 0},
+    {"groups of 5, clusters", grouped_clusters, 5, 51, 40, 1, 0},
+    {"groups of 6, clusters", grouped_clusters, 6, 51, 16, 1, 0},
+    {"groups of 7, clusters", grouped_clusters, 7, 41, 12, 1, 0},
+    {"groups of 8, clusters", grouped_clusters, 8, 41, 20, 1, 0},
     {"mixed runs", mixed, 1500, 12, 20, 1, 0},
     {"mixed runs, longer rows", mixed, 400, 40, 20, 1, 0},
     {"mixed runs, mostly general", mixed, 1500, 9, 70, 0, 0},
@@ -314,6 +363,7 @@ static const line table[] = {
 static const line large[] = {
     {"1049601 rows", uniform, 1049601, 300, 2, 0, 0},
     {"1048583 rows, diagonal", banded, 1048583, 0, 0, 1, 0},
+    {"1049603 rows, clusters of 4", clusters, 1049603, 4, 1, 0, 0},
     {"1049007 rows in groups", groups, 7, 149858, 1, 1, 0},
 };
 

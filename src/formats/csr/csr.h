@@ -19,6 +19,12 @@
  *                      elements): a group reads its columns and gathers x once
  *             general  everything else
  *           Found by one reading of the columns; blocks that would gain little keep one general run.
+ *   spans   of AVX-512: what a register loaded from x at a column has for the next entries of a row, or of a group of
+ *           shared rows; general runs and shared ones whose columns lie close enough are multiplied by their spans
+ *           and read no columns:
+ *
+ *               columns 7 9 10 30 31        spans {7, lanes 0 2 3}, {30, lanes 0 1}
+ *
  *   chunks  of the transposed product, made for plans of that alone: consecutive blocks that one thread
  *           scatters into y without another's interference; see csr_chunks.c.
  *
@@ -35,7 +41,15 @@ typedef struct spryi_csr_run {
     int32_t begin, end; /* rows, counted from the block's first */
     int16_t kind;
     int16_t group; /* SHARED: rows a group, 2 to SPRYI_MAX_GROUP; end - begin is a multiple */
+    int32_t least; /* spans a row or group has at least, or 0: it has none */
+    int64_t spans; /* the first of them, row after row */
 } spryi_csr_run;
+
+/* Up to a register's lanes of x from a column on: bit l of `lanes` is set where column + l has an entry. */
+typedef struct spryi_csr_span {
+    int32_t column;
+    uint16_t lanes, count; /* count: bits that are set */
+} spryi_csr_span;
 
 typedef struct spryi_csr_block {
     int64_t begin, end; /* rows; of a piece: entries */
@@ -50,6 +64,7 @@ typedef struct spryi_csr_long_row {
 
 enum {
     SPRYI_MAX_GROUP = 8,
+    SPRYI_MOST_LEAST = 4,          /* spans that each row may be given, so that rows end alike */
     SPRYI_MIN_STEPPED = 8,         /* shorter runs are faster as general rows */
     SPRYI_CSR_ROW_COST = 2,        /* work of a row, in entries, beside its entries */
     SPRYI_CSR_MOST_COST = 32768,   /* of a block: large enough to hide its start */
@@ -100,6 +115,8 @@ typedef struct spryi_csr {
     spryi_csr_block *blocks;
     spryi_csr_run *runs;
     spryi_csr_long_row *long_rows;
+    spryi_csr_span *spans; /* slots: of those of a run as many are used as its rows need */
+    int64_t span_count;
     double structured; /* share of the entries in stepped and shared runs */
     spry_type vector_type;
     int scatters; /* 1: made for y = A^T x */
@@ -115,6 +132,9 @@ extern const spryi_kernel spryi_csr_vector_shared_cuda, spryi_csr_adaptive_atomi
 /* csr_partition.c: fills blocks, long_rows and pieces of s; then csr_runs.c: the runs. */
 spry_status spryi_csr_partition(spry_context *context, spryi_csr *s, spry_error *err);
 spry_status spryi_csr_find_runs(spry_context *context, spryi_csr *s, spry_error *err);
+
+/* csr_spans_avx512.c: then the spans of the runs. */
+spry_status spryi_csr_find_spans(spry_context *context, spryi_csr *s, spry_error *err);
 
 /* csr_chunks.c: fills s->scatter, of blocks that have their runs. */
 spry_status spryi_csr_make_chunks(spry_context *context, spryi_csr *s, spry_error *err);
@@ -148,6 +168,9 @@ typedef struct spryi_csr_leaves {
     void (*stepped)(const spryi_csr_job *job, int64_t begin, int64_t end);
     void (*shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group);
     double (*piece)(const spryi_csr_job *job, int64_t begin, int64_t end); /* the plain sum over entries */
+    /* rows and shared by spans s; NULL where a level does not use them. */
+    void (*span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *s, int least);
+    void (*span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *s, int group);
 } spryi_csr_leaves;
 
 /* csr_driver.c: runs the leaves over the blocks on args->threads threads. */

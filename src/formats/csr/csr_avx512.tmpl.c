@@ -1,6 +1,8 @@
 /* The inner functions with AVX-512: rows of csr_avx512_rows.tmpl.c, and stepped and shared runs; see csr.h for each. */
 #include "formats/csr/csr_avx512_rows.tmpl.c"
 
+#include "formats/csr/csr_avx512_spans.tmpl.c"
+
 /*
  * Four columns of LANES rows of `length` entries, of which the first `rows` exist, turned into one register a
  * column. Ax is where the first row's are; of rows that are not whole, only the columns in `live` are read.
@@ -31,7 +33,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(stepped_group)(const s
     int64_t j = 0;
     for (; j + 4 <= length; j += 4) {
         /* four columns are read here: fetch as many bytes, in the order of the whole stream */
-        for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD);
+        for (int64_t c = j; c < j + 4; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
         SPRY_FN(turn)(Ax + j, length, 0xf, rows, rows == LANES, v);
         sum = FMA(v[0], MASKZ_LOAD(live, x + Aj[j]), sum);
         other = FMA(v[1], MASKZ_LOAD(live, x + Aj[j + 1]), other);
@@ -39,7 +41,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(stepped_group)(const s
         other = FMA(v[3], MASKZ_LOAD(live, x + Aj[j + 3]), other);
     }
     if (j < length) {
-        for (int64_t c = j; c < length; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD);
+        for (int64_t c = j; c < length; c++) spryi_prefetch(Ax, c * column_bytes + SPRYI_AHEAD_STEPPED);
         /* the last columns lie in v[past] to v[3]: rows of four and more are read whole, from before j */
         const int past = (int)(j + 4 - length);
         const SPRY_V *from = (const SPRY_V *)((uintptr_t)Ax + (uintptr_t)(length - 4) * sizeof(SPRY_V));
@@ -121,6 +123,7 @@ static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece)};
+    static const spryi_csr_leaves leaves = {SPRY_FN(rows),  SPRY_FN(stepped),   SPRY_FN(shared),
+                                            SPRY_FN(piece), SPRY_FN(span_rows), SPRY_FN(span_groups)};
     return spryi_csr_drive(args, &leaves);
 }

@@ -6,10 +6,12 @@
 #include "core/avx512_lanes.tmpl.c"
 
 #undef PACKED
+#undef FEW_MEAN
 #undef BLOCK
 #undef LOAD_BLOCK
 #undef MASKZ_LOAD_BLOCK
 #undef STORE
+#undef EXPAND_LOAD
 #undef REDUCE
 #undef BLOCK_ROW
 #undef TRANSPOSE
@@ -30,10 +32,12 @@
 
 #if SPRY_IS_F64
 #define PACKED 5
+#define FEW_MEAN 8
 #define BLOCK __m256d
 #define LOAD_BLOCK(p) _mm256_loadu_pd(p)
 #define MASKZ_LOAD_BLOCK(mask, p) _mm256_maskz_loadu_pd(mask, p)
 #define STORE(p, v) _mm512_store_pd(p, v)
+#define EXPAND_LOAD(mask, p) _mm512_maskz_expandloadu_pd(mask, p)
 #define REDUCE(v) _mm512_reduce_add_pd(v)
 #define BLOCK_ROW(r, b) (((r) < 2 ? (r) : (r) + 2) + 2 * (b))
 #define TRANSPOSE transpose_pd
@@ -49,10 +53,12 @@
 #define INDEX_LESS(a, b) _mm512_cmplt_epi64_mask(a, b)
 #else
 #define PACKED 8
+#define FEW_MEAN 4
 #define BLOCK __m128
 #define LOAD_BLOCK(p) _mm_loadu_ps(p)
 #define MASKZ_LOAD_BLOCK(mask, p) _mm_maskz_loadu_ps(mask, p)
 #define STORE(p, v) _mm512_store_ps(p, v)
+#define EXPAND_LOAD(mask, p) _mm512_maskz_expandloadu_ps(mask, p)
 #define REDUCE(v) _mm512_reduce_add_ps(v)
 #define BLOCK_ROW(r, b) ((r) + 4 * (b))
 #define TRANSPOSE transpose_ps
@@ -271,7 +277,9 @@ static void SPRY_FN(long_rows)(const spryi_csr_job *job, int64_t begin, int64_t 
 static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
-    if (Ap[end] - Ap[begin] < SHORT_MEAN * (end - begin))
+    const int64_t count = Ap[end] - Ap[begin], rows = end - begin;
+    /* a few rows between stepped ones would leave most of a group of LANES empty */
+    if (count < SHORT_MEAN * rows && !(rows < 4 && count > FEW_MEAN * rows))
         SPRY_FN(short_rows)(job, begin, end);
     else
         SPRY_FN(long_rows)(job, begin, end);

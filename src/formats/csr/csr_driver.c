@@ -12,6 +12,14 @@ static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_
     for (int64_t r = block->runs_begin; r < block->runs_end; r++) {
         const spryi_csr_run *run = &s->runs[r];
         int64_t begin = block->begin + run->begin, end = block->begin + run->end;
+        if (run->least > 0 && leaves->span_rows) {
+            const spryi_csr_span *w = s->spans + run->spans;
+            if (run->kind == SPRYI_RUN_SHARED)
+                leaves->span_groups(job, begin, end, w, run->group);
+            else
+                leaves->span_rows(job, begin, end, w, run->least);
+            continue;
+        }
         switch ((spryi_csr_run_kind)run->kind) {
         case SPRYI_RUN_GENERAL: leaves->rows(job, begin, end); break;
         case SPRYI_RUN_STEPPED: leaves->stepped(job, begin, end); break;

@@ -38,6 +38,7 @@ void spryi_csr_destroy(spry_context *context, void *storage)
     spryi_release(context, s->blocks);
     spryi_release(context, s->runs);
     spryi_release(context, s->long_rows);
+    spryi_release(context, s->spans);
     spryi_release(context, s);
 }
 
@@ -56,6 +57,17 @@ static spry_status general_runs(spry_context *context, spryi_csr *s, spry_error 
     return SPRY_OK;
 }
 
+#ifdef SPRY_HAVE_X86
+/* Kernels with AVX-512 do; of a plan that names none, the best that the context can run. */
+static int uses_spans(const spry_context *context, const spry_spmv_options *options)
+{
+    enum { CALLS_THAT_PAY = 16 }; /* finding spans takes two to four products, and spares a fifth to a half of each */
+    if (options->expected_calls > 0 && options->expected_calls < CALLS_THAT_PAY) return 0;
+    const spryi_kernel *kernel = options->kernel ? spryi_find_kernel(options->kernel) : NULL;
+    return (kernel ? kernel->simd : context->simd) >= SPRYI_AVX512;
+}
+#endif
+
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spry_spmv_options *options, int scatters,
                              spry_error *err)
 {
@@ -65,6 +77,9 @@ spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spry_spm
     SPRYI_TRY(spryi_csr_partition(context, s, err));
     int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
     SPRYI_TRY(lives ? spryi_csr_find_runs(context, s, err) : general_runs(context, s, err));
+#ifdef SPRY_HAVE_X86
+    if (!scatters && uses_spans(context, options)) SPRYI_TRY(spryi_csr_find_spans(context, s, err));
+#endif
     if (scatters) SPRYI_TRY(spryi_csr_make_chunks(context, s, err));
 done:
     return status;
@@ -96,7 +111,8 @@ done:
 static int64_t auxiliary_bytes(const spryi_csr *s)
 {
     return s->block_count * (int64_t)sizeof *s->blocks + s->run_count * (int64_t)sizeof *s->runs +
-           s->long_count * (int64_t)sizeof *s->long_rows + s->scatter.chunk_count * (int64_t)sizeof *s->scatter.chunks +
+           s->long_count * (int64_t)sizeof *s->long_rows + s->span_count * (int64_t)sizeof *s->spans +
+           s->scatter.chunk_count * (int64_t)sizeof *s->scatter.chunks +
            s->scatter.range_count * (int64_t)sizeof *s->scatter.ranges;
 }
 

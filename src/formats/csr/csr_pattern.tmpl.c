@@ -81,7 +81,8 @@ static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t en
 
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
-    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece)};
+    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece), NULL,
+                                            NULL};
     const spryi_csr *s = args->storage;
     if (s->a.value_type == SPRY_PATTERN) return spryi_csr_drive(args, &leaves);
     return VALUED[SPRY_IS_F64][(sizeof(SPRY_P) == 8) + SPRY_J_IS_64](args, err);

@@ -76,6 +76,7 @@ static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t en
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece)};
+    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece), NULL,
+                                            NULL};
     return spryi_csr_drive(args, &leaves);
 }

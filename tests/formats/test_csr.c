@@ -1,0 +1,123 @@
+/* What is particular to csr: the spans that kernels with AVX-512 load x by. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/context.h"
+#include "formats/csr/csr.h"
+#include "ops/plan.h"
+
+#include "spry/spry.h"
+
+#include <string.h>
+
+enum { ROWS = 96, MOST = 32 };
+
+/* ROWS rows with the columns of `columns`, `step` more each row; or groups of `group` rows with the same. */
+static spry_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group, int calls)
+{
+    static int32_t offsets[ROWS + 1], Aj[ROWS * MOST];
+    static float Ax[ROWS * MOST];
+    spry_error err = SPRY_ERROR_INIT;
+    spry_matrix *A = NULL;
+    spry_plan *plan = NULL;
+    for (int i = 0; i < ROWS; i++) {
+        for (int e = 0; e < length; e++) Aj[i * length + e] = columns[e] + i / group * step;
+        offsets[i + 1] = (i + 1) * length;
+    }
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "csr";
+    options.vector_type = SPRY_F32;
+    options.expected_calls = calls;
+    if (spry_matrix_borrow_csr_f32(context, &A, ROWS, 2000, offsets, Aj, Ax, &err) != SPRY_OK ||
+        spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK)
+        fail_msg("%s", err.message);
+    spry_matrix_destroy(A);
+    return plan;
+}
+
+static void check_span(const spryi_csr_span *w, int column, int lanes, int count)
+{
+    assert_int_equal(w->column, column);
+    assert_int_equal(w->lanes, lanes);
+    assert_int_equal(w->count, count);
+}
+
+static spry_context *context_with_avx512(void)
+{
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    if (context->simd < SPRYI_AVX512) {
+        spry_context_destroy(context);
+        skip();
+    }
+    return context;
+}
+
+/* A span ends before its sixteenth neighbour, and before a column that is not right of the last. */
+static void test_spans_of_rows(void **state)
+{
+    (void)state;
+    const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 9, 10, 11, 12};
+    spry_context *context = context_with_avx512();
+    spry_plan *plan = plan_of(context, columns, 12, 3, 1, 0);
+    const spryi_csr *s = plan->storage;
+    assert_true(s->runs[0].kind == SPRYI_RUN_GENERAL && s->runs[0].least > 0);
+    for (int i = 0; i < ROWS; i++) {
+        const spryi_csr_span *w = s->spans + s->runs[0].spans + 4 * (int64_t)i;
+        check_span(w, 5 + 3 * i, 0x8005, 3);
+        check_span(w + 1, 21 + 3 * i, 0x3, 2);
+        check_span(w + 2, 22 + 3 * i, 0x7, 3);
+        check_span(w + 3, 9 + 3 * i, 0xf, 4);
+    }
+    spry_plan_destroy(plan);
+    spry_context_destroy(context);
+}
+
+/* Shared rows have one list a group, of spans without gaps. */
+static void test_spans_of_groups(void **state)
+{
+    (void)state;
+    int32_t columns[MOST];
+    for (int e = 0; e < 20; e++) columns[e] = 100 + e;
+    for (int e = 20; e < 26; e++) columns[e] = 101 + e;
+    spry_context *context = context_with_avx512();
+    spry_plan *plan = plan_of(context, columns, 26, 11, 3, 0);
+    const spryi_csr *s = plan->storage;
+    assert_true(s->runs[0].kind == SPRYI_RUN_SHARED && s->runs[0].least > 0);
+    for (int g = 0; g < ROWS / 3; g++) {
+        const spryi_csr_span *w = s->spans + s->runs[0].spans + 3 * (int64_t)g;
+        check_span(w, 100 + 11 * g, 0xffff, 16);
+        check_span(w + 1, 116 + 11 * g, 0xf, 4);
+        check_span(w + 2, 121 + 11 * g, 0x3f, 6);
+    }
+    spry_plan_destroy(plan);
+    spry_context_destroy(context);
+}
+
+/* None where columns lie far apart, nor for a plan that will not be run often enough. */
+static void test_no_spans(void **state)
+{
+    (void)state;
+    const int32_t apart[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
+    spry_context *context = context_with_avx512();
+    spry_plan *far = plan_of(context, apart, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
+    assert_true(((const spryi_csr *)far->storage)->spans == NULL);
+    assert_true(((const spryi_csr *)rare->storage)->spans == NULL);
+    spry_plan_destroy(far);
+    spry_plan_destroy(rare);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spans_of_rows),
+        cmocka_unit_test(test_spans_of_groups),
+        cmocka_unit_test(test_no_spans),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
