@@ -221,19 +221,19 @@ static void groups(builder *b, int64_t size, int64_t nodes, int64_t length)
     for (int64_t n = 0; n < nodes; n++) run_of_rows(b, size, size * (1 + below(b, length)), 0);
 }
 
-/* Rows of up to `most` clusters, each some of `spread` neighbouring columns; of every seventh row not in order. */
+/* Rows of about `most` clusters, each some of `spread` neighbouring columns; of one row in 17 not in order. */
 static void clusters(builder *b, int64_t rows, int64_t spread, int64_t most)
 {
     b->f.cols = 40 * spread;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t begin = b->f.nnz;
         int64_t from = below(b, 4 * spread);
-        for (int64_t n = below(b, 9 * most) / 8; n > 0; n--, from += spread * (1 + below(b, 3))) {
+        for (int64_t n = below(b, 8) > 0 ? most : below(b, most + 3); n > 0; n--, from += spread * (1 + below(b, 3))) {
             if (from + spread > b->f.cols || below(b, 5) == 0) from = b->f.cols - spread;
             for (int64_t j = 0; j < spread; j++)
                 if (j == 0 || j == spread - 1 || below(b, 8) > 2) entry(b, from + j);
         }
-        for (int64_t k = begin, last = b->f.nnz - 1; i % 7 == 3 && k < last; k++, last--) {
+        for (int64_t k = begin, last = b->f.nnz - 1; i % 17 == 3 && k < last; k++, last--) {
             int64_t j = b->f.columns[k];
             b->f.columns[k] = b->f.columns[last];
             b->f.columns[last] = j;

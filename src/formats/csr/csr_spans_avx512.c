@@ -19,9 +19,10 @@ enum {
     ROW_FILL = 3,
     GROUP_FILL_F32 = 4,
     GROUP_FILL_F64 = 3,
-    /* in cycles, about */
-    SPAN_COST = 4,
-    MISPREDICTION_COST = 16,
+    /* in half cycles, about */
+    SPAN_COST = 8,
+    MISPREDICTION_COST = 32,
+    ENTRY_COST = 3, /* without spans */
 };
 
 typedef struct span_rule {
@@ -87,11 +88,12 @@ static void sample_block(const spryi_csr *s, const spryi_csr_block *block, const
 
 /*
  * The least number of spans at which rows are cheapest: padding takes time, and so does each row whose end is not
- * where most rows have theirs, for the processor guesses it wrong. 0: spans would have fewer than `fill` entries.
+ * where most rows have theirs, for the processor guesses it wrong. 0: spans would cost more
+ * than single loads, or have fewer than `fill` entries.
  */
 static int best_least(const span_sample *sample, int fill)
 {
-    int64_t total = 0, within = sample->rows[0], padding = 0, best_cost = INT64_MAX;
+    int64_t total = 0, within = sample->rows[0], padding = 0, best_cost = sample->entries * ENTRY_COST;
     int best = 0;
     for (int n = 0; n <= SPRYI_MOST_LEAST + 1; n++) total += sample->rows[n];
     for (int least = 1; least <= SPRYI_MOST_LEAST; least++) {
@@ -100,7 +102,7 @@ static int best_least(const span_sample *sample, int fill)
         int64_t alike = within;
         for (int n = least + 1; n <= SPRYI_MOST_LEAST + 1; n++)
             if (sample->rows[n] > alike) alike = sample->rows[n];
-        const int64_t cost = padding * SPAN_COST + (total - alike) * MISPREDICTION_COST;
+        const int64_t cost = (sample->spans + padding) * SPAN_COST + (total - alike) * MISPREDICTION_COST;
         if (cost < best_cost && sample->entries >= fill * (sample->spans + padding)) {
             best_cost = cost;
             best = least;
