@@ -20,8 +20,7 @@ int main(void) { return 0; }" SPRY_TARGET_IS_X86_64)
 # would break the error bound and the handling of NaN.
 add_library(spry_flags INTERFACE)
 target_compile_definitions(spry_flags INTERFACE _GNU_SOURCE)
-# Line tables make profiles readable and cost no speed.
-target_compile_options(spry_flags INTERFACE $<$<CONFIG:Release>:-g1>)
+# Release has no line tables, which are a quarter of the library's file; RelWithDebInfo has them, for profilers.
 target_compile_options(spry_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wstrict-prototypes
                                             -Wmissing-prototypes -Wundef -fno-common)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
@@ -47,8 +46,6 @@ endif()
 
 # spry_link_flags: what every program and library of the project is linked with.
 add_library(spry_link_flags INTERFACE)
-# Line tables are nearly half of the library's file otherwise; profilers and debuggers read them as they are.
-target_link_options(spry_link_flags INTERFACE $<$<CONFIG:Release>:-Wl,--compress-debug-sections=zlib>)
 
 if(SPRY_SANITIZE)
   target_compile_options(spry_flags INTERFACE -fsanitize=${SPRY_SANITIZE} -fno-omit-frame-pointer
