@@ -39,7 +39,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen, cli_pagerank,
-    cli_solve, cli_tune;
+    cli_reorder, cli_solve, cli_tune;
 
 /* Takes the value (NULL: none) of options[option]; CLI_GO_ON, or an exit status after a message. */
 typedef int (*cli_apply)(void *state, int option, const char *value);
@@ -133,6 +133,12 @@ int cli_for_people(const cli_json *json);
 struct cJSON;
 /* One line; deletes the object. good is 0 when building it failed. */
 int cli_json_line(cli_json *json, struct cJSON *object, int good);
+
+/*
+ * spy_png.c: both matrices side by side, 1024 pixels wide, dark on white. CLI_GO_ON, or an exit status after a message:
+ * also where the program was built without libpng.
+ */
+int cli_write_spy_png(const char *path, const spry_matrix *before, const spry_matrix *after);
 
 /* storage.c: what each format would take for A, and what "auto" picks. */
 void cli_print_storage(spry_context *context, const spry_matrix *A);

@@ -46,6 +46,7 @@ need_build_tools()
     command -v pkg-config >/dev/null || need pkg-config "finds libraries"
     has_module zlib || need zlib1g-dev "reads .mtx.gz"
     compiles c gcc -fsyntax-only <<<'#include <xxhash.h>' || need libxxhash-dev "checksums of containers"
+    has_module libpng || need libpng-dev "pictures of spry reorder"
     has_module libcjson || need libcjson-dev "JSON records of the benchmark"
 }
 

@@ -5,7 +5,7 @@
  * The only public header. It is written in the order in which it is learned:
  *
  *    1. versions            5. planning and multiplying      9. checking, figures, verification
- *    2. status and errors   6. what a plan is and costs     10. converting a matrix
+ *    2. status and errors   6. what a plan is and costs     10. converting, reordering
  *    3. types               7. reading and writing files    11. devices, formats and kernels
  *    4. context, matrix     8. generated matrices          12. vectors, PageRank, Conjugate Gradient
  *
@@ -15,7 +15,7 @@
  *  - A fallible function returns a spry_status and takes a spry_error pointer last, which may be NULL.
  *    On failure its outputs are left as they were, nothing leaks, and the error says what, where and
  *    what was expected. The library never prints, never exits and never aborts.
- *  - Outputs come first after the context. Handles (context, matrix, plan) are opaque; each has one
+ *  - Outputs come first after the context. Handles (context, matrix, plan, ordering) are opaque; each has one
  *    destroy function, which accepts NULL.
  *  - Structs that may grow begin with struct_size; set it to sizeof the struct (SPRY_INIT does) and
  *    leave the rest zero: zero means the default. Before version 1.0 the size must be the library's own, so
@@ -590,7 +590,7 @@ SPRY_API spry_status spry_verify_spmv(spry_context *context, spry_verification *
                                       spry_vector y_before, spry_vector y, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
- * 10. Converting a matrix
+ * 10. Converting and reordering a matrix
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct spry_convert_options {
@@ -606,6 +606,62 @@ typedef struct spry_convert_options {
 /* Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. */
 SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
                                          const spry_convert_options *options, spry_error *err);
+
+/*
+ * An ordering of rows and columns, perm[new] = old. Of a square matrix both take the same one, found on the pattern of
+ * A + A^T: b_ij = a_perm[i],perm[j], and with x'[i] = x[perm[i]], B*x' is (A*x)[perm[i]]. Of others only rows move.
+ */
+typedef struct spry_ordering spry_ordering;
+
+typedef struct spry_reorder_options {
+    size_t struct_size;
+    /* "rcm" (NULL): a narrow band; "bandk": one whose groups suit CSR-k (docs/csr-k.md); "degree": longest rows first */
+    const char *method;
+    int k;              /* bandk: 2 (super-rows alone) or 3; 0: 3 */
+    int64_t srs, ssrs;  /* bandk: rows a super-row and super-rows a super-super-row, about; 0: those of `tuning` */
+    const char *tuning; /* "cpu" (NULL), "volta" or "ampere", as in format csr3 */
+} spry_reorder_options;
+
+/*
+ * A, sound and in host memory, has less than 2^31 - 1 rows (if not square: rows and columns). The same result for any
+ * number of threads. O(nnz); memory about 4 bytes an entry and 60 a row, and 24 more an entry where the pattern is not
+ * symmetric. options may be NULL.
+ */
+SPRY_API spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
+                                  const spry_reorder_options *options, spry_error *err);
+SPRY_API void spry_ordering_destroy(spry_ordering *ordering);
+
+typedef struct spry_ordering_info {
+    size_t struct_size;
+    const char *method;
+    int64_t rows, cols;
+    const int64_t *row_perm, *col_perm; /* one array, the ordering's own; col_perm is NULL where columns stay */
+    int64_t components;                 /* connected parts of the graph; 0: not looked for */
+    int64_t sr_count, ssr_count;        /* bandk: super-row s of B holds rows sr_ptr[s] .. sr_ptr[s+1]-1, and ... */
+    const int64_t *sr_ptr, *ssr_ptr;    /* ... ssr_ptr likewise super-rows; NULL where there are none */
+    int64_t srs, ssrs;                  /* sizes aimed at */
+    double setup_us;                    /* time that spry_reorder took */
+} spry_ordering_info;
+
+SPRY_API spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err);
+
+typedef struct spry_ordering_figures {
+    size_t struct_size;
+    int64_t bandwidth_before, bandwidth_after; /* as in spry_matrix_stats */
+    int64_t profile_before, profile_after;
+} spry_ordering_figures;
+
+/* Of A as it is and in that order, without making B. O(nnz). A has the sizes of the matrix that was ordered. */
+SPRY_API spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_ordering_figures *figures,
+                                               const spry_matrix *A, spry_error *err);
+
+/*
+ * Makes B, owned CSR, sorted: b_ij = a_row_perm[i],col_perm[j]; NULL: that side stays. Types, duplicates and the field
+ * for files are A's, symmetry too where both sides move alike. A is sound and in host memory. SPRY_INVALID_ARGUMENT: an
+ * array is no permutation.
+ */
+SPRY_API spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                         const int64_t *row_perm, const int64_t *col_perm, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
  * 11. Devices, formats and kernels

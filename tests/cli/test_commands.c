@@ -13,8 +13,8 @@
 static void help_and_version(void **state)
 {
     (void)state;
-    static const char *const commands[] = {"info",    "devices", "kernels",  "spmv", "bench",
-                                           "convert", "gen",     "pagerank", "solve"};
+    static const char *const commands[] = {"info",    "devices", "kernels",  "spmv",  "bench",
+                                           "convert", "gen",     "pagerank", "solve", "reorder"};
     expect("--help", 0, "Usage: spry COMMAND", NULL);
     expect("help", 0, "Usage: spry COMMAND", NULL);
     expect("--version", 0, "spry 0.", NULL);

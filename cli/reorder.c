@@ -1,0 +1,272 @@
+/* spry reorder: rows and columns in another order. */
+#include "cli/cli.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    OPTION_METHOD,
+    OPTION_OUT,
+    OPTION_PERM,
+    OPTION_SPY,
+    OPTION_K,
+    OPTION_SRS,
+    OPTION_SSRS,
+    OPTION_TUNING,
+    OPTION_THREADS,
+    OPTION_JSON
+};
+
+static const cli_option options[] =
+    {{"method", 0, CLI_REQUIRED, "rcm|bandk|degree",
+      "reverse Cuthill-McKee, Band-k, or longest rows first\n"
+      "(default: rcm)"},
+     {"out", 'o', CLI_REQUIRED, "OUT",
+      "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
+      "standard output"},
+     {"perm", 0, CLI_REQUIRED, "P",
+      "write the permutation, a Matrix Market array: line i is the\n"
+      "row of FILE that is now row i, counted from 1"},
+     {"spy", 0, CLI_REQUIRED, "PNG", "draw the matrix before and after"},
+     {"k", 0, CLI_REQUIRED, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)"},
+     {"srs", 0, CLI_REQUIRED, "N", "bandk: rows a super-row (default: of --tuning)"},
+     {"ssrs", 0, CLI_REQUIRED, "N", "bandk: super-rows a super-super-row (default: of --tuning)"},
+     {"tuning", 0, CLI_REQUIRED, "cpu|volta|ampere", "bandk: whose sizes, as in format csr3 (default: cpu)"},
+     {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},
+     {"json", 0, CLI_OPTIONAL, "FILE", "one JSON object to standard output or FILE"},
+     {0}};
+
+typedef struct arguments {
+    const char *method, *out, *perm, *spy, *tuning;
+    int64_t k, srs, ssrs, threads;
+    cli_json json;
+} arguments;
+
+typedef struct facts {
+    spry_arrays a;
+    spry_ordering_info ordering;
+    spry_ordering_figures figures;
+    double permute_us, product_before_us, product_after_us; /* products: NaN where they were not measured */
+} facts;
+
+static int take_word(const char **word, const char *option, const char *value, const char *const *names)
+{
+    int index = 0;
+    if (!cli_take_name(option, value, names, &index)) return CLI_USAGE;
+    *word = names[index];
+    return CLI_GO_ON;
+}
+
+static int take_count(int64_t *count, const char *option, const char *value, int64_t least, int64_t most)
+{
+    return cli_take_integer(option, value, least, most, count) ? CLI_GO_ON : CLI_USAGE;
+}
+
+static int apply(void *state, int option, const char *value)
+{
+    static const char *const methods[] = {"rcm", "bandk", "degree", NULL};
+    static const char *const tunings[] = {"cpu", "volta", "ampere", NULL};
+    arguments *a = state;
+    switch (option) {
+    case OPTION_METHOD: return take_word(&a->method, "method", value, methods);
+    case OPTION_OUT: a->out = value; break;
+    case OPTION_PERM: a->perm = value; break;
+    case OPTION_SPY: a->spy = value; break;
+    case OPTION_K: return take_count(&a->k, "k", value, 2, 3);
+    case OPTION_SRS: return take_count(&a->srs, "srs", value, 1, 32768);
+    case OPTION_SSRS: return take_count(&a->ssrs, "ssrs", value, 1, 32768);
+    case OPTION_TUNING: return take_word(&a->tuning, "tuning", value, tunings);
+    case OPTION_THREADS: return take_count(&a->threads, "threads", value, 1, 1024);
+    default:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    }
+    return CLI_GO_ON;
+}
+
+/* ---- what it says ------------------------------------------------------------------------------- */
+
+static void print_facts(FILE *out, const char *name, const facts *f)
+{
+    const spry_ordering_info *o = &f->ordering;
+    const spry_ordering_figures *b = &f->figures;
+    fprintf(out, "%s: %s x %s, %s entries, reordered by %s\n", name, cli_count(f->a.rows).s, cli_count(f->a.cols).s,
+            cli_count(f->a.nnz).s, o->method);
+    fprintf(out, "  %-14s %20s %20s\n", "", "before", "after");
+    fprintf(out, "  %-14s %20s %20s\n", "bandwidth", cli_count(b->bandwidth_before).s, cli_count(b->bandwidth_after).s);
+    fprintf(out, "  %-14s %20s %20s\n", "profile", cli_count(b->profile_before).s, cli_count(b->profile_after).s);
+    if (!isnan(f->product_before_us))
+        fprintf(out, "  %-14s %20s %20s\n", "a product", cli_time(f->product_before_us).s,
+                cli_time(f->product_after_us).s);
+    fprintf(out, "  the ordering took %s, moving the entries %s\n", cli_time(o->setup_us).s, cli_time(f->permute_us).s);
+    if (o->components > 0) fprintf(out, "  connected components: %s\n", cli_count(o->components).s);
+    if (o->sr_ptr) fprintf(out, "  super-rows: %s of about %lld rows\n", cli_count(o->sr_count).s, (long long)o->srs);
+    if (o->ssr_ptr)
+        fprintf(out, "  super-super-rows: %s of about %lld super-rows\n", cli_count(o->ssr_count).s,
+                (long long)o->ssrs);
+    if (f->a.rows != f->a.cols) fprintf(out, "  not square: rows alone were moved\n");
+}
+
+static int json_facts(cJSON *o, const char *name, const facts *f, int threads)
+{
+    const spry_ordering_info *i = &f->ordering;
+    const spry_ordering_figures *b = &f->figures;
+    return bench_json_text(o, "matrix", name) && bench_json_integer(o, "rows", f->a.rows) &&
+           bench_json_integer(o, "cols", f->a.cols) && bench_json_integer(o, "nnz", f->a.nnz) &&
+           bench_json_text(o, "method", i->method) && bench_json_integer(o, "threads", threads) &&
+           bench_json_integer(o, "bandwidth_before", b->bandwidth_before) &&
+           bench_json_integer(o, "bandwidth_after", b->bandwidth_after) &&
+           bench_json_integer(o, "profile_before", b->profile_before) &&
+           bench_json_integer(o, "profile_after", b->profile_after) &&
+           bench_json_number(o, "reorder_us", i->setup_us) && bench_json_number(o, "permute_us", f->permute_us) &&
+           bench_json_number(o, "product_before_us", f->product_before_us) &&
+           bench_json_number(o, "product_after_us", f->product_after_us) &&
+           bench_json_integer(o, "components", i->components > 0 ? i->components : -1) &&
+           bench_json_integer(o, "super_rows", i->sr_ptr ? i->sr_count : -1) &&
+           bench_json_integer(o, "super_super_rows", i->ssr_ptr ? i->ssr_count : -1) &&
+           bench_json_integer(o, "srs", i->sr_ptr ? i->srs : -1) &&
+           bench_json_integer(o, "ssrs", i->ssr_ptr ? i->ssrs : -1);
+}
+
+static int report(const char *path, const arguments *a, const facts *f, int threads, cli_json *json)
+{
+    char name[256];
+    int status = cli_json_open(json), good = 1;
+    if (status != CLI_GO_ON) return status;
+    bench_matrix_name(name, sizeof name, path);
+    if (json->wanted) {
+        cJSON *o = cJSON_CreateObject();
+        good = cli_json_line(json, o, json_facts(o, name, f, threads));
+    }
+    if (good && cli_for_people(json)) print_facts(a->out && strcmp(a->out, "-") == 0 ? stderr : stdout, name, f);
+    return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
+}
+
+/* ---- what it does ------------------------------------------------------------------------------- */
+
+/* A Matrix Market array of whole numbers, counted from 1 as that format counts. */
+static int write_permutation(const char *path, const facts *f)
+{
+    cli_output output;
+    int status = cli_output_open(&output, path);
+    if (status != CLI_GO_ON) return status;
+    fprintf(output.stream,
+            "%%%%MatrixMarket matrix array integer general\n"
+            "%% row i of the matrix reordered by %s is row perm(i) of the matrix before, both from 1\n%lld 1\n",
+            f->ordering.method, (long long)f->ordering.rows);
+    for (int64_t i = 0; i < f->ordering.rows; i++)
+        fprintf(output.stream, "%lld\n", (long long)(f->ordering.row_perm[i] + 1));
+    status = cli_output_close(&output, CLI_OK);
+    return status == CLI_OK ? CLI_GO_ON : status;
+}
+
+/* Microseconds of a product by the best CSR kernel; NaN where there is nothing to multiply. */
+static spry_status time_product(spry_context *context, double *us, const spry_matrix *A, const facts *f,
+                                spry_error *err)
+{
+    *us = (double)NAN;
+    if (f->a.nnz == 0) return SPRY_OK;
+    spry_plan *plan = NULL;
+    spry_spmv_options options_of_plan = SPRY_INIT(spry_spmv_options);
+    spry_measurement measured = SPRY_INIT(spry_measurement);
+    options_of_plan.format = "csr";
+    spry_status status = spry_plan_spmv(context, &plan, A, &options_of_plan, err);
+    if (status == SPRY_OK) status = spry_plan_measure(plan, &measured, err);
+    if (status == SPRY_OK) *us = measured.median_us;
+    spry_plan_destroy(plan);
+    return status;
+}
+
+static int write_files(const arguments *a, const spry_matrix *A, const spry_matrix *B, const facts *f)
+{
+    spry_error err = {0};
+    if (a->out) {
+        cli_progress("writing");
+        if (spry_matrix_write(B, a->out, NULL, &err) != SPRY_OK) return cli_fail(&err);
+    }
+    if (a->perm) {
+        int status = write_permutation(a->perm, f);
+        if (status != CLI_GO_ON) return status;
+    }
+    return a->spy ? cli_write_spy_png(a->spy, A, B) : CLI_GO_ON;
+}
+
+static int reorder(spry_context *context, const char *path, arguments *a)
+{
+    spry_error err = {0};
+    spry_matrix *A = NULL, *B = NULL;
+    spry_ordering *ordering = NULL;
+    facts f = {.a = SPRY_INIT(spry_arrays),
+               .ordering = SPRY_INIT(spry_ordering_info),
+               .figures = SPRY_INIT(spry_ordering_figures)};
+    spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+    how.method = a->method;
+    how.k = (int)a->k;
+    how.srs = a->srs;
+    how.ssrs = a->ssrs;
+    how.tuning = a->tuning;
+    cli_progress("reading");
+    spry_status result = spry_matrix_read(context, &A, path, NULL, &err);
+    cli_progress("reordering");
+    if (result == SPRY_OK) result = spry_matrix_get_arrays(A, &f.a, &err);
+    if (result == SPRY_OK) result = spry_reorder(context, &ordering, A, &how, &err);
+    if (result == SPRY_OK) result = spry_ordering_get_info(ordering, &f.ordering, &err);
+    if (result == SPRY_OK) result = spry_ordering_get_figures(ordering, &f.figures, A, &err);
+    f.permute_us = bench_now_us();
+    if (result == SPRY_OK) result = spry_matrix_permute(context, &B, A, f.ordering.row_perm, f.ordering.col_perm, &err);
+    f.permute_us = bench_now_us() - f.permute_us;
+    cli_progress("multiplying");
+    if (result == SPRY_OK) result = time_product(context, &f.product_before_us, A, &f, &err);
+    if (result == SPRY_OK) result = time_product(context, &f.product_after_us, B, &f, &err);
+    int status = result == SPRY_OK ? write_files(a, A, B, &f) : cli_fail(&err);
+    if (status == CLI_GO_ON) status = report(path, a, &f, spry_context_threads(context), &a->json);
+    spry_ordering_destroy(ordering);
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(A);
+    return status;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {0};
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status != CLI_GO_ON) return status;
+    const struct {
+        const char *option, *path;
+    } outputs[] = {{"out", a.out}, {"perm", a.perm}, {"spy", a.spy}, {"json", a.json.path}};
+    for (int o = 0; o < 4; o++) {
+        status = cli_spare_input(outputs[o].option, outputs[o].path, argv[0]);
+        if (status != CLI_GO_ON) return status;
+    }
+    const char *method = a.method ? a.method : "rcm";
+    if (strcmp(method, "bandk") != 0 && (a.k || a.srs || a.ssrs || a.tuning))
+        return cli_usage_error("--k, --srs, --ssrs and --tuning go with --method bandk; %s has no groups", method);
+    if (a.k == 2 && a.ssrs) return cli_usage_error("--ssrs does not go with --k 2, which has no super-super-rows");
+    if (a.out && strcmp(a.out, "-") == 0 && a.json.wanted && !a.json.path)
+        return cli_usage_error("-o - and --json both write to standard output; use --json=FILE");
+    spry_context *context = NULL;
+    status = cli_open_context(&context, a.threads);
+    if (status != CLI_GO_ON) return status;
+    status = reorder(context, argv[0], &a);
+    spry_context_destroy(context);
+    return status;
+}
+
+const cli_command cli_reorder =
+    {.name = "reorder",
+     .summary = "put rows and columns in an order that brings entries together",
+     .usage = "FILE --method rcm|bandk|degree [-o OUT] [OPTIONS]",
+     .about = "Reorders rows and columns alike (rows alone where the matrix is not square) and tells the\n"
+              "bandwidth, the profile and the time of a product before and after. The matrix is written\n"
+              "with the field and symmetry it had.",
+     .examples = "  spry reorder matrix.mtx.gz --method rcm -o narrow.mtx.gz --perm order.mtx\n"
+                 "  spry reorder gen:grid5,x=300,y=300,shuffle=1 --method bandk --spy before-after.png\n",
+     .options = options,
+     .least = 1,
+     .most = 1,
+     .positional = "a matrix FILE",
+     .run = run};

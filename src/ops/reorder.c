@@ -1,0 +1,192 @@
+/* spry_reorder: options, the method, and the permutation in the matrix's own numbers. */
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/csrk/csrk.h"
+#include "ops/plan.h"
+#include "reorder/order.h"
+#include "reorder/ordering.h"
+
+#include <string.h>
+
+/* ---- options ---------------------------------------------------------------------------------------- */
+
+typedef enum method { RCM, BANDK, DEGREE, METHODS } method;
+static const char *const method_names[METHODS] = {"rcm", "bandk", "degree"};
+static const char *const tuning_names[] = {"cpu", "volta", "ampere"}; /* in the order of spryi_csrk_tuning */
+
+typedef struct settings {
+    method how;
+    int64_t srs, ssrs; /* ssrs 0: k is 2 */
+} settings;
+
+/* Which of the names; the first for NULL, -1 if none. */
+static int index_of(const char *name, const char *const *names, int count)
+{
+    if (!name) return 0;
+    for (int n = 0; n < count; n++)
+        if (strcmp(name, names[n]) == 0) return n;
+    return -1;
+}
+
+static spry_status check_size(const char *name, int64_t size, spry_error *err)
+{
+    if (size >= 0 && size <= SPRYI_CSRK_MOST) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, size, SPRYI_CSRK_MOST,
+                            "reorder: %s is %lld, expected 1 to %d (0: the default)", name, (long long)size,
+                            SPRYI_CSRK_MOST);
+}
+
+static spry_status settle(settings *s, const spry_reorder_options *o, const spry_arrays *a, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, 3);
+    if (how < 0)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "method",
+                          "reorder: no method is called '%s'; there are rcm, bandk and degree", o->method);
+    if (tuning < 0)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "tuning",
+                          "reorder: no tuning is called '%s'; there are cpu, volta and ampere", o->tuning);
+    if (o->k != 0 && o->k != 2 && o->k != 3)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "k", o->k, 3, "reorder: k is %d, expected 2 or 3", o->k);
+    SPRYI_TRY(check_size("srs", o->srs, err));
+    SPRYI_TRY(check_size("ssrs", o->ssrs, err));
+    *s = (settings){.how = (method)how};
+    if (how != BANDK) {
+        if (o->k != 0 || o->srs != 0 || o->ssrs != 0 || o->tuning)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "method",
+                              "reorder: k, srs, ssrs and tuning are bandk's; %s has no groups", method_names[how]);
+        return SPRY_OK;
+    }
+    if (o->k == 2 && o->ssrs != 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ssrs", o->ssrs, 0,
+                                "reorder: ssrs is %lld, but with k = 2 there are no super-super-rows",
+                                (long long)o->ssrs);
+    spryi_csrk_tune(&s->ssrs, &s->srs, (spryi_csrk_tuning)(tuning + SPRYI_CSRK_CPU), a->rows, a->nnz);
+    if (o->srs > 0) s->srs = o->srs;
+    if (o->ssrs > 0) s->ssrs = o->ssrs;
+    if (o->k == 2) s->ssrs = 0;
+done:
+    return status;
+}
+
+/* ---- methods ---------------------------------------------------------------------------------------- */
+
+/* The pattern's rows in the order of the local graph's nodes; columns of a rectangular matrix are passed over. */
+static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)
+{
+    int64_t at = 0;
+    for (int64_t p = 0; p < local->graph.nodes; p++) {
+        const int32_t node = local->original[order[p]];
+        if (node < rows) perm[at++] = node;
+    }
+}
+
+static spry_status order_by_graph(spry_context *context, spry_ordering *to, const spry_matrix *A, const settings *s,
+                                  spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_pattern pattern = {0};
+    spryi_local local = {0};
+    spryi_levels levels = {0};
+    spryi_bandk bandk = {0};
+    SPRYI_TRY(spryi_pattern_make(context, &pattern, A, err));
+    SPRYI_TRY(spryi_localise(context, &local, &pattern, err));
+    spryi_pattern_clear(context, &pattern);
+    if (s->how == RCM) {
+        SPRYI_TRY(spryi_cuthill_mckee(context, &levels, &local.graph, local.starts, err));
+        name_rows(to->perm, levels.order, &local, to->rows);
+        for (int64_t p = 0, q = to->rows - 1; p < q; p++, q--) {
+            const int64_t swap = to->perm[p];
+            to->perm[p] = to->perm[q];
+            to->perm[q] = swap;
+        }
+    } else {
+        SPRYI_TRY(spryi_bandk_make(context, &bandk, &local, s->srs, s->ssrs, err));
+        name_rows(to->perm, bandk.order, &local, to->rows);
+        to->sr_count = bandk.sr_count;
+        to->ssr_count = bandk.ssr_count;
+        to->sr_ptr = bandk.sr_ptr;
+        to->ssr_ptr = bandk.ssr_ptr;
+        bandk.sr_ptr = bandk.ssr_ptr = NULL;
+    }
+    to->components = local.components;
+done:
+    spryi_pattern_clear(context, &pattern);
+    spryi_local_clear(context, &local);
+    spryi_levels_clear(context, &levels);
+    spryi_bandk_clear(context, &bandk);
+    return status;
+}
+
+spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
+                         const spry_reorder_options *options, spry_error *err)
+{
+    if (!context || !ordering || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context    ? "context"
+                          : !ordering ? "ordering"
+                                      : "A",
+                          "reorder: context, ordering and A must not be NULL");
+    const double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    spry_ordering *made = NULL;
+    settings s;
+    spry_reorder_options o = SPRY_INIT(spry_reorder_options);
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
+    SPRYI_TRY(settle(&s, &o, &A->a, err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
+    *made = (spry_ordering){.context = context,
+                            .method = method_names[s.how],
+                            .rows = A->a.rows,
+                            .cols = A->a.cols,
+                            .srs = s.srs,
+                            .ssrs = s.ssrs};
+    SPRYI_TRY(SPRYI_NEW(context, &made->perm, made->rows, "permutation", err));
+    SPRYI_TRY(s.how == DEGREE ? spryi_order_by_degree(context, made->perm, A, err)
+                              : order_by_graph(context, made, A, &s, err));
+    made->setup_us = spryi_now_us() - start;
+    *ordering = made;
+    made = NULL;
+done:
+    spry_ordering_destroy(made);
+    return status;
+}
+
+void spry_ordering_destroy(spry_ordering *ordering)
+{
+    if (!ordering) return;
+    spry_context *context = ordering->context;
+    spryi_release(context, ordering->perm);
+    spryi_release(context, ordering->sr_ptr);
+    spryi_release(context, ordering->ssr_ptr);
+    spryi_release(context, ordering);
+}
+
+spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err)
+{
+    if (!ordering || !info)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !ordering ? "ordering" : "info",
+                          "ordering and info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status != SPRY_OK) return status;
+    *info = (spry_ordering_info){
+        .struct_size = sizeof *info,
+        .method = ordering->method,
+        .rows = ordering->rows,
+        .cols = ordering->cols,
+        .row_perm = ordering->perm,
+        .col_perm = ordering->rows == ordering->cols ? ordering->perm : NULL,
+        .components = ordering->components,
+        .sr_count = ordering->sr_count,
+        .ssr_count = ordering->ssr_count,
+        .sr_ptr = ordering->sr_ptr,
+        .ssr_ptr = ordering->ssr_ptr,
+        .srs = ordering->srs,
+        .ssrs = ordering->ssrs,
+        .setup_us = ordering->setup_us,
+    };
+    return SPRY_OK;
+}

@@ -1,0 +1,194 @@
+/* Applying an ordering: PAP^T, and what its bandwidth and profile are. */
+#include "core/assemble.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "reorder/ordering.h"
+
+#include <string.h>
+
+/* (*inverse)[old] = new; checked to be a permutation of 0 .. n-1. */
+static spry_status invert(spry_context *context, int64_t **inverse, const int64_t *perm, int64_t n, const char *name,
+                          spry_error *err)
+{
+    spry_status status = SPRYI_NEW(context, inverse, n, "inverse permutation", err);
+    if (status != SPRY_OK) return status;
+    memset(*inverse, 0xff, (size_t)n * sizeof **inverse);
+    for (int64_t i = 0; i < n; i++) {
+        if (perm[i] < 0 || perm[i] >= n)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, perm[i], n - 1,
+                                    "permute: %s[%lld] is %lld, expected 0 to %lld", name, (long long)i,
+                                    (long long)perm[i], (long long)(n - 1));
+        if ((*inverse)[perm[i]] >= 0)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, perm[i], n - 1,
+                                    "permute: %s[%lld] is %lld, and so is %s[%lld]: no permutation", name, (long long)i,
+                                    (long long)perm[i], name, (long long)(*inverse)[perm[i]]);
+        (*inverse)[perm[i]] = i;
+    }
+    return SPRY_OK;
+}
+
+static int64_t offset_at(const spry_arrays *a, int64_t i)
+{
+    return spryi_index_at(a->offsets, a->offset_type, i);
+}
+
+/* A's rows: its own arrays, or a CSR copy in *made. */
+static spry_status rows_of(spry_context *context, spry_arrays *rows, spryi_compressed *made, const spry_arrays *a,
+                           spry_error *err)
+{
+    *rows = *a;
+    if (a->layout == SPRY_CSR) return SPRY_OK;
+    spry_status status = spryi_compress(context, made, a, SPRY_CSR, a->index_type, err);
+    if (status != SPRY_OK) return status;
+    rows->layout = SPRY_CSR;
+    rows->offset_type = SPRY_I64;
+    rows->offsets = made->offsets;
+    rows->indices = made->indices;
+    rows->values = made->values;
+    return SPRY_OK;
+}
+
+/* ---- the matrix ------------------------------------------------------------------------------------- */
+
+/* Rows in their new order, columns with their new numbers, not sorted yet. */
+static spry_status gather(spry_context *context, spryi_compressed *to, const spry_arrays *a, const int64_t *row_perm,
+                          const int64_t *col_inverse, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const size_t width = spry_type_bytes(a->value_type);
+    const int threads = spryi_threads(context, a->rows + a->nnz);
+    spryi_compressed made = {.majors = a->rows,
+                             .minors = a->cols,
+                             .nnz = a->nnz,
+                             .index_type = a->index_type,
+                             .value_type = a->value_type};
+    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, a->rows + 1, "offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &made.indices, a->nnz, spry_index_type_bytes(a->index_type), "indices", err));
+    if (width > 0) SPRYI_TRY(spryi_allocate(context, &made.values, a->nnz, width, "values", err));
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t old = row_perm ? row_perm[i] : i;
+        made.offsets[i + 1] = offset_at(a, old + 1) - offset_at(a, old);
+    }
+    spryi_scan(made.offsets, a->rows);
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t first = offset_at(a, row_perm ? row_perm[i] : i), at = made.offsets[i];
+        const int64_t count = made.offsets[i + 1] - at;
+        for (int64_t k = 0; k < count; k++) {
+            const int64_t j = spryi_index_at(a->indices, a->index_type, first + k);
+            spryi_set_index(made.indices, a->index_type, at + k, col_inverse ? col_inverse[j] : j);
+        }
+        if (width > 0 && count > 0)
+            memcpy((char *)made.values + (size_t)at * width, (const char *)a->values + (size_t)first * width,
+                   (size_t)count * width);
+    }
+    *to = made;
+    made = (spryi_compressed){0};
+done:
+    spryi_compressed_clear(context, &made);
+    return status;
+}
+
+static int moves_alike(const int64_t *row_perm, const int64_t *col_perm, int64_t n)
+{
+    if (row_perm == col_perm) return 1;
+    return row_perm && col_perm && memcmp(row_perm, col_perm, (size_t)n * sizeof *row_perm) == 0;
+}
+
+spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *row_perm,
+                                const int64_t *col_perm, spry_error *err)
+{
+    if (!context || !B || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context ? "context"
+                          : !B     ? "B"
+                                   : "A",
+                          "permute: context, B and A must not be NULL");
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "permute: the matrix is in device memory, not host memory");
+    spry_status status = SPRY_OK;
+    spry_matrix *made = NULL;
+    spry_arrays rows;
+    spryi_compressed copy = {0}, moved = {0};
+    int64_t *row_inverse = NULL, *col_inverse = NULL;
+    spry_index_type offset_type = A->a.offset_type, index_type = A->a.index_type;
+    const int alike = A->a.symmetry != SPRY_GENERAL && moves_alike(row_perm, col_perm, A->a.rows);
+    SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
+    if (row_perm) SPRYI_TRY(invert(context, &row_inverse, row_perm, A->a.rows, "row_perm", err));
+    if (col_perm && col_perm != row_perm)
+        SPRYI_TRY(invert(context, &col_inverse, col_perm, A->a.cols, "col_perm", err));
+    SPRYI_TRY(rows_of(context, &rows, &copy, &A->a, err));
+    SPRYI_TRY(gather(context, &moved, &rows, row_perm, col_perm == row_perm ? row_inverse : col_inverse, err));
+    SPRYI_TRY(spryi_sort(context, &moved, err));
+    SPRYI_TRY(spryi_compressed_finish(context, &made, &moved, SPRY_CSR, offset_type, A->a.unique,
+                                      alike ? A->a.symmetry : SPRY_GENERAL, A->field, err));
+    made->symmetry_holds = !alike || A->symmetry_holds; /* a claim that nobody looked at stays one */
+    *B = made;
+done:
+    spryi_release(context, row_inverse);
+    spryi_release(context, col_inverse);
+    spryi_compressed_clear(context, &copy);
+    spryi_compressed_clear(context, &moved);
+    return status;
+}
+
+/* ---- figures ---------------------------------------------------------------------------------------- */
+
+/* As core/matrix_stats.c has them; NULL: numbers as they are. */
+static void measure(const spry_arrays *a, const int64_t *row_inverse, const int64_t *col_inverse, int threads,
+                    int64_t *widest, int64_t *area)
+{
+    int64_t bandwidth = 0, profile = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) reduction(+ : profile)
+    for (int64_t old = 0; old < a->rows; old++) {
+        const int64_t i = row_inverse ? row_inverse[old] : old, last = offset_at(a, old + 1);
+        int64_t leftmost = i;
+        for (int64_t k = offset_at(a, old); k < last; k++) {
+            int64_t j = spryi_index_at(a->indices, a->index_type, k);
+            if (col_inverse) j = col_inverse[j];
+            const int64_t distance = j > i ? j - i : i - j;
+            if (distance > bandwidth) bandwidth = distance;
+            if (j < leftmost) leftmost = j;
+        }
+        profile += i - leftmost;
+    }
+    *widest = bandwidth;
+    *area = profile;
+}
+
+spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_ordering_figures *figures,
+                                      const spry_matrix *A, spry_error *err)
+{
+    if (!ordering || !figures || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !ordering  ? "ordering"
+                          : !figures ? "figures"
+                                     : "A",
+                          "figures: ordering, figures and A must not be NULL");
+    spry_status status = SPRY_OK;
+    spry_context *context = ordering->context;
+    spry_arrays rows, pattern = A->a;
+    spryi_compressed copy = {0};
+    int64_t *inverse = NULL;
+    const int threads = spryi_threads(context, A->a.rows + A->a.nnz);
+    spry_ordering_figures f = SPRY_INIT(spry_ordering_figures);
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(figures, err));
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "figures: the matrix is in device memory, not host memory");
+    if (A->a.rows != ordering->rows || A->a.cols != ordering->cols)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", A->a.rows, ordering->rows,
+                                "figures: A is %lld x %lld, and the ordering is of a matrix of %lld x %lld",
+                                (long long)A->a.rows, (long long)A->a.cols, (long long)ordering->rows,
+                                (long long)ordering->cols);
+    pattern.value_type = SPRY_PATTERN;
+    pattern.values = NULL;
+    SPRYI_TRY(rows_of(context, &rows, &copy, &pattern, err));
+    SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, "perm", err));
+    measure(&rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
+    measure(&rows, inverse, rows.rows == rows.cols ? inverse : NULL, threads, &f.bandwidth_after, &f.profile_after);
+    *figures = f;
+done:
+    spryi_release(context, inverse);
+    spryi_compressed_clear(context, &copy);
+    return status;
+}
