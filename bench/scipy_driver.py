@@ -58,7 +58,8 @@ Arrays = struct("spry_arrays", "struct_size:z layout:i rows:l cols:l nnz:l offse
                 "offsets:p row_indices:p indices:p values:p device:i ownership:i sorted:i unique:i symmetry:i")
 Vector = struct("spry_vector", "data:p length:l type:i columns:l stride:l device:i")
 SpmvOptions = struct("spry_spmv_options", "struct_size:z op:i device:s format:s kernel:s ordering:s vector_type:i "
-                     "vector_device:i expected_calls:l allow_nondeterministic:i memory_limit_bytes:l row_scaling:p column_scaling:p")
+                     "vector_device:i expected_calls:l allow_nondeterministic:i memory_limit_bytes:l "
+                     "row_scaling:p column_scaling:p")
 PlanInfo = struct("spry_plan_info", "struct_size:z op:s device:s format:s kernel:s ordering:s reason:s deterministic:i "
                   "threads:i storage_bytes:l owned_bytes:l workspace_bytes:l setup_us:d upload_us:d predicted_us:d")
 ReadOptions = struct("spry_read_options", "struct_size:z value_type:i offset_type:i index_type:i")

@@ -615,7 +615,7 @@ typedef struct spry_ordering spry_ordering;
 
 typedef struct spry_reorder_options {
     size_t struct_size;
-    /* "rcm" (NULL): a narrow band; "bandk": one whose groups suit CSR-k (docs/csr-k.md); "degree": longest rows first */
+    /* "rcm" (NULL): a narrow band; "bandk": one made of CSR-k's groups (docs/csr-k.md); "degree": longest rows first */
     const char *method;
     int k;              /* bandk: 2 (super-rows alone) or 3; 0: 3 */
     int64_t srs, ssrs;  /* bandk: rows a super-row and super-rows a super-super-row, about; 0: those of `tuning` */

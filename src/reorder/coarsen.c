@@ -9,54 +9,90 @@
 
 /* ---- to groups -------------------------------------------------------------------------------------- */
 
-/* Group c's neighbours: stamp[h] is c once h is among them, at slot[h]. adjacent NULL only counts. */
-static int64_t neighbours(int32_t *adjacent, int32_t *links, const spryi_graph *g, const spryi_groups *groups,
-                          int32_t c, int32_t *stamp, int32_t *slot)
+/* Where a thread lists the neighbours of one group: stamp[h] is c once h is among those of c, at slot[h]. */
+typedef struct list {
+    int32_t *stamp, *slot;
+    int32_t *adjacent, *links; /* room for every group */
+} list;
+
+static int32_t list_neighbours(list *l, const spryi_graph *g, const spryi_groups *groups, int32_t c)
 {
-    int64_t count = 0;
+    int32_t count = 0;
     for (int32_t m = groups->starts[c]; m < groups->starts[c + 1]; m++) {
         const int32_t u = groups->members[m];
         for (int64_t k = g->offsets[u]; k < g->offsets[u + 1]; k++) {
             const int32_t other = groups->of[g->adjacent[k]];
             if (other == c) continue;
-            if (stamp[other] != c) {
-                stamp[other] = c;
-                slot[other] = (int32_t)count;
-                if (adjacent) {
-                    adjacent[count] = other;
-                    links[count] = 0;
-                }
-                count++;
+            if (l->stamp[other] != c) {
+                l->stamp[other] = c;
+                l->slot[other] = count;
+                l->adjacent[count] = other;
+                l->links[count++] = 0;
             }
-            if (adjacent) links[slot[other]] += g->links ? g->links[k] : 1;
+            l->links[l->slot[other]] += g->links ? g->links[k] : 1;
         }
     }
     return count;
 }
 
-/* Counts neighbours (adjacent not there yet) or lists them, and sums up what a group stands for. */
-static void fill(spryi_graph *coarse, const spryi_graph *g, const spryi_groups *groups, int32_t *stamps, int threads)
+/* The first pass keeps lists that fit `room`, so that the second has only the long ones to make again. */
+typedef struct passes {
+    const spryi_graph *g;
+    const spryi_groups *groups;
+    spryi_graph *coarse;
+    int32_t *work; /* lists: 4 numbers a group and thread */
+    int32_t *kept; /* 2 * room numbers a group */
+    int32_t room;
+    int threads;
+} passes;
+
+static list list_of_thread(const passes *p)
 {
-    const int32_t count = groups->count;
-#pragma omp parallel num_threads(threads)
+    const int64_t count = p->groups->count;
+    int32_t *work = p->work + 4 * count * omp_get_thread_num();
+    memset(work, 0xff, (size_t)count * sizeof *work);
+    return (list){work, work + count, work + 2 * count, work + 3 * count};
+}
+
+static void first_pass(const passes *p)
+{
+#pragma omp parallel num_threads(p->threads)
     {
-        int32_t *stamp = stamps + 2 * (int64_t)count * omp_get_thread_num(), *slot = stamp + count;
-        memset(stamp, 0xff, (size_t)count * sizeof *stamp);
+        list l = list_of_thread(p);
 #pragma omp for schedule(dynamic, 16)
-        for (int32_t c = 0; c < count; c++) {
-            const int64_t at = coarse->adjacent ? coarse->offsets[c] : 0;
-            const int64_t found = neighbours(coarse->adjacent ? coarse->adjacent + at : NULL,
-                                             coarse->links ? coarse->links + at : NULL, g, groups, c, stamp, slot);
-            if (!coarse->adjacent) {
-                coarse->offsets[c + 1] = found;
-                continue;
+        for (int32_t c = 0; c < p->groups->count; c++) {
+            const int32_t found = list_neighbours(&l, p->g, p->groups, c);
+            int32_t degree = 0, weight = 0, *kept = p->kept + 2 * (int64_t)p->room * c;
+            for (int32_t k = 0; k < found; k++) degree += l.links[k];
+            for (int32_t m = p->groups->starts[c]; m < p->groups->starts[c + 1]; m++)
+                weight += p->g->weight ? p->g->weight[p->groups->members[m]] : 1;
+            p->coarse->degree[c] = degree;
+            p->coarse->weight[c] = weight;
+            p->coarse->offsets[c + 1] = found;
+            if (found > p->room || found == 0) continue;
+            memcpy(kept, l.adjacent, (size_t)found * sizeof *kept);
+            memcpy(kept + p->room, l.links, (size_t)found * sizeof *kept);
+        }
+    }
+}
+
+static void second_pass(const passes *p)
+{
+#pragma omp parallel num_threads(p->threads)
+    {
+        list l = list_of_thread(p);
+#pragma omp for schedule(dynamic, 16)
+        for (int32_t c = 0; c < p->groups->count; c++) {
+            const int64_t at = p->coarse->offsets[c], found = p->coarse->offsets[c + 1] - at;
+            const int32_t *adjacent = p->kept + 2 * (int64_t)p->room * c, *links = adjacent + p->room;
+            if (found > p->room) {
+                list_neighbours(&l, p->g, p->groups, c);
+                adjacent = l.adjacent;
+                links = l.links;
             }
-            int32_t degree = 0, weight = 0;
-            for (int64_t k = at; k < at + found; k++) degree += coarse->links[k];
-            for (int32_t m = groups->starts[c]; m < groups->starts[c + 1]; m++)
-                weight += g->weight ? g->weight[groups->members[m]] : 1;
-            coarse->degree[c] = degree;
-            coarse->weight[c] = weight;
+            if (found == 0) continue;
+            memcpy(p->coarse->adjacent + at, adjacent, (size_t)found * sizeof *adjacent);
+            memcpy(p->coarse->links + at, links, (size_t)found * sizeof *links);
         }
     }
 }
@@ -64,23 +100,27 @@ static void fill(spryi_graph *coarse, const spryi_graph *g, const spryi_groups *
 spry_status spryi_coarsen(spry_context *context, spryi_graph *coarse, const spryi_graph *g, const spryi_groups *groups,
                           spry_error *err)
 {
-    const int threads = spryi_threads(context, g->offsets[g->nodes]);
+    enum { ROOM = 48 };
+    const int64_t count = groups->count, entries = g->offsets[g->nodes];
     spry_status status = SPRY_OK;
-    int32_t *stamps = NULL;
-    spryi_graph made = {.nodes = groups->count};
-    SPRYI_TRY(SPRYI_NEW(context, &stamps, 2 * (int64_t)threads * made.nodes, "marks of groups", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, made.nodes + 1, "offsets of the coarse graph", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.degree, made.nodes, "degrees", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.weight, made.nodes, "weights", err));
-    fill(&made, g, groups, stamps, threads);
-    spryi_scan(made.offsets, made.nodes);
-    SPRYI_TRY(SPRYI_NEW(context, &made.adjacent, made.offsets[made.nodes], "coarse graph", err));
-    SPRYI_TRY(SPRYI_NEW(context, &made.links, made.offsets[made.nodes], "links of the coarse graph", err));
-    fill(&made, g, groups, stamps, threads);
+    spryi_graph made = {.nodes = count};
+    passes p = {.g = g, .groups = groups, .coarse = &made, .threads = spryi_threads(context, entries)};
+    p.room = count == 0 ? 0 : entries / count < ROOM ? (int32_t)(entries / count) : ROOM;
+    SPRYI_TRY(SPRYI_NEW(context, &p.work, 4 * p.threads * count, "neighbours of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &p.kept, 2 * p.room * count, "neighbours of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, count + 1, "offsets of the coarse graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.degree, count, "degrees", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.weight, count, "weights", err));
+    first_pass(&p);
+    spryi_scan(made.offsets, count);
+    SPRYI_TRY(SPRYI_NEW(context, &made.adjacent, made.offsets[count], "coarse graph", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made.links, made.offsets[count], "links of the coarse graph", err));
+    second_pass(&p);
     *coarse = made;
     made = (spryi_graph){0};
 done:
-    spryi_release(context, stamps);
+    spryi_release(context, p.work);
+    spryi_release(context, p.kept);
     spryi_graph_clear(context, &made);
     return status;
 }
