@@ -176,11 +176,11 @@ typedef struct bench_list {
 typedef struct bench_request {
     const bench_source *sources;
     int source_count;
-    bench_list formats; /* names or "auto" */
-    int all_kernels;    /* 1: every kernel of every format instead */
-    bench_list kernels; /* by name, peers' too */
-    const char *ordering;
-    const char *device; /* "cpu", "cuda", "all" */
+    bench_list formats;   /* names or "auto" */
+    int all_kernels;      /* 1: every kernel of every format instead */
+    bench_list kernels;   /* by name, peers' too */
+    const char *ordering; /* "none", or how to reorder each matrix (spry_reorder) */
+    const char *device;   /* "cpu", "cuda", "all" */
     int f32, f64;
     spry_index_type offset_type, index_type;
     const bench_peers *peers; /* NULL: none */

@@ -40,7 +40,8 @@ static const cli_option options[] =
       "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
       "all: every kernel of every format (default: csr,auto)"},
      {"kernels", 0, CLI_REQUIRED, "LIST", "kernels by name ('spry kernels'), with --peers also peers'"},
-     {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree", "reorder first (default: none)"},
+     {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree",
+      "reorder the matrix first, for peers too; set-up holds what it\ntook (default: none)"},
      {"device", 0, CLI_REQUIRED, "cpu|cuda|all", "devices (default: all)"},
      {"type", 0, CLI_REQUIRED, "f32|f64|all", "type of values and vectors (default: f64)"},
      {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)"},
