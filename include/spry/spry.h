@@ -612,7 +612,6 @@ SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B,
  * A + A^T: b_ij = a_perm[i],perm[j], and with x'[i] = x[perm[i]], B*x' is (A*x)[perm[i]]. Of others only rows move.
  */
 typedef struct spry_ordering spry_ordering;
-
 typedef struct spry_reorder_options {
     size_t struct_size;
     /* "rcm" (NULL): a narrow band; "bandk": one made of CSR-k's groups (docs/csr-k.md); "degree": longest rows first */
@@ -623,9 +622,8 @@ typedef struct spry_reorder_options {
 } spry_reorder_options;
 
 /*
- * A, sound and in host memory, has less than 2^31 - 1 rows (if not square: rows and columns). The same result for any
- * number of threads. O(nnz); memory about 4 bytes an entry and 60 a row, and 24 more an entry where the pattern is not
- * symmetric. options may be NULL.
+ * A, sound and in host memory, has less than 2^31 - 1 rows (if not square: rows and columns). O(nnz); memory about 4
+ * bytes an entry (28: not symmetric) and 60 a row. The same for any number of threads. options may be NULL.
  */
 SPRY_API spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
                                   const spry_reorder_options *options, spry_error *err);
@@ -642,23 +640,19 @@ typedef struct spry_ordering_info {
     int64_t srs, ssrs;                  /* sizes aimed at */
     double setup_us;                    /* time that spry_reorder took */
 } spry_ordering_info;
-
 SPRY_API spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err);
 
 typedef struct spry_ordering_figures {
     size_t struct_size;
-    int64_t bandwidth_before, bandwidth_after; /* as in spry_matrix_stats */
-    int64_t profile_before, profile_after;
+    int64_t bandwidth_before, bandwidth_after, profile_before, profile_after; /* as in spry_matrix_stats */
 } spry_ordering_figures;
-
 /* Of A as it is and in that order, without making B. O(nnz). A has the sizes of the matrix that was ordered. */
 SPRY_API spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_ordering_figures *figures,
                                                const spry_matrix *A, spry_error *err);
 
 /*
  * Makes B, owned CSR, sorted: b_ij = a_row_perm[i],col_perm[j]; NULL: that side stays. Types, duplicates and the field
- * for files are A's, symmetry too where both sides move alike. A is sound and in host memory. SPRY_INVALID_ARGUMENT: an
- * array is no permutation.
+ * for files are A's (sound, in host memory), symmetry too where both sides move alike.
  */
 SPRY_API spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A,
                                          const int64_t *row_perm, const int64_t *col_perm, spry_error *err);
