@@ -608,8 +608,8 @@ SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B,
                                          const spry_convert_options *options, spry_error *err);
 
 /*
- * An ordering of rows and columns, perm[new] = old. Of a square matrix both take the same one, found on the pattern of
- * A + A^T: b_ij = a_perm[i],perm[j], and with x'[i] = x[perm[i]], B*x' is (A*x)[perm[i]]. Of others only rows move.
+ * perm[new] = old. Of a square matrix rows and columns take one ordering, found on the pattern of A + A^T: B = P A P^T,
+ * and with x'[i] = x[perm[i]], B*x' is (A*x)[perm[i]]. Of others only rows move. docs/csr-k.md has methods and costs.
  */
 typedef struct spry_ordering spry_ordering;
 typedef struct spry_reorder_options {
@@ -620,15 +620,10 @@ typedef struct spry_reorder_options {
     int64_t srs, ssrs;  /* bandk: rows a super-row and super-rows a super-super-row, about; 0: those of `tuning` */
     const char *tuning; /* "cpu" (NULL), "volta" or "ampere", as in format csr3 */
 } spry_reorder_options;
-
-/*
- * A, sound and in host memory, has less than 2^31 - 1 rows (if not square: rows and columns). O(nnz); memory about 4
- * bytes an entry (28: not symmetric) and 60 a row. The same for any number of threads. options may be NULL.
- */
+/* A: sound, in host memory, under 2^31 - 1 rows (not square: and columns). The same for any number of threads. */
 SPRY_API spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
                                   const spry_reorder_options *options, spry_error *err);
 SPRY_API void spry_ordering_destroy(spry_ordering *ordering);
-
 typedef struct spry_ordering_info {
     size_t struct_size;
     const char *method;
@@ -641,7 +636,6 @@ typedef struct spry_ordering_info {
     double setup_us;                    /* time that spry_reorder took */
 } spry_ordering_info;
 SPRY_API spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err);
-
 typedef struct spry_ordering_figures {
     size_t struct_size;
     int64_t bandwidth_before, bandwidth_after, profile_before, profile_after; /* as in spry_matrix_stats */
@@ -649,11 +643,8 @@ typedef struct spry_ordering_figures {
 /* Of A as it is and in that order, without making B. O(nnz). A has the sizes of the matrix that was ordered. */
 SPRY_API spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_ordering_figures *figures,
                                                const spry_matrix *A, spry_error *err);
-
-/*
- * Makes B, owned CSR, sorted: b_ij = a_row_perm[i],col_perm[j]; NULL: that side stays. Types, duplicates and the field
- * for files are A's (sound, in host memory), symmetry too where both sides move alike.
- */
+/* B: owned, sorted CSR, b_ij = a_row_perm[i],col_perm[j]; NULL: stays. Types, field, duplicates (and, where both sides
+   move alike, symmetry) are A's. */
 SPRY_API spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A,
                                          const int64_t *row_perm, const int64_t *col_perm, spry_error *err);
 
