@@ -20,7 +20,7 @@ typedef struct spryi_cuda_state {
     char reason[512];                       /* why there is no plug-in, or why it finds no device */
     struct {
         char name[16], description[256];
-        int multiprocessors, major, minor; /* the last two: of the compute capability */
+        int multiprocessors, shared_bytes, major, minor; /* the last two: of the compute capability */
         int64_t memory_bytes, cache_bytes;
     } gpus[SPRYI_MOST_GPUS];
 } spryi_cuda_state;

@@ -69,6 +69,7 @@ static void describe_devices(spryi_cuda_state *state, const spryi_cuda_plugin *p
         snprintf(state->gpus[d].description, sizeof state->gpus[d].description,
                  "%s, compute capability %d.%d, driver for CUDA %s", gpu.name, gpu.major, gpu.minor, gpu.driver);
         state->gpus[d].multiprocessors = gpu.multiprocessors;
+        state->gpus[d].shared_bytes = gpu.shared_bytes;
         state->gpus[d].major = gpu.major;
         state->gpus[d].minor = gpu.minor;
         state->gpus[d].memory_bytes = gpu.memory_bytes;

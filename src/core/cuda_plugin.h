@@ -53,6 +53,7 @@ typedef struct spryi_cuda_converter {
 typedef struct spryi_cuda_device {
     char name[96];
     int multiprocessors, major, minor;
+    int shared_bytes; /* that a block of threads may have */
     int64_t memory_bytes, cache_bytes;
     char driver[32]; /* "13.0": the CUDA version the driver knows */
 } spryi_cuda_device;

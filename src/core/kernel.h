@@ -72,6 +72,8 @@ typedef struct spryi_build_request {
     spry_type value_type;                 /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
     int for_gpu;                          /* 1: parameters that are not given should suit a GPU */
     int gpu_major;                        /* its compute capability before the point; 0: not known */
+    int gpu_multiprocessors;              /* 0: not known, as is */
+    int gpu_shared_bytes;                 /* a block of threads may have at most */
     const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
     struct spryi_figure *figure;          /* where build tells what it makes, as predict would; NULL: nobody asks */

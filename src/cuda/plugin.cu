@@ -53,6 +53,7 @@ static spry_status describe(int device, spryi_cuda_device *info, spry_error *err
     info->multiprocessors = p.multiProcessorCount;
     info->major = p.major;
     info->minor = p.minor;
+    info->shared_bytes = (int)p.sharedMemPerBlockOptin;
     info->memory_bytes = (int64_t)p.totalGlobalMem;
     info->cache_bytes = p.l2CacheSize;
     return SPRY_OK;

@@ -215,8 +215,12 @@ spryi_build_request spryi_request_of(const spry_plan *plan)
                                    .options = &plan->options,
                                    .value_type = plan->value_type,
                                    .for_gpu = plan->cuda != NULL,
-                                   .tuning = &plan->context->tuning,
-                                   .gpu_major = plan->cuda ? plan->context->cuda->gpus[plan->cuda->device].major : 0};
+                                   .tuning = &plan->context->tuning};
+    if (plan->cuda) {
+        request.gpu_major = plan->context->cuda->gpus[plan->cuda->device].major;
+        request.gpu_multiprocessors = plan->context->cuda->gpus[plan->cuda->device].multiprocessors;
+        request.gpu_shared_bytes = plan->context->cuda->gpus[plan->cuda->device].shared_bytes;
+    }
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
     return request;
 }

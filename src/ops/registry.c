@@ -11,6 +11,7 @@
 #include "formats/ell/ell.h"
 #include "formats/hyb/hyb.h"
 #include "formats/scoo/scoo.h"
+#include "formats/scoo/swept.h"
 #include "formats/sell/sell.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_sell,
     &spryi_format_hyb,
     &spryi_format_scoo,
+    &spryi_format_swept,
     &spryi_format_bsr,
     &spryi_format_csr2,
     &spryi_format_csr3,
@@ -81,6 +83,9 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_scoo_reference_cpu,
     &spryi_scoo_portable_cpu,
     &spryi_scoo_shared_cuda,
+    &spryi_swept_reference_cpu,
+    &spryi_swept_atomic_cuda,
+    &spryi_swept_barrier_cuda,
     &spryi_bsr_reference_cpu,
     &spryi_bsr_portable_cpu,
     X86(spryi_bsr_avx2_cpu)

@@ -1,0 +1,22 @@
+/* The CUDA kernels of swept, as libspry knows them without a GPU; the functions are in the plug-in. */
+#include "formats/scoo/swept.h"
+
+const spryi_kernel spryi_swept_atomic_cuda = {
+    .name = "swept_atomic_cuda",
+    .format = "swept",
+    .device = "cuda",
+    .idea = "a multiprocessor sweeps x for a row block, whose sums are in its shared memory, by atomics",
+    .source = "seed 000, SCOO; Dang and Schmidt 2012; this library",
+    .deterministic = 0,
+    .operations = SPRYI_OP_SPMV,
+};
+
+const spryi_kernel spryi_swept_barrier_cuda = {
+    .name = "swept_barrier_cuda",
+    .format = "swept",
+    .device = "cuda",
+    .idea = "a multiprocessor sweeps x for a row block, whose sums are in its shared memory; barriers, no atomics",
+    .source = "seed 000, SCOO; Dang and Schmidt 2012; groups without conflicts: this library",
+    .deterministic = 1,
+    .operations = SPRYI_OP_SPMV,
+};

@@ -1,0 +1,240 @@
+/* Making the storage of format swept, and CSR of it. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/scoo/swept.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void spryi_swept_rows_of_sums(const spryi_swept *s, int64_t block, int64_t part, int32_t *row_of)
+{
+    const spryi_swept_block *b = &s->blocks[block];
+    const spryi_swept_task *t = &s->tasks[block * s->head.parts + part];
+    int32_t sum = 0;
+    for (int32_t r = 0; r < b->rows; r++)
+        if (s->present[b->first_word + r / 32].bits >> (r % 32) & 1) row_of[sum++] = r;
+    for (int64_t l = t->first_long; l < t->first_long + t->longs; l++)
+        for (int32_t n = 0; n < s->longs[l].count; n++) row_of[s->longs[l].first + n] = row_of[s->longs[l].sum];
+}
+
+#define SPRYI_TEMPLATE "formats/scoo/swept_unpack.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*unpack_fn)(const spryi_swept *s, int64_t block, int32_t *row_of, int64_t *at, const spry_arrays *A);
+static const unpack_fn counts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(count);
+static const unpack_fn unpacks[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unpack);
+
+static spry_arrays types_of(const spryi_swept_head *h)
+{
+    return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
+}
+
+static int64_t slots_of(const spryi_swept_head *h)
+{
+    return h->batches * SPRYI_SWEPT_THREADS * spryi_swept_unroll(h->value_type);
+}
+
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_swept *s = storage;
+    const spryi_swept_head *h = &s->head;
+    s->types = types_of(h);
+    int n = 0;
+    list[n++] = (spryi_section){.name = "head", .inside = &s->head, .count = 1, .item_bytes = sizeof s->head};
+#define ARRAY(array, items)                                                                                            \
+    list[n++] = (spryi_section){#array, (void **)&s->array, NULL, items, (int64_t)sizeof *s->array}
+    ARRAY(blocks, h->blocks);
+    ARRAY(tasks, h->blocks * h->parts);
+    ARRAY(present, h->words);
+    ARRAY(longs, h->longs);
+    ARRAY(chains, h->chains);
+    ARRAY(bases, h->batches);
+    ARRAY(indices, slots_of(h));
+#undef ARRAY
+    list[n++] = (spryi_section){"values", &s->values, NULL, slots_of(h), (int64_t)spry_type_bytes(h->value_type)};
+    return n;
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    spryi_swept copy = *(const spryi_swept *)storage;
+    spryi_section list[SPRYI_MOST_SECTIONS];
+    int64_t bytes = 0;
+    for (int n = sections(&copy, list) - 1; n >= 0; n--)
+        if (list[n].array) bytes += list[n].count * list[n].item_bytes;
+    return bytes;
+}
+
+static void figure_of(const spryi_swept *s, spryi_figure *figure)
+{
+    const spryi_swept_head *h = &s->head;
+    figure->bytes = storage_bytes(s);
+    figure->words = 2 * slots_of(h) + h->batches + 2 * h->words + 3 * h->longs + 3 * h->chains + 11 * h->blocks +
+                    5 * h->blocks * h->parts;
+    figure->padding = slots_of(h) - h->nnz;
+    snprintf(figure->parameters, sizeof figure->parameters, "blocks=%lld:parts=%lld:depth=%lld", (long long)h->blocks,
+             (long long)h->parts, (long long)h->depth);
+}
+
+static void release_arrays(spry_context *context, spryi_swept *s)
+{
+    spryi_release(context, s->blocks);
+    spryi_release(context, s->tasks);
+    spryi_release(context, s->present);
+    spryi_release(context, s->longs);
+    spryi_release(context, s->chains);
+    spryi_release(context, s->bases);
+    spryi_release(context, s->indices);
+    spryi_release(context, s->values);
+}
+
+static void destroy(spry_context *context, void *storage)
+{
+    release_arrays(context, storage);
+    spryi_release(context, storage);
+}
+
+static void let_go(spry_context *context, spryi_swept_making *made)
+{
+    spryi_release(context, made->before);
+    spryi_release(context, made->cuts);
+    spryi_release(context, made->targets);
+}
+
+/* All but the filling: every size is known afterwards. */
+static spry_status plan_slots(spry_context *context, spryi_swept_making *made, const spryi_build_request *request,
+                              spry_error *err)
+{
+    const spry_arrays *a = made->a = &request->csr->a;
+    made->s->head = (spryi_swept_head){.rows = a->rows,
+                                       .cols = a->cols,
+                                       .nnz = a->nnz,
+                                       .value_type = (int32_t)a->value_type,
+                                       .offset_type = (int32_t)a->offset_type,
+                                       .index_type = (int32_t)a->index_type};
+    made->s->types = types_of(&made->s->head);
+    spry_status status = spryi_swept_cut_rows(context, made, request, err);
+    return status == SPRY_OK ? spryi_swept_pack(context, made, err) : status;
+}
+
+static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+                           spry_error *err)
+{
+    spryi_swept s = {0};
+    spryi_swept_making made = {.s = &s};
+    spry_status status = plan_slots(context, &made, request, err);
+    if (status == SPRY_OK) figure_of(&s, figure);
+    let_go(context, &made);
+    release_arrays(context, &s);
+    return status;
+}
+
+static spry_status allocate_arrays(spry_context *context, spryi_swept *s, spry_error *err)
+{
+    const spryi_swept_head *h = &s->head;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(SPRYI_NEW(context, &s->present, h->words, "bits of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->longs, h->longs, "long rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->bases, h->batches, "bases of batches", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->indices, slots_of(h), "indices of slots", err));
+    SPRYI_TRY(
+        spryi_allocate(context, &s->values, slots_of(h), spry_type_bytes(s->types.value_type), "values of slots", err));
+done:
+    return status;
+}
+
+static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_figure figure = {0};
+    spryi_swept_making made = {0};
+    SPRYI_TRY(SPRYI_NEW(context, &made.s, 1, "swept storage", err));
+    *made.s = (spryi_swept){0};
+    SPRYI_TRY(plan_slots(context, &made, request, err));
+    figure_of(made.s, &figure);
+    SPRYI_TRY(spryi_admit(request, "swept", &figure, err));
+    SPRYI_TRY(allocate_arrays(context, made.s, err));
+    SPRYI_TRY(spryi_swept_fill(context, &made, err));
+    *storage = made.s;
+    made.s = NULL;
+done:
+    let_go(context, &made);
+    if (made.s) destroy(context, made.s);
+    return status;
+}
+
+static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
+{
+    const spryi_swept *s = storage;
+    const spryi_swept_head *h = &s->head;
+    spry_status status = SPRY_OK;
+    void *offsets = NULL, *columns = NULL, *values = NULL;
+    int64_t *at = NULL;
+    int32_t *row_of = NULL;
+    spry_arrays a = s->types;
+    SPRYI_TRY(spryi_allocate(context, &offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), "row offsets", err));
+    SPRYI_TRY(spryi_allocate(context, &columns, a.nnz, spry_index_type_bytes(a.index_type), "columns", err));
+    SPRYI_TRY(spryi_allocate(context, &values, a.nnz, spry_type_bytes(a.value_type), "values", err));
+    SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "places of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &row_of, h->most_sums, "rows of sums", err));
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.sorted = h->chains == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces are of rows as they were stored */
+    memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
+    const int slot = spryi_value_slot(a.value_type), pair = spryi_index_pair(a.offset_type, a.index_type);
+    /* one block after the other: neighbours may have pieces of one row */
+    for (int64_t b = 0; b < h->blocks; b++) counts[slot][pair](s, b, row_of, at, &a);
+    spryi_scan(at, a.rows);
+    for (int64_t i = 0; i <= a.rows; i++) spryi_set_index(offsets, a.offset_type, i, at[i]);
+    for (int64_t b = 0; b < h->blocks; b++) unpacks[slot][pair](s, b, row_of, at, &a);
+    offsets = columns = values = NULL; /* taken over, also where this fails */
+    SPRYI_TRY(spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err));
+done:
+    spryi_release(context, at);
+    spryi_release(context, row_of);
+    spryi_release(context, offsets);
+    spryi_release(context, columns);
+    spryi_release(context, values);
+    return status;
+}
+
+/* Of the reference: sums of rows, or of columns, and whose sums a task's are. */
+static int64_t workspace_bytes(const void *storage)
+{
+    const spryi_swept_head *h = &((const spryi_swept *)storage)->head;
+    return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes((spry_type)h->value_type) +
+           h->most_sums * (int64_t)sizeof(int32_t);
+}
+
+static const spryi_parameter parameters[] = {
+    {"blocks", 1, 1 << 20, "row blocks"},
+    {"parts", 1, 64, "parts of a block's columns"},
+    {"depth", 1, SPRYI_SWEPT_BATCH_BYTES / 4, "entries a thread has in a group"},
+    {"sums", 2, SPRYI_SWEPT_MOST_SUMS, "most sums of a task"},
+    {.name = NULL},
+};
+
+const spryi_format spryi_format_swept = {
+    .name = "swept",
+    .title = "swept row blocks: SCOO for a GPU's shared memory",
+    .storage = "slots values + slots indices of 32 bits + batches bases + a bit a row",
+    .best_for = "scattered columns on GPUs, where each x serves few entries",
+    .parameters = parameters,
+    .parameter_text = "blocks=NUMBER (of rows); parts=NUMBER (of a block's columns; both together, by default, one a "
+                      "multiprocessor); depth=1|2|4 (entries a thread has in a group); sums=NUMBER (most of a task; "
+                      "default: what the shared memory holds)",
+    .predict = predict,
+    .build = build,
+    .destroy = destroy,
+    .storage_bytes = storage_bytes,
+    .owned_bytes = storage_bytes,
+    .workspace_bytes = workspace_bytes,
+    .borrows_values = spryi_borrows_no_values,
+    .arrays = spryi_leading_arrays,
+    .to_csr = to_csr,
+    .storage_size = sizeof(spryi_swept),
+    .device_sections = sections, /* containers keep CSR: a cut suits the GPU that it was made for */
+};

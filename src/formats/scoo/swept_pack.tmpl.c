@@ -1,0 +1,124 @@
+/* Entries of one block to slots, and back; included by swept_pack.c. */
+
+/* What is sorted. */
+typedef struct SPRY_FN(entry) {
+    SPRY_J column;
+    uint32_t place; /* in the block, as stored */
+} SPRY_FN(entry);
+
+/* Stably, by column: `from` has the entries in the end where 0 is returned, else `to`. */
+static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int64_t count, int64_t cols)
+{
+    int passes = 0;
+    for (int shift = 0; shift < 63 && (cols - 1) >> shift > 0; shift += DIGIT_BITS, passes++) {
+        int64_t at[1 << DIGIT_BITS] = {0};
+        for (int64_t k = 0; k < count; k++) at[(int64_t)from[k].column >> shift & ((1 << DIGIT_BITS) - 1)]++;
+        for (int64_t d = 0, sum = 0; d < 1 << DIGIT_BITS; d++) {
+            const int64_t entries = at[d];
+            at[d] = sum;
+            sum += entries;
+        }
+        for (int64_t k = 0; k < count; k++)
+            to[at[(int64_t)from[k].column >> shift & ((1 << DIGIT_BITS) - 1)]++] = from[k];
+        SPRY_FN(entry) *swap = from;
+        from = to;
+        to = swap;
+    }
+    return passes % 2;
+}
+
+/* The task's entries to groups; sums 0 .. t->sums - 1 are rows'. */
+static void SPRY_FN(pack_task)(const spryi_swept *s, const SPRY_FN(entry) * entries, int64_t count, int64_t first_slot,
+                               spryi_swept_task *t, packing *p, spryi_swept_target *targets)
+{
+    const spryi_swept_head *h = &s->head;
+    const int64_t unroll = spryi_swept_unroll(h->value_type), in_batch = unroll / h->depth;
+    const int64_t capacity = h->depth * SPRYI_SWEPT_THREADS, widest = (int64_t)1 << (32 - h->row_bits);
+    share_sums(t, count, capacity, in_batch, p);
+    int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
+    memset(p->filled, 0, sizeof p->filled);
+    for (int64_t e = 0; e < count; e++) {
+        const int64_t column = entries[e].column;
+        row_state *row = &p->rows[p->sum_of[entries[e].place]];
+        const int64_t sum = row->turn == 0 ? row - p->rows : row->further + row->turn - 1;
+        int64_t group = p->last[sum] + 1;
+        if (group < row->group) group = row->group;
+        /* a batch that this column is too far from is closed, and with it those before */
+        while (open < groups && column - p->base[open / in_batch % WINDOW] >= widest)
+            open = close_until(p, open, (open / in_batch + 1) * in_batch);
+        if (group < open) group = open;
+        while (group < groups && p->filled[group % WINDOW] == capacity) group++;
+        if (group >= open + WINDOW) open = close_until(p, open, group - WINDOW + 1);
+        if (group >= groups) {
+            for (int64_t b = (groups + in_batch - 1) / in_batch; b <= group / in_batch; b++)
+                p->base[b % WINDOW] = column;
+            groups = group + 1;
+        }
+        targets[entries[e].place] =
+            (spryi_swept_target){.slot = (uint32_t)(first_slot + spryi_swept_slot(group, p->filled[group % WINDOW]++,
+                                                                                  h->depth, unroll)),
+                                 .sum = (uint32_t)sum};
+        p->last[sum] = row->group = (int32_t)group;
+        row->turn = row->turn + 1 < row->turns ? row->turn + 1 : 0;
+        while (open < groups && p->filled[open % WINDOW] == capacity) open = close_until(p, open, open + 1);
+    }
+    t->batches = (int32_t)((groups + in_batch - 1) / in_batch);
+}
+
+static void SPRY_FN(pack)(const spryi_swept_making *made, int64_t b, packing *p)
+{
+    const spryi_swept *s = made->s;
+    const SPRY_P *Ap = made->a->offsets;
+    const SPRY_J *Aj = made->a->indices;
+    const spryi_swept_block *block = &s->blocks[b];
+    const int64_t begin = made->cuts[b].entry, end = made->cuts[b + 1].entry, count = end - begin;
+    SPRY_FN(entry) *entries = (SPRY_FN(entry) *)p->entries, *other = entries + p->most_entries;
+    int64_t slots = 0;
+    for (int64_t k = begin; k < end; k++) entries[k - begin] = (SPRY_FN(entry)){Aj[k], (uint32_t)(k - begin)};
+    for (int64_t i = block->first_row; i < block->first_row + block->rows; i++) {
+        const int64_t from = Ap[i] > begin ? Ap[i] : begin, to = Ap[i + 1] < end ? Ap[i + 1] : end;
+        for (int64_t k = from; k < to; k++)
+            p->sum_of[k - begin] = (uint32_t)(made->before[i] - made->before[block->first_row]);
+    }
+    if (SPRY_FN(sort_columns)(entries, other, count, made->a->cols)) entries = other;
+    for (int64_t part = 0; part < s->head.parts; part++) {
+        const int64_t from = count * part / s->head.parts, to = count * (part + 1) / s->head.parts;
+        spryi_swept_task *t = &s->tasks[b * s->head.parts + part];
+        *t = (spryi_swept_task){.sums = block->sums};
+        memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
+        for (int64_t e = from; e < to; e++) p->rows[p->sum_of[entries[e].place]].entries++;
+        SPRY_FN(pack_task)(s, entries + from, to - from, slots, t, p, made->targets + begin);
+        slots += t->batches * SPRYI_SWEPT_THREADS * spryi_swept_unroll(s->head.value_type);
+    }
+    p->too_many |= slots > UINT32_MAX;
+}
+
+/* The block's slots, which padding fills where no entry does. */
+static void SPRY_FN(fill)(const spryi_swept_making *made, int64_t b)
+{
+    spryi_swept *s = made->s;
+    const spryi_swept_head *h = &s->head;
+    const SPRY_J *Aj = made->a->indices;
+    const SPRY_V *Ax = made->a->values;
+    const int64_t in_batch = SPRYI_SWEPT_THREADS * spryi_swept_unroll(h->value_type);
+    const spryi_swept_task *first = &s->tasks[b * h->parts], *last = first + h->parts - 1;
+    const int64_t begin = first->first_batch, end = last->first_batch + last->batches;
+    uint32_t *indices = s->indices + begin * in_batch;
+    SPRY_V *values = (SPRY_V *)s->values + begin * in_batch;
+    const uint32_t padding = (uint32_t)(((uint64_t)1 << h->row_bits) - 1);
+    for (int64_t n = 0; n < (end - begin) * in_batch; n++) {
+        indices[n] = padding;
+        values[n] = 0;
+    }
+    for (int64_t n = begin; n < end; n++) s->bases[n] = INT64_MAX; /* then the least column */
+    for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
+        int64_t *base = &s->bases[begin + made->targets[k].slot / in_batch];
+        if (Aj[k] < *base) *base = Aj[k];
+    }
+    for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
+        const spryi_swept_target target = made->targets[k];
+        const uint32_t column = (uint32_t)(Aj[k] - s->bases[begin + target.slot / in_batch]);
+        indices[target.slot] = column << h->row_bits | target.sum;
+        values[target.slot] = Ax[k];
+    }
+}
