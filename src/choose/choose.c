@@ -10,9 +10,11 @@
  *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
  *
  * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
- * (the transposed product): CSC. What the padding guard or the memory limit refuses becomes CSR
- * (src/ops/plan.c).
+ * (the transposed product): CSC; scattered columns on a GPU: swept (choose_gpu.c). After it, on a GPU: CSR instead of
+ * COO and HYB, which its kernels by entries are ahead of wherever those are chosen (docs/results). What the padding
+ * guard or the memory limit refuses becomes CSR (src/ops/plan.c).
  */
+#include "choose/choose_gpu.h"
 #include "ops/choice.h"
 
 #include "core/assemble.h"
@@ -138,6 +140,26 @@ static void follow_tree(spryi_choice *choice, const row_figures *f)
     choose(choice, sparse ? "coo" : "csr", text);
 }
 
+static int is_on_gpu(const spry_spmv_options *options)
+{
+    return options->device && strncmp(options->device, "cuda", 4) == 0;
+}
+
+/* Rows that gather x from all over, on a GPU. 1: decided. */
+static int decide_scattered(spryi_choice *choice, const spry_matrix *A)
+{
+    char text[sizeof choice->reason];
+    const double share = spryi_scattered_share(A, A->a.value_type == SPRY_F32 ? 4 : 8);
+    if (!spryi_is_scattered(share)) return 0;
+    snprintf(text, sizeof text,
+             "swept: neighbouring entries gather x from all over (%.0f %% from sectors of their own), which a GPU's "
+             "row "
+             "blocks sweep in order",
+             100 * share);
+    choose(choice, "swept", text);
+    return 1;
+}
+
 /* Cases that the tree is not asked about. 1: decided. */
 static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
 {
@@ -151,7 +173,8 @@ static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const 
         choose(choice, "csr", "csr: the matrix is in device memory, where its arrays serve as they are");
         return 1;
     }
-    if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
+    if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0)
+        return is_on_gpu(options) ? decide_scattered(choice, A) : 0;
     snprintf(text, sizeof text, "csr: %s; %s",
              few             ? "too few calls expected for a conversion to pay"
              : A->a.nnz == 0 ? "no entries"
@@ -169,6 +192,8 @@ static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options 
     spry_status status = find_figures(&figures, A, err);
     if (status != SPRY_OK) return status;
     follow_tree(choice, &figures);
+    if (is_on_gpu(options) && strcmp(choice->format->name, "ell") != 0)
+        choose(choice, "csr", "csr: row lengths vary, and columns are local: a GPU's kernels cut CSR by entries");
     return SPRY_OK;
 }
 

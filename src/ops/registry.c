@@ -84,7 +84,6 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_scoo_portable_cpu,
     &spryi_scoo_shared_cuda,
     &spryi_swept_reference_cpu,
-    &spryi_swept_atomic_cuda,
     &spryi_swept_barrier_cuda,
     &spryi_bsr_reference_cpu,
     &spryi_bsr_portable_cpu,

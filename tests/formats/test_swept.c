@@ -88,26 +88,24 @@ static void clear(rows *r)
 static void check_groups(const spryi_swept *s, const char *what)
 {
     const spryi_swept_head *h = &s->head;
-    const int64_t unroll = spryi_swept_unroll(h->value_type), capacity = h->depth * SPRYI_SWEPT_THREADS;
-    const uint32_t padding = (uint32_t)(((uint64_t)1 << h->row_bits) - 1);
+    const int64_t unroll = spryi_swept_unroll(h->value_type);
+    const uint32_t padding = spryi_swept_padding(h);
     int64_t *met = malloc((size_t)(h->most_sums + 1) * sizeof *met), entries = 0, batches = 0;
     assert_non_null(met);
-    for (int64_t t = 0; t < h->blocks * h->parts; t++) {
-        const spryi_swept_task *task = &s->tasks[t];
-        assert_int_equal(task->first_batch, batches);
-        assert_in_range(task->sums, s->blocks[t / h->parts].sums, h->most_sums);
-        batches += task->batches;
-        for (int64_t n = 0; n < task->sums; n++) met[n] = -1;
-        for (int64_t group = 0; group < task->batches * unroll / h->depth; group++) {
-            const int64_t base = s->bases[task->first_batch + group * h->depth / unroll];
+    for (int64_t b = 0; b < h->blocks; b++) {
+        const spryi_swept_block *block = &s->blocks[b];
+        assert_int_equal(block->first_batch, batches);
+        assert_in_range(block->all_sums, block->sums, h->most_sums);
+        for (int64_t n = 0; n < block->all_sums; n++) met[n] = -1;
+        for (int64_t group = 0; group < block->batches * unroll; group++) {
             int64_t column = -1;
-            for (int64_t place = 0; place < capacity; place++) {
-                const uint32_t index = s->indices[task->first_batch * SPRYI_SWEPT_THREADS * unroll +
-                                                  spryi_swept_slot(group, place, h->depth, unroll)];
-                const int64_t sum = index & padding, at = base + (int64_t)((uint64_t)index >> h->row_bits);
+            for (int64_t place = 0; place < SPRYI_SWEPT_THREADS; place++) {
+                const int64_t slot = batches * SPRYI_SWEPT_THREADS * unroll + spryi_swept_slot(group, place, unroll);
+                const int64_t sum = s->indices[slot] & padding;
+                const int64_t at = spryi_swept_column(s, batches + group / unroll, slot);
                 if (at < 0 || at >= h->cols) fail_msg("%s: column %lld", what, (long long)at);
                 if (sum == padding) continue;
-                if (sum >= task->sums) fail_msg("%s: sum %lld of %d", what, (long long)sum, task->sums);
+                if (sum >= block->all_sums) fail_msg("%s: sum %lld of %d", what, (long long)sum, block->all_sums);
                 if (met[sum] == group) fail_msg("%s: sum %lld twice in a group", what, (long long)sum);
                 if (at < column) fail_msg("%s: columns fall in a group", what);
                 met[sum] = group;
@@ -115,6 +113,7 @@ static void check_groups(const spryi_swept *s, const char *what)
                 entries++;
             }
         }
+        batches += block->batches;
     }
     free(met);
     assert_int_equal(batches, h->batches);
@@ -146,13 +145,7 @@ static void check_product(const spry_plan *plan, const rows *r, spry_type type, 
     free(y64);
 }
 
-static const char *const formats[] = {
-    "swept",
-    "swept:blocks=7",
-    "swept:blocks=5:parts=3:depth=1",
-    "swept:blocks=2:parts=2:depth=2:sums=2000",
-    "swept:blocks=40:parts=4:sums=64",
-};
+static const char *const formats[] = {"swept", "swept:blocks=7", "swept:blocks=2:sums=2000", "swept:blocks=40:sums=64"};
 
 static void check_all(rows *r, const char *name)
 {
@@ -240,7 +233,7 @@ static void far_columns(void **state)
         rows r = rows_of(span + 1, 1000, 1000);
         for (int64_t i = 0; i < 1000; i++) add_row(&r, 1, i < 500 ? 0 : span - 1 + past, 1);
         spry_matrix *A = matrix_of(context, &r);
-        spry_plan *plan = plan_of(context, A, "swept:blocks=1:parts=1", SPRY_F64);
+        spry_plan *plan = plan_of(context, A, "swept:blocks=1", SPRY_F64);
         const spryi_swept *s = plan->storage;
         assert_int_equal(s->head.row_bits, 11);
         assert_int_equal(s->head.batches, 1 + past);
@@ -261,10 +254,10 @@ static void parameters_are_told(void **state)
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "uni18,rows=5000,degree=9", NULL, NULL), SPRY_OK);
-    spry_plan *plan = plan_of(context, A, "swept:blocks=6:parts=2:depth=3", SPRY_F64);
+    spry_plan *plan = plan_of(context, A, "swept:blocks=6:sums=5000", SPRY_F64);
     spry_plan_info info = SPRY_INIT(spry_plan_info);
     assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
-    assert_string_equal(info.parameters, "blocks=6:parts=2:depth=2"); /* a batch of f64 has two entries a thread */
+    assert_string_equal(info.parameters, "blocks=6:sums=5000");
     assert_string_equal(info.kernel, "swept_reference_cpu");
     spry_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -281,7 +274,7 @@ static void same_storage_for_any_number_of_threads(void **state)
     for (int n = 0; n < 3; n++) {
         contexts[n] = context_of(1 + 2 * n);
         assert_int_equal(spry_matrix_generate(contexts[n], &matrices[n], "rmat,scale=12", NULL, NULL), SPRY_OK);
-        plans[n] = plan_of(contexts[n], matrices[n], "swept:blocks=9:parts=2", SPRY_F64);
+        plans[n] = plan_of(contexts[n], matrices[n], "swept:blocks=9", SPRY_F64);
         spryi_swept *s = plans[n]->storage;
         if (n == 0) first = s;
         const size_t slots = (size_t)(s->head.batches * SPRYI_SWEPT_THREADS * 2);

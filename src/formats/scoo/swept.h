@@ -1,24 +1,23 @@
 /*
  * Swept row blocks: SCOO grown to a GPU's shared memory, with an order of entries that needs no atomics.
  *
- *     rows cut into blocks of about equal entries, a block's columns into parts; a part (task) is swept by one
- *     multiprocessor, which keeps a sum for each of the block's rows that have entries
- *
- *     task:    | batch 0                                     | batch 1 ...        entries by rising columns
+ *     block:   consecutive rows with about 1 / multiprocessors of the entries, whose sums fit the shared memory
+ *              | batch 0                                     | batch 1 ...        entries by rising columns
  *     batch:   | base = its least column;  group 0 | group 1 | ...                no two entries of a group share a sum
  *     slot:    | column - base | sum |  and a value                               32 bits together; all ones: padding
  *
- * A batch is 16 bytes of values for each of 1024 threads (4 slots of f32, 2 of f64): slot (thread, u) of batch b is
- * number (b * 1024 + thread) * U + u. A group takes `depth` neighbouring u of all threads; its entries, in the order of
- * their columns, are spread over the threads first, so that neighbouring threads have neighbouring columns. Entries
- * whose sum the group has already go to a later one.
+ * A batch is 16 bytes of values for each of 1024 threads: U groups (4 of f32, 2 of f64) of 1024 entries. Entry `place`
+ * of group g lies in slot place * U + g of the batch, so that a thread reads its U entries at once, and neighbouring
+ * threads have neighbouring columns. An entry whose sum the group has already goes to a later group.
  *
- * A row with more entries in a task than 3/4 of the task's groups has several sums, used in turn; the further ones lie
- * behind the others and are added to the first at the end (`longs`). Blocks may share a row with their neighbours; the
- * pieces' sums are a chain, added in order by whoever comes last. `present` has a bit for each row of a block that has
- * entries, and how many there are before each 32.
+ * Rows with entries have a sum each, numbered in their order. A row with entries for more than half of the block's groups, or
+ * for more than 3/4 of some stretch of them, has further sums, used in turn; they lie behind the others and are added to
+ * the first at the end (`longs`). Blocks may share a row with their neighbours; the pieces' sums are a chain,
+ * added in order by whoever comes last. `present` has a bit for each row of a block that has entries, and how many
+ * there are before each 32.
  *
- * Invariants: columns rise along a group and, for one row, from group to group; duplicates keep their order.
+ * Invariants: columns rise along a group and, for one row, from group to group; duplicates keep their order. The cut
+ * follows from the matrix and from the GPU's number of multiprocessors and shared memory, never from threads.
  */
 #ifndef SPRYI_SWEPT_H
 #define SPRYI_SWEPT_H
@@ -35,19 +34,15 @@ enum {
 };
 
 typedef struct spryi_swept_block {
-    int64_t first_row;              /* which the block before may share */
-    int64_t first_word;             /* in present */
-    int64_t first_partial;          /* where its tasks' sums meet, several parts */
-    int32_t rows, sums;             /* all rows; those with entries */
+    int64_t first_row;  /* which the block before may share */
+    int64_t first_word; /* in present */
+    int64_t first_batch, first_long;
+    int32_t rows, sums; /* all rows; those with entries */
+    int32_t batches, longs;
+    int32_t all_sums, reserved;     /* further ones included */
     int32_t head_chain, head_piece; /* of the first row; chain -1: it is the block's own */
     int32_t tail_chain, tail_piece; /* of the last row, where that is another one */
 } spryi_swept_block;
-
-typedef struct spryi_swept_task {
-    int64_t first_batch, first_long;
-    int32_t batches, longs, sums; /* further sums of long rows included */
-    int32_t reserved;
-} spryi_swept_task;
 
 /* Row number `sum` (among those with entries) also has sums first .. first + count - 1. */
 typedef struct spryi_swept_long {
@@ -65,9 +60,9 @@ typedef struct spryi_swept_word {
 
 typedef struct spryi_swept_head {
     int64_t rows, cols, nnz;
-    int64_t blocks, parts, depth, row_bits;
-    int64_t batches, words, longs, chains, pieces, partials; /* sizes of arrays; partials: of the tasks' sums */
-    int64_t most_sums;                                       /* of a task */
+    int64_t blocks, row_bits;
+    int64_t batches, words, longs, chains, pieces; /* sizes of arrays; pieces: of all chains */
+    int64_t most_sums, room;                       /* sums of a block, further ones included; what it might have had */
     int32_t value_type, offset_type, index_type, reserved;
 } spryi_swept_head;
 
@@ -75,7 +70,6 @@ typedef struct spryi_swept {
     spry_arrays types; /* first, for spryi_leading_arrays */
     spryi_swept_head head;
     spryi_swept_block *blocks;
-    spryi_swept_task *tasks; /* blocks * parts */
     spryi_swept_word *present;
     spryi_swept_long *longs;
     spryi_swept_chain *chains;
@@ -85,23 +79,34 @@ typedef struct spryi_swept {
 } spryi_swept;
 
 extern const spryi_format spryi_format_swept;
-extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_atomic_cuda, spryi_swept_barrier_cuda;
+extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_barrier_cuda;
 
-/* Slots of a thread in a batch. */
+/* Groups of a batch, and slots of a thread in it. */
 static inline int64_t spryi_swept_unroll(int32_t value_type)
 {
     return value_type == SPRY_F64 ? SPRYI_SWEPT_BATCH_BYTES / 8 : SPRYI_SWEPT_BATCH_BYTES / 4;
 }
 
-/* Slot of entry `place` of group `group` of a task, whose groups have depth * 1024 entries. */
-static inline int64_t spryi_swept_slot(int64_t group, int64_t place, int64_t depth, int64_t unroll)
+/* Where entry `place` of a block's group lies, from the block's first slot. */
+static inline int64_t spryi_swept_slot(int64_t group, int64_t place, int64_t unroll)
 {
-    const int64_t in_batch = unroll / depth, batch = group / in_batch, thread = place % SPRYI_SWEPT_THREADS;
-    return (batch * SPRYI_SWEPT_THREADS + thread) * unroll + group % in_batch * depth + place / SPRYI_SWEPT_THREADS;
+    return (group / unroll * SPRYI_SWEPT_THREADS + place) * unroll + group % unroll;
 }
 
-/* row_of[sum]: the row, from the block's first on, whose sum it is; t->sums numbers. */
-void spryi_swept_rows_of_sums(const spryi_swept *s, int64_t block, int64_t part, int32_t *row_of);
+/* The sum of a slot that holds no entry. */
+static inline uint32_t spryi_swept_padding(const spryi_swept_head *h)
+{
+    return (uint32_t)(((uint64_t)1 << h->row_bits) - 1);
+}
+
+/* The column of the entry in a slot of a batch, both counted over all blocks. */
+static inline int64_t spryi_swept_column(const spryi_swept *s, int64_t batch, int64_t slot)
+{
+    return s->bases[batch] + (int64_t)((uint64_t)s->indices[slot] >> s->head.row_bits);
+}
+
+/* row_of[sum]: the row, from the block's first on, whose sum it is; block->all_sums numbers. */
+void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of);
 
 /* ---- the build (swept_cut.c, swept_pack.c) ------------------------------------------------------------- */
 
@@ -122,13 +127,12 @@ typedef struct spryi_swept_making {
     int64_t *before;             /* rows + 1: rows with entries before each */
     spryi_swept_cut *cuts;       /* blocks + 1 */
     spryi_swept_target *targets; /* nnz */
-    int64_t most_sums;           /* that a task may have */
 } spryi_swept_making;
 
-/* Settles blocks, parts and depth; cuts, blocks and chains are made. */
+/* Cuts, blocks and chains are made. */
 spry_status spryi_swept_cut_rows(spry_context *context, spryi_swept_making *made, const spryi_build_request *request,
                                  spry_error *err);
-/* Finds every entry's slot; tasks are made, and all sizes known. */
+/* Finds every entry's slot; all sizes are known. */
 spry_status spryi_swept_pack(spry_context *context, spryi_swept_making *made, spry_error *err);
 /* Fills present, longs, bases, indices and values, which are allocated. */
 spry_status spryi_swept_fill(spry_context *context, spryi_swept_making *made, spry_error *err);

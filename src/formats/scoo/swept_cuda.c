@@ -1,15 +1,5 @@
-/* The CUDA kernels of swept, as libspry knows them without a GPU; the functions are in the plug-in. */
+/* The CUDA kernel of swept, as libspry knows it without a GPU; the functions are in the plug-in. */
 #include "formats/scoo/swept.h"
-
-const spryi_kernel spryi_swept_atomic_cuda = {
-    .name = "swept_atomic_cuda",
-    .format = "swept",
-    .device = "cuda",
-    .idea = "a multiprocessor sweeps x for a row block, whose sums are in its shared memory, by atomics",
-    .source = "seed 000, SCOO; Dang and Schmidt 2012; this library",
-    .deterministic = 0,
-    .operations = SPRYI_OP_SPMV,
-};
 
 const spryi_kernel spryi_swept_barrier_cuda = {
     .name = "swept_barrier_cuda",

@@ -8,10 +8,11 @@
 #include <string.h>
 
 enum {
-    ROW_SHARE = 4,         /* a row's sum and y cost as much as 1 / ROW_SHARE entries */
-    LEAST_PIECE = 32,      /* entries: rows are not cut closer to their ends */
-    LEAST_BATCHES = 4,     /* of a task, so that small matrices get fewer blocks */
-    MOST_ENTRIES = 1 << 28 /* of a block: its slots are counted in 32 bits, rows too */
+    ROW_SHARE = 4,                     /* a row's sum and y cost as much as 1 / ROW_SHARE entries */
+    LEAST_PIECE = 32,                  /* entries: rows are not cut closer to their ends */
+    LEAST_BATCHES = 4,                 /* of a block, so that small matrices get fewer */
+    FURTHER = 2 * SPRYI_SWEPT_THREADS, /* sums that long rows want: entries over half of the groups */
+    MOST_ENTRIES = 1 << 28             /* of a block: its slots are counted in 32 bits, rows too */
 };
 
 typedef struct cutting {
@@ -110,35 +111,23 @@ static spry_status count_rows(spry_context *context, spryi_swept_making *made, s
     return SPRY_OK;
 }
 
-/* Sums of a task that shared memory has room for. */
+/* Sums that shared memory has room for. */
 static int64_t room(const spryi_build_request *request, const spryi_swept_head *h)
 {
     const int64_t bytes = request->gpu_shared_bytes > 0 ? request->gpu_shared_bytes : SPRYI_SWEPT_GPU_BYTES;
     const int64_t size = h->value_type == SPRY_F64 ? 8 : 4, most = (bytes - SPRYI_SWEPT_OWN_BYTES) / size;
-    const int64_t given = request->parameters[3];
+    const int64_t given = request->parameters[1];
     if (given > 0 && given < most) return given;
     return most < SPRYI_SWEPT_MOST_SUMS - 1 ? most : SPRYI_SWEPT_MOST_SUMS - 1;
 }
 
-/* Further sums that long rows may want, about: entries over 3/4 of the groups. */
-static int64_t further(const spryi_swept_head *h)
+/* A block a multiprocessor, so that all of them sweep x together; fewer where there would be little in each. */
+static int64_t default_blocks(const spryi_swept_head *h, const spryi_build_request *request)
 {
-    return (h->depth * SPRYI_SWEPT_THREADS) * 3 / 2;
-}
-
-/* Blocks, parts and depth that are not given. */
-static void settle(spryi_swept_head *h, const spryi_build_request *request)
-{
-    const int64_t *given = request->parameters, unroll = spryi_swept_unroll(h->value_type);
     const int64_t devices = request->gpu_multiprocessors > 0 ? request->gpu_multiprocessors : SPRYI_SWEPT_GPU_BLOCKS;
-    h->depth = given[2] > 0 ? given[2] : 1;
-    while (unroll % h->depth != 0) h->depth--;
-    int64_t tasks = h->nnz / (LEAST_BATCHES * unroll * SPRYI_SWEPT_THREADS);
-    if (tasks > devices) tasks = devices;
-    h->parts = 1;
-    if (given[1] > 0) h->parts = given[1];
-    h->blocks = given[0] > 0 ? given[0] : tasks / h->parts;
-    if (h->blocks < 1) h->blocks = 1;
+    const int64_t batch = spryi_swept_unroll(h->value_type) * SPRYI_SWEPT_THREADS;
+    const int64_t blocks = (h->nnz + h->rows / ROW_SHARE) / (LEAST_BATCHES * batch);
+    return blocks < 1 ? 1 : blocks < devices ? blocks : devices;
 }
 
 /* What a block shares with its neighbours: chains of the pieces of one row. */
@@ -171,18 +160,16 @@ static void make_blocks(spryi_swept_making *made)
     spryi_swept *s = made->s;
     spryi_swept_head *h = &s->head;
     const cutting c = {.a = made->a};
-    h->words = h->partials = 0;
+    h->words = 0;
     for (int64_t b = 0; b < h->blocks; b++) {
         const spryi_swept_cut from = made->cuts[b], to = made->cuts[b + 1];
         const int64_t end = to.row + (to.row < h->rows && to.entry > entries_before(&c, to.row));
         spryi_swept_block *block = &s->blocks[b];
         *block = (spryi_swept_block){.first_row = from.row,
                                      .first_word = h->words,
-                                     .first_partial = h->partials,
                                      .rows = (int32_t)(end - from.row),
                                      .sums = (int32_t)(made->before[end] - made->before[from.row])};
         h->words += (block->rows + 31) / 32;
-        h->partials += h->parts > 1 ? h->parts * block->sums : 0;
     }
 }
 
@@ -193,15 +180,14 @@ spry_status spryi_swept_cut_rows(spry_context *context, spryi_swept_making *made
     spryi_swept_head *h = &s->head;
     spry_status status = SPRY_OK;
     SPRYI_TRY(count_rows(context, made, err));
-    settle(h, request);
-    made->most_sums = room(request, h);
-    cutting c = {.a = made->a, .before = made->before, .most_sums = made->most_sums - further(h)};
-    if (c.most_sums < made->most_sums / 4) c.most_sums = made->most_sums / 4;
+    h->blocks = request->parameters[0] > 0 ? request->parameters[0] : default_blocks(h, request);
+    h->room = room(request, h);
+    cutting c = {.a = made->a, .before = made->before, .most_sums = h->room - FURTHER};
+    if (c.most_sums < h->room / 4) c.most_sums = h->room / 4;
     if (c.most_sums < 2) c.most_sums = 2;
-    /* rounds of as many tasks as there are multiprocessors, where one round's sums would not fit */
-    const int64_t least = cut_by_cost(&c, (int64_t)ROW_SHARE * MOST_ENTRIES, NULL);
-    const int64_t round = h->blocks;
-    if (least > h->blocks) h->blocks = (least + round - 1) / round * round;
+    /* rounds of as many blocks, where one round's sums would not fit */
+    const int64_t least = cut_by_cost(&c, (int64_t)ROW_SHARE * MOST_ENTRIES, NULL), round = h->blocks;
+    if (least > round) h->blocks = (least + round - 1) / round * round;
     const int64_t cost = cost_for(&c, h->blocks);
     h->blocks = cut_by_cost(&c, cost, NULL);
     SPRYI_TRY(SPRYI_NEW(context, &made->cuts, h->blocks + 1, "cuts of row blocks", err));

@@ -5,25 +5,26 @@
 #include "core/memory.h"
 #include "formats/scoo/swept.h"
 
+#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
-void spryi_swept_rows_of_sums(const spryi_swept *s, int64_t block, int64_t part, int32_t *row_of)
+void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of)
 {
-    const spryi_swept_block *b = &s->blocks[block];
-    const spryi_swept_task *t = &s->tasks[block * s->head.parts + part];
     int32_t sum = 0;
-    for (int32_t r = 0; r < b->rows; r++)
-        if (s->present[b->first_word + r / 32].bits >> (r % 32) & 1) row_of[sum++] = r;
-    for (int64_t l = t->first_long; l < t->first_long + t->longs; l++)
+    for (int32_t r = 0; r < block->rows; r++)
+        if (s->present[block->first_word + r / 32].bits >> (r % 32) & 1) row_of[sum++] = r;
+    for (int64_t l = block->first_long; l < block->first_long + block->longs; l++)
         for (int32_t n = 0; n < s->longs[l].count; n++) row_of[s->longs[l].first + n] = row_of[s->longs[l].sum];
 }
 
 #define SPRYI_TEMPLATE "formats/scoo/swept_unpack.tmpl.c"
 #include "core/instantiate.h"
 
-typedef void (*unpack_fn)(const spryi_swept *s, int64_t block, int32_t *row_of, int64_t *at, const spry_arrays *A);
-static const unpack_fn counts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(count);
+typedef int64_t (*count_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at);
+typedef void (*unpack_fn)(const spryi_swept *s, const spryi_swept_block *block, const int32_t *row_of, int64_t *at,
+                          int64_t head, const spry_arrays *A);
+static const count_fn counts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(count);
 static const unpack_fn unpacks[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unpack);
 
 static spry_arrays types_of(const spryi_swept_head *h)
@@ -46,7 +47,6 @@ static int sections(void *storage, spryi_section *list)
 #define ARRAY(array, items)                                                                                            \
     list[n++] = (spryi_section){#array, (void **)&s->array, NULL, items, (int64_t)sizeof *s->array}
     ARRAY(blocks, h->blocks);
-    ARRAY(tasks, h->blocks * h->parts);
     ARRAY(present, h->words);
     ARRAY(longs, h->longs);
     ARRAY(chains, h->chains);
@@ -71,17 +71,15 @@ static void figure_of(const spryi_swept *s, spryi_figure *figure)
 {
     const spryi_swept_head *h = &s->head;
     figure->bytes = storage_bytes(s);
-    figure->words = 2 * slots_of(h) + h->batches + 2 * h->words + 3 * h->longs + 3 * h->chains + 11 * h->blocks +
-                    5 * h->blocks * h->parts;
+    figure->words = 2 * slots_of(h) + h->batches + 2 * h->words + 3 * h->longs + 3 * h->chains + 14 * h->blocks;
     figure->padding = slots_of(h) - h->nnz;
-    snprintf(figure->parameters, sizeof figure->parameters, "blocks=%lld:parts=%lld:depth=%lld", (long long)h->blocks,
-             (long long)h->parts, (long long)h->depth);
+    snprintf(figure->parameters, sizeof figure->parameters, "blocks=%lld:sums=%lld", (long long)h->blocks,
+             (long long)h->room);
 }
 
 static void release_arrays(spry_context *context, spryi_swept *s)
 {
     spryi_release(context, s->blocks);
-    spryi_release(context, s->tasks);
     spryi_release(context, s->present);
     spryi_release(context, s->longs);
     spryi_release(context, s->chains);
@@ -165,43 +163,70 @@ done:
     return status;
 }
 
+/* Offsets of the rows, and where the entries go of the first row of each block that the one before has begun. */
+static void place_rows(const spryi_swept *s, spry_arrays *a, int64_t *at, int64_t *heads)
+{
+    const int64_t blocks = s->head.blocks;
+    for (int64_t b = 0; b < blocks; b++) {
+        if (s->blocks[b].head_chain < 0) continue;
+        const int64_t pieces = at[s->blocks[b].first_row + 1];
+        at[s->blocks[b].first_row + 1] += heads[b];
+        heads[b] = pieces;
+    }
+    spryi_scan(at, a->rows);
+    for (int64_t b = 0; b < blocks; b++) heads[b] += at[s->blocks[b].first_row];
+    for (int64_t i = 0; i <= a->rows; i++) spryi_set_index((void *)(uintptr_t)a->offsets, a->offset_type, i, at[i]);
+}
+
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_swept *s = storage;
     const spryi_swept_head *h = &s->head;
     spry_status status = SPRY_OK;
     void *offsets = NULL, *columns = NULL, *values = NULL;
-    int64_t *at = NULL;
-    int32_t *row_of = NULL;
+    int64_t *at = NULL, *heads = NULL;
+    int32_t *rows = NULL;
     spry_arrays a = s->types;
+    const int threads = spryi_threads(context, a.rows + a.nnz);
     SPRYI_TRY(spryi_allocate(context, &offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), "row offsets", err));
     SPRYI_TRY(spryi_allocate(context, &columns, a.nnz, spry_index_type_bytes(a.index_type), "columns", err));
     SPRYI_TRY(spryi_allocate(context, &values, a.nnz, spry_type_bytes(a.value_type), "values", err));
     SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "places of rows", err));
-    SPRYI_TRY(SPRYI_NEW(context, &row_of, h->most_sums, "rows of sums", err));
+    SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "places of shared rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
     a.offsets = offsets;
     a.indices = columns;
     a.values = values;
     a.sorted = h->chains == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces are of rows as they were stored */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
     const int slot = spryi_value_slot(a.value_type), pair = spryi_index_pair(a.offset_type, a.index_type);
-    /* one block after the other: neighbours may have pieces of one row */
-    for (int64_t b = 0; b < h->blocks; b++) counts[slot][pair](s, b, row_of, at, &a);
-    spryi_scan(at, a.rows);
-    for (int64_t i = 0; i <= a.rows; i++) spryi_set_index(offsets, a.offset_type, i, at[i]);
-    for (int64_t b = 0; b < h->blocks; b++) unpacks[slot][pair](s, b, row_of, at, &a);
+    const count_fn count = counts[slot][pair];
+    const unpack_fn unpack = unpacks[slot][pair];
+    for (int pass = 0; pass < 2; pass++) {
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+        for (int64_t b = 0; b < h->blocks; b++) {
+            int32_t *row_of = rows + omp_get_thread_num() * h->most_sums;
+            spryi_swept_rows_of_sums(s, &s->blocks[b], row_of);
+            if (pass == 0)
+                heads[b] = count(s, &s->blocks[b], row_of, at);
+            else
+                unpack(s, &s->blocks[b], row_of, at, heads[b], &a);
+        }
+        if (pass == 0) place_rows(s, &a, at, heads);
+    }
     offsets = columns = values = NULL; /* taken over, also where this fails */
     SPRYI_TRY(spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err));
 done:
     spryi_release(context, at);
-    spryi_release(context, row_of);
+    spryi_release(context, heads);
+    spryi_release(context, rows);
     spryi_release(context, offsets);
     spryi_release(context, columns);
     spryi_release(context, values);
     return status;
 }
 
-/* Of the reference: sums of rows, or of columns, and whose sums a task's are. */
+/* Of the reference: sums of rows, or of columns, and whose sums a block's are. */
 static int64_t workspace_bytes(const void *storage)
 {
     const spryi_swept_head *h = &((const spryi_swept *)storage)->head;
@@ -211,9 +236,7 @@ static int64_t workspace_bytes(const void *storage)
 
 static const spryi_parameter parameters[] = {
     {"blocks", 1, 1 << 20, "row blocks"},
-    {"parts", 1, 64, "parts of a block's columns"},
-    {"depth", 1, SPRYI_SWEPT_BATCH_BYTES / 4, "entries a thread has in a group"},
-    {"sums", 2, SPRYI_SWEPT_MOST_SUMS, "most sums of a task"},
+    {"sums", 2, SPRYI_SWEPT_MOST_SUMS, "most sums of a block"},
     {.name = NULL},
 };
 
@@ -223,9 +246,8 @@ const spryi_format spryi_format_swept = {
     .storage = "slots values + slots indices of 32 bits + batches bases + a bit a row",
     .best_for = "scattered columns on GPUs, where each x serves few entries",
     .parameters = parameters,
-    .parameter_text = "blocks=NUMBER (of rows); parts=NUMBER (of a block's columns; both together, by default, one a "
-                      "multiprocessor); depth=1|2|4 (entries a thread has in a group); sums=NUMBER (most of a task; "
-                      "default: what the shared memory holds)",
+    .parameter_text = "blocks=NUMBER (of rows; default: one a multiprocessor); sums=NUMBER (most of a block; default: "
+                      "what the shared memory holds)",
     .predict = predict,
     .build = build,
     .destroy = destroy,

@@ -10,14 +10,16 @@
 
 enum {
     DIGIT_BITS = 11,
+    STRETCH = 16, /* groups, on which a row's entries are counted apart */
     WINDOW = 256, /* groups that are open at once: a row with more entries near each other costs padding */
 };
 
-/* Of a row with entries, while a task is packed. */
+/* Of a row with entries, while its block is packed. */
 typedef struct row_state {
     int32_t entries, turns, turn; /* turns: its sums, used in turn */
     int32_t further;              /* the second of them, the others follow */
     int32_t group;                /* of its last entry */
+    int32_t stretch, near, most;  /* the last stretch it has entries in, how many, and how many in the fullest */
 } row_state;
 
 /* What a thread packs a block in. */
@@ -27,7 +29,7 @@ typedef struct packing {
     uint32_t *sum_of;  /* an entry, in stored order */
     row_state *rows;   /* a row with entries */
     int32_t *last;     /* a sum: the group that had it last */
-    int64_t most_sums; /* that a task may have */
+    int64_t most_sums; /* that a block may have */
     int64_t base[WINDOW];
     int32_t filled[WINDOW];
     int too_many;
@@ -40,25 +42,43 @@ static int64_t close_until(packing *p, int64_t open, int64_t to)
     return open;
 }
 
-/* Sums for the rows of a task of so many entries: further ones where a row has more than 3/4 of the groups. */
-static void share_sums(spryi_swept_task *t, int64_t count, int64_t capacity, int64_t in_batch, packing *p)
+/* Entry number `e` of the block, in the order of columns, is the row's. */
+static void count_entry(row_state *row, int64_t e)
 {
-    const int64_t rows = t->sums, groups = ((count + capacity - 1) / capacity + in_batch - 1) / in_batch * in_batch;
-    int64_t most = groups * 3 / 4 > 0 ? groups * 3 / 4 : 1, sums, longs;
+    const int32_t stretch = (int32_t)(e / (STRETCH * SPRYI_SWEPT_THREADS)) + 1;
+    row->entries++;
+    row->near = row->stretch == stretch ? row->near + 1 : 1;
+    row->stretch = stretch;
+    if (row->near > row->most) row->most = row->near;
+}
+
+/*
+ * Sums for the rows of a block of so many entries: further ones where a row has entries for more than half of the groups,
+ * or, in the stretch where it has most, for more than 3/4 of those. Fuller, and entries would pile up to the end.
+ */
+static void share_sums(spryi_swept_block *block, int64_t count, int64_t unroll, packing *p)
+{
+    const int64_t rows = block->sums, batch = unroll * SPRYI_SWEPT_THREADS,
+                  groups = (count + batch - 1) / batch * unroll;
+    int64_t most = groups / 2 > 0 ? groups / 2 : 1, near = groups < STRETCH ? groups : STRETCH * 3 / 4, sums, longs;
+    if (near == 0) near = 1;
     do {
         sums = rows;
         longs = 0;
         for (int64_t r = 0; r < rows; r++) {
-            const int64_t turns = (p->rows[r].entries + most - 1) / most;
-            p->rows[r].turns = turns > 1 ? (int32_t)turns : 1;
-            p->rows[r].further = (int32_t)sums;
+            row_state *row = &p->rows[r];
+            int64_t turns = (row->entries + most - 1) / most;
+            if ((row->most + near - 1) / near > turns) turns = (row->most + near - 1) / near;
+            row->turns = turns > 1 ? (int32_t)turns : 1;
+            row->further = (int32_t)sums;
             longs += turns > 1;
             sums += turns > 1 ? turns - 1 : 0;
         }
         most *= 2;
+        near *= 2;
     } while (sums > p->most_sums && longs > 0);
-    t->sums = (int32_t)sums;
-    t->longs = (int32_t)longs;
+    block->all_sums = (int32_t)sums;
+    block->longs = (int32_t)longs;
     for (int64_t r = 0; r < rows; r++) p->rows[r].turn = p->rows[r].group = 0;
     for (int64_t n = 0; n < sums; n++) p->last[n] = -1;
 }
@@ -108,18 +128,18 @@ static packing packing_at(char *memory, const packing *sizes, int64_t most_rows)
     return p;
 }
 
-/* Sizes that follow from the tasks. */
+/* Sizes that follow from the blocks. */
 static void add_up(spryi_swept *s)
 {
     spryi_swept_head *h = &s->head;
     h->batches = h->longs = h->most_sums = 0;
-    for (int64_t t = 0; t < h->blocks * h->parts; t++) {
-        spryi_swept_task *task = &s->tasks[t];
-        task->first_batch = h->batches;
-        task->first_long = h->longs;
-        h->batches += task->batches;
-        h->longs += task->longs;
-        if (task->sums > h->most_sums) h->most_sums = task->sums;
+    for (int64_t b = 0; b < h->blocks; b++) {
+        spryi_swept_block *block = &s->blocks[b];
+        block->first_batch = h->batches;
+        block->first_long = h->longs;
+        h->batches += block->batches;
+        h->longs += block->longs;
+        if (block->all_sums > h->most_sums) h->most_sums = block->all_sums;
     }
 }
 
@@ -142,15 +162,14 @@ spry_status spryi_swept_pack(spry_context *context, spryi_swept_making *made, sp
         if (entries > sizes.most_entries) sizes.most_entries = entries;
         if (s->blocks[b].sums > most_rows) most_rows = s->blocks[b].sums;
     }
-    /* with few groups a task's rows may want as many further sums as it has entries, else twice a group's */
-    int64_t further = 2 * h->depth * SPRYI_SWEPT_THREADS;
+    /* the most that share_sums can want */
+    int64_t further = sizes.most_entries / (STRETCH * 3 / 4) + 2 * SPRYI_SWEPT_THREADS;
     if (further > sizes.most_entries) further = sizes.most_entries;
-    sizes.most_sums = most_rows + further < made->most_sums ? most_rows + further : made->most_sums;
+    sizes.most_sums = most_rows + further < h->room ? most_rows + further : h->room;
     if (sizes.most_sums < most_rows) sizes.most_sums = most_rows;
     h->row_bits = bits_of(sizes.most_sums);
     int64_t bytes = packing_bytes(&sizes, most_rows);
     const int threads = threads_for(context, h);
-    SPRYI_TRY(SPRYI_NEW(context, &s->tasks, h->blocks * h->parts, "tasks of row blocks", err));
     SPRYI_TRY(SPRYI_NEW(context, &made->targets, h->nnz, "slots of entries", err));
     SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)bytes, "scratch memory of sorting", err));
     const pack_fn pack =
@@ -184,35 +203,22 @@ static void fill_present(const spryi_swept_making *made, int64_t b)
     }
 }
 
-/* Whose further sums are whose, from where the entries went; owner: a further sum of any of the block's tasks. */
+/* Whose further sums are whose, from where the entries went; owner: a further sum of the block. */
 static void fill_longs(const spryi_swept_making *made, int64_t b, int32_t *owner)
 {
     spryi_swept *s = made->s;
-    const spryi_swept_head *h = &s->head;
     const spryi_swept_block *block = &s->blocks[b];
-    const spryi_swept_task *tasks = &s->tasks[b * h->parts];
-    const int64_t batch = SPRYI_SWEPT_THREADS * spryi_swept_unroll(h->value_type);
-    int64_t row = block->first_row, at = 0;
-    for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
-        const spryi_swept_target target = made->targets[k];
+    const uint32_t first = (uint32_t)block->sums, further = (uint32_t)(block->all_sums - block->sums);
+    int64_t row = block->first_row, found = block->first_long - 1;
+    for (int64_t k = made->cuts[b].entry; further > 0 && k < made->cuts[b + 1].entry; k++) {
         while (spryi_index_at(made->a->offsets, made->a->offset_type, row + 1) <= k) row++;
-        if (target.sum < (uint32_t)block->sums) continue;
-        int64_t part = 0, first = 0;
-        for (; target.slot / batch >= tasks[part].first_batch + tasks[part].batches - tasks[0].first_batch; part++)
-            first += tasks[part].sums - block->sums;
-        owner[first + target.sum - block->sums] = (int32_t)(made->before[row] - made->before[block->first_row]);
+        if (made->targets[k].sum >= first)
+            owner[made->targets[k].sum - first] = (int32_t)(made->before[row] - made->before[block->first_row]);
     }
-    for (int64_t part = 0; part < h->parts; part++) {
-        const spryi_swept_task *t = &tasks[part];
-        const int64_t further = t->sums - block->sums;
-        for (int64_t n = 0, found = 0; n < further; n++) {
-            const int is_new = n == 0 || owner[at + n] != owner[at + n - 1];
-            if (is_new)
-                s->longs[t->first_long + found++] =
-                    (spryi_swept_long){.sum = owner[at + n], .first = (int32_t)(block->sums + n)};
-            s->longs[t->first_long + found - 1].count++;
-        }
-        at += further;
+    for (uint32_t n = 0; n < further; n++) {
+        if (n == 0 || owner[n] != owner[n - 1])
+            s->longs[++found] = (spryi_swept_long){.sum = owner[n], .first = (int32_t)(first + n)};
+        s->longs[found].count++;
     }
 }
 
@@ -223,12 +229,8 @@ spry_status spryi_swept_fill(spry_context *context, spryi_swept_making *made, sp
     spry_status status = SPRY_OK;
     int32_t *owner = NULL;
     int64_t most = 0;
-    for (int64_t b = 0; b < h->blocks; b++) {
-        int64_t further = 0;
-        for (int64_t part = 0; part < h->parts; part++)
-            further += s->tasks[b * h->parts + part].sums - s->blocks[b].sums;
-        if (further > most) most = further;
-    }
+    for (int64_t b = 0; b < h->blocks; b++)
+        if (s->blocks[b].all_sums - s->blocks[b].sums > most) most = s->blocks[b].all_sums - s->blocks[b].sums;
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &owner, threads * (most + 1), "rows of further sums", err));
     const fill_fn fill =

@@ -27,16 +27,12 @@ static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int
     return passes % 2;
 }
 
-/* The task's entries to groups; sums 0 .. t->sums - 1 are rows'. */
-static void SPRY_FN(pack_task)(const spryi_swept *s, const SPRY_FN(entry) * entries, int64_t count, int64_t first_slot,
-                               spryi_swept_task *t, packing *p, spryi_swept_target *targets)
+/* The block's entries, in the order of columns, to groups. */
+static void SPRY_FN(pack_sorted)(const spryi_swept *s, const SPRY_FN(entry) * entries, int64_t count,
+                                 spryi_swept_block *block, packing *p, spryi_swept_target *targets)
 {
-    const spryi_swept_head *h = &s->head;
-    const int64_t unroll = spryi_swept_unroll(h->value_type), in_batch = unroll / h->depth;
-    const int64_t capacity = h->depth * SPRYI_SWEPT_THREADS, widest = (int64_t)1 << (32 - h->row_bits);
-    share_sums(t, count, capacity, in_batch, p);
+    const int64_t unroll = spryi_swept_unroll(s->head.value_type), widest = (int64_t)1 << (32 - s->head.row_bits);
     int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
-    memset(p->filled, 0, sizeof p->filled);
     for (int64_t e = 0; e < count; e++) {
         const int64_t column = entries[e].column;
         row_state *row = &p->rows[p->sum_of[entries[e].place]];
@@ -44,25 +40,24 @@ static void SPRY_FN(pack_task)(const spryi_swept *s, const SPRY_FN(entry) * entr
         int64_t group = p->last[sum] + 1;
         if (group < row->group) group = row->group;
         /* a batch that this column is too far from is closed, and with it those before */
-        while (open < groups && column - p->base[open / in_batch % WINDOW] >= widest)
-            open = close_until(p, open, (open / in_batch + 1) * in_batch);
+        while (open < groups && column - p->base[open / unroll % WINDOW] >= widest)
+            open = close_until(p, open, (open / unroll + 1) * unroll);
         if (group < open) group = open;
-        while (group < groups && p->filled[group % WINDOW] == capacity) group++;
+        while (group < groups && p->filled[group % WINDOW] == SPRYI_SWEPT_THREADS) group++;
         if (group >= open + WINDOW) open = close_until(p, open, group - WINDOW + 1);
         if (group >= groups) {
-            for (int64_t b = (groups + in_batch - 1) / in_batch; b <= group / in_batch; b++)
-                p->base[b % WINDOW] = column;
+            if (group / unroll >= (groups + unroll - 1) / unroll) p->base[group / unroll % WINDOW] = column;
             groups = group + 1;
         }
+        const int64_t place = p->filled[group % WINDOW]++;
         targets[entries[e].place] =
-            (spryi_swept_target){.slot = (uint32_t)(first_slot + spryi_swept_slot(group, p->filled[group % WINDOW]++,
-                                                                                  h->depth, unroll)),
-                                 .sum = (uint32_t)sum};
+            (spryi_swept_target){.slot = (uint32_t)spryi_swept_slot(group, place, unroll), .sum = (uint32_t)sum};
         p->last[sum] = row->group = (int32_t)group;
         row->turn = row->turn + 1 < row->turns ? row->turn + 1 : 0;
-        while (open < groups && p->filled[open % WINDOW] == capacity) open = close_until(p, open, open + 1);
+        while (open < groups && p->filled[open % WINDOW] == SPRYI_SWEPT_THREADS) open = close_until(p, open, open + 1);
     }
-    t->batches = (int32_t)((groups + in_batch - 1) / in_batch);
+    block->batches = (int32_t)((groups + unroll - 1) / unroll);
+    p->too_many |= block->batches * SPRYI_SWEPT_THREADS * unroll > UINT32_MAX;
 }
 
 static void SPRY_FN(pack)(const spryi_swept_making *made, int64_t b, packing *p)
@@ -70,10 +65,9 @@ static void SPRY_FN(pack)(const spryi_swept_making *made, int64_t b, packing *p)
     const spryi_swept *s = made->s;
     const SPRY_P *Ap = made->a->offsets;
     const SPRY_J *Aj = made->a->indices;
-    const spryi_swept_block *block = &s->blocks[b];
+    spryi_swept_block *block = &s->blocks[b];
     const int64_t begin = made->cuts[b].entry, end = made->cuts[b + 1].entry, count = end - begin;
     SPRY_FN(entry) *entries = (SPRY_FN(entry) *)p->entries, *other = entries + p->most_entries;
-    int64_t slots = 0;
     for (int64_t k = begin; k < end; k++) entries[k - begin] = (SPRY_FN(entry)){Aj[k], (uint32_t)(k - begin)};
     for (int64_t i = block->first_row; i < block->first_row + block->rows; i++) {
         const int64_t from = Ap[i] > begin ? Ap[i] : begin, to = Ap[i + 1] < end ? Ap[i + 1] : end;
@@ -81,16 +75,11 @@ static void SPRY_FN(pack)(const spryi_swept_making *made, int64_t b, packing *p)
             p->sum_of[k - begin] = (uint32_t)(made->before[i] - made->before[block->first_row]);
     }
     if (SPRY_FN(sort_columns)(entries, other, count, made->a->cols)) entries = other;
-    for (int64_t part = 0; part < s->head.parts; part++) {
-        const int64_t from = count * part / s->head.parts, to = count * (part + 1) / s->head.parts;
-        spryi_swept_task *t = &s->tasks[b * s->head.parts + part];
-        *t = (spryi_swept_task){.sums = block->sums};
-        memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
-        for (int64_t e = from; e < to; e++) p->rows[p->sum_of[entries[e].place]].entries++;
-        SPRY_FN(pack_task)(s, entries + from, to - from, slots, t, p, made->targets + begin);
-        slots += t->batches * SPRYI_SWEPT_THREADS * spryi_swept_unroll(s->head.value_type);
-    }
-    p->too_many |= slots > UINT32_MAX;
+    memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
+    for (int64_t e = 0; e < count; e++) count_entry(&p->rows[p->sum_of[entries[e].place]], e);
+    share_sums(block, count, spryi_swept_unroll(s->head.value_type), p);
+    memset(p->filled, 0, sizeof p->filled);
+    SPRY_FN(pack_sorted)(s, entries, count, block, p, made->targets + begin);
 }
 
 /* The block's slots, which padding fills where no entry does. */
@@ -101,8 +90,7 @@ static void SPRY_FN(fill)(const spryi_swept_making *made, int64_t b)
     const SPRY_J *Aj = made->a->indices;
     const SPRY_V *Ax = made->a->values;
     const int64_t in_batch = SPRYI_SWEPT_THREADS * spryi_swept_unroll(h->value_type);
-    const spryi_swept_task *first = &s->tasks[b * h->parts], *last = first + h->parts - 1;
-    const int64_t begin = first->first_batch, end = last->first_batch + last->batches;
+    const int64_t begin = s->blocks[b].first_batch, end = begin + s->blocks[b].batches;
     uint32_t *indices = s->indices + begin * in_batch;
     SPRY_V *values = (SPRY_V *)s->values + begin * in_batch;
     const uint32_t padding = (uint32_t)(((uint64_t)1 << h->row_bits) - 1);

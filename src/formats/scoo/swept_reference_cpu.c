@@ -1,5 +1,5 @@
 /*
- * swept_reference_cpu: one task after the other, slot by slot, one thread.
+ * swept_reference_cpu: one block after the other, slot by slot, one thread.
  *
  * Idea: each product is added to the sum of its row (transposed: of its column), padding left out: what the layout
  *       means, for tests and for machines without a GPU.
