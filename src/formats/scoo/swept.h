@@ -39,7 +39,7 @@ typedef struct spryi_swept_block {
     int64_t first_batch, first_long;
     int32_t rows, sums; /* all rows; those with entries */
     int32_t batches, longs;
-    int32_t all_sums, reserved;     /* further ones included */
+    int32_t all_sums, sum_bits;     /* further ones included; bits of an index that tell one, 16 at most */
     int32_t head_chain, head_piece; /* of the first row; chain -1: it is the block's own */
     int32_t tail_chain, tail_piece; /* of the last row, where that is another one */
 } spryi_swept_block;
@@ -60,7 +60,7 @@ typedef struct spryi_swept_word {
 
 typedef struct spryi_swept_head {
     int64_t rows, cols, nnz;
-    int64_t blocks, row_bits;
+    int64_t blocks;
     int64_t batches, words, longs, chains, pieces; /* sizes of arrays; pieces: of all chains */
     int64_t most_sums, room;                       /* sums of a block, further ones included; what it might have had */
     int32_t value_type, offset_type, index_type, reserved;
@@ -74,7 +74,7 @@ typedef struct spryi_swept {
     spryi_swept_long *longs;
     spryi_swept_chain *chains;
     int64_t *bases;    /* a batch */
-    uint32_t *indices; /* a slot: sum in the low row_bits, column from the batch's base above */
+    uint32_t *indices; /* a slot: sum in the low sum_bits of its block, column from the batch's base above */
     void *values;
 } spryi_swept;
 
@@ -94,15 +94,16 @@ static inline int64_t spryi_swept_slot(int64_t group, int64_t place, int64_t unr
 }
 
 /* The sum of a slot that holds no entry. */
-static inline uint32_t spryi_swept_padding(const spryi_swept_head *h)
+static inline uint32_t spryi_swept_padding(const spryi_swept_block *block)
 {
-    return (uint32_t)(((uint64_t)1 << h->row_bits) - 1);
+    return (1u << block->sum_bits) - 1;
 }
 
-/* The column of the entry in a slot of a batch, both counted over all blocks. */
-static inline int64_t spryi_swept_column(const spryi_swept *s, int64_t batch, int64_t slot)
+/* The column of the entry in a slot of a batch of the block, both counted over all blocks. */
+static inline int64_t spryi_swept_column(const spryi_swept *s, const spryi_swept_block *block, int64_t batch,
+                                         int64_t slot)
 {
-    return s->bases[batch] + (int64_t)((uint64_t)s->indices[slot] >> s->head.row_bits);
+    return s->bases[batch] + (int64_t)((uint64_t)s->indices[slot] >> block->sum_bits);
 }
 
 /* row_of[sum]: the row, from the block's first on, whose sum it is; block->all_sums numbers. */

@@ -59,7 +59,6 @@ typedef struct swept_view {
     const int64_t *bases;
     const unsigned *indices;
     const void *values;
-    int row_bits;
 } swept_view;
 
 /* x, read when it is asked for: the compiler is not to gather the loads of a batch at its beginning. */
@@ -84,7 +83,7 @@ template <typename V> static __device__ __forceinline__ void sweep(const swept_v
                                                                    const V *__restrict__ x, V *sums)
 {
     constexpr int U = batch<V>::slots;
-    const unsigned padding = (1u << s.row_bits) - 1;
+    const unsigned padding = (1u << block.sum_bits) - 1;
     const int64_t stride = THREADS * U, first = block.first_batch * stride + threadIdx.x * U;
     const unsigned *indices = s.indices + first;
     const V *values = (const V *)s.values + first;
@@ -97,7 +96,7 @@ template <typename V> static __device__ __forceinline__ void sweep(const swept_v
     int64_t base = bases[min(1, last)];
     next.load(indices + min(1, last) * stride, values + min(1, last) * stride);
 #pragma unroll
-    for (int u = 0; u < U; u++) x_now[u] = gather(x + bases[0] + (now.index[u] >> s.row_bits));
+    for (int u = 0; u < U; u++) x_now[u] = gather(x + bases[0] + (now.index[u] >> block.sum_bits));
     for (int b = 0; b <= last; b++) {
         const int ahead = min(b + 2, last);
         const V *from = x + base;
@@ -108,7 +107,7 @@ template <typename V> static __device__ __forceinline__ void sweep(const swept_v
             const unsigned at = now.index[u] & padding;
             __syncthreads(); /* the group before has added */
             const V sum = at != padding ? sums[at] : V(0);
-            x_next[u] = gather(from + (next.index[u] >> s.row_bits));
+            x_next[u] = gather(from + (next.index[u] >> block.sum_bits));
             if (at != padding) sums[at] = sum + now.value[u] * x_now[u];
         }
         now = next;
@@ -219,7 +218,6 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
     v.bases = s->bases;
     v.indices = s->indices;
     v.values = s->values;
-    v.row_bits = (int)h->row_bits;
     V *pieces = (V *)args->workspace;
     if (h->blocks == 0) return SPRY_OK;
     swept_barrier<V>

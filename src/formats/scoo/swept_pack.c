@@ -42,6 +42,13 @@ static int64_t close_until(packing *p, int64_t open, int64_t to)
     return open;
 }
 
+static int32_t bits_of(int64_t number)
+{
+    int32_t bits = 0;
+    while (number >> bits > 0) bits++;
+    return bits;
+}
+
 /* Entry number `e` of the block, in the order of columns, is the row's. */
 static void count_entry(row_state *row, int64_t e)
 {
@@ -78,6 +85,7 @@ static void share_sums(spryi_swept_block *block, int64_t count, int64_t unroll, 
         near *= 2;
     } while (sums > p->most_sums && longs > 0);
     block->all_sums = (int32_t)sums;
+    block->sum_bits = bits_of(sums); /* one number more than sums: padding */
     block->longs = (int32_t)longs;
     for (int64_t r = 0; r < rows; r++) p->rows[r].turn = p->rows[r].group = 0;
     for (int64_t n = 0; n < sums; n++) p->last[n] = -1;
@@ -90,13 +98,6 @@ typedef void (*pack_fn)(const spryi_swept_making *made, int64_t block, packing *
 typedef void (*fill_fn)(const spryi_swept_making *made, int64_t block);
 static const pack_fn packs[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(pack);
 static const fill_fn fills[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill);
-
-static int64_t bits_of(int64_t number)
-{
-    int64_t bits = 0;
-    while (number >> bits > 0) bits++;
-    return bits;
-}
 
 /* What is sorted is no larger than this. */
 typedef struct widest_entry {
@@ -167,7 +168,6 @@ spry_status spryi_swept_pack(spry_context *context, spryi_swept_making *made, sp
     if (further > sizes.most_entries) further = sizes.most_entries;
     sizes.most_sums = most_rows + further < h->room ? most_rows + further : h->room;
     if (sizes.most_sums < most_rows) sizes.most_sums = most_rows;
-    h->row_bits = bits_of(sizes.most_sums);
     int64_t bytes = packing_bytes(&sizes, most_rows);
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &made->targets, h->nnz, "slots of entries", err));

@@ -31,7 +31,7 @@ static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int
 static void SPRY_FN(pack_sorted)(const spryi_swept *s, const SPRY_FN(entry) * entries, int64_t count,
                                  spryi_swept_block *block, packing *p, spryi_swept_target *targets)
 {
-    const int64_t unroll = spryi_swept_unroll(s->head.value_type), widest = (int64_t)1 << (32 - s->head.row_bits);
+    const int64_t unroll = spryi_swept_unroll(s->head.value_type), widest = (int64_t)1 << (32 - block->sum_bits);
     int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
     for (int64_t e = 0; e < count; e++) {
         const int64_t column = entries[e].column;
@@ -93,7 +93,7 @@ static void SPRY_FN(fill)(const spryi_swept_making *made, int64_t b)
     const int64_t begin = s->blocks[b].first_batch, end = begin + s->blocks[b].batches;
     uint32_t *indices = s->indices + begin * in_batch;
     SPRY_V *values = (SPRY_V *)s->values + begin * in_batch;
-    const uint32_t padding = (uint32_t)(((uint64_t)1 << h->row_bits) - 1);
+    const uint32_t padding = spryi_swept_padding(&s->blocks[b]);
     for (int64_t n = 0; n < (end - begin) * in_batch; n++) {
         indices[n] = padding;
         values[n] = 0;
@@ -106,7 +106,7 @@ static void SPRY_FN(fill)(const spryi_swept_making *made, int64_t b)
     for (int64_t k = made->cuts[b].entry; k < made->cuts[b + 1].entry; k++) {
         const spryi_swept_target target = made->targets[k];
         const uint32_t column = (uint32_t)(Aj[k] - s->bases[begin + target.slot / in_batch]);
-        indices[target.slot] = column << h->row_bits | target.sum;
+        indices[target.slot] = column << s->blocks[b].sum_bits | target.sum;
         values[target.slot] = Ax[k];
     }
 }

@@ -3,13 +3,13 @@ static void SPRY_FN(multiply)(const spryi_swept *s, const spryi_swept_block *blo
                               const SPRY_V *x, SPRY_V *t, int transposed)
 {
     const int64_t slots = SPRYI_SWEPT_THREADS * spryi_swept_unroll(s->head.value_type), first = block->first_batch;
-    const uint32_t padding = spryi_swept_padding(&s->head);
+    const uint32_t padding = spryi_swept_padding(block);
     const SPRY_V *values = s->values;
     for (int64_t n = first; n < first + block->batches; n++)
         for (int64_t k = n * slots; k < (n + 1) * slots; k++) {
             const uint32_t sum = s->indices[k] & padding;
             if (sum == padding) continue;
-            const int64_t i = block->first_row + row_of[sum], j = spryi_swept_column(s, n, k);
+            const int64_t i = block->first_row + row_of[sum], j = spryi_swept_column(s, block, n, k);
             if (transposed)
                 t[j] += values[k] * x[i];
             else
