@@ -2,19 +2,19 @@
  * Swept row blocks: SCOO grown to a GPU's shared memory, with an order of entries that needs no atomics.
  *
  *     block:   consecutive rows with about 1 / multiprocessors of the entries, whose sums fit the shared memory
- *              | batch 0                                     | batch 1 ...        entries by rising columns
- *     batch:   | base = its least column;  group 0 | group 1 | ...                no two entries of a group share a sum
- *     slot:    | column - base | sum |  and a value                               32 bits together; all ones: padding
+ *              | batch 0                                     | batch 1 ...   entries by rising columns
+ *     batch:   | base = its least column;  group 0 | group 1 | ...           no two entries of a group share a sum
+ *     slot:    | column - base | sum |  and a value                          32 bits together; all ones: padding
  *
  * A batch is 16 bytes of values for each of 1024 threads: U groups (4 of f32, 2 of f64) of 1024 entries. Entry `place`
  * of group g lies in slot place * U + g of the batch, so that a thread reads its U entries at once, and neighbouring
  * threads have neighbouring columns. An entry whose sum the group has already goes to a later group.
  *
- * Rows with entries have a sum each, numbered in their order. A row with entries for more than half of the block's groups, or
- * for more than 3/4 of some stretch of them, has further sums, used in turn; they lie behind the others and are added to
- * the first at the end (`longs`). Blocks may share a row with their neighbours; the pieces' sums are a chain,
- * added in order by whoever comes last. `present` has a bit for each row of a block that has entries, and how many
- * there are before each 32.
+ * Rows with entries have a sum each, numbered in their order. A row with entries for more than half of the block's
+ * groups, or for more than 3/4 of some stretch of them, has further sums, used in turn; they lie behind the others and
+ * are added to the first at the end (`longs`). Blocks may share a row with their neighbours; the pieces' sums are a
+ * chain, added in order by whoever comes last. `present` has a bit for each row of a block that has entries, and how
+ * many there are before each 32.
  *
  * Invariants: columns rise along a group and, for one row, from group to group; duplicates keep their order. The cut
  * follows from the matrix and from the GPU's number of multiprocessors and shared memory, never from threads.

@@ -60,13 +60,13 @@ static void count_entry(row_state *row, int64_t e)
 }
 
 /*
- * Sums for the rows of a block of so many entries: further ones where a row has entries for more than half of the groups,
- * or, in the stretch where it has most, for more than 3/4 of those. Fuller, and entries would pile up to the end.
+ * Sums for the rows of a block of so many entries: further ones where a row has entries for more than half of the
+ * groups, or, in the stretch where it has most, for more than 3/4 of those. With fewer, entries pile up to the end.
  */
 static void share_sums(spryi_swept_block *block, int64_t count, int64_t unroll, packing *p)
 {
-    const int64_t rows = block->sums, batch = unroll * SPRYI_SWEPT_THREADS,
-                  groups = (count + batch - 1) / batch * unroll;
+    const int64_t rows = block->sums, batch = unroll * SPRYI_SWEPT_THREADS;
+    const int64_t groups = (count + batch - 1) / batch * unroll;
     int64_t most = groups / 2 > 0 ? groups / 2 : 1, near = groups < STRETCH ? groups : STRETCH * 3 / 4, sums, longs;
     if (near == 0) near = 1;
     do {
