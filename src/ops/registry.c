@@ -8,6 +8,7 @@
 #include "formats/csc/csc.h"
 #include "formats/csr/csr.h"
 #include "formats/csrk/csrk.h"
+#include "formats/csrk/packed.h"
 #include "formats/ell/ell.h"
 #include "formats/hyb/hyb.h"
 #include "formats/scoo/scoo.h"
@@ -30,6 +31,7 @@ const spryi_format *const spryi_formats[] = {
     &spryi_format_bsr,
     &spryi_format_csr2,
     &spryi_format_csr3,
+    &spryi_format_packed,
 };
 const int spryi_format_count = sizeof spryi_formats / sizeof *spryi_formats;
 
@@ -102,6 +104,9 @@ const spryi_kernel *const spryi_kernels[] = {
     X86(spryi_csr3_avx512_cpu)
     &spryi_csr3_gpuspmv3_cuda,
     &spryi_csr3_gpuspmv35_cuda,
+    &spryi_packed_reference_cpu,
+    &spryi_packed_portable_cpu,
+    &spryi_packed_slices_cuda,
 };
 /* clang-format on */
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;

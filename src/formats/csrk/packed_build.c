@@ -1,0 +1,247 @@
+/*
+ * From CSR to packed slices and back.
+ *
+ * Every super-super-row is looked at twice by the same code: counted first (survey), then, when a scan has told where
+ * its share of each array begins, written (make). Neither looks at another's, so both are parallel, and the result
+ * depends on the matrix alone.
+ */
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/csrk/packed_part.h"
+#include "formats/ell/ell.h"
+
+#include <string.h>
+
+#define SPRYI_TEMPLATE "formats/csrk/packed_build.tmpl.c"
+#include "core/instantiate.h"
+
+typedef void (*walk_fn)(spryi_packed_walk *w);
+typedef void (*take_fn)(const spryi_packed_cursor *c, const int64_t *offsets, int32_t *next, void *columns,
+                        void *values);
+static const walk_fn walk_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(walk);
+static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_slot);
+
+/* A pattern has no values: any slot does. */
+static int slot_of(const spry_arrays *a)
+{
+    return a->value_type == SPRY_PATTERN ? 0 : spryi_value_slot(a->value_type);
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+enum { SAMPLES = 256 }; /* of block rows; */
+enum { SHARE = 4 };     /* but one in so many must be made of blocks */
+
+/* Whether rows i .. i + b - 1 are dense blocks; *empty: there is nothing to be seen. */
+static int are_blocks(const spry_arrays *csr, int64_t i, int64_t b, int *empty)
+{
+    const int64_t begin = spryi_index_at(csr->offsets, csr->offset_type, i);
+    const int64_t length = spryi_index_at(csr->offsets, csr->offset_type, i + 1) - begin;
+    *empty = spryi_index_at(csr->offsets, csr->offset_type, i + b) == begin;
+    if (length % b != 0 || length > b * SPRYI_PACKED_MOST_WIDTH) return 0;
+    for (int64_t r = 1; r < b; r++)
+        if (spryi_index_at(csr->offsets, csr->offset_type, i + r + 1) != begin + (r + 1) * length) return 0;
+    for (int64_t k = 0; k < b * length; k++) {
+        const int64_t first = begin + k % length / b * b; /* of its block, in the first row */
+        const int64_t j = spryi_index_at(csr->indices, csr->index_type, first);
+        if (j % b != 0 || spryi_index_at(csr->indices, csr->index_type, begin + k) != j + k % b) return 0;
+    }
+    return 1;
+}
+
+/* The largest b of which nearly all block rows are made, by samples at even distances; 1: none. */
+static int find_block(const spry_arrays *csr)
+{
+    for (int b = SPRYI_PACKED_MOST_BLOCK; b > 1; b--) {
+        const int64_t rows = csr->rows / b, samples = rows < SAMPLES ? rows : SAMPLES;
+        int64_t seen = 0, blocks = 0;
+        for (int64_t n = 0; n < samples; n++) {
+            int empty, found = are_blocks(csr, rows * n / samples * b, b, &empty);
+            seen += !empty;
+            blocks += found && !empty;
+        }
+        if (seen > 0 && (seen - blocks) * SHARE <= seen) return b;
+    }
+    return 1;
+}
+
+/* ---- survey -------------------------------------------------------------------------------------------- */
+
+static int64_t group_count(const spry_arrays *a, int64_t b)
+{
+    return (a->rows + spryi_packed_group(b) - 1) / spryi_packed_group(b);
+}
+
+/* parts[g + 1] = what group g takes; or the group, written. */
+static spryi_packed_walk walk_of(const spryi_packed *s, const spry_arrays *csr, int64_t g)
+{
+    const int64_t rows = spryi_packed_group(s->block);
+    return (spryi_packed_walk){
+        .csr = csr,
+        .b = (int)s->block,
+        .begin = g * rows,
+        .end = (g + 1) * rows < csr->rows ? (g + 1) * rows : csr->rows,
+    };
+}
+
+static void add(spryi_packed_part *sum, const spryi_packed_part *part)
+{
+    sum->slices += part->slices;
+    sum->slots += part->slots;
+    sum->units += part->units;
+    sum->long_rows += part->long_rows;
+    sum->pieces += part->pieces;
+    sum->long_nnz += part->long_nnz;
+}
+
+static spry_status check_sizes(const spryi_packed *s, spry_error *err)
+{
+    const int64_t lanes = s->a.rows / SPRYI_PACKED_LANES;
+    if (lanes < UINT32_MAX && s->units <= UINT32_MAX && s->slots < (int64_t)1 << 48) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->units, UINT32_MAX,
+                            "packed: %lld rows with %lld pieces of indices are more than it counts",
+                            (long long)s->a.rows, (long long)s->units);
+}
+
+spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_packed_part **parts,
+                                const spry_arrays *csr, spry_error *err)
+{
+    s->a = *csr;
+    s->a.offsets = s->a.indices = s->a.values = NULL;
+    s->a.ownership = SPRY_COPY;
+    s->a.symmetry = SPRY_GENERAL;
+    s->block = find_block(csr);
+    const int64_t groups = group_count(csr, s->block);
+    const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    spry_status status = SPRYI_NEW(context, parts, groups + 1, "super-super-rows", err);
+    if (status != SPRY_OK) return status;
+    spryi_packed_part *p = *parts;
+    p[0] = (spryi_packed_part){0};
+    int threads = spryi_threads(context, csr->nnz + csr->rows);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t g = 0; g < groups; g++) {
+        spryi_packed_walk w = walk_of(s, csr, g);
+        walk(&w);
+        p[g + 1] = w.at;
+    }
+    for (int64_t g = 0; g < groups; g++) add(&p[g + 1], &p[g]);
+    s->slice_count = p[groups].slices;
+    s->slots = p[groups].slots;
+    s->units = p[groups].units;
+    s->long_count = p[groups].long_rows;
+    s->piece_count = p[groups].pieces;
+    s->long_nnz = p[groups].long_nnz;
+    return check_sizes(s, err);
+}
+
+/* ---- making -------------------------------------------------------------------------------------------- */
+
+static spry_status allocate(spry_context *context, spryi_packed *s, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(SPRYI_NEW(context, &s->slices, s->slice_count + 1, "packed slices", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->extras, s->slice_count, "packed slices", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->indices, s->units * SPRYI_PACKED_UNIT, "packed indices", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->long_rows, s->long_count, "long rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->long_first, s->long_count + 1, "long rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->pieces, s->piece_count + 1, "pieces of long rows", err));
+    SPRYI_TRY(spryi_allocate(context, &s->long_columns, s->long_nnz, spry_index_type_bytes(s->a.index_type),
+                             "columns of long rows", err));
+    if (s->a.value_type == SPRY_PATTERN) return SPRY_OK;
+    SPRYI_TRY(spryi_allocate(context, &s->values, s->slots, spry_type_bytes(s->a.value_type), "packed values", err));
+    SPRYI_TRY(spryi_allocate(context, &s->long_values, s->long_nnz, spry_type_bytes(s->a.value_type),
+                             "values of long rows", err));
+done:
+    return status;
+}
+
+/* Zeros where the group's values and indices will be: masks are set bit by bit, padding stays. */
+static void clear_share(spryi_packed *s, const spryi_packed_part *begin, const spryi_packed_part *end)
+{
+    const int64_t size = (int64_t)spry_type_bytes(s->a.value_type);
+    memset(s->indices + begin->units * SPRYI_PACKED_UNIT, 0, (size_t)((end->units - begin->units) * SPRYI_PACKED_UNIT));
+    if (s->values) memset((char *)s->values + begin->slots * size, 0, (size_t)((end->slots - begin->slots) * size));
+}
+
+spry_status spryi_packed_make(spry_context *context, spryi_packed *s, const spryi_packed_part *parts,
+                              const spry_arrays *csr, spry_error *err)
+{
+    const spry_status status = allocate(context, s, err);
+    if (status != SPRY_OK) return status;
+    const int64_t groups = group_count(csr, s->block);
+    const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    int threads = spryi_threads(context, csr->nnz + csr->rows);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t g = 0; g < groups; g++) {
+        spryi_packed_walk w = walk_of(s, csr, g);
+        w.s = s;
+        w.at = parts[g];
+        clear_share(s, &parts[g], &parts[g + 1]);
+        walk(&w);
+    }
+    s->slices[s->slice_count] = (spryi_packed_slice){
+        .values = (uint32_t)s->slots,
+        .indices = (uint32_t)s->units,
+        .row = (uint32_t)((csr->rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES),
+        .info = (uint32_t)(s->slots >> 32) << SPRYI_PACKED_HIGH,
+    };
+    s->long_first[s->long_count] = s->piece_count;
+    s->pieces[s->piece_count] = s->long_nnz;
+    return SPRY_OK;
+}
+
+/* ---- back ---------------------------------------------------------------------------------------------- */
+
+/* offsets[i + 1] = the entries of row i of the slice. */
+static void count_rows(const spryi_packed *s, int64_t slice, int64_t *offsets)
+{
+    spryi_packed_cursor c;
+    int32_t length[SPRYI_PACKED_LANES] = {0};
+    spryi_packed_open(&c, s, slice);
+    const uint32_t lanes = spryi_packed_row_mask(&c);
+    while (spryi_packed_next(&c))
+        for (int l = 0; l < SPRYI_PACKED_LANES; l++) length[l] += (int32_t)(c.mask >> l & 1);
+    for (int l = 0; l < SPRYI_PACKED_LANES; l++)
+        for (int r = 0; lanes >> l & 1 && r < c.b; r++) offsets[spryi_packed_row(&c, l) + r + 1] = length[l] * c.b;
+}
+
+static void take_long_rows(const spryi_packed *s, const spryi_compressed *c)
+{
+    const size_t index_bytes = spry_index_type_bytes(s->a.index_type), value_bytes = spry_type_bytes(s->a.value_type);
+    for (int64_t n = 0; n < s->long_count; n++) {
+        const int64_t from = s->pieces[s->long_first[n]], to = c->offsets[s->long_rows[n]];
+        const size_t length = (size_t)(s->pieces[s->long_first[n + 1]] - from);
+        memcpy((char *)c->indices + (size_t)to * index_bytes, (char *)s->long_columns + (size_t)from * index_bytes,
+               length * index_bytes);
+        if (c->values)
+            memcpy((char *)c->values + (size_t)to * value_bytes, (char *)s->long_values + (size_t)from * value_bytes,
+                   length * value_bytes);
+    }
+}
+
+spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const spryi_packed *s, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
+    const take_fn take = take_table[slot_of(&s->a)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    SPRYI_TRY(spryi_ell_start_csr(context, &c, &s->a, err));
+    int threads = spryi_threads(context, s->a.nnz + s->a.rows);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t k = 0; k < s->slice_count; k++) count_rows(s, k, c.offsets);
+    for (int64_t n = 0; n < s->long_count; n++)
+        c.offsets[s->long_rows[n] + 1] = s->pieces[s->long_first[n + 1]] - s->pieces[s->long_first[n]];
+    spryi_scan(c.offsets, s->a.rows);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t k = 0; k < s->slice_count; k++) {
+        spryi_packed_cursor cursor;
+        int32_t next[SPRYI_PACKED_LANES] = {0};
+        spryi_packed_open(&cursor, s, k);
+        while (spryi_packed_next(&cursor)) take(&cursor, c.offsets, next, c.indices, c.values);
+    }
+    take_long_rows(s, &c);
+    SPRYI_TRY(spryi_ell_finish_csr(context, csr, &c, &s->a, err));
+done:
+    spryi_compressed_clear(context, &c);
+    return status;
+}

@@ -1,0 +1,357 @@
+/* From CSR to the slices of one super-super-row; counted first, then filled in by the same steps. */
+
+/* Lanes of `count` rows, or block rows, from `row` on. */
+static void SPRY_FN(take_lanes)(const spryi_packed_walk *w, spryi_packed_lanes *n, int64_t row, int b, int count)
+{
+    const SPRY_P *Ap = w->csr->offsets;
+    n->row = row;
+    n->b = b;
+    n->count = count;
+    n->outside = 0;
+    n->entries = 0;
+    n->longest = 0;
+    n->sorted = w->sorted;
+    int32_t differs = 0;
+    for (int l = 0; l < count; l++) {
+        const int64_t i = w->sorted ? w->begin + w->order[row - w->begin + l] : row + (int64_t)l * b;
+        const int64_t length = Ap[i + 1] - Ap[i];
+        const int is_long = length > w->long_over;
+        n->begin[l] = Ap[i];
+        n->length[l] = is_long ? 0 : (int32_t)length / b;
+        n->outside |= (uint32_t)is_long << l;
+        n->entries += n->length[l];
+        n->longest = n->length[l] > n->longest ? n->length[l] : n->longest;
+        differs |= n->length[l] ^ n->length[0];
+    }
+    for (int l = count; l < SPRYI_PACKED_LANES; l++) n->length[l] = 0;
+    n->even = count == SPRYI_PACKED_LANES && !differs && !n->outside;
+}
+
+/* Whether `rows` rows from `row` on, a multiple of b, are dense b x b blocks at multiples of b. */
+static int SPRY_FN(has_blocks)(const spryi_packed_walk *w, int64_t row, int64_t rows, int b)
+{
+    const SPRY_P *Ap = w->csr->offsets;
+    for (int64_t i = row; i < row + rows; i += b) {
+        const SPRY_J *Aj = (const SPRY_J *)w->csr->indices + Ap[i];
+        const int64_t length = Ap[i + 1] - Ap[i];
+        if (length % b != 0 || length > (int64_t)SPRYI_PACKED_MOST_WIDTH * b || length > w->long_over) return 0;
+        for (int r = 1; r < b; r++)
+            if (Ap[i + r + 1] - Ap[i + r] != length || memcmp(Aj, Aj + r * length, (size_t)length * sizeof *Aj) != 0)
+                return 0;
+        for (int64_t k = 0; k < length; k += b) {
+            if (Aj[k] % b != 0) return 0;
+            for (int c = 1; c < b; c++)
+                if (Aj[k + c] != Aj[k] + c) return 0;
+        }
+    }
+    return 1;
+}
+
+static inline int64_t SPRY_FN(column)(const spryi_packed_walk *w, const spryi_packed_lanes *n, int l, int64_t k)
+{
+    const SPRY_J *Aj = w->csr->indices;
+    return n->b == 1 ? Aj[n->begin[l] + k] : Aj[n->begin[l] + k * n->b] / n->b;
+}
+
+/* 1 if all lanes, of one length, have the columns of the one before plus one. */
+static int SPRY_FN(all_step)(const spryi_packed_walk *w, const spryi_packed_lanes *n)
+{
+    const SPRY_J *Aj = (const SPRY_J *)w->csr->indices + n->begin[0];
+    const int64_t length = n->length[0];
+    if (n->b == 1) {
+        SPRY_J other = 0;
+        for (int64_t k = length; k < SPRYI_PACKED_LANES * length; k++) other |= (Aj[k] - Aj[k - length]) ^ 1;
+        return other == 0;
+    }
+    for (int l = 1; l < SPRYI_PACKED_LANES; l++)
+        for (int64_t k = 0; k < length; k++)
+            if (SPRY_FN(column)(w, n, l, k) != SPRY_FN(column)(w, n, l - 1, k) + 1) return 0;
+    return 1;
+}
+
+/* The distances of all lanes, rising; -1 where they are more than `most` or those of a lane do not rise. */
+static int SPRY_FN(find_distances)(const spryi_packed_walk *w, spryi_packed_lanes *n, int most)
+{
+    int found = 0;
+    const int lanes = n->even && SPRY_FN(all_step)(w, n) ? 1 : n->count;
+    for (int l = 0; l < lanes; l++) {
+        const int64_t own = n->row / n->b + l;
+        int64_t before = INT64_MIN;
+        for (int32_t k = 0, d = 0; k < n->length[l]; k++, d++) {
+            const int64_t distance = SPRY_FN(column)(w, n, l, k) - own;
+            if (distance <= before || distance != (int32_t)distance) return -1;
+            before = distance;
+            while (d < found && n->distances[d] < distance) d++;
+            if (d < found && n->distances[d] == distance) continue;
+            if (found == most) return -1;
+            for (int q = found++; q > d; q--) n->distances[q] = n->distances[q - 1];
+            n->distances[d] = (int32_t)distance;
+        }
+    }
+    return found;
+}
+
+/* Settles kind, full, width, shared and low: what costs the fewest bytes. */
+static void SPRY_FN(settle)(const spryi_packed_walk *w, spryi_packed_lanes *n)
+{
+    int64_t high = -1;
+    const int most = 2 * n->longest < SPRYI_PACKED_LANES ? 2 * n->longest : SPRYI_PACKED_LANES;
+    const int may_step = !n->sorted && !n->outside && n->longest <= SPRYI_PACKED_LANES;
+    const int steps = may_step ? SPRY_FN(find_distances)(w, n, most) : -1;
+    n->low = INT64_MAX;
+    n->full = n->even;
+    n->width = n->longest;
+    n->shared = 0;
+    if (steps >= 0) {
+        const int list = steps == w->list && memcmp(n->distances, w->distances, (size_t)steps * 4) == 0;
+        const int holes = !(n->even && steps == n->longest);
+        const int64_t bytes = (list ? 0 : 4 * steps) + (holes ? 4 * steps : 0);
+        if (bytes <= 2 * n->entries + (n->even ? 0 : SPRYI_PACKED_LANES)) {
+            n->kind = SPRYI_PACKED_STEPPED;
+            n->full = !holes || steps == 0;
+            n->width = steps;
+            n->shared = list;
+            return;
+        }
+    }
+    for (int l = 0; l < n->count; l++)
+        for (int64_t k = 0; k < n->length[l]; k++) {
+            const int64_t j = SPRY_FN(column)(w, n, l, k);
+            n->low = j < n->low ? j : n->low;
+            high = j > high ? j : high;
+        }
+    if (high < 0) n->low = 0;
+    n->kind = high - n->low <= UINT16_MAX && n->low <= INT32_MAX ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_WIDE;
+}
+
+/* The lanes that have slot k, in order, and how many they are; next[l]: entries of lane l that were taken. */
+static int SPRY_FN(slot)(const spryi_packed_walk *w, const spryi_packed_lanes *n, int k, const int32_t *next, int *lane)
+{
+    int count = 0;
+    for (int l = 0; l < n->count; l++) {
+        if (next[l] == n->length[l]) continue;
+        if (n->kind == SPRYI_PACKED_STEPPED && !n->full &&
+            SPRY_FN(column)(w, n, l, next[l]) - (n->row / n->b + l) != n->distances[k])
+            continue;
+        lane[count++] = l;
+    }
+    return count;
+}
+
+/* Values and indices of a slice that is not both full and of rows. */
+static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, uint32_t *masks,
+                                void *indices)
+{
+    const SPRY_V *Ax = w->csr->values;
+    const int b = n->b;
+    int32_t next[SPRYI_PACKED_LANES] = {0};
+    int lane[SPRYI_PACKED_LANES];
+    int64_t before = 0;
+    for (int k = 0; k < n->width; k++) {
+        const int count = SPRY_FN(slot)(w, n, k, next, lane);
+        for (int r = 0; Ax && r < b; r++)
+            for (int c = 0; c < b; c++)
+                for (int q = 0; q < count; q++) {
+                    const int l = lane[q];
+                    *Vx++ = Ax[n->begin[l] + ((int64_t)r * n->length[l] + next[l]) * b + c];
+                }
+        for (int q = 0; q < count; q++) {
+            const int64_t j = SPRY_FN(column)(w, n, lane[q], next[lane[q]]);
+            if (n->kind == SPRYI_PACKED_OFFSETS)
+                ((uint16_t *)indices)[before + q] = (uint16_t)(j - n->low);
+            else if (n->kind == SPRYI_PACKED_WIDE)
+                ((SPRY_J *)indices)[before + q] = (SPRY_J)j;
+            else if (masks)
+                masks[k] |= 1u << lane[q];
+            next[lane[q]]++;
+        }
+        before += count;
+    }
+}
+
+/* A full slice of rows: entry k of lane l is value 32*k + l. */
+static void SPRY_FN(fill_full)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, void *indices)
+{
+    const SPRY_V *Ax = w->csr->values;
+    const SPRY_J *Aj = w->csr->indices;
+    const int64_t width = n->width, *begin = n->begin;
+    for (int64_t k = 0; Ax && k < width; k++)
+        for (int64_t l = 0; l < SPRYI_PACKED_LANES; l++) Vx[SPRYI_PACKED_LANES * k + l] = Ax[begin[l] + k];
+    if (n->kind == SPRYI_PACKED_STEPPED) return;
+    for (int64_t k = 0; k < width; k++)
+        for (int64_t l = 0; l < SPRYI_PACKED_LANES; l++) {
+            const SPRY_J j = Aj[begin[l] + k];
+            if (n->kind == SPRYI_PACKED_OFFSETS)
+                ((uint16_t *)indices)[SPRYI_PACKED_LANES * k + l] = (uint16_t)(j - (SPRY_J)n->low);
+            else
+                ((SPRY_J *)indices)[SPRYI_PACKED_LANES * k + l] = j;
+        }
+}
+
+/* Puts the slice at w->at, whose list, if it has one of its own, becomes the last; places are in units. */
+static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_lanes *n, int64_t indices_at,
+                               int64_t masks_at)
+{
+    spryi_packed *s = w->s;
+    uint8_t *indices = s->indices + indices_at * SPRYI_PACKED_UNIT;
+    const int stepped = n->kind == SPRYI_PACKED_STEPPED;
+    s->slices[w->at.slices] = (spryi_packed_slice){
+        .values = (uint32_t)w->at.slots,
+        .indices = (uint32_t)indices_at,
+        .row = (uint32_t)(n->row / SPRYI_PACKED_LANES),
+        .info = (uint32_t)n->kind | (n->full ? SPRYI_PACKED_FULL : 0) | (n->sorted ? SPRYI_PACKED_SORTED : 0) |
+                (uint32_t)n->b << SPRYI_PACKED_B | (uint32_t)n->width << SPRYI_PACKED_WIDTH |
+                (uint32_t)(w->at.slots >> 32) << SPRYI_PACKED_HIGH,
+    };
+    s->extras[w->at.slices] = (int32_t)(stepped ? masks_at : n->low < INT32_MAX ? n->low : 0);
+    if (stepped && !n->shared) memcpy(indices, n->distances, (size_t)n->width * sizeof *n->distances);
+    if (!stepped && !n->full) {
+        for (int l = 0; l < SPRYI_PACKED_LANES; l++)
+            indices[l] = (uint8_t)(n->outside >> l & 1 ? SPRYI_PACKED_OUTSIDE : n->length[l]);
+        indices += SPRYI_PACKED_LANES;
+    }
+    if (n->sorted) {
+        memcpy(indices, w->order + (n->row - w->begin), (size_t)n->count * sizeof *w->order);
+        indices += SPRYI_PACKED_LANES * sizeof *w->order;
+    }
+    SPRY_V *Vx = s->values ? (SPRY_V *)s->values + w->at.slots : NULL;
+    if (n->full && n->b == 1)
+        SPRY_FN(fill_full)(w, n, Vx, indices);
+    else
+        SPRY_FN(fill_slots)
+    (w, n, Vx, stepped && !n->full ? (uint32_t *)(void *)(s->indices + masks_at * SPRYI_PACKED_UNIT) : NULL, indices);
+}
+
+static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int count)
+{
+    spryi_packed_lanes n;
+    SPRY_FN(take_lanes)(w, &n, row, b, count);
+    SPRY_FN(settle)(w, &n);
+    const int stepped = n.kind == SPRYI_PACKED_STEPPED;
+    const int64_t bytes = n.kind == SPRYI_PACKED_OFFSETS ? 2 : (int64_t)sizeof(SPRY_J);
+    int64_t indices_at = w->at.units, masks_at = 0;
+    if (n.full && n.width > 0)
+        w->at.slots = (w->at.slots + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES * SPRYI_PACKED_LANES;
+    if (stepped) {
+        if (n.shared) {
+            indices_at = w->list_at;
+        } else {
+            w->at.units += spryi_packed_units(4 * n.width);
+            w->list = n.width;
+            w->list_at = indices_at;
+            memcpy(w->distances, n.distances, (size_t)n.width * sizeof *n.distances);
+        }
+        masks_at = n.full ? 0 : w->at.units;
+        if (!n.full) w->at.units += spryi_packed_units(4 * n.width);
+    } else {
+        const int64_t head = (n.full ? 0 : SPRYI_PACKED_LANES) + (n.sorted ? 2 * SPRYI_PACKED_LANES : 0);
+        w->at.units += spryi_packed_units(head + bytes * n.entries);
+    }
+    if (w->s) SPRY_FN(put_slice)(w, &n, indices_at, masks_at);
+    w->at.slots += n.entries * b * b;
+    w->at.slices++;
+}
+
+static void SPRY_FN(add_long_row)(spryi_packed_walk *w, int64_t row, int64_t from, int64_t length)
+{
+    spryi_packed *s = w->s;
+    const int64_t pieces = (length + SPRYI_PACKED_PIECE - 1) / SPRYI_PACKED_PIECE, to = w->at.long_nnz;
+    if (s) {
+        s->long_rows[w->at.long_rows] = row;
+        s->long_first[w->at.long_rows] = w->at.pieces;
+        for (int64_t p = 0; p < pieces; p++) s->pieces[w->at.pieces + p] = to + p * SPRYI_PACKED_PIECE;
+        memcpy((SPRY_J *)s->long_columns + to, (const SPRY_J *)w->csr->indices + from, (size_t)length * sizeof(SPRY_J));
+        if (s->long_values)
+            memcpy((SPRY_V *)s->long_values + to, (const SPRY_V *)w->csr->values + from,
+                   (size_t)length * sizeof(SPRY_V));
+    }
+    w->at.long_rows++;
+    w->at.pieces += pieces;
+    w->at.long_nnz += length;
+}
+
+/* Whether at least half of the slices, rows in their order, are stepped. */
+static int SPRY_FN(mostly_steps)(const spryi_packed_walk *w)
+{
+    spryi_packed_lanes n;
+    int64_t stepped = 0, slices = 0;
+    for (int64_t i = w->begin; i < w->end; i += SPRYI_PACKED_LANES, slices++) {
+        SPRY_FN(take_lanes)
+        (w, &n, i, 1, (int)(w->end - i < SPRYI_PACKED_LANES ? w->end - i : SPRYI_PACKED_LANES));
+        SPRY_FN(settle)(w, &n);
+        stepped += n.kind == SPRYI_PACKED_STEPPED;
+    }
+    return 2 * stepped >= slices;
+}
+
+/* Sorts the rows where that pays. */
+static void SPRY_FN(sort)(spryi_packed_walk *w)
+{
+    const SPRY_P *Ap = (const SPRY_P *)w->csr->offsets + w->begin;
+    const int64_t rows = w->end - w->begin;
+    uint8_t length[SPRYI_PACKED_GROUP];
+    int32_t at[SPRYI_PACKED_MOST_WIDTH + 2] = {0}; /* where rows of length MOST_WIDTH - n begin */
+    int64_t unsorted = 0, sorted = 0;
+    for (int64_t i = 0, longest = 0; i < rows; i++) {
+        const int64_t l = Ap[i + 1] - Ap[i];
+        length[i] = (uint8_t)(l > w->long_over ? 0 : l);
+        at[SPRYI_PACKED_MOST_WIDTH - length[i] + 1]++;
+        longest = i % SPRYI_PACKED_LANES > 0 && longest > length[i] ? longest : length[i];
+        if (i % SPRYI_PACKED_LANES == SPRYI_PACKED_LANES - 1 || i == rows - 1) unsorted += longest;
+    }
+    for (int n = 0; n <= SPRYI_PACKED_MOST_WIDTH; n++) at[n + 1] += at[n];
+    for (int64_t i = 0; i < rows; i++) {
+        const int32_t place = at[SPRYI_PACKED_MOST_WIDTH - length[i]]++;
+        w->order[place] = (uint16_t)i;
+    }
+    for (int64_t i = 0; i < rows; i += SPRYI_PACKED_LANES) sorted += length[w->order[i]];
+    const int64_t slices = (rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
+    w->sorted = unsorted - sorted >= SPRYI_PACKED_SORT_SPARES * slices && !SPRY_FN(mostly_steps)(w);
+}
+
+/* Rows w->begin .. w->end - 1. */
+static void SPRY_FN(walk)(spryi_packed_walk *w)
+{
+    const SPRY_P *Ap = w->csr->offsets;
+    const int64_t rows = w->end - w->begin, mean = (Ap[w->end] - Ap[w->begin]) / (rows > 0 ? rows : 1);
+    const int64_t unit = (int64_t)SPRYI_PACKED_LANES * w->b;
+    int64_t over = SPRYI_PACKED_LONG_MEANS * (mean + 1);
+    over = over > SPRYI_PACKED_LONG ? over : SPRYI_PACKED_LONG;
+    const int64_t row_over = over < SPRYI_PACKED_MOST_WIDTH ? over : SPRYI_PACKED_MOST_WIDTH;
+    w->list = 0;
+    w->list_at = w->at.units;
+    w->long_over = row_over;
+    if (w->b == 1) SPRY_FN(sort)(w);
+    for (int64_t row = w->begin; row < w->end; row += unit) {
+        const int64_t end = row + unit < w->end ? row + unit : w->end;
+        w->long_over = over * w->b;
+        if (w->b > 1 && (end - row) % w->b == 0 && SPRY_FN(has_blocks)(w, row, end - row, w->b)) {
+            SPRY_FN(add_slice)(w, row, w->b, (int)((end - row) / w->b));
+            continue;
+        }
+        w->long_over = row_over;
+        for (int64_t i = row; i < end; i++)
+            if (Ap[i + 1] - Ap[i] > w->long_over) SPRY_FN(add_long_row)(w, i, Ap[i], Ap[i + 1] - Ap[i]);
+        for (int64_t i = row; i < end; i += SPRYI_PACKED_LANES)
+            SPRY_FN(add_slice)(w, i, 1, (int)(end - i < SPRYI_PACKED_LANES ? end - i : SPRYI_PACKED_LANES));
+    }
+    w->at.slots = (w->at.slots + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES * SPRYI_PACKED_LANES;
+}
+
+/* Lanes of a slot to where offsets say: entries that next[l] already holds come before. */
+static void SPRY_FN(take_slot)(const spryi_packed_cursor *c, const int64_t *offsets, int32_t *next, void *columns,
+                               void *values)
+{
+    const SPRY_V *Vx = c->s->values;
+    for (int l = 0, q = 0; l < SPRYI_PACKED_LANES; l++) {
+        if (!(c->mask >> l & 1)) continue;
+        for (int r = 0; r < c->b; r++)
+            for (int e = 0; e < c->b; e++) {
+                const int64_t to = offsets[spryi_packed_row(c, l) + r] + (int64_t)next[l] * c->b + e;
+                ((SPRY_J *)columns)[to] = (SPRY_J)(c->column[l] * c->b + e);
+                if (values) ((SPRY_V *)values)[to] = Vx[c->at + (int64_t)(r * c->b + e) * c->count + q];
+            }
+        next[l]++;
+        q++;
+    }
+}

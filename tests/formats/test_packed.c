@@ -1,0 +1,370 @@
+/* Format packed: which kind slices take, and where: steps, holes, spans of 16 bits, blocks, long rows, sorting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "formats/csrk/packed.h"
+#include "ops/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A matrix under construction, row by row; values count the entries from 1. */
+typedef struct sketch {
+    int64_t rows, cols, nnz;
+    int32_t *Ap, *Aj;
+    double *Ax;
+} sketch;
+
+enum { ROOM = 1 << 20 };
+
+static sketch sketch_of(int64_t rows, int64_t cols)
+{
+    sketch k = {rows, cols, 0, calloc((size_t)rows + 1, 4), malloc(ROOM * 4), malloc(ROOM * 8)};
+    assert_true(k.Ap && k.Aj && k.Ax);
+    return k;
+}
+
+static void put(sketch *k, int64_t row, int64_t column)
+{
+    assert_true(k->nnz < ROOM);
+    k->Aj[k->nnz] = (int32_t)column;
+    k->Ax[k->nnz] = (double)(k->nnz % 1021 + 1);
+    k->nnz++;
+    for (int64_t i = row + 1; i <= k->rows; i++) k->Ap[i] = (int32_t)k->nnz;
+}
+
+static void sketch_free(sketch *k)
+{
+    free(k->Ap);
+    free(k->Aj);
+    free(k->Ax);
+}
+
+/* A plan of the sketch and its storage. */
+typedef struct packed_plan {
+    spry_context *context;
+    spry_matrix *A;
+    spry_plan *plan;
+    const spryi_packed *s;
+} packed_plan;
+
+static packed_plan plan_of(const sketch *k, const char *kernel)
+{
+    packed_plan p = {0};
+    spry_error err = SPRY_ERROR_INIT;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = "packed";
+    options.kernel = kernel;
+    assert_int_equal(spry_context_create(&p.context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
+    if (spry_plan_spmv(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    p.s = p.plan->storage;
+    return p;
+}
+
+static void plan_free(packed_plan *p)
+{
+    spry_plan_destroy(p->plan);
+    spry_matrix_destroy(p->A);
+    spry_context_destroy(p->context);
+}
+
+/* y of both kernels against CSR, exact since all numbers are small integers, NaN where A has no column; and back. */
+static void multiply(const sketch *k)
+{
+    static const char *const kernels[] = {"packed_reference_cpu", "packed_portable_cpu"};
+    double *x = malloc((size_t)(k->cols + 1) * 8), *y = malloc((size_t)(k->rows + 1) * 8);
+    assert_true(x && y);
+    for (int64_t j = 0; j < k->cols; j++) x[j] = NAN;
+    for (int64_t e = 0; e < k->nnz; e++) x[k->Aj[e]] = k->Aj[e] % 7 - 3;
+    for (int n = 0; n < 2; n++) {
+        packed_plan p = plan_of(k, kernels[n]);
+        spry_error err = SPRY_ERROR_INIT;
+        if (spryi_format_packed.check(p.s, &err) != SPRY_OK) fail_msg("%s", err.message);
+        assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(x, k->cols), NULL, spry_vector_f64(y, k->rows),
+                                       NULL, NULL),
+                         SPRY_OK);
+        for (int64_t i = 0; i < k->rows; i++) {
+            double sum = 0;
+            for (int32_t e = k->Ap[i]; e < k->Ap[i + 1]; e++) sum += k->Ax[e] * x[k->Aj[e]];
+            if (y[i] != sum) fail_msg("%s: row %lld: %g instead of %g", kernels[n], (long long)i, y[i], sum);
+        }
+        spry_matrix *back = NULL;
+        assert_int_equal(spryi_format_packed.to_csr(p.context, &back, p.s, NULL), SPRY_OK);
+        assert_int_equal(back->a.nnz, k->nnz);
+        assert_memory_equal(back->a.offsets, k->Ap, (size_t)(k->rows + 1) * 4);
+        if (k->nnz > 0) assert_memory_equal(back->a.indices, k->Aj, (size_t)k->nnz * 4);
+        if (k->nnz > 0) assert_memory_equal(back->a.values, k->Ax, (size_t)k->nnz * 8);
+        spry_matrix_destroy(back);
+        plan_free(&p);
+    }
+    free(x);
+    free(y);
+}
+
+/* Slices must be of these kinds, FULL and SORTED included. */
+static void expect_kinds(const sketch *k, int64_t count, const uint32_t *kinds)
+{
+    packed_plan p = plan_of(k, "packed_reference_cpu");
+    assert_int_equal(p.s->slice_count, count);
+    for (int64_t n = 0; n < count; n++)
+        if ((p.s->slices[n].info & 15) != kinds[n])
+            fail_msg("slice %lld: kind %u, expected %u", (long long)n, p.s->slices[n].info & 15, kinds[n]);
+    plan_free(&p);
+    multiply(k);
+}
+
+/* The matrix drawn in packed.h. */
+static void layout(void **state)
+{
+    (void)state;
+    static const int32_t distances[] = {-1, 0, 1};
+    static const uint32_t masks[] = {14, 15, 15};
+    static const double values[] = {3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
+    sketch k = sketch_of(4, 5);
+    for (int i = 0; i < 4; i++)
+        for (int j = i > 0 ? i - 1 : 0; j <= i + 1; j++) put(&k, i, j);
+    packed_plan p = plan_of(&k, "packed_reference_cpu");
+    spryi_packed *s = p.plan->storage;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(s->slice_count, 1);
+    assert_int_equal(s->slices[0].info & 15, SPRYI_PACKED_STEPPED);
+    assert_memory_equal(s->indices, distances, sizeof distances);
+    assert_memory_equal(s->indices + s->extras[0] * SPRYI_PACKED_UNIT, masks, sizeof masks);
+    assert_memory_equal(s->values, values, sizeof values);
+    int32_t *d = (int32_t *)(void *)s->indices;
+#define REFUSE(place, value)                                                                                           \
+    do {                                                                                                               \
+        __typeof__(place) kept = (place);                                                                              \
+        assert_int_equal(spryi_format_packed.check(s, &err), SPRY_OK);                                                 \
+        (place) = (value);                                                                                             \
+        assert_int_equal(spryi_format_packed.check(s, &err), SPRY_BAD_FILE);                                           \
+        (place) = kept;                                                                                                \
+    } while (0)
+    REFUSE(d[0], -2);
+    REFUSE(d[2], 2);
+    REFUSE(d[1], -1);
+    REFUSE(d[4], 15);
+    REFUSE(d[4], 30);
+    REFUSE(s->extras[0], 7);
+    REFUSE(s->slices[0].indices, 9u);
+    REFUSE(s->slices[0].row, 1u);
+    REFUSE(s->slices[0].values, 32u);
+    REFUSE(s->slices[0].info, s->slices[0].info | SPRYI_PACKED_FULL);
+    REFUSE(s->slices[0].info, s->slices[0].info | SPRYI_PACKED_SORTED);
+    REFUSE(s->slices[0].info, s->slices[0].info | 3u);
+    REFUSE(s->slices[0].info, s->slices[0].info & ~(15u << SPRYI_PACKED_B));
+    REFUSE(s->slices[1].row, 0u);
+    REFUSE(s->block, 9);
+    REFUSE(s->a.nnz, 10);
+    REFUSE(s->pieces[0], 1);
+    plan_free(&p);
+    sketch_free(&k);
+}
+
+/* 32 rows whose columns are no common distances and span 65 535, then 65 536. */
+static void edge_of_16_bits(void **state)
+{
+    (void)state;
+    for (int64_t span = 65534; span <= 65537; span++) {
+        sketch k = sketch_of(64, 3 + span);
+        for (int64_t i = 0; i < 32; i++) {
+            put(&k, i, 1 + i * i % 37 + (i == 0 ? 0 : 1));
+            put(&k, i, i == 31 ? 1 + span : 1000 + i * i * i % 101);
+        }
+        const uint32_t kind = span <= 65535 ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_WIDE;
+        const uint32_t kinds[] = {kind | SPRYI_PACKED_FULL, SPRYI_PACKED_STEPPED | SPRYI_PACKED_FULL};
+        expect_kinds(&k, 2, kinds);
+        sketch_free(&k);
+    }
+}
+
+/* A band of `rows` rows, which are whole but for the last rows' ends; hole: an entry that is left out. */
+static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last)
+{
+    sketch k = sketch_of(rows, rows + 2);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t d = 0; d < 3; d++)
+            if (3 * i + d != hole) put(&k, i, i + d);
+    packed_plan p = plan_of(&k, "packed_reference_cpu");
+    assert_int_equal(p.s->slices[0].info & 15, first);
+    assert_int_equal(p.s->slices[p.s->slice_count - 1].info & 15, last);
+    /* all slices of the super-super-row share the list of distances */
+    for (int64_t n = 0; n < p.s->slice_count; n++) assert_int_equal(p.s->slices[n].indices, 0);
+    plan_free(&p);
+    multiply(&k);
+    sketch_free(&k);
+}
+
+static void steps_and_holes(void **state)
+{
+    (void)state;
+    const uint32_t full = SPRYI_PACKED_STEPPED | SPRYI_PACKED_FULL, holes = SPRYI_PACKED_STEPPED;
+    check_band(96, -1, full, full);
+    check_band(96, 3 * 40 + 1, full, full); /* in the middle */
+    check_band(96, 4, holes, full);
+    check_band(96, 3 * 95 + 1, full, holes);
+    check_band(97, -1, full, holes); /* one lane */
+    check_band(127, -1, full, holes);
+}
+
+/* b x b blocks in `count` block rows, block row I meeting I*I % 5 + J; the last block may lack an entry. */
+static void check_blocks(int b, int64_t count, int broken, int64_t expected)
+{
+    sketch k = sketch_of(count * b, (count + 64) * b);
+    for (int64_t i = 0; i < count * b; i++)
+        for (int64_t J = 0; J < 3; J++)
+            for (int c = 0; c < b; c++) {
+                const int64_t I = i / b;
+                if (broken && i == count * b - 1 && J == 2 && c == b - 1) continue;
+                put(&k, i, (I + J * (1 + I * I % 5)) * b + c);
+            }
+    packed_plan p = plan_of(&k, "packed_reference_cpu");
+    assert_int_equal(p.s->block, expected);
+    if (expected > 1) {
+        assert_int_equal(spryi_packed_b(&p.s->slices[0]), b);
+        assert_int_equal(spryi_packed_b(&p.s->slices[p.s->slice_count - 1]), broken ? 1 : b);
+    }
+    plan_free(&p);
+    multiply(&k);
+    sketch_free(&k);
+}
+
+static void blocks(void **state)
+{
+    (void)state;
+    for (int b = 2; b <= 8; b++) {
+        check_blocks(b, 32, 0, b);
+        check_blocks(b, 75, 0, b);
+        check_blocks(b, 75, 1, b); /* the last rows are rows then */
+    }
+    check_blocks(3, 1, 1, 1);
+    check_blocks(1, 70, 0, 1);
+}
+
+static void long_rows(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {64, 65, 254, 255, 1024, 1025, 5000};
+    for (int n = 0; n < 7; n++) {
+        sketch k = sketch_of(100, 6000);
+        for (int64_t i = 0; i < 100; i++)
+            for (int64_t j = 0; j < (i == 37 || i == 99 ? lengths[n] : 2); j++) put(&k, i, (i + j) % 6000);
+        packed_plan p = plan_of(&k, "packed_reference_cpu");
+        assert_int_equal(p.s->long_count, lengths[n] > 64 ? 2 : 0);
+        assert_int_equal(p.s->piece_count, p.s->long_count * ((lengths[n] + 1023) / 1024));
+        plan_free(&p);
+        multiply(&k);
+        sketch_free(&k);
+    }
+}
+
+/* Rows of 1 and 20 entries in turns: sorted, but not where they step. */
+static void sorting(void **state)
+{
+    (void)state;
+    for (int steps = 0; steps < 2; steps++) {
+        sketch k = sketch_of(1100, 5000);
+        for (int64_t i = 0; i < 1100; i++)
+            for (int64_t j = 0; j < (i % 3 ? 1 : 20); j++) put(&k, i, steps ? i + j : (i * 37 + j * j) % 4000);
+        packed_plan p = plan_of(&k, "packed_reference_cpu");
+        assert_int_equal((p.s->slices[0].info & SPRYI_PACKED_SORTED) != 0, !steps);
+        if (!steps) { /* the first row that is short comes after all long ones */
+            spry_error err = SPRY_ERROR_INIT;
+            spryi_packed_cursor c;
+            spryi_packed_open(&c, p.s, 1);
+            assert_int_equal(c.rows[0], 96);
+            spryi_packed *s = p.plan->storage;
+            REFUSE(s->slices[3].info, s->slices[3].info & ~8u);
+#undef REFUSE
+            uint16_t *rows = (uint16_t *)(uintptr_t)c.rows;
+            rows[1] = rows[0];
+            assert_int_equal(spryi_format_packed.check(p.s, &err), SPRY_BAD_FILE);
+        }
+        plan_free(&p);
+        multiply(&k);
+        sketch_free(&k);
+    }
+}
+
+static void empty(void **state)
+{
+    (void)state;
+    static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}, {2000, 3}};
+    for (int n = 0; n < 5; n++) {
+        sketch k = sketch_of(sizes[n][0], sizes[n][1]);
+        multiply(&k);
+        if (sizes[n][0] == 2000) {
+            put(&k, 700, 2);
+            multiply(&k);
+        }
+        sketch_free(&k);
+    }
+}
+
+/* Bytes an entry, as issue 6 wants them of grids and finite elements. */
+static void bytes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"grid5,x=400,y=300", "grid7,x=60,y=50,z=40", "grid27,x=40,y=40,z=40",
+                                        "fem3,x=24,y=24,z=24"};
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (int n = 0; n < 4; n++)
+        for (int f64 = 0; f64 < 2; f64++) {
+            spry_matrix *made = NULL, *A = NULL;
+            spry_error err = SPRY_ERROR_INIT;
+            spry_convert_options as = SPRY_INIT(spry_convert_options);
+            spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+            spry_storage figure = SPRY_INIT(spry_storage);
+            as.value_type = f64 ? SPRY_F64 : SPRY_F32;
+            options.format = "packed";
+            assert_int_equal(spry_matrix_generate(context, &made, names[n], NULL, &err), SPRY_OK);
+            assert_int_equal(spry_matrix_convert(context, &A, made, &as, &err), SPRY_OK);
+            assert_int_equal(spry_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
+            const double each = (double)figure.bytes / (double)A->a.nnz;
+            if (each > (f64 ? 8.5 : 4.4)) fail_msg("%s: %.2f bytes an entry", names[n], each);
+            spry_matrix_destroy(A);
+            spry_matrix_destroy(made);
+        }
+    spry_context_destroy(context);
+}
+
+/* Values change, their places do not. */
+static void new_values(void **state)
+{
+    (void)state;
+    sketch k = sketch_of(70, 80);
+    for (int64_t i = 0; i < 70; i++)
+        for (int64_t j = 0; j < 4 + i % 3; j++) put(&k, i, i + j * (1 + (i == 5)));
+    packed_plan p = plan_of(&k, "packed_portable_cpu");
+    double x[80], y[70];
+    for (int j = 0; j < 80; j++) x[j] = j % 5 - 2;
+    for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = -2 * k.Ax[e] + 1;
+    assert_int_equal(spry_plan_update_values(p.plan, NULL), SPRY_OK);
+    assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(x, 80), NULL, spry_vector_f64(y, 70), NULL, NULL),
+                     SPRY_OK);
+    for (int i = 0; i < 70; i++) {
+        double sum = 0;
+        for (int32_t e = k.Ap[i]; e < k.Ap[i + 1]; e++) sum += k.Ax[e] * x[k.Aj[e]];
+        assert_true(y[i] == sum);
+    }
+    plan_free(&p);
+    sketch_free(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layout), cmocka_unit_test(edge_of_16_bits), cmocka_unit_test(steps_and_holes),
+        cmocka_unit_test(blocks), cmocka_unit_test(long_rows),       cmocka_unit_test(sorting),
+        cmocka_unit_test(empty),  cmocka_unit_test(bytes),           cmocka_unit_test(new_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
