@@ -125,7 +125,7 @@ static void layout(void **state)
 {
     (void)state;
     static const int32_t distances[] = {-1, 0, 1};
-    static const uint32_t masks[] = {14, 15, 15};
+    static const uint8_t masks[32] = {6, 7, 7, 7};
     static const double values[] = {3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
     sketch k = sketch_of(4, 5);
     for (int i = 0; i < 4; i++)
@@ -150,14 +150,15 @@ static void layout(void **state)
     REFUSE(d[0], -2);
     REFUSE(d[2], 2);
     REFUSE(d[1], -1);
-    REFUSE(d[4], 15);
-    REFUSE(d[4], 30);
+    REFUSE(s->indices[16], 7);
+    REFUSE(s->indices[20], 1);
     REFUSE(s->extras[0], 7);
     REFUSE(s->slices[0].indices, 9u);
     REFUSE(s->slices[0].row, 1u);
     REFUSE(s->slices[0].values, 32u);
     REFUSE(s->slices[0].info, s->slices[0].info | SPRYI_PACKED_FULL);
-    REFUSE(s->slices[0].info, s->slices[0].info | SPRYI_PACKED_SORTED);
+    REFUSE(s->slices[0].info, s->slices[0].info | SPRYI_PACKED_PADDED);
+    REFUSE(s->indexed, 1);
     REFUSE(s->slices[0].info, s->slices[0].info | 3u);
     REFUSE(s->slices[0].info, s->slices[0].info & ~(15u << SPRYI_PACKED_B));
     REFUSE(s->slices[1].row, 0u);
@@ -193,8 +194,9 @@ static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last
         for (int64_t d = 0; d < 3; d++)
             if (3 * i + d != hole) put(&k, i, i + d);
     packed_plan p = plan_of(&k, "packed_reference_cpu");
-    assert_int_equal(p.s->slices[0].info & 15, first);
-    assert_int_equal(p.s->slices[p.s->slice_count - 1].info & 15, last);
+    const uint32_t bits = 15 | SPRYI_PACKED_PADDED;
+    assert_int_equal(p.s->slices[0].info & bits, first);
+    assert_int_equal(p.s->slices[p.s->slice_count - 1].info & bits, last);
     /* all slices of the super-super-row share the list of distances */
     for (int64_t n = 0; n < p.s->slice_count; n++) assert_int_equal(p.s->slices[n].indices, 0);
     plan_free(&p);
@@ -206,12 +208,14 @@ static void steps_and_holes(void **state)
 {
     (void)state;
     const uint32_t full = SPRYI_PACKED_STEPPED | SPRYI_PACKED_FULL, holes = SPRYI_PACKED_STEPPED;
+    const uint32_t padded = SPRYI_PACKED_STEPPED | SPRYI_PACKED_PADDED;
     check_band(96, -1, full, full);
     check_band(96, 3 * 40 + 1, full, full); /* in the middle */
-    check_band(96, 4, holes, full);
-    check_band(96, 3 * 95 + 1, full, holes);
-    check_band(97, -1, full, holes); /* one lane */
-    check_band(127, -1, full, holes);
+    check_band(96, 4, padded, full);
+    check_band(96, 3 * 95 + 1, full, padded);
+    check_band(97, -1, full, holes);   /* one lane */
+    check_band(127, -1, full, padded); /* 31 lanes */
+    check_band(105, -1, full, holes);
 }
 
 /* b x b blocks in `count` block rows, block row I meeting I*I % 5 + J; the last block may lack an entry. */

@@ -13,6 +13,31 @@
 
 #include <string.h>
 
+/* Lanes that a slot of the slice has room for, `count` of which have it. */
+static inline int64_t stride_of(const spryi_packed_lanes *n, int count)
+{
+    return n->padded ? SPRYI_PACKED_LANES : count;
+}
+
+/* Whether so few lanes lack entries that all slots may have room for all. */
+static inline int may_pad(const spryi_packed_lanes *n)
+{
+    const int64_t slots = (int64_t)n->width * SPRYI_PACKED_LANES;
+    return !n->full && (slots - n->entries) * SPRYI_PACKED_HOLES <= slots && slots > 0;
+}
+
+/* Entries, or blocks, that the slice has room for. */
+static inline int64_t room_of(const spryi_packed_lanes *n)
+{
+    return n->padded ? (int64_t)n->width * SPRYI_PACKED_LANES : n->entries;
+}
+
+/* In lane l's mask of 1, 2 or 4 bytes, little-endian as the processors are. */
+static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
+{
+    masks[l * bytes + bit / 8] = (uint8_t)(masks[l * bytes + bit / 8] | 1u << bit % 8);
+}
+
 #define SPRYI_TEMPLATE "formats/csrk/packed_build.tmpl.c"
 #include "core/instantiate.h"
 
@@ -88,6 +113,7 @@ static spryi_packed_walk walk_of(const spryi_packed *s, const spry_arrays *csr, 
 static void add(spryi_packed_part *sum, const spryi_packed_part *part)
 {
     sum->slices += part->slices;
+    sum->indexed += part->indexed;
     sum->slots += part->slots;
     sum->units += part->units;
     sum->long_rows += part->long_rows;
@@ -98,7 +124,7 @@ static void add(spryi_packed_part *sum, const spryi_packed_part *part)
 static spry_status check_sizes(const spryi_packed *s, spry_error *err)
 {
     const int64_t lanes = s->a.rows / SPRYI_PACKED_LANES;
-    if (lanes < UINT32_MAX && s->units <= UINT32_MAX && s->slots < (int64_t)1 << 48) return SPRY_OK;
+    if (lanes < UINT32_MAX && s->units <= UINT32_MAX && s->slots < (int64_t)1 << 47) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->units, UINT32_MAX,
                             "packed: %lld rows with %lld pieces of indices are more than it counts",
                             (long long)s->a.rows, (long long)s->units);
@@ -127,6 +153,7 @@ spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_pa
     }
     for (int64_t g = 0; g < groups; g++) add(&p[g + 1], &p[g]);
     s->slice_count = p[groups].slices;
+    s->indexed = p[groups].indexed;
     s->slots = p[groups].slots;
     s->units = p[groups].units;
     s->long_count = p[groups].long_rows;

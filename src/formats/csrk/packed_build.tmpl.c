@@ -101,16 +101,18 @@ static void SPRY_FN(settle)(const spryi_packed_walk *w, spryi_packed_lanes *n)
     n->low = INT64_MAX;
     n->full = n->even;
     n->width = n->longest;
-    n->shared = 0;
+    n->shared = n->padded = 0;
     if (steps >= 0) {
         const int list = steps == w->list && memcmp(n->distances, w->distances, (size_t)steps * 4) == 0;
         const int holes = !(n->even && steps == n->longest);
-        const int64_t bytes = (list ? 0 : 4 * steps) + (holes ? 4 * steps : 0);
+        const int64_t masks = SPRYI_PACKED_LANES * spryi_packed_mask_bytes(steps);
+        const int64_t bytes = (list ? 0 : 4 * steps) + (holes ? masks : 0);
         if (bytes <= 2 * n->entries + (n->even ? 0 : SPRYI_PACKED_LANES)) {
             n->kind = SPRYI_PACKED_STEPPED;
             n->full = !holes || steps == 0;
             n->width = steps;
             n->shared = list;
+            n->padded = may_pad(n);
             return;
         }
     }
@@ -121,6 +123,7 @@ static void SPRY_FN(settle)(const spryi_packed_walk *w, spryi_packed_lanes *n)
             high = j > high ? j : high;
         }
     if (high < 0) n->low = 0;
+    n->padded = may_pad(n);
     n->kind = high - n->low <= UINT16_MAX && n->low <= INT32_MAX ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_WIDE;
 }
 
@@ -139,7 +142,7 @@ static int SPRY_FN(slot)(const spryi_packed_walk *w, const spryi_packed_lanes *n
 }
 
 /* Values and indices of a slice that is not both full and of rows. */
-static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, uint32_t *masks,
+static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, uint8_t *masks,
                                 void *indices)
 {
     const SPRY_V *Ax = w->csr->values;
@@ -153,16 +156,19 @@ static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_l
             for (int c = 0; c < b; c++)
                 for (int q = 0; q < count; q++) {
                     const int l = lane[q];
-                    *Vx++ = Ax[n->begin[l] + ((int64_t)r * n->length[l] + next[l]) * b + c];
+                    Vx[((int64_t)r * b + c) * stride_of(n, count) + (n->padded ? l : q)] =
+                        Ax[n->begin[l] + ((int64_t)r * n->length[l] + next[l]) * b + c];
                 }
+        if (Ax) Vx += (int64_t)b * b * stride_of(n, count);
         for (int q = 0; q < count; q++) {
             const int64_t j = SPRY_FN(column)(w, n, lane[q], next[lane[q]]);
+            const int64_t to = n->padded ? (int64_t)k * SPRYI_PACKED_LANES + lane[q] : before + q;
             if (n->kind == SPRYI_PACKED_OFFSETS)
-                ((uint16_t *)indices)[before + q] = (uint16_t)(j - n->low);
+                ((uint16_t *)indices)[to] = (uint16_t)(j - n->low);
             else if (n->kind == SPRYI_PACKED_WIDE)
-                ((SPRY_J *)indices)[before + q] = (SPRY_J)j;
+                ((SPRY_J *)indices)[to] = (SPRY_J)j;
             else if (masks)
-                masks[k] |= 1u << lane[q];
+                set_bit(masks, spryi_packed_mask_bytes(n->width), lane[q], k);
             next[lane[q]]++;
         }
         before += count;
@@ -200,8 +206,8 @@ static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_la
         .indices = (uint32_t)indices_at,
         .row = (uint32_t)(n->row / SPRYI_PACKED_LANES),
         .info = (uint32_t)n->kind | (n->full ? SPRYI_PACKED_FULL : 0) | (n->sorted ? SPRYI_PACKED_SORTED : 0) |
-                (uint32_t)n->b << SPRYI_PACKED_B | (uint32_t)n->width << SPRYI_PACKED_WIDTH |
-                (uint32_t)(w->at.slots >> 32) << SPRYI_PACKED_HIGH,
+                (n->padded ? SPRYI_PACKED_PADDED : 0) | (uint32_t)n->b << SPRYI_PACKED_B |
+                (uint32_t)n->width << SPRYI_PACKED_WIDTH | (uint32_t)(w->at.slots >> 32) << SPRYI_PACKED_HIGH,
     };
     s->extras[w->at.slices] = (int32_t)(stepped ? masks_at : n->low < INT32_MAX ? n->low : 0);
     if (stepped && !n->shared) memcpy(indices, n->distances, (size_t)n->width * sizeof *n->distances);
@@ -219,7 +225,7 @@ static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_la
         SPRY_FN(fill_full)(w, n, Vx, indices);
     else
         SPRY_FN(fill_slots)
-    (w, n, Vx, stepped && !n->full ? (uint32_t *)(void *)(s->indices + masks_at * SPRYI_PACKED_UNIT) : NULL, indices);
+    (w, n, Vx, stepped && !n->full ? s->indices + masks_at * SPRYI_PACKED_UNIT : NULL, indices);
 }
 
 static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int count)
@@ -230,7 +236,7 @@ static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int cou
     const int stepped = n.kind == SPRYI_PACKED_STEPPED;
     const int64_t bytes = n.kind == SPRYI_PACKED_OFFSETS ? 2 : (int64_t)sizeof(SPRY_J);
     int64_t indices_at = w->at.units, masks_at = 0;
-    if (n.full && n.width > 0)
+    if ((n.full || n.padded) && n.width > 0)
         w->at.slots = (w->at.slots + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES * SPRYI_PACKED_LANES;
     if (stepped) {
         if (n.shared) {
@@ -242,13 +248,14 @@ static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int cou
             memcpy(w->distances, n.distances, (size_t)n.width * sizeof *n.distances);
         }
         masks_at = n.full ? 0 : w->at.units;
-        if (!n.full) w->at.units += spryi_packed_units(4 * n.width);
+        if (!n.full) w->at.units += spryi_packed_units(SPRYI_PACKED_LANES * spryi_packed_mask_bytes(n.width));
     } else {
         const int64_t head = (n.full ? 0 : SPRYI_PACKED_LANES) + (n.sorted ? 2 * SPRYI_PACKED_LANES : 0);
-        w->at.units += spryi_packed_units(head + bytes * n.entries);
+        w->at.units += spryi_packed_units(head + bytes * room_of(&n));
     }
     if (w->s) SPRY_FN(put_slice)(w, &n, indices_at, masks_at);
-    w->at.slots += n.entries * b * b;
+    w->at.slots += room_of(&n) * b * b;
+    w->at.indexed += !stepped;
     w->at.slices++;
 }
 
@@ -284,27 +291,32 @@ static int SPRY_FN(mostly_steps)(const spryi_packed_walk *w)
     return 2 * stepped >= slices;
 }
 
+/* order = rows by falling length, stably; returns the slots of the slices that they make. */
+static int64_t SPRY_FN(order_rows)(const uint8_t *length, uint16_t *order, int rows)
+{
+    int32_t at[SPRYI_PACKED_MOST_WIDTH + 2] = {0}; /* where rows of length MOST_WIDTH - n begin */
+    int64_t slots = 0;
+    for (int i = 0; i < rows; i++) at[SPRYI_PACKED_MOST_WIDTH - length[i] + 1]++;
+    for (int n = 0; n <= SPRYI_PACKED_MOST_WIDTH; n++) at[n + 1] += at[n];
+    for (int i = 0; i < rows; i++) order[at[SPRYI_PACKED_MOST_WIDTH - length[i]]++] = (uint16_t)i;
+    for (int i = 0; i < rows; i += SPRYI_PACKED_LANES) slots += length[order[i]];
+    return slots;
+}
+
 /* Sorts the rows where that pays. */
 static void SPRY_FN(sort)(spryi_packed_walk *w)
 {
     const SPRY_P *Ap = (const SPRY_P *)w->csr->offsets + w->begin;
-    const int64_t rows = w->end - w->begin;
+    const int rows = (int)(w->end - w->begin);
     uint8_t length[SPRYI_PACKED_GROUP];
-    int32_t at[SPRYI_PACKED_MOST_WIDTH + 2] = {0}; /* where rows of length MOST_WIDTH - n begin */
-    int64_t unsorted = 0, sorted = 0;
-    for (int64_t i = 0, longest = 0; i < rows; i++) {
+    int64_t unsorted = 0, sorted, longest = 0;
+    for (int i = 0; i < rows; i++) {
         const int64_t l = Ap[i + 1] - Ap[i];
         length[i] = (uint8_t)(l > w->long_over ? 0 : l);
-        at[SPRYI_PACKED_MOST_WIDTH - length[i] + 1]++;
         longest = i % SPRYI_PACKED_LANES > 0 && longest > length[i] ? longest : length[i];
         if (i % SPRYI_PACKED_LANES == SPRYI_PACKED_LANES - 1 || i == rows - 1) unsorted += longest;
     }
-    for (int n = 0; n <= SPRYI_PACKED_MOST_WIDTH; n++) at[n + 1] += at[n];
-    for (int64_t i = 0; i < rows; i++) {
-        const int32_t place = at[SPRYI_PACKED_MOST_WIDTH - length[i]]++;
-        w->order[place] = (uint16_t)i;
-    }
-    for (int64_t i = 0; i < rows; i += SPRYI_PACKED_LANES) sorted += length[w->order[i]];
+    sorted = SPRY_FN(order_rows)(length, w->order, rows);
     const int64_t slices = (rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
     w->sorted = unsorted - sorted >= SPRYI_PACKED_SORT_SPARES * slices && !SPRY_FN(mostly_steps)(w);
 }
@@ -348,8 +360,9 @@ static void SPRY_FN(take_slot)(const spryi_packed_cursor *c, const int64_t *offs
         for (int r = 0; r < c->b; r++)
             for (int e = 0; e < c->b; e++) {
                 const int64_t to = offsets[spryi_packed_row(c, l) + r] + (int64_t)next[l] * c->b + e;
+                const int64_t from = c->at + (int64_t)(r * c->b + e) * c->stride + (c->dense ? l : q);
                 ((SPRY_J *)columns)[to] = (SPRY_J)(c->column[l] * c->b + e);
-                if (values) ((SPRY_V *)values)[to] = Vx[c->at + (int64_t)(r * c->b + e) * c->count + q];
+                if (values) ((SPRY_V *)values)[to] = Vx[from];
             }
         next[l]++;
         q++;

@@ -21,12 +21,11 @@ void spryi_packed_open(spryi_packed_cursor *c, const spryi_packed *s, int64_t sl
     };
     const int64_t left = (s->a.rows - c->row) / b;
     c->lanes = left < SPRYI_PACKED_LANES ? (int)left : SPRYI_PACKED_LANES;
+    c->dense = c->full || (t->info & SPRYI_PACKED_PADDED);
     const uint8_t *indices = s->indices + (int64_t)t->indices * SPRYI_PACKED_UNIT;
     if (c->kind == SPRYI_PACKED_STEPPED) {
         c->distances = (const int32_t *)(const void *)indices;
-        if (!c->full)
-            c->masks =
-                (const uint32_t *)(const void *)(s->indices + (int64_t)(uint32_t)s->extras[slice] * SPRYI_PACKED_UNIT);
+        if (!c->full) c->masks = s->indices + (int64_t)(uint32_t)s->extras[slice] * SPRYI_PACKED_UNIT;
         return;
     }
     c->first = s->extras[slice];
@@ -49,12 +48,14 @@ uint32_t spryi_packed_row_mask(const spryi_packed_cursor *c)
     return lanes;
 }
 
-/* The lanes that have slot k. */
-static uint32_t mask_of(const spryi_packed_cursor *c, int k)
+uint32_t spryi_packed_slot_mask(const spryi_packed_cursor *c, int k)
 {
     if (c->full) return UINT32_MAX;
-    if (c->masks) return c->masks[k];
+    const int bytes = spryi_packed_mask_bytes(c->width);
     uint32_t mask = 0;
+    for (int l = 0; c->masks && l < SPRYI_PACKED_LANES; l++)
+        mask |= (uint32_t)(c->masks[l * bytes + k / 8] >> k % 8 & 1) << l;
+    if (c->masks) return mask;
     for (int l = 0; l < SPRYI_PACKED_LANES; l++)
         mask |= (uint32_t)(c->lengths[l] > k && c->lengths[l] != SPRYI_PACKED_OUTSIDE) << l;
     return mask;
@@ -64,12 +65,13 @@ int spryi_packed_next(spryi_packed_cursor *c)
 {
     c->before += c->count;
     if (++c->slot >= c->width) return 0;
-    c->mask = mask_of(c, c->slot);
-    c->at = c->values + c->before * c->b * c->b;
+    c->mask = spryi_packed_slot_mask(c, c->slot);
+    c->at = c->values + (c->dense ? c->slot * (int64_t)SPRYI_PACKED_LANES : c->before) * c->b * c->b;
     c->count = 0;
     for (int l = 0; l < SPRYI_PACKED_LANES; l++) {
         if (!(c->mask >> l & 1)) continue;
-        const int64_t k = c->before + c->count++;
+        const int64_t k = c->dense ? c->slot * (int64_t)SPRYI_PACKED_LANES + l : c->before + c->count;
+        c->count++;
         if (c->kind == SPRYI_PACKED_STEPPED)
             c->column[l] = c->row / c->b + l + c->distances[c->slot];
         else if (c->kind == SPRYI_PACKED_OFFSETS)
@@ -77,6 +79,7 @@ int spryi_packed_next(spryi_packed_cursor *c)
         else
             c->column[l] = spryi_index_at(c->columns, c->s->a.index_type, k);
     }
+    c->stride = c->dense ? SPRYI_PACKED_LANES : c->count;
     return 1;
 }
 
@@ -97,7 +100,8 @@ static int has_bytes(const spryi_packed *s, int64_t at, int64_t bytes)
 static int64_t column_bytes(const spryi_packed_cursor *c)
 {
     int64_t entries = 0;
-    for (int k = 0; k < c->width; k++) entries += __builtin_popcount(mask_of(c, k));
+    for (int k = 0; k < c->width; k++)
+        entries += c->dense ? SPRYI_PACKED_LANES : __builtin_popcount(spryi_packed_slot_mask(c, k));
     return entries * (c->kind == SPRYI_PACKED_OFFSETS ? 2 : (int64_t)spry_index_type_bytes(c->s->a.index_type));
 }
 
@@ -105,7 +109,7 @@ static int64_t column_bytes(const spryi_packed_cursor *c)
 static int64_t head_bytes(const spryi_packed_slice *t)
 {
     return (t->info & SPRYI_PACKED_FULL ? 0 : SPRYI_PACKED_LANES) +
-           (t->info & SPRYI_PACKED_SORTED ? 2 * SPRYI_PACKED_LANES : 0);
+           (t->info & SPRYI_PACKED_SORTED ? 2 * SPRYI_PACKED_LANES : 0) /* of a slice that is not stepped */;
 }
 
 /* Whether what the record of slice k says lies within the arrays. */
@@ -124,17 +128,17 @@ static const char *check_record(const spryi_packed *s, int64_t k)
     if (width > 0 && full && s->a.rows - row < (int64_t)SPRYI_PACKED_LANES * b) return "is not full";
     if (kind == SPRYI_PACKED_STEPPED) {
         if (width > SPRYI_PACKED_LANES || !has_bytes(s, t->indices, 4 * width) ||
-            (!full && !has_bytes(s, (uint32_t)s->extras[k], 4 * width)))
+            (!full && !has_bytes(s, (uint32_t)s->extras[k], SPRYI_PACKED_LANES * spryi_packed_mask_bytes(width))))
             return "distances are outside";
     } else if (s->extras[k] < 0 || !has_bytes(s, t->indices, head_bytes(t))) {
         return "lengths are outside";
     }
-    if (t->info & SPRYI_PACKED_SORTED && (kind == SPRYI_PACKED_STEPPED || s->block > 1)) return "is sorted, but steps";
+    if (kind != SPRYI_PACKED_STEPPED && t->info & SPRYI_PACKED_SORTED && s->block > 1) return "is sorted, with blocks";
     return NULL;
 }
 
 /* Whether the entries of slice k lie within the matrix; *nnz is raised. */
-static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz, int64_t *next_long)
+static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz, int64_t *next_long, int64_t *indexed)
 {
     spryi_packed_cursor c;
     spryi_packed_open(&c, s, k);
@@ -160,18 +164,25 @@ static const char *check_entries(const spryi_packed *s, int64_t k, int64_t *nnz,
             if (c.mask >> l & 1 && (c.column[l] < 0 || c.column[l] * c.b + c.b > s->a.cols))
                 return "a column is not in the matrix";
     }
-    if (c.full && c.width > 0 && c.values % SPRYI_PACKED_LANES != 0) return "values are not where full slices begin";
+    if (c.dense && c.width > 0 && c.values % SPRYI_PACKED_LANES != 0) return "values are not where full slices begin";
+    const int64_t slots = c.dense ? c.width * (int64_t)SPRYI_PACKED_LANES : c.before;
     *nnz += c.before * c.b * c.b;
-    return c.values + c.before * c.b * c.b > spryi_packed_values_at(&s->slices[k + 1]) ? "values overlap" : NULL;
+    *indexed += c.kind != SPRYI_PACKED_STEPPED;
+    return c.values + slots * c.b * c.b > spryi_packed_values_at(&s->slices[k + 1]) ? "values overlap" : NULL;
+}
+
+static int is_sorted(const spryi_packed_slice *t)
+{
+    return spryi_packed_kind_of(t) != SPRYI_PACKED_STEPPED && (t->info & SPRYI_PACKED_SORTED);
 }
 
 /* Where rows are sorted, each occurs once in its super-super-row; *seen: those of the slices before. */
 static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[SPRYI_PACKED_GROUP / 32])
 {
     const int64_t row = (int64_t)s->slices[k].row * SPRYI_PACKED_LANES;
-    const int begins = row % SPRYI_PACKED_GROUP == 0, sorted = (s->slices[k].info & SPRYI_PACKED_SORTED) != 0;
+    const int begins = row % SPRYI_PACKED_GROUP == 0, sorted = is_sorted(&s->slices[k]);
     if (begins) memset(seen, 0, SPRYI_PACKED_GROUP / 8);
-    if (!begins && sorted != ((s->slices[k - 1].info & SPRYI_PACKED_SORTED) != 0)) return "is sorted, others are not";
+    if (!begins && sorted != is_sorted(&s->slices[k - 1])) return "is sorted, others are not";
     spryi_packed_cursor c;
     spryi_packed_open(&c, s, k);
     for (int l = 0; c.rows && l < c.lanes; l++) {
@@ -201,7 +212,7 @@ static spry_status check_long_rows(const spryi_packed *s, spry_error *err)
 spry_status spryi_packed_check(const void *storage, spry_error *err)
 {
     const spryi_packed *s = storage;
-    int64_t nnz = 0, next_long = 0;
+    int64_t nnz = 0, next_long = 0, indexed = 0;
     uint32_t seen[SPRYI_PACKED_GROUP / 32];
     spry_status status = SPRY_OK;
     SPRYI_TRY(spryi_ell_check_shape(&s->a, "packed", err));
@@ -216,10 +227,10 @@ spry_status spryi_packed_check(const void *storage, spry_error *err)
     for (int64_t k = 0; k < s->slice_count; k++) {
         const char *what = check_record(s, k);
         if (!what) what = check_order(s, k, seen);
-        if (!what) what = check_entries(s, k, &nnz, &next_long);
+        if (!what) what = check_entries(s, k, &nnz, &next_long, &indexed);
         if (what) return bad_slice(what, k, err);
     }
-    if (next_long != s->long_count || nnz + s->long_nnz != s->a.nnz)
+    if (next_long != s->long_count || indexed != s->indexed || nnz + s->long_nnz != s->a.nnz)
         return spryi_fail_value(err, SPRY_BAD_FILE, NULL, nnz + s->long_nnz, s->a.nnz,
                                 "packed: %lld entries, expected %lld", (long long)(nnz + s->long_nnz),
                                 (long long)s->a.nnz);

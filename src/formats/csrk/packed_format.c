@@ -127,7 +127,7 @@ static int sections(void *storage, spryi_section *list)
     spryi_packed *s = storage;
     int count = 0;
     spryi_ell_shape_sections(&s->a, list, &count);
-    list[count++] = (spryi_section){"packed", NULL, &s->block, 7, sizeof s->block}; /* block to long_nnz */
+    list[count++] = (spryi_section){"packed", NULL, &s->block, 8, sizeof s->block}; /* block to long_nnz */
     return count + arrays_of(s, list + count);
 }
 

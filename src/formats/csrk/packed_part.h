@@ -6,7 +6,7 @@
 
 /* What a super-super-row takes; scanned, where its share of each array begins. */
 typedef struct spryi_packed_part {
-    int64_t slices, slots, units, long_rows, pieces, long_nnz;
+    int64_t slices, indexed, slots, units, long_rows, pieces, long_nnz;
 } spryi_packed_part;
 
 /* A slice while it is made. Lengths and columns are in blocks; entry k of lane l begins at begin[l] + k*b. */
@@ -20,7 +20,7 @@ typedef struct spryi_packed_lanes {
     int32_t longest;
     int even; /* 32 lanes of one length */
     /* what it becomes */
-    int kind, full, width, shared, sorted;
+    int kind, full, width, shared, sorted, padded;
     int32_t distances[SPRYI_PACKED_LANES];
     int64_t low; /* FIRST */
 } spryi_packed_lanes;

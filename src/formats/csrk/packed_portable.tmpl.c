@@ -9,7 +9,7 @@ typedef struct SPRY_FN(piece) {
     const uint16_t *offsets; /* of the next slot, or: */
     const SPRY_J *columns;
     const SPRY_V *lane0, *first; /* x of lane 0's own block column, and of FIRST */
-    int b;
+    int b, dense;
 } SPRY_FN(piece);
 
 /* Rows, all lanes: x in order, gathered from FIRST on, gathered. */
@@ -46,17 +46,18 @@ static inline const SPRY_V *SPRY_FN(x_of)(const SPRY_FN(piece) * p, int k, int l
 static inline void SPRY_FN(slot)(SPRY_FN(piece) * p, int k, uint32_t mask, SPRY_V *sum)
 {
     enum { LANES = SPRYI_PACKED_LANES };
-    const int count = __builtin_popcount(mask), b = p->b;
+    const int count = __builtin_popcount(mask), b = p->b, stride = p->dense ? LANES : count;
     int q = 0;
     for (uint32_t left = mask; left; left &= left - 1, q++) {
         const int l = __builtin_ctz(left);
-        const SPRY_V *xs = SPRY_FN(x_of)(p, k, l, q);
+        const SPRY_V *xs = SPRY_FN(x_of)(p, k, l, p->dense ? l : q);
         for (int r = 0; r < b; r++)
-            for (int c = 0; c < b; c++) sum[r * LANES + l] += p->Ax ? p->Ax[(r * b + c) * count + q] * xs[c] : xs[c];
+            for (int c = 0; c < b; c++)
+                sum[r * LANES + l] += p->Ax ? p->Ax[(r * b + c) * stride + (p->dense ? l : q)] * xs[c] : xs[c];
     }
-    if (p->Ax) p->Ax += (int64_t)count * b * b;
-    if (p->offsets) p->offsets += count;
-    if (p->columns) p->columns += count;
+    if (p->Ax) p->Ax += (int64_t)stride * b * b;
+    if (p->offsets) p->offsets += stride;
+    if (p->columns) p->columns += stride;
 }
 
 static inline uint32_t SPRY_FN(lanes_longer)(const uint8_t *length, int k)
@@ -73,6 +74,7 @@ static void SPRY_FN(slice)(const spryi_packed_job *job, int64_t k)
     const SPRY_V *x = job->x, alpha = (SPRY_V)job->alpha, beta = (SPRY_V)job->beta;
     SPRY_V sum[LANES * SPRYI_PACKED_MOST_BLOCK], *y = job->y;
     uint8_t length[LANES];
+    uint32_t masks[LANES]; /* of the slots */
     spryi_packed_cursor c;
     spryi_packed_open(&c, s, k);
     const uint32_t lanes = spryi_packed_row_mask(&c);
@@ -84,11 +86,13 @@ static void SPRY_FN(slice)(const spryi_packed_job *job, int64_t k)
          .columns = c.kind == SPRYI_PACKED_WIDE ? c.columns : NULL,
          .lane0 = x + c.row,
          .first = x + c.first * c.b,
-         .b = c.b};
+         .b = c.b,
+         .dense = c.dense};
+    for (int t = 0; c.masks && t < c.width; t++) masks[t] = spryi_packed_slot_mask(&c, t);
     for (int l = 0; c.lengths && l < LANES; l++) length[l] = lanes >> l & 1 ? c.lengths[l] : 0;
     for (int r = 0; r < LANES * c.b; r++) sum[r] = 0;
     for (int t = 0; t < c.width; t++) {
-        const uint32_t mask = c.full ? UINT32_MAX : c.masks ? c.masks[t] : SPRY_FN(lanes_longer)(length, t);
+        const uint32_t mask = c.full ? UINT32_MAX : c.masks ? masks[t] : SPRY_FN(lanes_longer)(length, t);
         if (mask == UINT32_MAX && c.b == 1)
             SPRY_FN(full_slot)(&p, t, sum);
         else
@@ -149,7 +153,8 @@ static void SPRY_FN(scatter_slice)(const spryi_packed *s, int64_t k, const SPRY_
             for (int r = 0; r < c.b; r++) {
                 const SPRY_V xi = x[spryi_packed_row(&c, l) + r];
                 SPRY_V *at = to + c.column[l] * c.b;
-                for (int e = 0; e < c.b; e++) at[e] += Ax ? Ax[c.at + (int64_t)(r * c.b + e) * c.count + q] * xi : xi;
+                for (int e = 0; e < c.b; e++)
+                    at[e] += Ax ? Ax[c.at + (int64_t)(r * c.b + e) * c.stride + (c.dense ? l : q)] * xi : xi;
             }
             q++;
         }

@@ -18,7 +18,7 @@ static void SPRY_FN(slice)(const spryi_run_args *args, int64_t k)
             if (!(c.mask >> l & 1)) continue;
             for (int e = 0; e < c.b * c.b; e++) {
                 const SPRY_V xj = x[c.column[l] * c.b + e % c.b];
-                sum[l * c.b + e / c.b] += Ax ? Ax[c.at + (int64_t)e * c.count + q] * xj : xj;
+                sum[l * c.b + e / c.b] += Ax ? Ax[c.at + (int64_t)e * c.stride + (c.dense ? l : q)] * xj : xj;
             }
             q++;
         }

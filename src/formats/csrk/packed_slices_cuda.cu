@@ -1,14 +1,15 @@
 /*
  * packed_slices_cuda: packed CSR-k, a lane a row or block row.
  *
- * Idea: a warp takes a slice: one record of 16 bytes tells it where everything is, so that its values are asked for
- *       before anything else is known. Where the slice is stepped, lane d holds the d-th distance, and x is read at
- *       the lane's own place plus the distance: there are no columns. What not all lanes have is packed: a lane counts
- *       by the slot's mask, of the slice or voted from lengths, how many lanes before it have the slot, and neither
- *       loads a value nor an x that is not its own. The next record is on its way while a slice is added up.
- * Work: blocks of WARPS warps; a block has RUN slices a warp, one after the other, its warps neighbouring ones.
- *       Nine entries in flight a lane (of blocks b x b about as many values). Long rows in pieces, a warp each, and a
- *       third launch that adds the pieces up in order; both are left out where there are none.
+ * Idea: a slice's record of 16 bytes tells where everything is, so that values are asked for before anything else is
+ *       known. Where the slice is stepped, lane d holds the d-th distance, and x is read at the lane's own place plus
+ *       the distance: there are no columns. Two neighbouring slices of one list are added up together, so that
+ *       distances, addresses and branches are those of one. Lanes that lack an entry load the padding beside it, but
+ *       no x; where too many lack one it is packed, and a lane counts by the slot's mask how many come before it.
+ * Work: where all slices are stepped, blocks of two warps, a warp two slices (block rows: one), 7 slots in flight;
+ *       else blocks of eight warps that take four slices each, 8 slots in flight, the next record on its way. Long
+ *       rows in pieces, a warp each, and a third launch that adds the pieces up in order; both are left out where
+ *       there are none.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
@@ -20,203 +21,134 @@ extern "C" {
 }
 #include "cuda/kernels.h"
 
-enum { LANES = 32, WARPS = 8, RUN = 8, LINE = 128, SUM_THREADS = 128 };
+enum { LANES = 32, MIXED_THREADS = 256, RUN = 4, SUM_THREADS = 128 };
 static const unsigned ALL = 0xffffffffu;
 
-/* What a lane knows of its slice while it adds up. */
-template <typename V> struct lane_work {
-    const V *Ax;             /* of the next slot; lanes side by side */
-    const V *x;              /* stepped: at the lane's own block column; offsets: at FIRST */
-    const uint16_t *offsets; /* of the next slot */
-    const int32_t *columns;
-    int length;       /* of the lane, where it decides */
-    int32_t distance; /* the lane-th of the slice */
-    unsigned mask;    /* of the lane-th slot */
+/* ---- stepped slices ---------------------------------------------------------------------------------- */
+
+enum stepped_mode { WHOLE, PADDED, HOLES }; /* slots have room for all lanes, which have them all, or may not; or not */
+
+/* R slices of one list of distances and one width, neighbours: what a lane knows of them. */
+template <typename V, int R> struct stepped_work {
+    const V *Ax[R];   /* of the next slot: of the lane, or HOLES: of its first lane */
+    const V *x;       /* at the lane's block column in the first slice */
+    int32_t distance; /* the lane-th */
+    unsigned mask[R]; /* of distances that the lane has */
 };
 
-static __device__ __forceinline__ int32_t load_index(const uint16_t *p)
+/* sum[r][i] += slots t .. t + N - 1 of row i of the lane in slice r. */
+template <int MODE, int B, bool ONES, int N, int R, typename V>
+static __device__ __forceinline__ void add_steps(V (&sum)[R][B], stepped_work<V, R> *w, int t)
 {
-    uint16_t v;
-    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
-    return v;
-}
-
-static __device__ __forceinline__ void prefetch(const void *p)
-{
-    asm volatile("prefetch.global.L2 [%0];" : : "l"(p));
-}
-
-/* Entries in flight a lane, of slots that all lanes have and of others, by the size of blocks. */
-template <int B, bool NARROW> struct in_flight {
-    static const int full = B == 1 ? (NARROW ? 7 : 9) : B == 2 ? 4 : B == 3 ? 2 : 1;
-    static const int packed = B == 1 ? (NARROW ? 4 : 8) : B == 2 ? 2 : 1;
-};
-
-/* sum += N slots that all lanes have, from slot t on. */
-template <int KIND, int B, bool ONES, int N, typename V>
-static __device__ __forceinline__ void add_full(V (&sum)[B], lane_work<V> *w, int t)
-{
-    V a[N][B * B], b[N][B];
-    int32_t j[N];
+    const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
+    V a[R][N][B * B];
 #pragma unroll
-    for (int u = 0; u < N; u++) {
-        if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_index(w->offsets + u * LANES);
-        if (KIND == SPRYI_PACKED_WIDE) j[u] = load_once(w->columns + u * LANES);
+    for (int r = 0; r < R; r++) {
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            int stride = LANES, before = 0;
+            bool has = true;
+            if (MODE == HOLES) {
+                has = (w->mask[r] >> (t + u) & 1) != 0;
+                const unsigned slot = __ballot_sync(ALL, has);
+                before = __popc(slot & lower);
+                stride = __popc(slot);
+            }
+#pragma unroll
+            for (int e = 0; e < B * B; e++) {
+                a[r][u][e] = V(ONES ? 1 : 0);
+                if (!ONES && MODE != HOLES) a[r][u][e] = load_once(w->Ax[r] + (u * B * B + e) * LANES);
+                if (!ONES && MODE == HOLES && has) a[r][u][e] = __ldg(w->Ax[r] + e * stride + before);
+            }
+            if (!ONES && MODE == HOLES) w->Ax[r] += stride * B * B;
+        }
+        if (!ONES && MODE != HOLES) w->Ax[r] += N * B * B * LANES;
     }
 #pragma unroll
-    for (int u = 0; u < N; u++)
-#pragma unroll
-        for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : load_once(w->Ax + (u * B * B + e) * LANES);
-    w->Ax += ONES ? 0 : N * B * B * LANES;
-    w->offsets += KIND == SPRYI_PACKED_OFFSETS ? N * LANES : 0;
-    w->columns += KIND == SPRYI_PACKED_WIDE ? N * LANES : 0;
-#pragma unroll
     for (int u = 0; u < N; u++) {
-        const int32_t at = KIND == SPRYI_PACKED_STEPPED ? __shfl_sync(ALL, w->distance, t + u) : j[u];
+        const V *x = w->x + (int64_t)__shfl_sync(ALL, w->distance, t + u) * B;
 #pragma unroll
-        for (int c = 0; c < B; c++) b[u][c] = w->x[(int64_t)at * B + c];
+        for (int r = 0; r < R; r++) {
+            const bool has = MODE == WHOLE || (w->mask[r] >> (t + u) & 1);
+#pragma unroll
+            for (int c = 0; c < B; c++) {
+                V of_x = V(0);
+                if (has) of_x = x[r * LANES * B + c];
+#pragma unroll
+                for (int i = 0; i < B; i++) sum[r][i] += a[r][u][i * B + c] * of_x;
+            }
+        }
     }
-#pragma unroll
-    for (int u = 0; u < N; u++)
-#pragma unroll
-        for (int r = 0; r < B; r++)
-#pragma unroll
-            for (int c = 0; c < B; c++) sum[r] += a[u][r * B + c] * b[u][c];
 }
 
-/* The same of slots that lanes may lack. PREFIX: the lanes that have one come first. */
-template <int KIND, int B, bool ONES, bool PREFIX, int N, typename V>
-static __device__ __forceinline__ void add_packed(V (&sum)[B], lane_work<V> *w, int t)
+/* All `width` slots, at most N at once, the rest in one go too; where N is no more, a case never comes. */
+template <int MODE, int B, bool ONES, int N, int R, typename V>
+static __device__ __forceinline__ void add_all_steps(V (&sum)[R][B], stepped_work<V, R> w, int width)
+{
+    int t = 0;
+#pragma unroll 1
+    for (; t + N <= width; t += N) add_steps<MODE, B, ONES, N>(sum, &w, t);
+    switch (width - t) {
+    case 1: add_steps<MODE, B, ONES, 1>(sum, &w, t); break;
+    case 2: add_steps<MODE, B, ONES, N <= 2 ? 1 : 2>(sum, &w, t); break;
+    case 3: add_steps<MODE, B, ONES, N <= 3 ? 1 : 3>(sum, &w, t); break;
+    case 4: add_steps<MODE, B, ONES, N <= 4 ? 1 : 4>(sum, &w, t); break;
+    case 5: add_steps<MODE, B, ONES, N <= 5 ? 1 : 5>(sum, &w, t); break;
+    case 6: add_steps<MODE, B, ONES, N <= 6 ? 1 : 6>(sum, &w, t); break;
+    case 7: add_steps<MODE, B, ONES, N <= 7 ? 1 : 7>(sum, &w, t); break;
+    case 8: add_steps<MODE, B, ONES, N <= 8 ? 1 : 8>(sum, &w, t); break;
+    default: break;
+    }
+}
+
+static __device__ __forceinline__ unsigned load_mask(const spryi_packed &s, int32_t extra, int width, int lane)
+{
+    const uint8_t *masks = s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_UNIT;
+    if (width <= 8) return __ldg(masks + lane);
+    if (width <= 16) return __ldg((const uint16_t *)masks + lane);
+    return __ldg((const unsigned *)masks + lane);
+}
+
+/* R neighbouring stepped slices of one list, width and b; lane r has the r-th. */
+template <int B, bool ONES, int N, int R, typename V>
+static __device__ __forceinline__ void run_stepped(const spryi_packed &s, const spryi_packed_slice &mine,
+                                                   int32_t extra, int mode, const V *x, V *y, V alpha, V beta)
 {
     const int lane = threadIdx.x % LANES;
-    const unsigned own = 1u << lane;
-    V a[N][B * B], b[N][B];
-    int32_t j[N];
-    bool has[N];
+    const uint32_t info = __shfl_sync(ALL, mine.info, 0), list = __shfl_sync(ALL, mine.indices, 0);
+    const int width = (int)(info >> SPRYI_PACKED_WIDTH & 255);
+    const int64_t row = (int64_t)__shfl_sync(ALL, mine.row, 0) * LANES + lane * B;
+    const int64_t at = spryi_packed_values_at(&mine);
+    stepped_work<V, R> w;
+    w.distance = 0;
+    if (lane < width)
+        w.distance = __ldg((const int32_t *)(s.indices + (int64_t)list * SPRYI_PACKED_UNIT) + lane);
+    w.x = x + row;
 #pragma unroll
-    for (int u = 0; u < N; u++) {
-        const unsigned mask = KIND == SPRYI_PACKED_STEPPED ? __shfl_sync(ALL, w->mask, t + u)
-                                                           : __ballot_sync(ALL, w->length > t + u);
-        const int before = PREFIX ? lane : __popc(mask & (own - 1)), count = __popc(mask);
-        has[u] = KIND == SPRYI_PACKED_STEPPED ? (mask & own) != 0 : w->length > t + u;
-        j[u] = 0;
-        if (KIND == SPRYI_PACKED_OFFSETS && has[u]) j[u] = __ldg(w->offsets + before);
-        if (KIND == SPRYI_PACKED_WIDE && has[u]) j[u] = __ldg(w->columns + before);
-#pragma unroll
-        for (int e = 0; e < B * B; e++) {
-            a[u][e] = V(ONES ? 1 : 0);
-            if (!ONES && has[u]) a[u][e] = __ldg(w->Ax + e * count + before);
-        }
-        w->Ax += ONES ? 0 : count * B * B;
-        w->offsets += KIND == SPRYI_PACKED_OFFSETS ? count : 0;
-        w->columns += KIND == SPRYI_PACKED_WIDE ? count : 0;
+    for (int r = 0; r < R; r++) {
+        w.Ax[r] = NULL;
+        if (!ONES) w.Ax[r] = (const V *)s.values + __shfl_sync(ALL, at, r) + (mode == HOLES ? 0 : lane);
+        w.mask[r] = ALL;
+        if (mode != WHOLE && !(__shfl_sync(ALL, mine.info, r) & SPRYI_PACKED_FULL))
+            w.mask[r] = load_mask(s, __shfl_sync(ALL, extra, r), width, lane);
     }
-#pragma unroll
-    for (int u = 0; u < N; u++) {
-        const int32_t at = KIND == SPRYI_PACKED_STEPPED ? __shfl_sync(ALL, w->distance, t + u) : j[u];
-#pragma unroll
-        for (int c = 0; c < B; c++) {
-            b[u][c] = V(0);
-            if (has[u]) b[u][c] = w->x[(int64_t)at * B + c];
-        }
-    }
-#pragma unroll
-    for (int u = 0; u < N; u++)
-#pragma unroll
-        for (int r = 0; r < B; r++)
-#pragma unroll
-            for (int c = 0; c < B; c++) sum[r] += a[u][r * B + c] * b[u][c];
-}
-
-/* All slots, so many at once as may be in flight, the rest in one go too; where N is no more, a case never comes. */
-#define ADD_ALL(ADD, MOST)                                                                                             \
-    constexpr int N = MOST;                                                                                            \
-    int t = 0;                                                                                                         \
-    _Pragma("unroll 1") for (; t + N <= width; t += N) ADD(N);                                                         \
-    switch (width - t) {                                                                                               \
-    case 1: ADD(1); break;                                                                                             \
-    case 2: ADD((N <= 2 ? 1 : 2)); break;                                                                              \
-    case 3: ADD((N <= 3 ? 1 : 3)); break;                                                                              \
-    case 4: ADD((N <= 4 ? 1 : 4)); break;                                                                              \
-    case 5: ADD((N <= 5 ? 1 : 5)); break;                                                                              \
-    case 6: ADD((N <= 6 ? 1 : 6)); break;                                                                              \
-    case 7: ADD((N <= 7 ? 1 : 7)); break;                                                                              \
-    case 8: ADD((N <= 8 ? 1 : 8)); break;                                                                              \
-    default: break;                                                                                                    \
-    }
-
-template <int KIND, int B, bool ONES, bool NARROW, typename V>
-static __device__ __forceinline__ void add_full_slice(V (&sum)[B], lane_work<V> w, int width)
-{
-#define ADD_FULL(n) add_full<KIND, B, ONES, n>(sum, &w, t)
-    ADD_ALL(ADD_FULL, (in_flight<B, NARROW>::full))
-}
-
-template <int KIND, int B, bool ONES, bool NARROW, bool PREFIX, typename V>
-static __device__ __forceinline__ void add_packed_slice(V (&sum)[B], lane_work<V> w, int width)
-{
-#define ADD_PACKED(n) add_packed<KIND, B, ONES, PREFIX, n>(sum, &w, t)
-    ADD_ALL(ADD_PACKED, (in_flight<B, NARROW>::packed))
-}
-
-/* Slices that are not stepped; the lane's row where it is not the next one, *is_long: y is not its. */
-template <int KIND, int B, bool ONES, bool NARROW, typename V>
-static __device__ __forceinline__ void add_indexed_slice(V (&sum)[B], lane_work<V> w, uint32_t info, int width)
-{
-    if (info & SPRYI_PACKED_FULL)
-        add_full_slice<KIND, B, ONES, NARROW>(sum, w, width);
-    else if (B == 1 && (info & SPRYI_PACKED_SORTED))
-        add_packed_slice<KIND, B, ONES, NARROW, true>(sum, w, width);
+    V sum[R][B] = {};
+    if (mode == WHOLE)
+        add_all_steps<WHOLE, B, ONES, N>(sum, w, width);
+    else if (mode == PADDED)
+        add_all_steps<PADDED, B, ONES, N>(sum, w, width);
     else
-        add_packed_slice<KIND, B, ONES, NARROW, false>(sum, w, width);
+        add_all_steps<HOLES, B, ONES, N>(sum, w, width);
+#pragma unroll
+    for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int i = 0; i < B; i++)
+            if (row + r * LANES * B < s.a.rows) put(y, row + r * LANES * B + i, sum[r][i], alpha, beta);
 }
 
-/* A slice of lanes of B rows: y of those that are not long. */
-template <int B, bool ONES, bool NARROW, typename V>
-static __device__ __forceinline__ void run_slice(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra,
-                                                 const V *x, V *y, V alpha, V beta)
+static __device__ __forceinline__ int mode_of(uint32_t info)
 {
-    const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice), width = spryi_packed_width(&slice);
-    const bool full = (slice.info & SPRYI_PACKED_FULL) != 0;
-    const uint8_t *indices = s.indices + (int64_t)slice.indices * SPRYI_PACKED_UNIT;
-    int64_t row = (int64_t)slice.row * LANES + lane * B;
-    V sum[B] = {};
-    bool is_there = row < s.a.rows;
-    lane_work<V> w = {};
-    if (!ONES) w.Ax = (const V *)s.values + spryi_packed_values_at(&slice) + (full ? lane : 0);
-    if (kind == SPRYI_PACKED_STEPPED) {
-        w.x = x + row;
-        if (lane < width) w.distance = __ldg((const int32_t *)indices + lane);
-        if (full) {
-            add_full_slice<SPRYI_PACKED_STEPPED, B, ONES, NARROW>(sum, w, width);
-        } else {
-            const uint8_t *masks = s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_UNIT;
-            if (lane < width) w.mask = __ldg((const uint32_t *)masks + lane);
-            add_packed_slice<SPRYI_PACKED_STEPPED, B, ONES, NARROW, false>(sum, w, width);
-        }
-    } else {
-        w.length = width;
-        if (!full) {
-            w.length = __ldg(indices + lane);
-            if (w.length == SPRYI_PACKED_OUTSIDE) is_there = false, w.length = 0;
-            indices += LANES;
-        }
-        if (B == 1 && (slice.info & SPRYI_PACKED_SORTED)) {
-            row = (int64_t)(slice.row / (SPRYI_PACKED_GROUP / LANES)) * SPRYI_PACKED_GROUP +
-                  __ldg((const uint16_t *)indices + lane);
-            indices += LANES * sizeof(uint16_t);
-        }
-        w.x = x + (kind == SPRYI_PACKED_OFFSETS ? (int64_t)extra * B : 0);
-        w.offsets = (const uint16_t *)indices + (full ? lane : 0);
-        w.columns = (const int32_t *)indices + (full ? lane : 0);
-        if (kind == SPRYI_PACKED_OFFSETS)
-            add_indexed_slice<SPRYI_PACKED_OFFSETS, B, ONES, NARROW>(sum, w, slice.info, width);
-        else
-            add_indexed_slice<SPRYI_PACKED_WIDE, B, ONES, NARROW>(sum, w, slice.info, width);
-    }
-    if (!is_there) return;
-#pragma unroll
-    for (int r = 0; r < B; r++) put(y, row + r, sum[r], alpha, beta);
+    return info & SPRYI_PACKED_FULL ? WHOLE : info & SPRYI_PACKED_PADDED ? PADDED : HOLES;
 }
 
 static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)
@@ -230,65 +162,230 @@ static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_pack
     return slice;
 }
 
-/* Asks for the values of a slice and for what it has of indices: they are on their way to the second-level cache. */
-template <typename V, bool ONES>
-static __device__ __forceinline__ void prefetch_slice(const spryi_packed &s, const spryi_packed_slice &slice,
-                                                      int32_t extra)
+/*
+ * Slices together, slots in flight of each; small blocks, since they end together and their warps' places are idle until
+ * the next begins. Measured on an H200 (docs/results/h200-packed-2026-11-21.md).
+ */
+template <typename V, int B> struct stepped_shape {
+    static const int slices = B > 1 ? 1 : 2;
+    static const int slots = B == 1 ? 7 : B == 2 ? 4 : B == 3 ? 3 : 1;
+    static const int threads = 64;
+    static const int blocks = B == 1 ? (sizeof(V) == 8 ? 12 : 16) : B == 2 || B == 3 ? 8 : 4; /* a multiprocessor */
+};
+
+/* All slices are stepped: a warp takes `slices` neighbouring ones, together where they are alike. */
+template <typename V, int B, bool ONES>
+static __global__ void __launch_bounds__(stepped_shape<V, B>::threads, stepped_shape<V, B>::blocks)
+    packed_stepped(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
 {
-    const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice), b = spryi_packed_b(&slice);
-    const int slots = spryi_packed_width(&slice) * LANES;
-    const unsigned lines = (unsigned)(slots * b * b * (int)sizeof(V)) / LINE;
-    const char *values = (const char *)((const V *)s.values + spryi_packed_values_at(&slice));
-    if (!ONES && lane < lines && values + lane * LINE < (const char *)((const V *)s.values + s.slots))
-        prefetch(values + lane * LINE);
-    const bool stepped = kind == SPRYI_PACKED_STEPPED;
-    if (stepped && (slice.info & SPRYI_PACKED_FULL)) return;
-    const int64_t unit = stepped ? (uint32_t)extra : slice.indices;
-    const char *indices = (const char *)s.indices + unit * SPRYI_PACKED_UNIT;
-    const unsigned bytes = stepped ? 4 : (unsigned)slots * (kind == SPRYI_PACKED_OFFSETS ? 2 : 4);
-    if (lane * LINE < bytes && indices + lane * LINE < (const char *)s.indices + s.units * SPRYI_PACKED_UNIT)
-        prefetch(indices + lane * LINE);
+    constexpr int R = stepped_shape<V, B>::slices, N = stepped_shape<V, B>::slots;
+    const int lane = threadIdx.x % LANES;
+    const int64_t first = ((int64_t)blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES) * R;
+    if (first >= s.slice_count) return;
+    const int64_t left = s.slice_count - first;
+    const int own = lane < R && lane < left ? lane : 0;
+    spryi_packed_slice slice = load_slice(s.slices + first + own);
+    int32_t extra = __ldg(s.extras + first + own);
+    const V a = alpha.get(), b = beta.get();
+    const int mode = mode_of(slice.info);
+    if (B > 1) {
+        if (spryi_packed_b(&slice) > 1)
+            run_stepped<B, ONES, N, 1>(s, slice, extra, mode, x, y, a, b);
+        else
+            run_stepped<1, ONES, stepped_shape<V, 1>::slots, 1>(s, slice, extra, mode, x, y, a, b);
+        return;
+    }
+    const uint32_t same = 255u << SPRYI_PACKED_WIDTH; /* bits of info */
+    const uint32_t list = __shfl_sync(ALL, slice.indices, 0), info = __shfl_sync(ALL, slice.info, 0);
+    const bool alike = slice.indices == list && ((slice.info ^ info) & same) == 0;
+    const bool dense = mode != HOLES;
+    if (left >= R && __all_sync(ALL, alike && dense)) {
+        run_stepped<1, ONES, N, R>(s, slice, extra, __all_sync(ALL, mode == WHOLE) ? WHOLE : PADDED, x, y, a, b);
+    } else if (left >= R && __all_sync(ALL, alike && !dense)) {
+        run_stepped<1, ONES, N, R>(s, slice, extra, HOLES, x, y, a, b);
+    } else {
+#pragma unroll 1
+        for (int r = 0; r < R && r < left; r++) {
+            run_stepped<1, ONES, N, 1>(s, slice, extra, mode_of(__shfl_sync(ALL, slice.info, 0)), x, y, a, b);
+            if (r + 1 < left && r + 1 < R) {
+                slice = load_slice(s.slices + first + r + 1);
+                extra = __ldg(s.extras + first + r + 1);
+            }
+        }
+    }
 }
 
-template <typename V, int B, bool ONES, bool NARROW, int MINB, bool AHEAD>
-static __global__ void __launch_bounds__(WARPS *LANES, MINB)
-    packed_slices(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
-                  int run)
+/* ---- slices with indices ------------------------------------------------------------------------------ */
+
+/* What a lane knows of its slice while it adds up. */
+template <typename V> struct lane_work {
+    const V *Ax;             /* of the next slot; lanes side by side */
+    const V *x;              /* at FIRST, or of column 0 */
+    const uint16_t *offsets; /* of the next slot */
+    const int32_t *columns;
+    int length; /* of the lane */
+};
+
+static __device__ __forceinline__ int32_t load_index(const uint16_t *p)
 {
+    uint16_t v;
+    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
+    return v;
+}
+
+/* sum[i] += slots t .. t + N - 1 of row i of the lane. */
+template <int KIND, int MODE, int B, bool ONES, int N, typename V>
+static __device__ __forceinline__ void add_indexed(V (&sum)[B], lane_work<V> *w, int t)
+{
+    const unsigned lower = (1u << (threadIdx.x % LANES)) - 1;
+    V a[N][B * B];
+    int32_t j[N];
+    bool has[N];
+#pragma unroll
+    for (int u = 0; u < N; u++) {
+        has[u] = MODE == WHOLE || w->length > t + u;
+        j[u] = 0;
+        if (MODE != HOLES) {
+            j[u] = KIND == SPRYI_PACKED_OFFSETS ? load_index(w->offsets + u * LANES) : load_once(w->columns + u * LANES);
+#pragma unroll
+            for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : load_once(w->Ax + (u * B * B + e) * LANES);
+            continue;
+        }
+        const unsigned slot = __ballot_sync(ALL, has[u]);
+        const int before = __popc(slot & lower), stride = __popc(slot);
+        if (has[u]) j[u] = KIND == SPRYI_PACKED_OFFSETS ? __ldg(w->offsets + before) : __ldg(w->columns + before);
+#pragma unroll
+        for (int e = 0; e < B * B; e++) {
+            a[u][e] = V(ONES ? 1 : 0);
+            if (!ONES && has[u]) a[u][e] = __ldg(w->Ax + e * stride + before);
+        }
+        w->Ax += ONES ? 0 : stride * B * B;
+        w->offsets += KIND == SPRYI_PACKED_OFFSETS ? stride : 0;
+        w->columns += KIND == SPRYI_PACKED_WIDE ? stride : 0;
+    }
+    if (MODE != HOLES) {
+        w->Ax += ONES ? 0 : N * LANES * B * B;
+        w->offsets += KIND == SPRYI_PACKED_OFFSETS ? N * LANES : 0;
+        w->columns += KIND == SPRYI_PACKED_WIDE ? N * LANES : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < N; u++)
+#pragma unroll
+        for (int c = 0; c < B; c++) {
+            V of_x = V(0);
+            if (has[u]) of_x = w->x[(int64_t)j[u] * B + c];
+#pragma unroll
+            for (int i = 0; i < B; i++) sum[i] += a[u][i * B + c] * of_x;
+        }
+}
+
+template <int KIND, int MODE, int B, bool ONES, typename V>
+static __device__ __forceinline__ void add_all_indexed(V (&sum)[B], lane_work<V> w, int width)
+{
+    constexpr int N = B == 1 ? 8 : B <= 3 ? 2 : 1;
+    int t = 0;
+#pragma unroll 1
+    for (; t + N <= width; t += N) add_indexed<KIND, MODE, B, ONES, N>(sum, &w, t);
+    switch (width - t) {
+    case 1: add_indexed<KIND, MODE, B, ONES, 1>(sum, &w, t); break;
+    case 2: add_indexed<KIND, MODE, B, ONES, N <= 2 ? 1 : 2>(sum, &w, t); break;
+    case 3: add_indexed<KIND, MODE, B, ONES, N <= 3 ? 1 : 3>(sum, &w, t); break;
+    case 4: add_indexed<KIND, MODE, B, ONES, N <= 4 ? 1 : 4>(sum, &w, t); break;
+    case 5: add_indexed<KIND, MODE, B, ONES, N <= 5 ? 1 : 5>(sum, &w, t); break;
+    case 6: add_indexed<KIND, MODE, B, ONES, N <= 6 ? 1 : 6>(sum, &w, t); break;
+    case 7: add_indexed<KIND, MODE, B, ONES, N <= 7 ? 1 : 7>(sum, &w, t); break;
+    default: break;
+    }
+}
+
+template <int KIND, int B, bool ONES, typename V>
+static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const lane_work<V> &w, int mode, int width)
+{
+    if (mode == WHOLE)
+        add_all_indexed<KIND, WHOLE, B, ONES>(sum, w, width);
+    else if (mode == PADDED)
+        add_all_indexed<KIND, PADDED, B, ONES>(sum, w, width);
+    else
+        add_all_indexed<KIND, HOLES, B, ONES>(sum, w, width);
+}
+
+template <int B, bool ONES, typename V>
+static __device__ __forceinline__ void run_indexed(const spryi_packed &s, const spryi_packed_slice &slice,
+                                                   int32_t extra, const V *x, V *y, V alpha, V beta)
+{
+    const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice), width = spryi_packed_width(&slice);
+    const bool full = (slice.info & SPRYI_PACKED_FULL) != 0;
+    const uint8_t *indices = s.indices + (int64_t)slice.indices * SPRYI_PACKED_UNIT;
+    int64_t row = (int64_t)slice.row * LANES + lane * B;
+    bool is_there = row < s.a.rows;
+    lane_work<V> w = {};
+    const int mode = mode_of(slice.info), own = mode == HOLES ? 0 : lane;
+    if (!ONES) w.Ax = (const V *)s.values + spryi_packed_values_at(&slice) + own;
+    w.length = width;
+    if (!full) {
+        w.length = __ldg(indices + lane);
+        if (w.length == SPRYI_PACKED_OUTSIDE) is_there = false, w.length = 0;
+        indices += LANES;
+    }
+    if (B == 1 && (slice.info & SPRYI_PACKED_SORTED)) {
+        row = (int64_t)(slice.row / (SPRYI_PACKED_GROUP / LANES)) * SPRYI_PACKED_GROUP +
+              __ldg((const uint16_t *)indices + lane);
+        indices += LANES * sizeof(uint16_t);
+    }
+    w.x = x + (kind == SPRYI_PACKED_OFFSETS ? (int64_t)extra * B : 0);
+    w.offsets = (const uint16_t *)indices + own;
+    w.columns = (const int32_t *)indices + own;
+    V sum[B] = {};
+    if (kind == SPRYI_PACKED_OFFSETS)
+        add_by_mode<SPRYI_PACKED_OFFSETS, B, ONES>(sum, w, mode, width);
+    else
+        add_by_mode<SPRYI_PACKED_WIDE, B, ONES>(sum, w, mode, width);
+    if (!is_there) return;
+#pragma unroll
+    for (int r = 0; r < B; r++) put(y, row + r, sum[r], alpha, beta);
+}
+
+template <int B, bool ONES, typename V>
+static __device__ __forceinline__ void run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra,
+                                               const V *x, V *y, V alpha, V beta)
+{
+    if (spryi_packed_kind_of(&slice) == SPRYI_PACKED_STEPPED)
+        run_stepped<B, ONES, B == 1 ? 5 : B == 2 ? 4 : B == 3 ? 2 : 1, 1>(s, slice, extra, mode_of(slice.info), x, y,
+                                                                           alpha, beta);
+    else
+        run_indexed<B, ONES>(s, slice, extra, x, y, alpha, beta);
+}
+
+/* Slices of any kind: a warp takes `run` of them, the next record on its way. */
+template <typename V, int B, bool ONES>
+static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
+    packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
+                 int run)
+{
+    constexpr int WARPS = MIXED_THREADS / LANES;
     const int64_t first = (int64_t)blockIdx.x * (WARPS * run), last = first + WARPS * run;
     const int64_t end = last < s.slice_count ? last : s.slice_count;
     int64_t k = first + threadIdx.x / LANES;
     if (k >= end) return;
-    spryi_packed_slice slice = load_slice(s.slices + k), next = {};
-    int32_t extra = __ldg(s.extras + k), next_extra = 0;
-    if (k + WARPS < end) {
-        next = load_slice(s.slices + k + WARPS);
-        next_extra = __ldg(s.extras + k + WARPS);
-    }
+    spryi_packed_slice slice = load_slice(s.slices + k);
+    int32_t extra = __ldg(s.extras + k);
     const V a = alpha.get(), b = beta.get();
     for (;;) {
-        spryi_packed_slice third = {};
-        int32_t third_extra = 0;
-        if (AHEAD && k + 2 * WARPS < end) {
-            third = load_slice(s.slices + k + 2 * WARPS);
-            third_extra = __ldg(s.extras + k + 2 * WARPS);
+        const int64_t next = k + WARPS;
+        spryi_packed_slice next_slice = {};
+        int32_t next_extra = 0;
+        if (next < end) {
+            next_slice = load_slice(s.slices + next);
+            next_extra = __ldg(s.extras + next);
         }
-        if (AHEAD && k + WARPS < end) prefetch_slice<V, ONES>(s, next, next_extra);
         if (B > 1 && spryi_packed_b(&slice) > 1)
-            run_slice<B, ONES, NARROW>(s, slice, extra, x, y, a, b);
+            run_any<B, ONES>(s, slice, extra, x, y, a, b);
         else
-            run_slice<1, ONES, NARROW>(s, slice, extra, x, y, a, b);
-        k += WARPS;
-        if (k >= end) return;
-        slice = next;
+            run_any<1, ONES>(s, slice, extra, x, y, a, b);
+        if (next >= end) return;
+        k = next;
+        slice = next_slice;
         extra = next_extra;
-        if (AHEAD) {
-            next = third;
-            next_extra = third_extra;
-        } else if (k + WARPS < end) {
-            next = load_slice(s.slices + k + WARPS);
-            next_extra = __ldg(s.extras + k + WARPS);
-        }
     }
 }
 
@@ -336,11 +433,20 @@ static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *au
     return ((const spryi_packed *)request->storage)->piece_count * (int64_t)spry_type_bytes(request->vector_type);
 }
 
-template <typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args, int run)
+template <typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args)
 {
+    typedef stepped_shape<V, B> shape;
     const spryi_packed *s = (const spryi_packed *)args->storage;
-    packed_slices<V, B, ONES, false, 4, true><<<(unsigned)ceil_div(s->slice_count, WARPS * run), WARPS * LANES, 0, stream_of(args)>>>(
-        *s, (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), run);
+    const V *x = (const V *)args->x;
+    V *y = (V *)args->y;
+    if (s->indexed == 0)
+        packed_stepped<V, B, ONES>
+            <<<(unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices), shape::threads, 0,
+               stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    else
+        packed_mixed<V, B, ONES>
+            <<<(unsigned)ceil_div(s->slice_count, MIXED_THREADS / LANES * RUN), MIXED_THREADS, 0, stream_of(args)>>>(
+                *s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), RUN);
 }
 
 template <typename V, bool ONES> static void launch(const spryi_run_args *args)
@@ -348,14 +454,14 @@ template <typename V, bool ONES> static void launch(const spryi_run_args *args)
     const spryi_packed *s = (const spryi_packed *)args->storage;
     V *sums = (V *)args->workspace;
     switch (s->block) {
-    case 1: launch_slices<V, ONES, 1>(args, RUN); break;
-    case 2: launch_slices<V, ONES, 2>(args, RUN); break;
-    case 3: launch_slices<V, ONES, 3>(args, RUN); break;
-    case 4: launch_slices<V, ONES, 4>(args, RUN); break;
-    case 5: launch_slices<V, ONES, 5>(args, RUN); break;
-    case 6: launch_slices<V, ONES, 6>(args, RUN); break;
-    case 7: launch_slices<V, ONES, 7>(args, RUN); break;
-    default: launch_slices<V, ONES, 8>(args, RUN); break;
+    case 1: launch_slices<V, ONES, 1>(args); break;
+    case 2: launch_slices<V, ONES, 2>(args); break;
+    case 3: launch_slices<V, ONES, 3>(args); break;
+    case 4: launch_slices<V, ONES, 4>(args); break;
+    case 5: launch_slices<V, ONES, 5>(args); break;
+    case 6: launch_slices<V, ONES, 6>(args); break;
+    case 7: launch_slices<V, ONES, 7>(args); break;
+    default: launch_slices<V, ONES, 8>(args); break;
     }
     if (s->long_count == 0) return;
     packed_pieces<V, ONES><<<(unsigned)ceil_div(s->piece_count * LANES, SUM_THREADS), SUM_THREADS, 0,
