@@ -163,8 +163,8 @@ static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_pack
 }
 
 /*
- * Slices together, slots in flight of each; small blocks, since they end together and their warps' places are idle until
- * the next begins. Measured on an H200 (docs/results/h200-packed-2026-11-21.md).
+ * Slices together, slots in flight of each; small blocks, since the places of warps that are done stay idle until their
+ * block ends. Measured on an H200 (docs/results/h200-packed-2026-11-21.md).
  */
 template <typename V, int B> struct stepped_shape {
     static const int slices = B > 1 ? 1 : 2;
@@ -246,7 +246,8 @@ static __device__ __forceinline__ void add_indexed(V (&sum)[B], lane_work<V> *w,
         has[u] = MODE == WHOLE || w->length > t + u;
         j[u] = 0;
         if (MODE != HOLES) {
-            j[u] = KIND == SPRYI_PACKED_OFFSETS ? load_index(w->offsets + u * LANES) : load_once(w->columns + u * LANES);
+            if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_index(w->offsets + u * LANES);
+            if (KIND == SPRYI_PACKED_WIDE) j[u] = load_once(w->columns + u * LANES);
 #pragma unroll
             for (int e = 0; e < B * B; e++) a[u][e] = ONES ? V(1) : load_once(w->Ax + (u * B * B + e) * LANES);
             continue;
