@@ -9,8 +9,6 @@ extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector_shared
     spry_cuda_csc_scatter, spry_cuda_csc_vector, spry_cuda_csc_merge, spry_cuda_coo_atomic, spry_cuda_coo_segmented,
     spry_cuda_ell_slots, spry_cuda_sell_chunks, spry_cuda_hyb_atomic, spry_cuda_hyb_segmented, spry_cuda_scoo_shared,
     spry_cuda_swept_barrier, spry_cuda_bsr_blocks, spry_cuda_bsr_scatter, spry_cuda_csr2_lanes, spry_cuda_csr3_gpuspmv3,
-    spry_cuda_csr3_gpuspmv35;
-    spry_cuda_bsr_blocks, spry_cuda_bsr_scatter, spry_cuda_csr2_lanes, spry_cuda_csr3_gpuspmv3,
     spry_cuda_csr3_gpuspmv35, spry_cuda_packed_slices;
 
 extern const struct spryi_vector_ops spry_cuda_vector_ops; /* src/solve/vector_ops_cuda.cu */
@@ -23,11 +21,8 @@ extern const struct spryi_vector_ops spry_cuda_vector_ops; /* src/solve/vector_o
     &spry_cuda_coo_atomic, &spry_cuda_coo_segmented,                                                                   \
     &spry_cuda_ell_slots, &spry_cuda_sell_chunks,                                                                      \
     &spry_cuda_hyb_atomic, &spry_cuda_hyb_segmented, &spry_cuda_scoo_shared, &spry_cuda_swept_barrier,                 \
-    &spry_cuda_bsr_blocks,                                                                                             \
-    &spry_cuda_bsr_scatter, &spry_cuda_csr2_lanes, &spry_cuda_csr3_gpuspmv3, &spry_cuda_csr3_gpuspmv35
-    &spry_cuda_hyb_atomic, &spry_cuda_hyb_segmented, &spry_cuda_scoo_shared, &spry_cuda_bsr_blocks,                    \
-    &spry_cuda_bsr_scatter, &spry_cuda_csr2_lanes, &spry_cuda_csr3_gpuspmv3, &spry_cuda_csr3_gpuspmv35,     \
-    &spry_cuda_packed_slices
+    &spry_cuda_bsr_blocks, &spry_cuda_bsr_scatter,                                                                     \
+    &spry_cuda_csr2_lanes, &spry_cuda_csr3_gpuspmv3, &spry_cuda_csr3_gpuspmv35, &spry_cuda_packed_slices
 /* clang-format on */
 
 /* Conversions from CSR on the device; each is defined in its family's *_convert.cu. */
