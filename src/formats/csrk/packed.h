@@ -50,7 +50,7 @@
 enum {
     SPRYI_PACKED_LANES = 32,
     SPRYI_PACKED_GROUP = 1024,       /* rows of a super-super-row, or the multiple of 32*b below */
-    SPRYI_PACKED_MOST_BLOCK = 8,     /* b */
+    SPRYI_PACKED_MOST_BLOCK = 5,     /* b; larger ones are made of blocks of 3 or 4, whose indices cost little too */
     SPRYI_PACKED_MOST_WIDTH = 254,   /* entries of a lane */
     SPRYI_PACKED_OUTSIDE = 255,      /* for a length: the row is long */
     SPRYI_PACKED_LONG = 64,          /* rows of so many entries and ... */

@@ -75,9 +75,13 @@ static int are_blocks(const spry_arrays *csr, int64_t i, int64_t b, int *empty)
     return 1;
 }
 
-/* The largest b of which nearly all block rows are made, by samples at even distances; 1: none. */
+/*
+ * The largest b of which nearly all block rows are made, by samples at even distances; 1: none. Patterns are not looked
+ * at: without values blocks spare little, and kernels would be needed twice.
+ */
 static int find_block(const spry_arrays *csr)
 {
+    if (csr->value_type == SPRY_PATTERN) return 1;
     for (int b = SPRYI_PACKED_MOST_BLOCK; b > 1; b--) {
         const int64_t rows = csr->rows / b, samples = rows < SAMPLES ? rows : SAMPLES;
         int64_t seen = 0, blocks = 0;

@@ -450,20 +450,25 @@ template <typename V, bool ONES, int B> static void launch_slices(const spryi_ru
                 *s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), RUN);
 }
 
+template <typename V> static void launch_blocks(const spryi_run_args *args)
+{
+    switch (((const spryi_packed *)args->storage)->block) {
+    case 1: launch_slices<V, false, 1>(args); break;
+    case 2: launch_slices<V, false, 2>(args); break;
+    case 3: launch_slices<V, false, 3>(args); break;
+    case 4: launch_slices<V, false, 4>(args); break;
+    default: launch_slices<V, false, SPRYI_PACKED_MOST_BLOCK>(args); break;
+    }
+}
+
 template <typename V, bool ONES> static void launch(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
     V *sums = (V *)args->workspace;
-    switch (s->block) {
-    case 1: launch_slices<V, ONES, 1>(args); break;
-    case 2: launch_slices<V, ONES, 2>(args); break;
-    case 3: launch_slices<V, ONES, 3>(args); break;
-    case 4: launch_slices<V, ONES, 4>(args); break;
-    case 5: launch_slices<V, ONES, 5>(args); break;
-    case 6: launch_slices<V, ONES, 6>(args); break;
-    case 7: launch_slices<V, ONES, 7>(args); break;
-    default: launch_slices<V, ONES, 8>(args); break;
-    }
+    if (ONES)
+        launch_slices<V, ONES, 1>(args); /* patterns have no blocks */
+    else
+        launch_blocks<V>(args);
     if (s->long_count == 0) return;
     packed_pieces<V, ONES><<<(unsigned)ceil_div(s->piece_count * LANES, SUM_THREADS), SUM_THREADS, 0,
                              stream_of(args)>>>(*s, (const V *)args->x, sums);
