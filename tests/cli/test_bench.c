@@ -90,7 +90,7 @@ static void all_kernels(void **state)
 static void cases_that_are_not_there_yet(void **state)
 {
     (void)state;
-    static const char *const options[] = {"--op spgemm", "--device cuda", "--formats packed"};
+    static const char *const options[] = {"--op spgemm", "--device cuda"};
     for (size_t c = 0; c < sizeof options / sizeof *options; c++) {
         char command[128];
         snprintf(command, sizeof command, "bench $D/small.mtx %s --json", options[c]);

@@ -6,7 +6,7 @@ const spryi_kernel spryi_swept_barrier_cuda = {
     .format = "swept",
     .device = "cuda",
     .idea = "a multiprocessor sweeps x for a row block, whose sums are in its shared memory; barriers, no atomics",
-    .source = "seed 000, SCOO; Dang and Schmidt 2012; groups without conflicts: this library",
+    .source = "SCOO: Dang and Schmidt 2012; groups without conflicts: this library",
     .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };
