@@ -153,9 +153,10 @@ SPRY_API size_t spry_index_type_bytes(spry_index_type type); /* 4, 8 */
  * 4. Context and matrix
  * ------------------------------------------------------------------------------------------------ */
 
-typedef struct spry_context spry_context; /* allocator, threads, devices */
-typedef struct spry_matrix spry_matrix;   /* the user's data, borrowed or owned; never modified */
-typedef struct spry_plan spry_plan;       /* a matrix made ready for one operation on one device */
+typedef struct spry_context spry_context;   /* allocator, threads, devices */
+typedef struct spry_matrix spry_matrix;     /* the user's data, borrowed or owned; never modified */
+typedef struct spry_plan spry_plan;         /* a matrix made ready for one operation on one device */
+typedef struct spry_ordering spry_ordering; /* a new numbering of rows and columns, see section 10 */
 
 typedef struct spry_context_options {
     size_t struct_size;
@@ -198,8 +199,7 @@ SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
 /*
  * Without memory hooks, large blocks (8 MB and more) that are given back stay with the context for the next ones, which
  * are then made in half the time: not counted above, with what is held no more than the peak, at most an eighth of the
- * machine's memory, and free for the system to take when memory is short. They go with the context, or now: returns
- * how many bytes went.
+ * machine's memory, and free for the system to take when memory is short. They go with the context, or now: how many.
  */
 SPRY_API int64_t spry_context_trim(spry_context *context);
 
@@ -306,8 +306,12 @@ typedef struct spry_spmv_options {
      * choice, told with its reason (spry_plan_info). NULL: "auto".
      */
     const char *format;
-    const char *kernel;   /* a kernel of section 11, which settles format and device; NULL: the best for them */
-    const char *ordering; /* "none"; NULL: "none" */
+    const char *kernel; /* a kernel of section 11, which settles format and device; NULL: the best for them */
+    /* "none" (NULL), or on the CPU "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_reorder).
+       x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or 3 numbers an entry. */
+    const char *ordering;
+    /* csr2, csr3: bandk's ordering whose numbers A has got: its groups, not equal ones. Outlives the plan. NULL: no */
+    const spry_ordering *groups;
     /*
      * x, y, alpha, beta and the compute type; default: the matrix's value type (f64 for a pattern). It must be
      * that type (convert the matrix otherwise), but of a pattern. Of that csr, csc and sell store no values (kernels
@@ -374,7 +378,8 @@ typedef struct spry_run_options {
 SPRY_API spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta,
                                    spry_vector y, const spry_run_options *options, spry_error *err);
 
-/* For values changed in place, structure unchanged: refreshes what the plan copied of them. Exclusive use. */
+/* For values changed in place, structure unchanged: refreshes what the plan copied. With an ordering A is permuted
+   anew, beside the copy that there is: the plan's set-up without the search for the ordering. Exclusive use. */
 SPRY_API spry_status spry_plan_update_values(spry_plan *plan, spry_error *err);
 
 /* One product without a plan to keep: plans for one call with vectors of x's type, runs, and destroys the plan. */
@@ -492,10 +497,7 @@ typedef struct spry_generator_info {
 SPRY_API int spry_generator_count(void);
 SPRY_API spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err);
 
-/*
- * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine
- * for a spec.
- */
+/* spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine. */
 SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                           const spry_read_options *options, spry_error *err);
 
@@ -611,14 +613,13 @@ SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B,
  * perm[new] = old. Of a square matrix rows and columns take one ordering, found on the pattern of A + A^T: B = P A P^T,
  * and with x'[i] = x[perm[i]], B*x' is (A*x)[perm[i]]. Of others only rows move. docs/csr-k.md has methods and costs.
  */
-typedef struct spry_ordering spry_ordering;
 typedef struct spry_reorder_options {
     size_t struct_size;
     /* "rcm" (NULL): a narrow band; "bandk": one made of CSR-k's groups (docs/csr-k.md); "degree": longest rows first */
     const char *method;
     int k;              /* bandk: 2 (super-rows alone) or 3; 0: 3 */
     int64_t srs, ssrs;  /* bandk: rows a super-row and super-rows a super-super-row, about; 0: those of `tuning` */
-    const char *tuning; /* "cpu" (NULL), "volta" or "ampere", as in format csr3 */
+    const char *tuning; /* "cpu" (NULL), "volta", "ampere" or "table", as in format csr3: the context's table counts */
 } spry_reorder_options;
 /* A: sound, in host memory, under 2^31 - 1 rows (not square: and columns). The same for any number of threads. */
 SPRY_API spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
@@ -731,9 +732,8 @@ SPRY_API spry_status spry_kernel_get_info(const spry_context *context, int index
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * One column of zeros in the context's memory (device 0) or in that of a GPU (its number, see section 11), to be given
- * back with spry_vector_destroy, which also clears *v and accepts a cleared one. Vectors of the caller's own are as
- * good.
+ * One column of zeros in the context's memory (device 0) or in that of a GPU (its number), to be given back with
+ * spry_vector_destroy, which also clears *v and accepts a cleared one. Vectors of the caller's own are as good.
  */
 SPRY_API spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t length, spry_type type,
                                         int device, spry_error *err);
@@ -876,10 +876,9 @@ typedef struct spry_cg_result {
  * there or on the host; A in device memory is copied to the host once, but for a claim of symmetry without jacobi.
  *
  * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it; if not, the message
- * names the first entry that differs from its mirror image. An iteration is one
- * product and two passes over vectors, nine times n numbers read or written in all (eleven with jacobi); dots are
- * summed in f64 whatever the type. Allocates three vectors (four with jacobi) once. The same bits for any number of
- * threads.
+ * names the first entry that differs from its mirror image. An iteration is one product and two passes over vectors,
+ * nine times n numbers read or written in all (eleven with jacobi); dots are summed in f64 whatever the type. Allocates
+ * three vectors (four with jacobi) once. The same bits for any number of threads.
  *
  * When the carried residual has reached the tolerance, b - A*x is computed: converged if it has too, else the iteration
  * begins anew from it. Stagnation: a restart whose true residual is over half that of the one before, or `patience`

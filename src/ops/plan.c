@@ -28,9 +28,7 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
     if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
                           "expected_calls and memory_limit_bytes must not be negative");
-    if (o->ordering && strcmp(o->ordering, "none") != 0)
-        return spryi_fail(err, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"%s\", expected none", o->ordering);
-    return SPRY_OK;
+    return spryi_check_ordering(o, err);
 }
 
 spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
@@ -275,6 +273,7 @@ static spry_status build(spry_plan *plan, spry_error *err)
     }
     plan->workspace_bytes = plan->format->workspace_bytes(plan->storage);
     SPRYI_TRY(spryi_add_scaling(plan, err));
+    spryi_add_ordering(plan);
     if (plan->workspace_bytes > 0)
         SPRYI_TRY(spryi_allocate(plan->context, &plan->workspace, plan->workspace_bytes, 1, "workspace", err));
 done:
@@ -311,10 +310,12 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     };
     made->options.device = made->options.format = made->options.kernel = made->options.ordering = NULL;
     SPRYI_TRY(settle_device(made, &o, err));
-    SPRYI_TRY(pick(made, A, &o, err));
+    SPRYI_TRY(spryi_order_plan(made, &o, err));
+    SPRYI_TRY(pick(made, made->A, &o, err));
     while ((status = build(made, err)) == SPRY_TOO_LARGE && can_choose_instead(made, &o))
         SPRYI_TRY(pick_instead(made, &o, err));
     if (status != SPRY_OK) goto done;
+    spryi_drop_copy(made);
     made->setup_us = spryi_now_us() - start;
     *plan = made;
     made = NULL;
@@ -330,6 +331,7 @@ void spry_plan_destroy(spry_plan *plan)
     spryi_release(plan->context, plan->cuda);
     if (plan->storage) plan->format->destroy(plan->context, plan->storage);
     spryi_release(plan->context, plan->workspace);
+    spryi_discard_ordering(plan);
     spryi_matrix_release(plan->A);
     spryi_release(plan->context, plan);
 }
@@ -338,13 +340,15 @@ void spry_plan_destroy(spry_plan *plan)
 spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
 {
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    spry_status status = plan->order ? spryi_order_values(plan, err) : SPRY_OK;
+    if (status != SPRY_OK) return status;
     if (plan->A->a.device > 0 || !plan->cuda)
         if (plan->format->borrows_values(plan->storage, plan->A)) return SPRY_OK;
     void *fresh = NULL;
-    spry_status status = SPRY_OK;
     int converted = 0;
     if (plan->cuda && plan->cuda->converted) status = spryi_cuda_convert_again(plan, &converted, err);
     if (status == SPRY_OK && !converted) status = build_storage(plan, &fresh, NULL, err);
+    if (status != SPRY_OK) spryi_drop_copy(plan);
     if (status != SPRY_OK || converted) return status;
     if (plan->cuda) {
         status = spryi_cuda_update(plan, fresh, err);
@@ -353,6 +357,7 @@ spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
     }
     plan->format->destroy(plan->context, plan->storage);
     plan->storage = fresh;
+    spryi_drop_copy(plan);
     return SPRY_OK;
 }
 
@@ -369,12 +374,12 @@ spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry
         .format = plan->format->name,
         .parameters = plan->parameter_text,
         .kernel = plan->kernel->name,
-        .ordering = "none",
+        .ordering = plan->order ? plan->order->name : "none",
         .reason = plan->reason,
         .deterministic = plan->kernel->deterministic,
         .threads = plan->cuda ? 0 : plan->threads,
-        .storage_bytes = plan->format->storage_bytes(plan->storage),
-        .owned_bytes = plan->format->owned_bytes(plan->storage) + plan->workspace_bytes,
+        .storage_bytes = plan->format->storage_bytes(plan->storage) + spryi_ordering_bytes(plan, 0),
+        .owned_bytes = plan->format->owned_bytes(plan->storage) + plan->workspace_bytes + spryi_ordering_bytes(plan, 1),
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,
         .upload_us = plan->cuda ? plan->cuda->upload_us : 0,

@@ -4,9 +4,22 @@
 #include "core/kernel.h"
 #include "ops/plan_cuda.h"
 
+/* Of a plan that renumbers rows and columns by itself: x and y are the caller's, the storage is of B = P A P^T. */
+typedef struct spryi_plan_order {
+    const char *name;
+    spry_matrix *given;      /* the caller's; plan->A is B while the storage borrows of it, else the same as this */
+    spry_ordering *ordering; /* of Band-k, for its groups; NULL: not needed any more */
+    int32_t *x_from;         /* B multiplies x'[i] = x[x_from[i]]; NULL: x as it is, */
+    int32_t *y_from;         /* to t, and y[i] becomes t[y_from[i]] + beta*y[i]; NULL: t is y */
+    void *row_scaling, *column_scaling; /* the options', in B's numbering; NULL: none */
+    int64_t bytes;                      /* of the arrays above */
+    int64_t vectors_at;                 /* where x' and t begin in the workspace */
+} spryi_plan_order;
+
 struct spry_plan {
     spry_context *context;
-    spry_matrix *A; /* kept alive: the storage may borrow its arrays */
+    spry_matrix *A;          /* kept alive: the storage may borrow its arrays */
+    spryi_plan_order *order; /* NULL: none */
     const spryi_format *format;
     const spryi_kernel *kernel;
     spryi_run_fn run;
@@ -38,11 +51,27 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
                                  spry_error *err);
 
 /*
- * scaling.c: checks the options' row_scaling and column_scaling and adds the workspace they need; then, where a plan
- * has either, runs the product between them.
+ * scaling.c: checks the options' row_scaling and column_scaling and adds the workspace they need; then runs the
+ * product between them, where there are any.
  */
 spry_status spryi_add_scaling(spry_plan *plan, spry_error *err);
 spry_status spryi_run_scaled(const spry_plan *plan, spryi_run_args *args, spry_error *err);
+
+/*
+ * plan_order.c. check: names, and what contradicts itself. order_plan: finds the ordering that the options name and
+ * puts the permuted copy in plan->A's place. add: the workspace that renumbered vectors need. drop_copy: where the
+ * storage borrows nothing of the copy, it goes. run: args in the caller's numbering. values: puts A's values as they
+ * are now into plan->A, in place or as a new copy, which drop_copy takes away again.
+ */
+spry_status spryi_check_ordering(const spry_spmv_options *options, spry_error *err);
+spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *options, spry_error *err);
+void spryi_add_ordering(spry_plan *plan);
+void spryi_drop_copy(spry_plan *plan);
+spry_status spryi_run_ordered(const spry_plan *plan, spryi_run_args *args, spry_error *err);
+spry_status spryi_order_values(spry_plan *plan, spry_error *err);
+/* What a run reads of it beside the storage; owned: what the plan allocated for it, but for the storage's own. */
+int64_t spryi_ordering_bytes(const spry_plan *plan, int owned);
+void spryi_discard_ordering(spry_plan *plan);
 
 /* Microseconds of a clock that never goes back. */
 double spryi_now_us(void);

@@ -1,4 +1,5 @@
 /* spry_reorder: options, the method, and the permutation in the matrix's own numbers. */
+#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/csrk/csrk.h"
@@ -12,7 +13,7 @@
 
 typedef enum method { RCM, BANDK, DEGREE, METHODS } method;
 static const char *const method_names[METHODS] = {"rcm", "bandk", "degree"};
-static const char *const tuning_names[] = {"cpu", "volta", "ampere"}; /* in the order of spryi_csrk_tuning */
+static const char *const tuning_names[] = {"cpu", "volta", "ampere", "table"}; /* in the order of spryi_csrk_tuning */
 
 typedef struct settings {
     method how;
@@ -36,16 +37,17 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
                             SPRYI_CSRK_MOST);
 }
 
-static spry_status settle(settings *s, const spry_reorder_options *o, const spry_arrays *a, spry_error *err)
+static spry_status settle(settings *s, const spry_reorder_options *o, const spry_arrays *a, const spryi_tuning *table,
+                          spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, 3);
+    const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, 4);
     if (how < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "method",
                           "reorder: no method is called '%s'; there are rcm, bandk and degree", o->method);
     if (tuning < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "tuning",
-                          "reorder: no tuning is called '%s'; there are cpu, volta and ampere", o->tuning);
+                          "reorder: no tuning is called '%s'; there are cpu, volta, ampere and table", o->tuning);
     if (o->k != 0 && o->k != 2 && o->k != 3)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "k", o->k, 3, "reorder: k is %d, expected 2 or 3", o->k);
     SPRYI_TRY(check_size("srs", o->srs, err));
@@ -61,7 +63,18 @@ static spry_status settle(settings *s, const spry_reorder_options *o, const spry
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ssrs", o->ssrs, 0,
                                 "reorder: ssrs is %lld, but with k = 2 there are no super-super-rows",
                                 (long long)o->ssrs);
-    spryi_csrk_tune(&s->ssrs, &s->srs, (spryi_csrk_tuning)(tuning + SPRYI_CSRK_CPU), a->rows, a->nnz);
+    const spryi_csrk_tuning by = (spryi_csrk_tuning)(tuning + SPRYI_CSRK_CPU);
+    if (by == SPRYI_CSRK_TABLE && table->gpu_major == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
+                          "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
+                          "with "
+                          "spry_context_load_tuning");
+    if (by == SPRYI_CSRK_TABLE)
+        spryi_csrk_tune_by(&s->ssrs, &s->srs, table, a->rows, a->nnz);
+    else if (by == SPRYI_CSRK_CPU)
+        spryi_csrk_tune_cpu(&s->ssrs, &s->srs, table, o->k == 2 ? 2 : 3);
+    else
+        spryi_csrk_tune(&s->ssrs, &s->srs, by, a->rows, a->nnz);
     if (o->srs > 0) s->srs = o->srs;
     if (o->ssrs > 0) s->ssrs = o->ssrs;
     if (o->k == 2) s->ssrs = 0;
@@ -136,7 +149,7 @@ spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const 
     if (options) o = *options;
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
-    SPRYI_TRY(settle(&s, &o, &A->a, err));
+    SPRYI_TRY(settle(&s, &o, &A->a, &context->tuning, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
     *made = (spry_ordering){.context = context,
                             .method = method_names[s.how],

@@ -5,14 +5,24 @@
 #include "core/error.h"
 #include "ops/plan.h"
 
+static const void *rows_of(const spry_plan *plan)
+{
+    return plan->order ? plan->order->row_scaling : plan->options.row_scaling;
+}
+
+static const void *columns_of(const spry_plan *plan)
+{
+    return plan->order ? plan->order->column_scaling : plan->options.column_scaling;
+}
+
 static const void *scaling_of_x(const spry_plan *plan)
 {
-    return plan->op == SPRY_TRANSPOSE ? plan->options.row_scaling : plan->options.column_scaling;
+    return plan->op == SPRY_TRANSPOSE ? rows_of(plan) : columns_of(plan);
 }
 
 static const void *scaling_of_y(const spry_plan *plan)
 {
-    return plan->op == SPRY_TRANSPOSE ? plan->options.column_scaling : plan->options.row_scaling;
+    return plan->op == SPRY_TRANSPOSE ? columns_of(plan) : rows_of(plan);
 }
 
 /* Bytes of a vector in the workspace. */
@@ -64,6 +74,7 @@ static void scale_and_add(const spry_plan *plan, void *y, const void *t, const v
 spry_status spryi_run_scaled(const spry_plan *plan, spryi_run_args *args, spry_error *err)
 {
     static const double zero = 0; /* of either type */
+    if (!scaling_of_x(plan) && !scaling_of_y(plan)) return plan->run(args, err);
     char *free_space = (char *)args->workspace + plan->scaling_at;
     const void *x = args->x, *beta = args->beta;
     void *y = args->y;

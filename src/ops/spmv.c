@@ -63,7 +63,7 @@ static int meet(const void *p, size_t p_bytes, const void *q, size_t q_bytes)
 /* y would be written into what the product reads: x, or what the caller promised to leave alone. */
 static spry_status check_apart(const spry_plan *plan, const spry_vector *x, const spry_vector *y, spry_error *err)
 {
-    const spry_arrays *a = &plan->A->a;
+    const spry_arrays *a = plan->order ? &plan->order->given->a : &plan->A->a;
     const size_t index_bytes = spry_index_type_bytes(a->index_type), value_bytes = spry_type_bytes(plan->vector_type);
     const int64_t lines = a->layout == SPRY_CSC ? a->cols : a->rows;
     const struct {
@@ -143,10 +143,10 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
         if (spryi_value_at(args.alpha, plan->vector_type, 0) == 0) {
             /* A and x are not looked at: the rule of the BLAS */
             spryi_scale(args.y, plan->vector_type, 0, plan->y_length, spryi_value_at(args.beta, plan->vector_type, 0));
-        } else if (plan->options.row_scaling || plan->options.column_scaling) {
-            status = spryi_run_scaled(plan, &args, err);
+        } else if (plan->order) {
+            status = spryi_run_ordered(plan, &args, err);
         } else {
-            status = plan->run(&args, err);
+            status = spryi_run_scaled(plan, &args, err);
         }
     }
     return status;

@@ -152,6 +152,52 @@ static void bad_tables(void **state)
     spry_context_destroy(context);
 }
 
+/* The sizes that spry_reorder aims at. */
+static void expect_sizes(spry_context *context, int k, const char *tuning, int64_t srs, int64_t ssrs)
+{
+    spry_matrix *A = NULL;
+    spry_ordering *ordering = NULL;
+    spry_error err = {0};
+    spry_ordering_info info = SPRY_INIT(spry_ordering_info);
+    spry_reorder_options options = SPRY_INIT(spry_reorder_options);
+    options.method = "bandk";
+    options.k = k;
+    options.tuning = tuning;
+    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "banded,rows=1000,half=1", NULL, NULL));
+    if (spry_reorder(context, &ordering, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
+    assert_int_equal(srs, info.srs);
+    assert_int_equal(ssrs, info.ssrs);
+    spry_ordering_destroy(ordering);
+    spry_matrix_destroy(A);
+}
+
+static void orderings_follow_tables(void **state)
+{
+    (void)state;
+    spry_context *context = new_context();
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    spry_ordering *ordering = NULL;
+    spry_reorder_options options = SPRY_INIT(spry_reorder_options);
+    expect_sizes(context, 2, NULL, 96, 0);
+    expect_sizes(context, 3, "cpu", 96, 8);
+    options.method = "bandk";
+    options.tuning = "table";
+    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_reorder(context, &ordering, A, &options, &err));
+    assert_string_equal("tuning", err.argument);
+    assert_non_null(strstr(err.message, "spry_context_load_tuning"));
+    spry_matrix_destroy(A);
+    assert_int_equal(SPRY_OK, load(context, whole, NULL));
+    expect_sizes(context, 2, NULL, 384, 0);
+    expect_sizes(context, 3, "cpu", 48, 4);
+    expect_sizes(context, 3, "volta", 8, 8);
+    expect_sizes(context, 3, "table", 16, 6);
+    expect_sizes(context, 2, "table", 16, 0);
+    spry_context_destroy(context);
+}
+
 /* tuning=table needs one with formulas. */
 static void no_table(void **state)
 {
@@ -176,6 +222,7 @@ int main(void)
         cmocka_unit_test(formulas_have_cases),
         cmocka_unit_test(bad_tables),
         cmocka_unit_test(no_table),
+        cmocka_unit_test(orderings_follow_tables),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }

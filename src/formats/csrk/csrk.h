@@ -70,6 +70,8 @@ static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
  * one of density 1. By a table's formulas for GPUs, of which it must have some:
  */
 void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int64_t rows, int64_t nnz);
+/* On CPUs: the table's constants, else the library's own. ssrs 0 with 2 levels. csrk_figure.c */
+void spryi_csrk_tune_cpu(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int levels);
 /* By the library's own formulas: any but SPRYI_CSRK_TABLE. */
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz);
 

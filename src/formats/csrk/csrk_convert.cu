@@ -28,6 +28,8 @@ static spry_status group(spryi_cuda_conversion *c, int64_t **pointers, int64_t g
 static spry_status convert(spryi_cuda_conversion *c, int levels, spry_error *err)
 {
     spryi_csrk *s = (spryi_csrk *)c->storage;
+    if (c->request->options->groups) /* an ordering's are in host memory, and the host uploads them */
+        return spryi_fail(err, SPRY_UNSUPPORTED, "groups", "csr-k: groups of an ordering are taken on the host");
     s->csr.a = c->csr;
     s->csr.vector_type = c->request->options->vector_type;
     s->owns_arrays = c->csr.device == 0; /* else they are the matrix's */

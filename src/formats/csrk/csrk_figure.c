@@ -1,5 +1,6 @@
 /* Sizes of the groups of CSR-2 and CSR-3, and what their pointers take. The CUDA plug-in compiles this file too. */
 #include "core/error.h"
+#include "core/ordering.h"
 #include "formats/csrk/csrk.h"
 
 #include <stdio.h>
@@ -15,11 +16,29 @@ static spryi_csrk_tuning tuning_of(const spryi_tuning *table, const spryi_build_
     return request->gpu_major > 0 && request->gpu_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
 }
 
-static void settle_cpu(spryi_csrk *s, const spryi_tuning *table, int levels)
+void spryi_csrk_tune_cpu(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int levels)
 {
-    const int64_t srs = levels == 3 ? table->csr3_srs : table->csr2_srs;
-    s->srs = srs > 0 ? srs : SPRYI_CSRK_SRS;
-    s->ssrs = levels == 2 ? 0 : table->csr3_ssrs > 0 ? table->csr3_ssrs : SPRYI_CSRK_SSRS;
+    const int64_t told = levels == 3 ? table->csr3_srs : table->csr2_srs;
+    *srs = told > 0 ? told : SPRYI_CSRK_SRS;
+    *ssrs = levels == 2 ? 0 : table->csr3_ssrs > 0 ? table->csr3_ssrs : SPRYI_CSRK_SSRS;
+}
+
+/* Counts and sizes of groups that an ordering found, in place of equal ones. */
+static spry_status take_groups(spryi_csrk *s, const spry_ordering *from, const spry_arrays *a, int levels,
+                               spry_error *err)
+{
+    if (from->rows != a->rows)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "groups", from->rows, a->rows,
+                                "csr%d: groups are of an ordering of %lld rows, the matrix has %lld", levels,
+                                (long long)from->rows, (long long)a->rows);
+    if (!from->sr_ptr || (levels == 3 && !from->ssr_ptr))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups", "csr%d: the ordering (%s) has no %s", levels,
+                          from->method, from->sr_ptr ? "super-super-rows: expected bandk with k = 3" : "super-rows");
+    s->srs = from->srs;
+    s->ssrs = levels == 3 ? from->ssrs : 0;
+    s->sr_count = from->sr_count;
+    s->ssr_count = levels == 3 ? from->ssr_count : 0;
+    return SPRY_OK;
 }
 
 int64_t spryi_csrk_pointers(const spryi_csrk *s)
@@ -42,13 +61,17 @@ spry_status spryi_csrk_settle(spryi_csrk *s, spryi_figure *figure, const spryi_t
     else if (levels == 3 && tuning != SPRYI_CSRK_CPU)
         spryi_csrk_tune(&s->ssrs, &s->srs, tuning, a->rows, a->nnz);
     else
-        settle_cpu(s, table, levels);
+        spryi_csrk_tune_cpu(&s->ssrs, &s->srs, table, levels);
     if (levels == 2 && request->for_gpu) /* the rows that a block has at once */
         s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
     if (given[SRS] > 0) s->srs = given[SRS];
     if (levels == 3 && given[SSRS] > 0) s->ssrs = given[SSRS];
     s->sr_count = spryi_csrk_groups(a->rows, s->srs);
     s->ssr_count = s->ssrs > 0 ? spryi_csrk_groups(s->sr_count, s->ssrs) : 0;
+    if (request->options->groups) {
+        spry_status status = take_groups(s, request->options->groups, a, levels, err);
+        if (status != SPRY_OK) return status;
+    }
     const int64_t pointers = spryi_csrk_pointers(s);
     const int64_t entry = (int64_t)(spry_type_bytes(a->value_type) + spry_index_type_bytes(a->index_type));
     figure->bytes = a->nnz * entry + (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +

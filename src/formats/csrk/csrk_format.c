@@ -2,7 +2,10 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/ordering.h"
 #include "formats/csrk/csrk.h"
+
+#include <string.h>
 
 enum { TUNING = 2 }; /* places of the parameters */
 
@@ -18,12 +21,16 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s);
 }
 
-/* size at a time of 0 .. count; the last group may be shorter. */
-static spry_status group(spry_context *context, int64_t **pointers, int64_t groups, int64_t count, int64_t size,
-                         const char *what, spry_error *err)
+/* Those found by an ordering, or (NULL) size at a time of 0 .. count; the last group may be shorter. */
+static spry_status group(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups, int64_t count,
+                         int64_t size, const char *what, spry_error *err)
 {
     spry_status status = SPRYI_NEW(context, pointers, groups + 1, what, err);
     if (status != SPRY_OK) return status;
+    if (found) {
+        memcpy(*pointers, found, (size_t)(groups + 1) * sizeof *found);
+        return SPRY_OK;
+    }
     for (int64_t g = 0; g < groups; g++) (*pointers)[g] = g * size;
     (*pointers)[groups] = count;
     return SPRY_OK;
@@ -70,6 +77,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
                          spry_error *err)
 {
     const char *name = levels == 3 ? "csr3" : "csr2";
+    const spry_ordering *found = request->options->groups;
     spry_status status = SPRY_OK;
     spryi_csrk *s = NULL;
     spryi_figure figure = {0};
@@ -81,9 +89,11 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     s->csr.a = request->csr->a;
     s->matrix = spryi_matrix_retain(request->csr);
     s->owns_arrays = request->for_gpu || request->csr != request->A;
-    SPRYI_TRY(group(context, &s->sr_ptr, s->sr_count, s->csr.a.rows, s->srs, "super-rows", err));
+    SPRYI_TRY(group(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows, s->srs, "super-rows",
+                    err));
     if (levels == 3)
-        SPRYI_TRY(group(context, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));
+        SPRYI_TRY(group(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count, s->ssrs,
+                        "super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
     if (!request->for_gpu) SPRYI_TRY(prepare_for_threads(context, s, request->options->op, err));
     *storage = s;
