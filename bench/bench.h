@@ -126,6 +126,8 @@ typedef struct bench_group {
     spry_arrays arrays;
     bench_record common; /* what all records of the group share */
     int transpose;
+    const spry_ordering *groups; /* of Band-k, for csr2 and csr3 on groups_device; NULL: none */
+    const char *groups_device;   /* whose sizes they have */
     int64_t x_length, y_length;
     void *x, *y, *y_before;
     void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
@@ -176,11 +178,15 @@ typedef struct bench_list {
 typedef struct bench_request {
     const bench_source *sources;
     int source_count;
-    bench_list formats;   /* names or "auto" */
-    int all_kernels;      /* 1: every kernel of every format instead */
-    bench_list kernels;   /* by name, peers' too */
-    const char *ordering; /* "none", or how to reorder each matrix (spry_reorder) */
-    const char *device;   /* "cpu", "cuda", "all" */
+    bench_list formats; /* names or "auto" */
+    int all_kernels;    /* 1: every kernel of every format instead */
+    bench_list kernels; /* by name, peers' too */
+    /*
+     * "none", or how to reorder each matrix (spry_reorder). NULL: all that the CSR-k study compares, csr2 and csr3 as
+     * given and by Band-k, everybody else as given and by RCM.
+     */
+    const char *ordering;
+    const char *device; /* "cpu", "cuda", "all" */
     int f32, f64;
     spry_index_type offset_type, index_type;
     const bench_peers *peers; /* NULL: none */

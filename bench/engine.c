@@ -27,6 +27,20 @@ static spry_spmv_options plan_options(const bench_group *group)
 
 /* ---- which cases -------------------------------------------------------------------------------- */
 
+/* 1: csr2 or csr3, whose groups Band-k makes. */
+static int is_csrk(const char *name)
+{
+    return strncmp(name, "csr2", 4) == 0 || strncmp(name, "csr3", 4) == 0;
+}
+
+/* Who runs under an ordering. */
+typedef enum part { EVERYBODY, CSRK_ALONE, CSRK_NOT } part;
+
+static int is_part(part which, const char *format)
+{
+    return which == EVERYBODY || (which == CSRK_ALONE) == is_csrk(format);
+}
+
 /* 1: a device of this kind ("cpu", "cuda") can be used. */
 static int device_is_there(const bench_group *group, const char *kind)
 {
@@ -39,6 +53,13 @@ static int device_is_there(const bench_group *group, const char *kind)
     return 0;
 }
 
+/* Sizes given as parameters are kept to: equal groups. */
+static const spry_ordering *groups_for(const bench_group *group, const char *format, const char *device)
+{
+    if (!group->groups || !is_csrk(format) || strchr(format, ':')) return NULL;
+    return strcmp(group->groups_device, device) == 0 ? group->groups : NULL;
+}
+
 static int add_kernel(bench_group *group, const spry_kernel_info *kernel)
 {
     if (!kernel->available)
@@ -47,16 +68,17 @@ static int add_kernel(bench_group *group, const spry_kernel_info *kernel)
     options.kernel = kernel->name;
     options.format = kernel->format;
     options.device = kernel->device;
+    options.groups = groups_for(group, kernel->format, kernel->device);
     return bench_add_plan(group, &options, NULL);
 }
 
 /* Every kernel of the wanted devices, or those named. */
-static int add_kernels(bench_group *group, const bench_request *request, int all)
+static int add_kernels(bench_group *group, const bench_request *request, part which, int all)
 {
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
-        if (!device_wanted(request, kernel.device)) continue;
+        if (!device_wanted(request, kernel.device) || !is_part(which, kernel.format)) continue;
         if (all && strcmp(request->device, "all") == 0 && !device_is_there(group, kernel.device)) continue;
         if (!all && !list_has(&request->kernels, kernel.name)) continue;
         if (!add_kernel(group, &kernel)) return 0;
@@ -75,6 +97,7 @@ static int add_format(bench_group *group, const bench_request *request, const ch
     options.allow_nondeterministic = 0;
     if (strcmp(format, "auto") == 0 || strcmp(request->device, "all") != 0) {
         options.device = strcmp(request->device, "all") == 0 ? NULL : request->device;
+        if (options.device) options.groups = groups_for(group, format, options.device);
         return bench_add_plan(group, &options, format);
     }
     int added = 0;
@@ -84,6 +107,7 @@ static int add_format(bench_group *group, const bench_request *request, const ch
         if (strchr(device.name, ':')) continue; /* a second device of a kind */
         if (!device.available) continue;        /* all there are: a GPU that cannot be used is asked for by its name */
         options.device = device.name;
+        options.groups = groups_for(group, format, device.name);
         if (!bench_add_plan(group, &options, format)) return 0;
         added++;
     }
@@ -123,15 +147,15 @@ static int add_peers(bench_group *group, const bench_request *request)
     return 1;
 }
 
-static int add_cases(bench_group *group, const bench_request *request)
+static int add_cases(bench_group *group, const bench_request *request, part which)
 {
     int good = 1;
-    if (request->all_kernels) good = add_kernels(group, request, 1);
+    if (request->all_kernels) good = add_kernels(group, request, which, 1);
     for (int f = 0; good && f < request->formats.count; f++)
-        good = add_format(group, request, request->formats.items[f]);
-    if (good && request->kernels.count > 0 && !request->all_kernels) good = add_kernels(group, request, 0);
-    if (good) good = add_peers(group, request);
-    if (good && group->case_count == 0)
+        if (is_part(which, request->formats.items[f])) good = add_format(group, request, request->formats.items[f]);
+    if (good && request->kernels.count > 0 && !request->all_kernels) good = add_kernels(group, request, which, 0);
+    if (good && which != CSRK_ALONE) good = add_peers(group, request);
+    if (good && group->case_count == 0 && which == EVERYBODY)
         good = bench_add_skipped(group, "", "", strcmp(request->device, "all") == 0 ? "" : request->device,
                                  "no kernel of the chosen formats is there for the chosen device");
     return good;
@@ -186,23 +210,35 @@ static void note_ordering(bench_group *group, const char *ordering, double reord
     }
 }
 
-/* All cases of a matrix in one type. */
+/* A numbering that matrices are measured in; the ordering is found for the first type and serves the second. */
+typedef struct numbering {
+    const char *ordering;
+    part which;
+    spry_ordering *handle; /* NULL: as given, or not found yet */
+    double us;             /* that finding it took */
+} numbering;
+
+/* All cases of a matrix in one type and numbering. */
 static spry_status run_group(bench_session *session, const bench_request *request, const spry_matrix *A,
-                             const bench_source *source, double reorder_us, spry_error *err)
+                             const bench_source *source, const numbering *n, double reorder_us, spry_error *err)
 {
     bench_group group;
     const char *name = source->name;
     spry_status status = bench_group_open(&group, session, A, name, err);
     if (status != SPRY_OK) return status;
     group.common.twin = source->twin;
+    if (strcmp(n->ordering, "bandk") == 0) {
+        group.groups = n->handle;
+        group.groups_device = strcmp(request->device, "cuda") == 0 ? "cuda" : "cpu";
+    }
     char text[320];
     bench_record *records = NULL;
     snprintf(text, sizeof text, "%s %s: planning and checking", name, group.common.type);
     request->progress(request->user, text);
     int good = strcmp(session->op, "spgemm") == 0
                    ? bench_add_skipped(&group, "", "", "", "this library has no product of two sparse matrices yet")
-                   : add_cases(&group, request);
-    note_ordering(&group, request->ordering, reorder_us);
+                   : add_cases(&group, request, n->which);
+    note_ordering(&group, n->ordering, reorder_us);
     snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.type, group.case_count);
     request->progress(request->user, text);
     if (good) good = bench_measure(&group);
@@ -244,27 +280,55 @@ static spry_status read_matrix(const bench_session *session, const bench_request
     return bench_read_csr(session->context, A, source->path, &options, err);
 }
 
-/* *A in the order asked for; *us: what finding it and moving the entries took. */
-static spry_status reorder(const bench_session *session, const char *method, spry_matrix **A, double *us,
-                           spry_error *err)
+/* For GPUs Band-k's groups have the sizes of the context's table, where it has some, or else Ampere's. */
+static spry_status find_ordering(const bench_session *session, const bench_request *request, const spry_matrix *A,
+                                 numbering *n, spry_error *err)
 {
-    *us = 0;
-    if (strcmp(method, "none") == 0) return SPRY_OK;
     const double start = bench_now_us();
-    spry_matrix *B = NULL;
-    spry_ordering *ordering = NULL;
+    const int for_gpu = strcmp(n->ordering, "bandk") == 0 && strcmp(request->device, "cuda") == 0;
     spry_reorder_options options = SPRY_INIT(spry_reorder_options);
+    options.method = n->ordering;
+    options.tuning = for_gpu ? "table" : NULL;
+    spry_status status = spry_reorder(session->context, &n->handle, A, &options, err);
+    if (for_gpu && status == SPRY_INVALID_ARGUMENT) {
+        options.tuning = "ampere";
+        status = spry_reorder(session->context, &n->handle, A, &options, err);
+    }
+    n->us = bench_now_us() - start;
+    return status;
+}
+
+/* A in one numbering. Set-up holds what finding it and moving the entries took. */
+static spry_status run_numbering(bench_session *session, const bench_request *request, const spry_matrix *A,
+                                 const bench_source *source, numbering *n, spry_error *err)
+{
+    if (strcmp(n->ordering, "none") == 0) return run_group(session, request, A, source, n, 0, err);
+    spry_matrix *B = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
-    options.method = method;
-    spry_status status = spry_reorder(session->context, &ordering, *A, &options, err);
-    if (status == SPRY_OK) status = spry_ordering_get_info(ordering, &info, err);
-    if (status == SPRY_OK) status = spry_matrix_permute(session->context, &B, *A, info.row_perm, info.col_perm, err);
-    spry_ordering_destroy(ordering);
-    if (status != SPRY_OK) return status;
-    spry_matrix_destroy(*A);
-    *A = B;
-    *us = bench_now_us() - start;
-    return SPRY_OK;
+    spry_status status = n->handle ? SPRY_OK : find_ordering(session, request, A, n, err);
+    const double start = bench_now_us();
+    if (status == SPRY_OK) status = spry_ordering_get_info(n->handle, &info, err);
+    if (status == SPRY_OK) status = spry_matrix_permute(session->context, &B, A, info.row_perm, info.col_perm, err);
+    const double us = n->us + bench_now_us() - start;
+    if (status == SPRY_OK) status = run_group(session, request, B, source, n, us, err);
+    spry_matrix_destroy(B);
+    return status;
+}
+
+/* The numberings that are asked for; returns how many. */
+static int list_numberings(numbering *list, const bench_request *request)
+{
+    int count = 0, csrk = request->all_kernels;
+    if (request->ordering) {
+        list[0] = (numbering){.ordering = request->ordering};
+        return 1;
+    }
+    for (int i = 0; i < request->formats.count; i++) csrk |= is_csrk(request->formats.items[i]);
+    for (int i = 0; i < request->kernels.count; i++) csrk |= is_csrk(request->kernels.items[i]);
+    list[count++] = (numbering){.ordering = "none"};
+    list[count++] = (numbering){.ordering = "rcm", .which = CSRK_NOT};
+    if (csrk) list[count++] = (numbering){.ordering = "bandk", .which = CSRK_ALONE};
+    return count;
 }
 
 static spry_status convert_to_f32(const bench_session *session, spry_matrix **A, spry_error *err)
@@ -290,15 +354,18 @@ static spry_status run_source(bench_session *session, const bench_request *reque
     request->progress(request->user, text);
     spry_error fault = {0};
     spry_matrix *A = NULL;
-    double reorder_us = 0;
+    numbering list[3] = {0};
+    const int count = list_numberings(list, request);
     spry_status status = read_matrix(session, request, source, &A, &fault);
-    if (status == SPRY_OK) status = reorder(session, request->ordering, &A, &reorder_us, &fault);
-    if (status == SPRY_OK && request->f64) status = run_group(session, request, A, source, reorder_us, &fault);
+    for (int n = 0; status == SPRY_OK && request->f64 && n < count; n++)
+        status = run_numbering(session, request, A, source, &list[n], &fault);
     if (status == SPRY_OK && request->f64 && request->f32) {
         first_type = "f32";
         status = convert_to_f32(session, &A, &fault);
     }
-    if (status == SPRY_OK && request->f32) status = run_group(session, request, A, source, reorder_us, &fault);
+    for (int n = 0; status == SPRY_OK && request->f32 && n < count; n++)
+        status = run_numbering(session, request, A, source, &list[n], &fault);
+    for (int n = 0; n < count; n++) spry_ordering_destroy(list[n].handle);
     spry_matrix_destroy(A);
     if (status == SPRY_OK) return SPRY_OK;
     if (session->stopped) {

@@ -34,6 +34,11 @@ static landmarks find_landmarks(const bench_record *records, int count)
     return l;
 }
 
+static int is_reordered(const bench_record *r)
+{
+    return r->ordering[0] && strcmp(r->ordering, "none") != 0;
+}
+
 /* ---- one matrix --------------------------------------------------------------------------------- */
 
 static void break_even_text(char *text, size_t size, const bench_record *r, const bench_record *base)
@@ -71,8 +76,9 @@ void bench_print_group(FILE *out, const bench_record *records, int count)
     if (r->rows < 0)
         fprintf(out, "%s\n", r->matrix);
     else
-        fprintf(out, "%s%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s, %s caches\n", r->matrix,
-                r->twin == 1 ? " (a twin)" : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
+        fprintf(out, "%s%s%s%s: %lld x %lld, %lld entries, %s; %s, indices %s, %s, %s caches\n", r->matrix,
+                r->twin == 1 ? " (a twin)" : "", is_reordered(r) ? ", reordered by " : "",
+                is_reordered(r) ? r->ordering : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
                 r->class_name, r->op, r->index, r->type, r->state);
     if (l.best)
         fprintf(out, "  %-6s  %-22s  %10s  %6s  %8s  %8s  %6s  %10s  %10s  %7s%s\n", "format", "kernel", "time us",
@@ -86,9 +92,9 @@ void bench_print_group(FILE *out, const bench_record *records, int count)
 static const double profile_limits[] = {1.0, 1.1, 1.5, 2.0};
 enum { PROFILE_LIMITS = 4 };
 
-/* What one kernel did over the matrices of a class; sums of logarithms. */
+/* What one kernel did over the matrices of a class, under one ordering; sums of logarithms. */
 typedef struct tally {
-    char label[64];
+    char label[128];
     const char *type, *class_name;
     int cases, with_peer, within[PROFILE_LIMITS];
     double gflops, gbps, roof, ratio;
@@ -99,22 +105,25 @@ typedef struct tallies {
     int count;
 } tallies;
 
-static const char *label_of(const bench_record *r)
+static void label_of(const bench_record *r, char *label, size_t size)
 {
-    return strcmp(r->format, "auto") == 0 ? "auto" : r->kernel;
+    snprintf(label, size, "%s%s%s", strcmp(r->format, "auto") == 0 ? "auto" : r->kernel, is_reordered(r) ? " " : "",
+             is_reordered(r) ? r->ordering : "");
 }
 
 static tally *find_tally(tallies *t, const bench_record *r, const char *class_name)
 {
+    char label[sizeof t->items->label];
+    label_of(r, label, sizeof label);
     for (int i = 0; i < t->count; i++)
-        if (strcmp(t->items[i].label, label_of(r)) == 0 && strcmp(t->items[i].type, r->type) == 0 &&
+        if (strcmp(t->items[i].label, label) == 0 && strcmp(t->items[i].type, r->type) == 0 &&
             strcmp(t->items[i].class_name, class_name) == 0)
             return &t->items[i];
     tally *grown = realloc(t->items, (size_t)(t->count + 1) * sizeof *grown);
     if (!grown) return NULL;
     t->items = grown;
     grown[t->count] = (tally){.type = r->type, .class_name = class_name};
-    snprintf(grown[t->count].label, sizeof grown[t->count].label, "%s", label_of(r));
+    memcpy(grown[t->count].label, label, sizeof label);
     return &grown[t->count++];
 }
 
@@ -132,6 +141,7 @@ static void add_to(tally *t, const bench_record *r, const landmarks *l)
     for (int p = 0; p < PROFILE_LIMITS; p++) t->within[p] += r->time_us <= profile_limits[p] * l->best->time_us;
 }
 
+/* Whatever the ordering: everybody is compared with the best peer under its best one. */
 static int same_group(const bench_record *a, const bench_record *b)
 {
     return strcmp(a->matrix, b->matrix) == 0 && strcmp(a->type, b->type) == 0;

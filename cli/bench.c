@@ -41,7 +41,9 @@ static const cli_option options[] =
       "all: every kernel of every format (default: csr,auto)"},
      {"kernels", 0, CLI_REQUIRED, "LIST", "kernels by name ('spry kernels'), with --peers also peers'"},
      {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree",
-      "reorder the matrix first, for peers too; set-up holds what it\ntook (default: none)"},
+      "reorder the matrix first, for peers too: the caller keeps x and y\n"
+      "in its numbering, and set-up holds what it took (default: none;\n"
+      "csrk64: none and rcm, of csr2 and csr3 none and bandk)"},
      {"device", 0, CLI_REQUIRED, "cpu|cuda|all", "devices (default: all)"},
      {"type", 0, CLI_REQUIRED, "f32|f64|all", "type of values and vectors (default: f64)"},
      {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)"},
@@ -416,6 +418,7 @@ static int take_csrk64(arguments *a)
 
 static int take_defaults(arguments *a)
 {
+    if (!a->ordering && !is_suite(a, "csrk64")) a->ordering = "none";
     if (is_suite(a, "csrk64") && take_csrk64(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     if (is_suite(a, "seed000") && take_seed000(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     static const char defaults[] = "csr,auto";
@@ -427,8 +430,7 @@ static int take_defaults(arguments *a)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a =
-        {.op = "spmv", .ordering = "none", .device = "all", .f64 = 1, .offset_type = SPRY_I32, .index_type = SPRY_I32};
+    arguments a = {.op = "spmv", .device = "all", .f64 = 1, .offset_type = SPRY_I32, .index_type = SPRY_I32};
     run_state state = {.a = &a};
     spry_context *context = NULL;
     int status = cli_parse(command, &argc, argv, apply, &a);
