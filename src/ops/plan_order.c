@@ -251,11 +251,11 @@ spry_status spryi_run_ordered(const spry_plan *plan, spryi_run_args *args, spry_
 {
     static const double zero = 0; /* of either type */
     const spryi_plan_order *order = plan->order;
-    char *space = (char *)args->workspace + order->vectors_at;
+    char *space = plan->workspace_bytes > 0 ? (char *)args->workspace + order->vectors_at : NULL;
     const void *x = args->x, *beta = args->beta;
     void *y = args->y;
     const int writes = plan->vector_type == SPRY_F64 ? *(const double *)beta == 0 : *(const float *)beta == 0;
-    if (order->x_from) {
+    if (order->x_from && plan->x_length > 0) {
         gather(plan, space, x, order->x_from, plan->x_length);
         args->x = space;
         space += padded(plan, plan->x_length);
