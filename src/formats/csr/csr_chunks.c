@@ -144,10 +144,10 @@ static int take_turns(const coverage *v, attempt *t, uint64_t *taken)
 /* The chunk size whose turns keep PROCESSORS processors busiest, the largest of equals. Uses v->bits up. */
 static attempt best_turns(const coverage *v, uint64_t *taken)
 {
-    attempt best = {0}; /* one chunk, the last to be tried, always finds a turn */
+    attempt best = {.cost = INT64_MAX}; /* one chunk is always possible, dearer than the units it stands for */
     for (int doubled = 0;; doubled++) {
         attempt t = {.doubled = doubled, .chunks = ((v->units - 1) >> doubled) + 1};
-        if (take_turns(v, &t, taken) && (best.chunks == 0 || t.cost <= best.cost)) best = t;
+        if (take_turns(v, &t, taken) && t.cost <= best.cost) best = t;
         if (t.chunks == 1) return best;
         join_neighbours(v, t.chunks);
     }
