@@ -61,17 +61,17 @@ static spry_context *context_with_avx512(void)
 static void test_spans_of_rows(void **state)
 {
     (void)state;
-    const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 9, 10, 11, 12};
+    const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 25, 26, 27, 28, 9, 10, 11, 12, 13, 14, 15, 16, 17};
     spry_context *context = context_with_avx512();
-    spry_plan *plan = plan_of(context, columns, 12, 3, 1, 0);
+    spry_plan *plan = plan_of(context, columns, 21, 3, 1, 0);
     const spryi_csr *s = plan->storage;
     assert_true(s->runs[0].kind == SPRYI_RUN_GENERAL && s->runs[0].least > 0);
     for (int i = 0; i < ROWS; i++) {
         const spryi_csr_span *w = s->spans + s->runs[0].spans + 4 * (int64_t)i;
         check_span(w, 5 + 3 * i, 0x8005, 3);
         check_span(w + 1, 21 + 3 * i, 0x3, 2);
-        check_span(w + 2, 22 + 3 * i, 0x7, 3);
-        check_span(w + 3, 9 + 3 * i, 0xf, 4);
+        check_span(w + 2, 22 + 3 * i, 0x7f, 7);
+        check_span(w + 3, 9 + 3 * i, 0x1ff, 9);
     }
     spry_plan_destroy(plan);
     spry_context_destroy(context);

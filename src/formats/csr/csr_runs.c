@@ -13,6 +13,8 @@
 /* How a row's columns relate to those of the row before. */
 enum { UNRELATED, STEPS, SAME };
 
+enum { AHEAD = 2048 }; /* bytes, at which columns are fetched */
+
 #define SPRYI_TEMPLATE "formats/csr/csr_runs.tmpl.c"
 #define SPRY_P int32_t
 #define SPRY_J int32_t

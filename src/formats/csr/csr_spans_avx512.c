@@ -10,6 +10,8 @@
 #include "core/simd_x86.h"
 #include "formats/csr/csr.h"
 
+#include <string.h>
+
 enum {
     SAMPLES = 128,       /* places in the matrix that are looked at, ... */
     SAMPLE_ROWS = 64,    /* ... of so many rows each */
@@ -23,12 +25,15 @@ enum {
     SPAN_COST = 8,
     MISPREDICTION_COST = 32,
     ENTRY_COST = 3, /* without spans */
+    /* spans that leave more tenths of the cost gain nothing: fewer bytes help only where they come from memory */
+    MOST_LEFT = 9,
+    MOST_LEFT_CACHED = 6,
+    CACHED_BYTES = 48 << 20,
 };
 
 typedef struct span_rule {
-    int lanes;    /* of a register */
-    int unbroken; /* 1: columns in a span have no gaps */
-    int least;    /* spans a row */
+    int lanes; /* of a register */
+    int least; /* spans a row */
 } span_rule;
 
 #define SPRYI_TEMPLATE "formats/csr/csr_spans_avx512.tmpl.c"
@@ -88,12 +93,12 @@ static void sample_block(const spryi_csr *s, const spryi_csr_block *block, const
 
 /*
  * The least number of spans at which rows are cheapest: padding takes time, and so does each row whose end is not
- * where most rows have theirs, for the processor guesses it wrong. 0: spans would cost more
- * than single loads, or have fewer than `fill` entries.
+ * where most rows have theirs, for the processor guesses it wrong. 0: spans would leave more than `most_left` tenths
+ * of what single loads cost, or have fewer than `fill` entries.
  */
-static int best_least(const span_sample *sample, int fill)
+static int best_least(const span_sample *sample, int fill, int most_left)
 {
-    int64_t total = 0, within = sample->rows[0], padding = 0, best_cost = sample->entries * ENTRY_COST;
+    int64_t total = 0, within = sample->rows[0], padding = 0, best_cost = sample->entries * ENTRY_COST * most_left / 10;
     int best = 0;
     for (int n = 0; n <= SPRYI_MOST_LEAST + 1; n++) total += sample->rows[n];
     for (int least = 1; least <= SPRYI_MOST_LEAST; least++) {
@@ -120,7 +125,8 @@ static span_rule rule_for_rows(const spryi_csr *s, int lanes, int fill)
         const spryi_csr_block *block = &s->blocks[s->block_count < SAMPLES ? p : s->block_count * p / SAMPLES];
         if (block->piece < 0 && is_general(s, block)) sample_block(s, block, &rule, &sample);
     }
-    if (sample.spans > 0) rule.least = best_least(&sample, fill);
+    const int cached = spryi_arrays_bytes(&s->a) <= CACHED_BYTES;
+    if (sample.spans > 0) rule.least = best_least(&sample, fill, cached ? MOST_LEFT_CACHED : MOST_LEFT);
     return rule;
 }
 
@@ -135,15 +141,13 @@ static int64_t most_spans(const spryi_csr *s, const spryi_csr_block *block, cons
 
 static void cut_block(spryi_csr *s, const spryi_csr_block *block, const span_rule *rows, int row_fill, int group_fill)
 {
-    const span_rule groups = {.lanes = rows->lanes, .unbroken = 1, .least = 1};
     for (int64_t r = block->runs_begin; r < block->runs_end; r++) {
         spryi_csr_run *run = &s->runs[r];
         const int64_t begin = block->begin + run->begin, end = block->begin + run->end;
         const int64_t most = most_spans(s, block, run, row_fill, group_fill);
         if (most == 0) continue;
         const int shared = run->kind == SPRYI_RUN_SHARED;
-        const int64_t n =
-            cut_rows(s, begin, end, shared ? run->group : 1, shared ? &groups : rows, s->spans + run->spans, most);
+        const int64_t n = cut_rows(s, begin, end, shared ? run->group : 1, rows, s->spans + run->spans, most);
         if (n > 0) run->least = shared ? 1 : rows->least;
     }
 }

@@ -9,62 +9,79 @@ static inline __m512i SPRY_FN(columns)(const SPRY_J *Aj, __mmask16 live)
 }
 
 /*
- * Spans of the entries k .. end - 1, in their order: how many, or -1 where w has not room for them. An entry that is
- * not right of the one before, as unsorted rows have it, begins a span. The columns `ahead` bytes on are fetched, since
- * where the next span begins is known late.
+ * The next span of the entries k .. end - 1, in their order: an entry that is not right of the one before, as unsorted
+ * rows have it, begins another. Where k == end it is empty, where x may be looked at and is not read: as many for every
+ * row are found without asking where it ends. Returns its count; there must be an entry before `end`.
  */
-static inline __attribute__((always_inline)) int64_t SPRY_FN(cut)(const SPRY_J *Aj, int64_t k, int64_t end,
-                                                                  int64_t ahead, const span_rule *rule,
-                                                                  spryi_csr_span *w, int64_t room)
+static inline __attribute__((always_inline)) int64_t SPRY_FN(next)(const SPRY_J *Aj, int64_t k, int64_t end,
+                                                                   const int unbroken, int lanes, spryi_csr_span *w)
 {
-    const __m512i most = _mm512_set1_epi32(rule->lanes), one = _mm512_set1_epi32(1);
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    int64_t count = 0;
-    while (k < end) {
-        if (count == room) return -1;
-        spryi_prefetch_near(Aj + k, ahead);
-        const __mmask16 live = (__mmask16)_bzhi_u32(0xffff, end - k < 16 ? (unsigned)(end - k) : 16);
-        const __m512i column = SPRY_FN(columns)(Aj + k, live);
+    const uint32_t left = end - k < lanes ? (uint32_t)(end - k) : (uint32_t)lanes;
+    const __mmask16 live = (__mmask16)_bzhi_u32(0xffff, left);
+    const int32_t first = (int32_t)Aj[k < end ? k : end - 1];
+    const __m512i column = SPRY_FN(columns)(Aj + k, live);
+    const __m512i at = _mm512_sub_epi32(column, _mm512_set1_epi32(first));
+    uint32_t parts; /* entries that do not join the one before, and all that are not live */
+    if (unbroken) {
+        parts = (uint16_t)~_mm512_mask_cmpeq_epi32_mask(live, at, lane);
+    } else {
         const __m512i before = SPRY_FN(columns)(Aj + k - 1, (__mmask16)(live & 0xfffe));
-        const __m512i at = _mm512_sub_epi32(column, _mm512_set1_epi32((int)Aj[k]));
-        __mmask16 joins = _mm512_mask_cmplt_epu32_mask(live, at, most);
-        if (rule->unbroken)
-            joins &= _mm512_cmpeq_epi32_mask(at, lane);
-        else
-            joins &= _mm512_cmpgt_epi32_mask(column, before) | 1;
-        const uint32_t entries =
-            (uint32_t)__builtin_ctz(~(uint32_t)joins); /* those that join without one between that does not */
-        const uint32_t first = _bzhi_u32(0xffff, entries);
-        const uint32_t lanes =
-            rule->unbroken ? first
-                           : (uint32_t)_mm512_mask_reduce_or_epi32((__mmask16)first, _mm512_sllv_epi32(one, at));
-        w[count++] = (spryi_csr_span){(int32_t)Aj[k], (uint16_t)lanes, (uint16_t)entries};
-        k += entries;
+        parts = (uint16_t)~_mm512_mask_cmplt_epu32_mask(live, at, _mm512_set1_epi32(lanes));
+        parts |= _mm512_mask_cmple_epi32_mask((__mmask16)(live & 0xfffe), column, before);
     }
+    const uint32_t count = (uint32_t)__builtin_ctz(parts | 0x10000);
+    const uint32_t joined = _bzhi_u32(0xffff, count);
+    uint32_t set = joined;
+    if (!unbroken)
+        set = (uint32_t)_mm512_mask_reduce_or_epi32((__mmask16)joined, _mm512_sllv_epi32(_mm512_set1_epi32(1), at));
+    const uint64_t span = (uint32_t)first | (uint64_t)set << 32 | (uint64_t)count << 48;
+    memcpy(w, &span, sizeof *w); /* in one store */
     return count;
 }
 
 /*
- * Spans of rows begin .. end - 1, of one row in `group`, at least rule->least a row: how many, or -1. w has
- * SPRYI_MOST_LEAST places more than room.
+ * Spans of rows begin .. end - 1, of one row in `group`, at least `least` a row: how many, or -1. w has SPRYI_MOST_LEAST
+ * places more than room. The columns `ahead` bytes on are fetched, since where the next span begins is known late.
  */
-static inline __attribute__((always_inline)) int64_t SPRY_FN(cut_rows)(const void *offsets, const void *columns,
-                                                                       int64_t begin, int64_t end, int group,
-                                                                       const span_rule *rule, spryi_csr_span *w,
-                                                                       int64_t room)
+static inline __attribute__((always_inline)) int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns,
+                                                                      int64_t begin, int64_t end, int group,
+                                                                      const int unbroken, int lanes, const int least,
+                                                                      spryi_csr_span *w, int64_t room)
 {
     const SPRY_P *Ap = offsets;
+    const SPRY_J *Aj = columns;
     int64_t count = 0;
     for (int64_t i = begin; i < end; i += group) {
-        const int64_t ahead = group > 1 ? 2 * group * (Ap[i + 1] - Ap[i]) * (int64_t)sizeof(SPRY_J) : SPRYI_AHEAD_NEAR;
-        int64_t n = SPRY_FN(cut)(columns, Ap[i], Ap[i + 1], ahead, rule, w + count, room - count);
-        if (n < 0) return -1;
-        if (count + (n > rule->least ? n : rule->least) > room) return -1;
-        /* empty ones after, where x may be looked at and is not read; as many for every row, so that none is guessed */
-        const int32_t column = n > 0 ? w[count + n - 1].column : 0;
-        for (int q = 0; q < rule->least; q++) w[count + n + q] = (spryi_csr_span){column, 0, 0};
-        if (n < rule->least) n = rule->least;
-        count += n;
+        int64_t k = Ap[i];
+        const int64_t stop = Ap[i + 1];
+        if (count + least > room) return -1;
+        if (k == stop) {
+            for (int q = 0; q < least; q++) w[count++] = (spryi_csr_span){0};
+            continue;
+        }
+        const int64_t ahead = unbroken ? 2 * group * (stop - k) * (int64_t)sizeof(SPRY_J) : SPRYI_AHEAD_NEAR;
+        spryi_prefetch_near(Aj + k, ahead);
+        for (int q = 0; q < least; q++) k += SPRY_FN(next)(Aj, k, stop, unbroken, lanes, &w[count++]);
+        while (k < stop) {
+            if (count == room) return -1;
+            spryi_prefetch_near(Aj + k, ahead);
+            k += SPRY_FN(next)(Aj, k, stop, unbroken, lanes, &w[count++]);
+        }
     }
     return count;
+}
+
+static int64_t SPRY_FN(cut_rows)(const void *Ap, const void *Aj, int64_t begin, int64_t end, int group,
+                                 const span_rule *rule, spryi_csr_span *w, int64_t room)
+{
+    const int lanes = rule->lanes;
+    if (group > 1) return SPRY_FN(cut_any)(Ap, Aj, begin, end, group, 1, lanes, 1, w, room);
+    switch (rule->least) {
+    case 0: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 0, w, room);
+    case 1: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 1, w, room);
+    case 2: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 2, w, room);
+    case 3: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, 3, w, room);
+    default: return SPRY_FN(cut_any)(Ap, Aj, begin, end, 1, 0, lanes, SPRYI_MOST_LEAST, w, room);
+    }
 }
