@@ -9,6 +9,9 @@
  *   longest ~    the longest row of all is at most NEAR times the mean
  *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
  *
+ * After the tree: CSR in place of ELL or HYB where its product on a CPU reads clearly fewer bytes, since it reads no
+ * columns of rows that step (src/formats/csr/csr.h), as on grids.
+ *
  * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
  * (the transposed product): CSC; scattered columns on a GPU: swept (choose_gpu.c). After it, on a GPU: CSR instead of
  * COO and HYB, which its kernels by entries are ahead of wherever those are chosen (docs/results). What the padding
@@ -28,8 +31,9 @@
 #include <string.h>
 
 static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
-static const double SHORT = 8; /* a mean row, for GPUs */
-enum { FEW_CALLS = 8 };        /* conversions take a few products' time and save a share of one each */
+static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format's */
+static const double SHORT = 8;           /* a mean row, for GPUs */
+enum { FEW_CALLS = 8 };                  /* conversions take a few products' time and save a share of one each */
 
 /* ---- row lengths ---------------------------------------------------------------------------------- */
 
@@ -160,6 +164,64 @@ static int decide_scattered(spryi_choice *choice, const spry_matrix *A)
     return 1;
 }
 
+/* ---- bytes ---------------------------------------------------------------------------------------- */
+
+enum { PLACES = 128, PLACE_ROWS = 64 }; /* of CSR, that are looked at */
+
+/* 1: the columns of row i are those of the row before, or each is one further. */
+static int follows(const spry_arrays *a, int64_t i)
+{
+    const int64_t before = spryi_index_at(a->offsets, a->offset_type, i - 1);
+    const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i), length = begin - before;
+    if (length == 0 || spryi_index_at(a->offsets, a->offset_type, i + 1) - begin != length) return 0;
+    const int64_t step = spryi_index_at(a->indices, a->index_type, begin) -
+                         spryi_index_at(a->indices, a->index_type, before);
+    if (step != 0 && step != 1) return 0;
+    for (int64_t k = 1; k < length; k++)
+        if (spryi_index_at(a->indices, a->index_type, begin + k) -
+                spryi_index_at(a->indices, a->index_type, before + k) !=
+            step)
+            return 0;
+    return 1;
+}
+
+/* Share of the entries, by a sample, whose columns csr's product does not read. */
+static double unread_columns(const spry_arrays *a)
+{
+    int64_t seen = 0, unread = 0;
+    for (int64_t p = 0; p < PLACES; p++) {
+        const int64_t first = a->rows * p / PLACES, most = a->rows * (p + 1) / PLACES;
+        for (int64_t i = first + 1; i < most && i <= first + PLACE_ROWS; i++) {
+            const int64_t length = spryi_index_at(a->offsets, a->offset_type, i + 1) -
+                                   spryi_index_at(a->offsets, a->offset_type, i);
+            seen += length;
+            unread += follows(a, i) ? length : 0;
+        }
+    }
+    return seen > 0 ? (double)unread / (double)seen : 0;
+}
+
+/* After the tree. */
+static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                               const row_figures *f)
+{
+    const spry_arrays *a = &A->a;
+    const int ell = strcmp(choice->format->name, "ell") == 0, hyb = strcmp(choice->format->name, "hyb") == 0;
+    if ((!ell && !hyb) || a->layout != SPRY_CSR || (options->device && strcmp(options->device, "cpu") != 0)) return;
+    const double value = (double)spry_type_bytes(a->value_type), index = (double)spry_index_type_bytes(a->index_type);
+    const double unread = unread_columns(a);
+    const double csr = value + index * (1 - unread) + (double)spry_index_type_bytes(a->offset_type) / f->mean;
+    const double other = (value + index) * (ell ? f->longest / f->mean : 1);
+    if (csr > CLEARLY_FEWER * other) return;
+    spryi_choice by_tree = *choice;
+    choice->format = spryi_find_format("csr");
+    snprintf(choice->reason, sizeof choice->reason,
+             "csr: its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow from "
+             "the "
+             "row before; by the lecture's tree %.180s",
+             csr, by_tree.format->name, other, 100 * unread, by_tree.reason);
+}
+
 /* Cases that the tree is not asked about. 1: decided. */
 static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
 {
@@ -194,6 +256,7 @@ static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options 
     follow_tree(choice, &figures);
     if (is_on_gpu(options) && strcmp(choice->format->name, "ell") != 0)
         choose(choice, "csr", "csr: row lengths vary, and columns are local: a GPU's kernels cut CSR by entries");
+    prefer_fewer_bytes(choice, A, options, &figures);
     return SPRY_OK;
 }
 
