@@ -41,8 +41,9 @@ static inline __attribute__((always_inline)) int64_t SPRY_FN(next)(const SPRY_J 
 }
 
 /*
- * Spans of rows begin .. end - 1, of one row in `group`, at least `least` a row: how many, or -1. w has SPRYI_MOST_LEAST
- * places more than room. The columns `ahead` bytes on are fetched, since where the next span begins is known late.
+ * Spans of rows begin .. end - 1, of one row in `group`, at least `least` a row: how many, or -1. w has
+ * SPRYI_MOST_LEAST places more than room. The columns `ahead` bytes on are fetched, since where the next span begins
+ * is known late.
  */
 static inline __attribute__((always_inline)) int64_t SPRY_FN(cut_any)(const void *offsets, const void *columns,
                                                                       int64_t begin, int64_t end, int group,
