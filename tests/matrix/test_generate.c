@@ -212,7 +212,7 @@ static void twins_of_any_size(void **state)
 /* The parameters shown are the defaults. */
 static void shown_parameters_are_the_defaults(void **state)
 {
-    static const char *const names[] = {"fem3s", "rmat16", "road", "laplace5", "circuit1", "random", "banded"};
+    static const char *const names[] = {"rmat16", "laplace5", "diagonal"};
     for (int n = 0; n < TEST_COUNT(names); n++)
         for (int g = 0; g < spry_generator_count(); g++) {
             spry_generator_info info = SPRY_INIT(spry_generator_info);
@@ -233,9 +233,8 @@ static void presets_are_their_parameters(void **state)
 {
     static const char *const same[][2] = {{"rmat16", "rmat,scale=16,edges=16"},
                                           {"rmat16:d", "rmat,scale=16,order=degree"},
-                                          {"rmat16", "rmat16,order=natural,shuffle=0"},
                                           {"fem3s", "fem3,x=40,y=40,z=40"},
-                                          {"circuit1", "circuit,rows=1000000"},
+                                          {"circuit1,rows=9000", "circuit,rows=9000"},
                                           {"grid7p,x=20,y=20,z=20", "grid7,x=20,y=20,z=20,shuffle=23"}};
     for (int s = 0; s < TEST_COUNT(same); s++) {
         spry_matrix *A = test_generate(*state, same[s][0], NULL), *B = test_generate(*state, same[s][1], NULL);

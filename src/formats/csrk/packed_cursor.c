@@ -218,7 +218,7 @@ spry_status spryi_packed_check(const void *storage, spry_error *err)
     SPRYI_TRY(spryi_ell_check_shape(&s->a, "packed", err));
     const spryi_packed_slice *end = &s->slices[s->slice_count];
     if (s->block < 1 || s->block > SPRYI_PACKED_MOST_BLOCK ||
-        end->row != (s->a.rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES ||
+        end->row != s->a.rows / SPRYI_PACKED_LANES + (s->a.rows % SPRYI_PACKED_LANES != 0) ||
         spryi_packed_values_at(end) != s->slots || (s->slice_count > 0 ? s->slices[0].row != 0 : s->a.rows != 0))
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "packed: %lld slices, of blocks of %lld, do not fit %lld rows",
                           (long long)s->slice_count, (long long)s->block, (long long)s->a.rows);
