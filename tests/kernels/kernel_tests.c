@@ -37,15 +37,16 @@ static int is_own(const spry_kernel_info *kernel)
 /*
  * Every kernel meets each family, type and index pair with every alpha and beta. The matrices' own formats are tried
  * in every form besides, index pairs taking turns; the others, which are made of the same CSR whatever the form, in
- * two forms. Where time is short: one form for the others, half of the forms for the own.
+ * two forms. Where time is short: a quarter of the types of each family, there one form in every other family for the
+ * others, a quarter of the forms for the own.
  */
 static int takes_part(const spry_kernel_info *kernel, int k, const material *s, int number, int pair, int h)
 {
     int turn = number + (int)s->type + h;
     if (!is_own(kernel) || tested_op == SPRY_TRANSPOSE)
-        return INSTRUMENTED ? pair == number / 3 % 3 && h == (k + number / 3) % FORMS
+        return INSTRUMENTED ? pair == number / 3 % 3 && h == (k + number / 3) % FORMS && (k + number / 4) % 2 == 0
                             : (turn + pair) % (FORMS / 2) == 0;
-    if (INSTRUMENTED) return (turn + k) % 6 == pair;
+    if (INSTRUMENTED) return (turn + k) % 12 == pair;
     return !forms[h].brief || turn % 3 == pair;
 }
 
