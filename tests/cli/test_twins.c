@@ -85,6 +85,7 @@ static void every_twin(void **state)
         if (!full_size) {
             m.rows = m.rows / SCALE / m.dof * m.dof;
             m.entries = m.entries / SCALE / 2 * 2 + (m.diagonal ? m.rows % 2 : 0);
+            while (m.entries > m.rows * m.longest) m.entries -= 2;
             if (m.longest > m.rows / 4) m.longest = m.rows / 4;
         }
         check_twin(context, &m, full_size);
