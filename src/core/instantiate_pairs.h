@@ -1,4 +1,4 @@
-/* Part of instantiate.h: the template once for each index pair, in the order of spryi_index_pair. */
+/* Part of instantiate.h and instantiate_indices.h: the template once for each index pair, in spryi_index_pair order. */
 #define SPRY_P int32_t
 #define SPRY_J int32_t
 #define SPRY_J_IS_64 0

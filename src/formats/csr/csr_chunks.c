@@ -23,20 +23,7 @@
 #include <string.h>
 
 #define SPRYI_TEMPLATE "formats/csr/csr_chunks.tmpl.c"
-#define SPRY_P int32_t
-#define SPRY_J int32_t
-#define SPRY_FN(name) name##_32_32
-#include SPRYI_TEMPLATE
-#undef SPRY_P
-#undef SPRY_FN
-#define SPRY_P int64_t
-#define SPRY_FN(name) name##_64_32
-#include SPRYI_TEMPLATE
-#undef SPRY_J
-#undef SPRY_FN
-#define SPRY_J int64_t
-#define SPRY_FN(name) name##_64_64
-#include SPRYI_TEMPLATE
+#include "core/instantiate_indices.h"
 
 enum {
     LEAST_PAGE = 9,    /* 512 columns, as a power of two */

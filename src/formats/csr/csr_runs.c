@@ -16,20 +16,7 @@ enum { UNRELATED, STEPS, SAME };
 enum { AHEAD = 2048 }; /* bytes, at which columns are fetched */
 
 #define SPRYI_TEMPLATE "formats/csr/csr_runs.tmpl.c"
-#define SPRY_P int32_t
-#define SPRY_J int32_t
-#define SPRY_FN(name) name##_32_32
-#include SPRYI_TEMPLATE
-#undef SPRY_P
-#undef SPRY_FN
-#define SPRY_P int64_t
-#define SPRY_FN(name) name##_64_32
-#include SPRYI_TEMPLATE
-#undef SPRY_J
-#undef SPRY_FN
-#define SPRY_J int64_t
-#define SPRY_FN(name) name##_64_64
-#include SPRYI_TEMPLATE
+#include "core/instantiate_indices.h"
 
 static void relate_rows(const spryi_csr *s, int64_t begin, int64_t end, uint8_t *relation)
 {

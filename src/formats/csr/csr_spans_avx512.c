@@ -37,20 +37,7 @@ typedef struct span_rule {
 } span_rule;
 
 #define SPRYI_TEMPLATE "formats/csr/csr_spans_avx512.tmpl.c"
-#define SPRY_P int32_t
-#define SPRY_J int32_t
-#define SPRY_FN(name) name##_32_32
-#include SPRYI_TEMPLATE
-#undef SPRY_P
-#undef SPRY_FN
-#define SPRY_P int64_t
-#define SPRY_FN(name) name##_64_32
-#include SPRYI_TEMPLATE
-#undef SPRY_J
-#undef SPRY_FN
-#define SPRY_J int64_t
-#define SPRY_FN(name) name##_64_64
-#include SPRYI_TEMPLATE
+#include "core/instantiate_indices.h"
 
 static int64_t cut_rows(const spryi_csr *s, int64_t begin, int64_t end, int group, const span_rule *rule,
                         spryi_csr_span *w, int64_t room)
