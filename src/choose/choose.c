@@ -157,8 +157,7 @@ static int decide_scattered(spryi_choice *choice, const spry_matrix *A)
     if (!spryi_is_scattered(share)) return 0;
     snprintf(text, sizeof text,
              "swept: neighbouring entries gather x from all over (%.0f %% from sectors of their own), which a GPU's "
-             "row "
-             "blocks sweep in order",
+             "row blocks sweep in order",
              100 * share);
     choose(choice, "swept", text);
     return 1;
@@ -217,8 +216,7 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
     choice->format = spryi_find_format("csr");
     snprintf(choice->reason, sizeof choice->reason,
              "csr: its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow from "
-             "the "
-             "row before; by the lecture's tree %.180s",
+             "the row before; by the lecture's tree %.180s",
              csr, by_tree.format->name, other, 100 * unread, by_tree.reason);
 }
 
