@@ -2,23 +2,12 @@
 #ifndef TESTS_KERNELS_ARRAYS_H
 #define TESTS_KERNELS_ARRAYS_H
 
+#include "../instrumented.h"
 #include "families.h"
 
 #include "spry/spry.h"
 
 #include <stddef.h>
-
-/* 1 under AddressSanitizer or ThreadSanitizer, where tests take turns with what they would else combine. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define INSTRUMENTED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define INSTRUMENTED 1
-#endif
-#endif
-#ifndef INSTRUMENTED
-#define INSTRUMENTED 0
-#endif
 
 /*
  * AT_END: the last byte is the last of a page before one that cannot be touched; canaries before it.
