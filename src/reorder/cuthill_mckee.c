@@ -10,12 +10,14 @@
  * until levels grow no more in number. Each walk here is a Cuthill-McKee ordering already and knows its bandwidth (a
  * node's distance to its last new neighbour), so the last walk is no extra one, and of the last two the better counts.
  *
- * Cost: two to four walks of O(edges), after one for the renumbering (graph.h). Sources: E. Cuthill, J. McKee,
+ * Cost: two to four walks of O(edges), after one for the renumbering (graph.h); wide levels are the work of all threads
+ * (level.h), with the same order. Sources: E. Cuthill, J. McKee,
  * Reducing the Bandwidth of Sparse Symmetric Matrices, 1969; A. George, J. W. H. Liu, An Implementation of a
  * Pseudoperipheral Node Finder, ACM TOMS 5 (1979).
  */
 #include "core/error.h"
 #include "core/memory.h"
+#include "reorder/level.h"
 #include "reorder/order.h"
 
 #include <string.h>
@@ -76,7 +78,8 @@ typedef struct walk {
 typedef struct walker {
     const spryi_graph *g;
     uint8_t *mark;  /* of each node: the number of the last walk that came by */
-    uint64_t *keys; /* as many as the largest degree */
+    uint64_t *keys; /* as many as the largest degree; as nodes where there are claims */
+    spryi_level_work work;
 } walker;
 
 /* Rows and marks of nodes that are soon to come; `queued` of them wait at `queue`. */
@@ -89,6 +92,22 @@ static inline void fetch_ahead(const spryi_graph *g, const uint8_t *mark, const 
     const int64_t first = g->offsets[queue[MARKS_AHEAD]], last = g->offsets[queue[MARKS_AHEAD] + 1];
     const int64_t end = last - first < MOST_MARKS ? last : first + MOST_MARKS;
     for (int64_t k = first; k < end; k++) __builtin_prefetch(&mark[g->adjacent[k]]);
+}
+
+/* The level at head .. end-1 by all threads; returns the position behind what it found. No weights. */
+static int32_t spread(walk *to, const walker *w, int32_t head, int32_t end, int number, int64_t *bandwidth)
+{
+    spryi_level level = {.order = to->order,
+                         .head = head,
+                         .end = end,
+                         .mark = w->mark,
+                         .number = number,
+                         .degree = w->g->degree,
+                         .keys = w->keys,
+                         .bandwidth = *bandwidth};
+    const int32_t tail = spryi_spread_64_32(&level, &w->work, w->g->offsets, w->g->adjacent);
+    *bandwidth = level.bandwidth;
+    return tail;
 }
 
 /* `kind` is a constant where it is inlined. A node counts as new while its mark is below the walk's number. */
@@ -109,6 +128,13 @@ static inline __attribute__((always_inline)) void walk_from(walk *to, walker *w,
         if (head == level_end) {
             to->levels[to->depth++] = head;
             level_end = tail;
+            if (large && w->work.claim && tail - head >= SPRYI_LEVEL_NODES) {
+                tail = spread(to, w, head, level_end, number, &bandwidth);
+                head = level_end - 1;
+                head_row = level_end;
+                tail_row = tail;
+                continue;
+            }
         }
         if (large) fetch_ahead(g, mark, order + head, tail - head);
         const int32_t u = order[head], first = tail;
@@ -218,7 +244,9 @@ spry_status spryi_cuthill_mckee(spry_context *context, spryi_levels *levels, con
     SPRYI_TRY(SPRYI_NEW(context, &other.order, n + 1, "ordering", err));
     SPRYI_TRY(SPRYI_NEW(context, &other.levels, n + 1, "levels", err));
     SPRYI_TRY(SPRYI_NEW(context, &w.mark, n, "marks", err));
-    SPRYI_TRY(SPRYI_NEW(context, &w.keys, largest, "keys", err));
+    if (n >= LARGE_FROM && !g->weight)
+        SPRYI_TRY(spryi_level_work_make(context, &w.work, n, spryi_threads(context, n + g->offsets[n]), err));
+    SPRYI_TRY(SPRYI_NEW(context, &w.keys, w.work.claim ? n : largest, "keys", err));
     memset(w.mark, 0, (size_t)n);
     int32_t at = 0, component = 0;
     for (int32_t v = 0; v < n; v++) {
@@ -242,5 +270,6 @@ done:
     spryi_release(context, other.levels);
     spryi_release(context, w.mark);
     spryi_release(context, w.keys);
+    spryi_level_work_clear(context, &w.work);
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "reorder/level.h"
 
 #include <string.h>
 
@@ -20,7 +21,8 @@ __extension__ typedef unsigned __int128 wide;
 
 static const struct {
     uint64_t (*fingerprint)(const void *offsets, const void *indices, int64_t nodes, int threads);
-    int32_t (*walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next);
+    int32_t (*walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
+                    const spryi_level_work *work);
 } typed[SPRYI_INDEX_PAIRS] = {{fingerprint_32_32, walk_32_32},
                               {fingerprint_64_32, walk_64_32},
                               {fingerprint_64_64, walk_64_64}};
@@ -222,6 +224,7 @@ spry_status spryi_localise(spry_context *context, spryi_local *local, const spry
     const int64_t n = pattern->nodes;
     spry_status status = SPRY_OK;
     int32_t *label = NULL;
+    spryi_level_work work = {0};
     spryi_local l = {.graph = {.nodes = n}};
     /* one more than there are: where nothing new is found, the walk writes behind the last */
     SPRYI_TRY(SPRYI_NEW(context, &l.graph.offsets, n + 1, "offsets of the graph", err));
@@ -231,6 +234,7 @@ spry_status spryi_localise(spry_context *context, spryi_local *local, const spry
     SPRYI_TRY(SPRYI_NEW(context, &l.starts, n + 1, "components", err));
     SPRYI_TRY(SPRYI_NEW(context, &label, n, "labels", err));
     if (pattern->nodes != pattern->rows) SPRYI_TRY(SPRYI_NEW(context, &l.graph.weight, n, "weights", err));
+    SPRYI_TRY(spryi_level_work_make(context, &work, n, spryi_threads(context, n + pattern->entries), err));
     memset(label, 0xff, (size_t)n * sizeof *label);
     l.graph.offsets[0] = 0;
     int32_t next = 0;
@@ -238,7 +242,7 @@ spry_status spryi_localise(spry_context *context, spryi_local *local, const spry
     for (int32_t root = 0; root < n; root++) {
         if (label[root] >= 0) continue;
         l.starts[l.components++] = next;
-        next = typed[pair].walk(pattern, &l, label, root, next);
+        next = typed[pair].walk(pattern, &l, label, root, next, &work);
     }
     l.starts[l.components] = next;
     if (l.graph.weight) weigh(&l, pattern->rows);
@@ -246,6 +250,7 @@ spry_status spryi_localise(spry_context *context, spryi_local *local, const spry
     l = (spryi_local){0};
 done:
     spryi_release(context, label);
+    spryi_level_work_clear(context, &work);
     spryi_local_clear(context, &l);
     return status;
 }

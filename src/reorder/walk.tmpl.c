@@ -22,22 +22,61 @@ static uint64_t WALK_FN(fingerprint)(const void *offsets, const void *indices, i
     return sum;
 }
 
+/* The rows of a level's nodes, all of whose neighbours have labels by now, by all threads. */
+static void WALK_FN(write_rows)(const spryi_pattern *p, spryi_local *l, const int32_t *label, int32_t head, int32_t end,
+                                const spryi_level_work *work)
+{
+    const SPRY_P *Ap = p->offsets;
+    const SPRY_J *Aj = p->indices;
+    const int32_t *queue = l->original;
+    int32_t *adjacent = l->graph.adjacent, *degree = l->graph.degree;
+    int64_t *offsets = l->graph.offsets;
+#pragma omp parallel for num_threads(work->threads) schedule(static)
+    for (int32_t q = head; q < end; q++) {
+        int32_t others = 0;
+        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) others += label[Aj[k]] != q;
+        degree[q] = others;
+    }
+    for (int32_t q = head; q < end; q++) offsets[q + 1] = offsets[q] + degree[q];
+#pragma omp parallel for num_threads(work->threads) schedule(static)
+    for (int32_t q = head; q < end; q++) {
+        int64_t at = offsets[q];
+        for (int64_t k = (int64_t)Ap[queue[q]]; k < (int64_t)Ap[queue[q] + 1]; k++) {
+            const int32_t known = label[Aj[k]];
+            if (known != q) adjacent[at++] = known;
+        }
+    }
+}
+
 /*
  * Breadth first from root, whose label is `next`: nodes get labels in the order in which they are found, and a row is
  * written with its new labels as soon as it has been looked through, since all it names are labelled by then.
  * Returns the next label. No branch depends on what is found; rows ahead in the queue are fetched before their turn.
  */
-static int32_t WALK_FN(walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next)
+static int32_t WALK_FN(walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
+                             const spryi_level_work *work)
 {
     enum { OFFSETS_AHEAD = 24, ROWS_AHEAD = 12, LABELS_AHEAD = 4 };
     const SPRY_P *Ap = p->offsets;
     const SPRY_J *Aj = p->indices;
     int32_t *queue = l->original, *adjacent = l->graph.adjacent;
     int64_t *offsets = l->graph.offsets, at = offsets[next];
-    int32_t head = next, tail = next;
+    int32_t head = next, tail = next, level_end;
     queue[tail] = root;
     label[root] = tail++;
+    level_end = tail;
     for (; head < tail; head++) {
+        if (head == level_end) {
+            level_end = tail;
+            if (work->claim && tail - head >= SPRYI_LEVEL_NODES) {
+                spryi_level level = {.order = queue, .head = head, .end = level_end, .label = label};
+                tail = WALK_FN(spryi_spread)(&level, work, Ap, Aj);
+                WALK_FN(write_rows)(p, l, label, head, level_end, work);
+                at = offsets[level_end];
+                head = level_end - 1;
+                continue;
+            }
+        }
         if (tail - head > OFFSETS_AHEAD) {
             PREFETCH(&Ap[queue[head + OFFSETS_AHEAD]]);
             const SPRY_J *row = &Aj[Ap[queue[head + ROWS_AHEAD]]];
