@@ -128,6 +128,7 @@ typedef struct bench_group {
     int transpose;
     const spry_ordering *groups; /* of Band-k, for csr2 and csr3 on groups_device; NULL: none */
     const char *groups_device;   /* whose sizes they have */
+    const char *plan_ordering;   /* of this library's plans, on A as given; NULL: none */
     int64_t x_length, y_length;
     void *x, *y, *y_before;
     void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
@@ -182,10 +183,11 @@ typedef struct bench_request {
     int all_kernels;    /* 1: every kernel of every format instead */
     bench_list kernels; /* by name, peers' too */
     /*
-     * "none", or how to reorder each matrix (spry_reorder). NULL: all that the CSR-k study compares, csr2 and csr3 as
-     * given and by Band-k, everybody else as given and by RCM.
+     * One after another: "none"; a method of spry_reorder, by which the matrix is reordered for everybody; or "plan-"
+     * and a method, by which this library's plans renumber x and y themselves. Empty: all that the CSR-k study
+     * compares, csr2 and csr3 as given and by Band-k, everybody else as given and by RCM.
      */
-    const char *ordering;
+    bench_list orderings;
     const char *device; /* "cpu", "cuda", "all" */
     int f32, f64;
     spry_index_type offset_type, index_type;

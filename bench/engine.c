@@ -22,6 +22,7 @@ static spry_spmv_options plan_options(const bench_group *group)
     options.op = group->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     options.expected_calls = group->session->calls;
     options.allow_nondeterministic = 1;
+    options.ordering = group->plan_ordering;
     return options;
 }
 
@@ -130,7 +131,7 @@ static int add_peers(bench_group *group, const bench_request *request)
 {
     const bench_peers *peers = request->peers;
     int named = 0;
-    if (!peers) return 1;
+    if (!peers || group->plan_ordering) return 1;
     for (int p = 0; p < peers->count; p++) named |= list_has(&request->kernels, peers->items[p].name);
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
@@ -212,7 +213,8 @@ static void note_ordering(bench_group *group, const char *ordering, double reord
 
 /* A numbering that matrices are measured in; the ordering is found for the first type and serves the second. */
 typedef struct numbering {
-    const char *ordering;
+    const char *ordering; /* for the records */
+    const char *of_plans; /* plans renumber by this method, the matrix stays as given; NULL: not that */
     part which;
     spry_ordering *handle; /* NULL: as given, or not found yet */
     double us;             /* that finding it took */
@@ -227,6 +229,7 @@ static spry_status run_group(bench_session *session, const bench_request *reques
     spry_status status = bench_group_open(&group, session, A, name, err);
     if (status != SPRY_OK) return status;
     group.common.twin = source->twin;
+    group.plan_ordering = n->of_plans;
     if (strcmp(n->ordering, "bandk") == 0) {
         group.groups = n->handle;
         group.groups_device = strcmp(request->device, "cuda") == 0 ? "cuda" : "cpu";
@@ -302,7 +305,7 @@ static spry_status find_ordering(const bench_session *session, const bench_reque
 static spry_status run_numbering(bench_session *session, const bench_request *request, const spry_matrix *A,
                                  const bench_source *source, numbering *n, spry_error *err)
 {
-    if (strcmp(n->ordering, "none") == 0) return run_group(session, request, A, source, n, 0, err);
+    if (n->of_plans || strcmp(n->ordering, "none") == 0) return run_group(session, request, A, source, n, 0, err);
     spry_matrix *B = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
     spry_status status = n->handle ? SPRY_OK : find_ordering(session, request, A, n, err);
@@ -315,14 +318,17 @@ static spry_status run_numbering(bench_session *session, const bench_request *re
     return status;
 }
 
+enum { MOST_NUMBERINGS = 8 };
+
 /* The numberings that are asked for; returns how many. */
 static int list_numberings(numbering *list, const bench_request *request)
 {
     int count = 0, csrk = request->all_kernels;
-    if (request->ordering) {
-        list[0] = (numbering){.ordering = request->ordering};
-        return 1;
+    for (; count < request->orderings.count && count < MOST_NUMBERINGS; count++) {
+        const char *name = request->orderings.items[count];
+        list[count] = (numbering){.ordering = name, .of_plans = strncmp(name, "plan-", 5) == 0 ? name + 5 : NULL};
     }
+    if (count > 0) return count;
     for (int i = 0; i < request->formats.count; i++) csrk |= is_csrk(request->formats.items[i]);
     for (int i = 0; i < request->kernels.count; i++) csrk |= is_csrk(request->kernels.items[i]);
     list[count++] = (numbering){.ordering = "none"};
@@ -354,7 +360,7 @@ static spry_status run_source(bench_session *session, const bench_request *reque
     request->progress(request->user, text);
     spry_error fault = {0};
     spry_matrix *A = NULL;
-    numbering list[3] = {0};
+    numbering list[MOST_NUMBERINGS] = {0};
     const int count = list_numberings(list, request);
     spry_status status = read_matrix(session, request, source, &A, &fault);
     for (int n = 0; status == SPRY_OK && request->f64 && n < count; n++)

@@ -40,10 +40,12 @@ static const cli_option options[] =
       "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
       "all: every kernel of every format (default: csr,auto)"},
      {"kernels", 0, CLI_REQUIRED, "LIST", "kernels by name ('spry kernels'), with --peers also peers'"},
-     {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree",
-      "reorder the matrix first, for peers too: the caller keeps x and y\n"
-      "in its numbering, and set-up holds what it took (default: none;\n"
-      "csrk64: none and rcm, of csr2 and csr3 none and bandk)"},
+     {"ordering", 0, CLI_REQUIRED, "LIST",
+      "none; rcm, bandk, degree: reorder the matrix first, for peers too:\n"
+      "the caller keeps x and y in its numbering, and set-up holds what\n"
+      "it took; plan-rcm, plan-bandk, plan-degree: plans renumber x and y\n"
+      "in every product, without peers (default: none; csrk64: none and\n"
+      "rcm, of csr2 and csr3 none and bandk)"},
      {"device", 0, CLI_REQUIRED, "cpu|cuda|all", "devices (default: all)"},
      {"type", 0, CLI_REQUIRED, "f32|f64|all", "type of values and vectors (default: f64)"},
      {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)"},
@@ -55,8 +57,8 @@ static const cli_option options[] =
      {0}};
 
 typedef struct arguments {
-    const char *suite, *folder, *op, *ordering, *device;
-    cli_list formats, kernels;
+    const char *suite, *folder, *op, *device;
+    cli_list formats, kernels, orderings;
     int f32, f64, type_given, cold, want_peers;
     spry_index_type offset_type, index_type;
     int64_t threads, calls;
@@ -95,6 +97,17 @@ static int take_word(const char **word, const char *option, const char *value, c
     return CLI_GO_ON;
 }
 
+static int take_orderings(arguments *a, const char *value)
+{
+    static const char *const names[] = {"none",     "rcm",        "bandk",       "degree",
+                                        "plan-rcm", "plan-bandk", "plan-degree", NULL};
+    int index = 0;
+    if (!cli_take_list("ordering", value, &a->orderings)) return CLI_USAGE;
+    for (int i = 0; i < a->orderings.count; i++)
+        if (!cli_take_name("ordering", a->orderings.items[i], names, &index)) return CLI_USAGE;
+    return CLI_GO_ON;
+}
+
 static int take_count(int64_t *count, const char *option, const char *value, int64_t most)
 {
     return cli_take_integer(option, value, 1, most, count) ? CLI_GO_ON : CLI_USAGE;
@@ -103,7 +116,6 @@ static int take_count(int64_t *count, const char *option, const char *value, int
 static int apply(void *state, int option, const char *value)
 {
     static const char *const ops[] = {"spmv", "spmv_t", "spgemm", NULL};
-    static const char *const orderings[] = {"none", "rcm", "bandk", "degree", NULL};
     static const char *const devices[] = {"cpu", "cuda", "all", NULL};
     arguments *a = state;
     switch (option) {
@@ -112,7 +124,7 @@ static int apply(void *state, int option, const char *value)
     case OPTION_OP: return take_word(&a->op, "op", value, ops);
     case OPTION_FORMATS: return cli_take_list("formats", value, &a->formats) ? CLI_GO_ON : CLI_USAGE;
     case OPTION_KERNELS: return cli_take_list("kernels", value, &a->kernels) ? CLI_GO_ON : CLI_USAGE;
-    case OPTION_ORDERING: return take_word(&a->ordering, "ordering", value, orderings);
+    case OPTION_ORDERING: return take_orderings(a, value);
     case OPTION_DEVICE: return take_word(&a->device, "device", value, devices);
     case OPTION_TYPE: return take_type(a, value);
     case OPTION_INDEX: return cli_take_index(value, &a->offset_type, &a->index_type);
@@ -335,7 +347,7 @@ static int measure(run_state *run, bench_session *session)
                              .source_count = run->source_count,
                              .formats = {a->formats.items, a->formats.count},
                              .kernels = {a->kernels.items, a->kernels.count},
-                             .ordering = a->ordering,
+                             .orderings = {a->orderings.items, a->orderings.count},
                              .device = a->device,
                              .f32 = a->f32,
                              .f64 = a->f64,
@@ -418,7 +430,8 @@ static int take_csrk64(arguments *a)
 
 static int take_defaults(arguments *a)
 {
-    if (!a->ordering && !is_suite(a, "csrk64")) a->ordering = "none";
+    if (a->orderings.count == 0 && !is_suite(a, "csrk64") && !cli_take_list("ordering", "none", &a->orderings))
+        return CLI_UNSUCCESSFUL;
     if (is_suite(a, "csrk64") && take_csrk64(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     if (is_suite(a, "seed000") && take_seed000(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     static const char defaults[] = "csr,auto";
@@ -450,6 +463,7 @@ static int run(const cli_command *command, int argc, char **argv)
     free(state.records);
     cli_release_list(&a.formats);
     cli_release_list(&a.kernels);
+    cli_release_list(&a.orderings);
     return status;
 }
 

@@ -264,15 +264,21 @@ static void numberings(void **state)
     (void)state;
     static char *all[] = {"csr", "csr2", "csr3:srs=16:ssrs=4"};
     static const struct {
-        const char *ordering;
-        int formats;
+        char *orderings[3];
+        int numberings, formats;
         const char *seen;
     } cases[] = {
-        {NULL, 3,
+        {{NULL},
+         0,
+         3,
          "f64 csr none, f64 csr2 none, f64 csr3 none, | f64 csr rcm, | f64 csr2 bandk, f64 csr3 bandk, | "
          "f32 csr none, f32 csr2 none, f32 csr3 none, | f32 csr rcm, | f32 csr2 bandk, f32 csr3 bandk, "},
-        {NULL, 1, "f64 csr none, | f64 csr rcm, | f32 csr none, | f32 csr rcm, "},
-        {"bandk", 2, "f64 csr bandk, f64 csr2 bandk, | f32 csr bandk, f32 csr2 bandk, "},
+        {{NULL}, 0, 1, "f64 csr none, | f64 csr rcm, | f32 csr none, | f32 csr rcm, "},
+        {{"bandk"}, 1, 2, "f64 csr bandk, f64 csr2 bandk, | f32 csr bandk, f32 csr2 bandk, "},
+        {{"plan-rcm", "none", "degree"},
+         3,
+         1,
+         "f64 csr plan-rcm, | f64 csr none, | f64 csr degree, | f32 csr plan-rcm, | f32 csr none, | f32 csr degree, "},
     };
     const bench_source source = {.name = "grid", .path = "gen:grid5,x=60,y=50,shuffle=3"};
     spry_context *context = NULL;
@@ -280,11 +286,12 @@ static void numberings(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         seen s = {0};
         spry_error err = {0};
+        char *orderings[3] = {cases[c].orderings[0], cases[c].orderings[1], cases[c].orderings[2]};
         bench_session session = {.context = context, .op = "spmv", .copy_gbps = 1};
         bench_request request = {.sources = &source,
                                  .source_count = 1,
                                  .formats = {all, cases[c].formats},
-                                 .ordering = cases[c].ordering,
+                                 .orderings = {orderings, cases[c].numberings},
                                  .device = "cpu",
                                  .f32 = 1,
                                  .f64 = 1,
