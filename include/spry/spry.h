@@ -307,7 +307,7 @@ typedef struct spry_spmv_options {
      */
     const char *format;
     const char *kernel; /* a kernel of section 11, which settles format and device; NULL: the best for them */
-    /* "none" (NULL), or on the CPU "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_reorder).
+    /* "none" (NULL), "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_reorder, on the host).
        x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or 3 numbers an entry. */
     const char *ordering;
     /* csr2, csr3: bandk's ordering whose numbers A has got: its groups, not equal ones. Outlives the plan. NULL: no */

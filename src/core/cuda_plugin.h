@@ -58,6 +58,18 @@ typedef struct spryi_cuda_device {
     char driver[32]; /* "13.0": the CUDA version the driver knows */
 } spryi_cuda_device;
 
+/* to_i = from[places_i] + beta*to_i. beta NULL or 0: `to` is not read. */
+typedef struct spryi_cuda_gather {
+    void *to;
+    const void *from;
+    const int32_t *places;
+    int64_t length; /* of to and places */
+    spry_type type;
+    const void *beta;
+    int beta_on_device;
+    void *stream;
+} spryi_cuda_gather;
+
 typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVICE } spryi_copy;
 
 typedef struct spryi_cuda_plugin spryi_cuda_plugin;
@@ -82,6 +94,7 @@ struct spryi_cuda_plugin {
     /* y = beta*y; beta = 0 writes zeros. */
     spry_status (*scale)(int device, void *y, spry_type type, int64_t length, double beta, void *stream,
                          spry_error *err);
+    spry_status (*gather)(const spryi_cuda_gather *request, spry_error *err); /* the device is current */
     /* GB/s of a device-to-device copy of arrays of `bytes` bytes, read and written, median. */
     spry_status (*copy_bandwidth)(int device, int64_t bytes, double *gbps, spry_error *err);
     /* Makes `device` current and says which was; leave makes that one current again. */

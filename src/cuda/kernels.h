@@ -25,6 +25,9 @@ extern const struct spryi_vector_ops spry_cuda_vector_ops; /* src/solve/vector_o
     &spry_cuda_csr2_lanes, &spry_cuda_csr3_gpuspmv3, &spry_cuda_csr3_gpuspmv35, &spry_cuda_packed_slices
 /* clang-format on */
 
+/* gather.cu: the plug-in's gather. */
+spry_status spry_cuda_gather(const spryi_cuda_gather *request, spry_error *err);
+
 /* Conversions from CSR on the device; each is defined in its family's *_convert.cu. */
 extern const spryi_cuda_converter spry_cuda_to_coo, spry_cuda_to_csc, spry_cuda_to_ell, spry_cuda_to_sell,
     spry_cuda_to_hyb, spry_cuda_to_scoo, spry_cuda_to_bsr, spry_cuda_to_csr2, spry_cuda_to_csr3;

@@ -67,8 +67,8 @@ static spry_status allocate(int device, void **pointer, int64_t bytes, const cha
     if (code == cudaSuccess) code = cudaMalloc(&made, bytes > 0 ? (size_t)bytes : 1);
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, NULL, bytes, 0,
-                                "out of device memory: %lld bytes for %s", (long long)bytes, what);
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, NULL, bytes, 0, "out of device memory: %lld bytes for %s",
+                                (long long)bytes, what);
     }
     if (code != cudaSuccess) return spry_cuda_fail(err, code, what);
     *pointer = made;
@@ -219,6 +219,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi
     plugin.copy = copy;
     plugin.synchronize = synchronize;
     plugin.scale = scale;
+    plugin.gather = spry_cuda_gather;
     plugin.copy_bandwidth = copy_bandwidth;
     plugin.enter = enter;
     plugin.leave = leave;

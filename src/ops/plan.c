@@ -71,6 +71,9 @@ static spry_status settle_device(spry_plan *plan, const spry_spmv_options *o, sp
                                 "vector_device is %d, expected 0 (host memory)%s", o->vector_device,
                                 gpu < 0 ? "" : " or the plan's own device");
     if (gpu < 0) return SPRY_OK;
+    if (o->row_scaling || o->column_scaling)
+        return spryi_fail(err, SPRY_UNSUPPORTED, o->row_scaling ? "row_scaling" : "column_scaling",
+                          "row_scaling and column_scaling are the CPU's so far, the product was asked for on %s", name);
     spry_status status = SPRYI_NEW(plan->context, &plan->cuda, 1, "plan", err);
     if (status != SPRY_OK) return status;
     *plan->cuda = (spryi_plan_cuda){.plugin = spryi_cuda(plan->context, NULL), .device = gpu};
@@ -340,6 +343,7 @@ void spry_plan_destroy(spry_plan *plan)
 spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
 {
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (plan->order && plan->order->given->a.value_type == SPRY_PATTERN) return SPRY_OK; /* nothing can have changed */
     spry_status status = plan->order ? spryi_order_values(plan, err) : SPRY_OK;
     if (status != SPRY_OK) return status;
     if (plan->A->a.device > 0 || !plan->cuda)
@@ -348,11 +352,12 @@ spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
     int converted = 0;
     if (plan->cuda && plan->cuda->converted) status = spryi_cuda_convert_again(plan, &converted, err);
     if (status == SPRY_OK && !converted) status = build_storage(plan, &fresh, NULL, err);
-    if (status != SPRY_OK) spryi_drop_copy(plan);
+    if (status != SPRY_OK || converted) spryi_drop_copy(plan);
     if (status != SPRY_OK || converted) return status;
     if (plan->cuda) {
         status = spryi_cuda_update(plan, fresh, err);
         plan->format->destroy(plan->context, fresh);
+        spryi_drop_copy(plan);
         return status;
     }
     plan->format->destroy(plan->context, plan->storage);

@@ -11,9 +11,10 @@ typedef struct spryi_plan_order {
     spry_ordering *ordering; /* of Band-k, for its groups; NULL: not needed any more */
     int32_t *x_from;         /* B multiplies x'[i] = x[x_from[i]]; NULL: x as it is, */
     int32_t *y_from;         /* to t, and y[i] becomes t[y_from[i]] + beta*y[i]; NULL: t is y */
+    int on_device;           /* 1: these two are device addresses, in the plan's cuda->places */
     void *row_scaling, *column_scaling; /* the options', in B's numbering; NULL: none */
     int64_t bytes;                      /* of the arrays above */
-    int64_t vectors_at;                 /* where x' and t begin in the workspace */
+    int64_t x_at, t_at;                 /* where x' and t lie in the workspace */
 } spryi_plan_order;
 
 struct spry_plan {

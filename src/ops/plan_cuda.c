@@ -118,6 +118,8 @@ spry_status spryi_cuda_plan(spry_plan *plan, spry_error *err)
         SPRYI_TRY(c->plugin->synchronize(c->device, NULL, err)); /* streams of the caller may not wait for that one */
     }
     plan->workspace_bytes = c->kernel->workspace_bytes ? c->kernel->workspace_bytes(&request, c->auxiliary) : 0;
+    SPRYI_TRY(spryi_cuda_upload_order(plan, err));
+    spryi_add_ordering(plan);
     if (plan->workspace_bytes > 0)
         SPRYI_TRY(c->plugin->allocate(c->device, &plan->workspace, plan->workspace_bytes, "workspace", err));
     if (plan->workspace_bytes > 0) SPRYI_TRY(c->plugin->clear(c->device, plan->workspace, plan->workspace_bytes, err));
@@ -137,6 +139,7 @@ void spryi_cuda_discard(spry_plan *plan)
     if (plan->workspace) c->plugin->release(c->device, plan->workspace);
     c->plugin->release(c->device, c->x);
     c->plugin->release(c->device, c->y);
+    c->plugin->release(c->device, c->places);
     plan->workspace = NULL;
     /* before the upload the storage is the host's own, afterwards a struct of device addresses */
     if (plan->storage && c->uploaded) {
@@ -152,7 +155,7 @@ static spry_status run_column(const spry_plan *plan, const spryi_run_args *args,
     if (!args->scalars_on_device && spryi_value_at(args->alpha, plan->vector_type, 0) == 0)
         return c->plugin->scale(c->device, args->y, plan->vector_type, plan->y_length,
                                 spryi_value_at(args->beta, plan->vector_type, 0), args->stream, err);
-    return plan->run(args, err);
+    return plan->order ? spryi_cuda_run_ordered(plan, args, err) : plan->run(args, err);
 }
 
 /* Host vectors: up, product, down. */

@@ -18,6 +18,7 @@ typedef struct spryi_plan_cuda {
     int64_t array_bytes, auxiliary_bytes;
     void *auxiliary; /* the kernel's */
     void *x, *y;     /* device copies of host vectors; NULL when vectors are on the device */
+    void *places;    /* of an ordering, x's and y's, and behind them a zero; NULL: none */
     double upload_us;
 } spryi_plan_cuda;
 
@@ -55,6 +56,14 @@ spry_status spryi_cuda_update(struct spry_plan *plan, void *fresh, spry_error *e
 /* A host copy of the plan's matrix, whose arrays are in device memory. */
 spry_status spryi_cuda_download(const struct spry_plan *plan, spry_matrix **host, spry_error *err);
 void spryi_cuda_discard(struct spry_plan *plan);
+
+/*
+ * plan_order_cuda.c: of a plan with an ordering (of others nothing is done) the places of x and y to the device; one of
+ * the two back, rows of them, for the caller to release; and a product of one column, args in the caller's numbering.
+ */
+spry_status spryi_cuda_upload_order(struct spry_plan *plan, spry_error *err);
+spry_status spryi_cuda_download_places(const struct spry_plan *plan, int32_t **places, spry_error *err);
+spry_status spryi_cuda_run_ordered(const struct spry_plan *plan, const spryi_run_args *args, spry_error *err);
 
 /* As spry_plan_run, with checked arguments; alpha and beta are not NULL. */
 spry_status spryi_cuda_run(const struct spry_plan *plan, spryi_run_args *args, spry_vector x, spry_vector y,

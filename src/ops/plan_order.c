@@ -6,7 +6,7 @@
  * Both passes read by an index and write in order, which needs the permutation as well as its inverse. Scattering would
  * do with one of them, but each entry that it misses in the cache is read and written back, 128 bytes for the 64 of a
  * gather, and threads would write into each other's lines. Cost: 4 bytes of an index and 2 numbers each entry of x and
- * of y, one more of y where beta is not 0.
+ * of y, one more of y where beta is not 0. On a GPU it is the same (plan_order_cuda.c).
  */
 #include "core/context.h"
 #include "core/error.h"
@@ -45,8 +45,8 @@ spry_status spryi_check_ordering(const spry_spmv_options *o, spry_error *err)
 /* ---- making ----------------------------------------------------------------------------------------- */
 
 /* For Band-k: as many levels, and groups as large, as the format that was asked for would take. */
-static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *plan, const spry_spmv_options *o,
-                                 spry_error *err)
+static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *plan, const spry_arrays *a,
+                                 const spry_spmv_options *o, spry_error *err)
 {
     spryi_build_request request = spryi_request_of(plan);
     const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
@@ -58,7 +58,7 @@ static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *pla
     if (status != SPRY_OK) return status;
     how->k = strcmp(format->name, "csr2") == 0 ? 2 : 3;
     if (strcmp(format->name, "csr2") != 0 && strcmp(format->name, "csr3") != 0) return SPRY_OK;
-    status = spryi_csrk_settle(&shape, &figure, &plan->context->tuning, &request, &plan->A->a, how->k, err);
+    status = spryi_csrk_settle(&shape, &figure, &plan->context->tuning, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;
     return status;
@@ -104,22 +104,21 @@ spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *o, spry_e
     const int method = method_of(o);
     if (method == NONE) return SPRY_OK;
     spry_status status = SPRY_OK;
-    spry_matrix *A = plan->A, *B = NULL;
+    spry_matrix *A = plan->A, *B = NULL, *host = NULL;
     const int64_t m = A->a.rows, n = A->a.cols;
     spry_reorder_options how = SPRY_INIT(spry_reorder_options);
-    if (plan->cuda)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "ordering",
-                          "ordering %s in a plan is the CPU's so far: for a GPU reorder the matrix (spry_reorder, "
-                          "spry_matrix_permute) and keep x and y in its numbering",
-                          names[method]);
     if (m > INT32_MAX || n > INT32_MAX)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "ordering", m > n ? m : n, INT32_MAX,
                                 "ordering %s is for matrices of up to %d rows and columns, this one is %lld x %lld",
                                 names[method], (int)INT32_MAX, (long long)m, (long long)n);
     how.method = names[method];
-    if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, o, err));
+    if (A->a.device > 0) {
+        SPRYI_TRY(spryi_cuda_download(plan, &host, err));
+        A = host;
+    }
+    if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, &A->a, o, err));
     SPRYI_TRY(SPRYI_NEW(plan->context, &plan->order, 1, "ordering of a plan", err));
-    *plan->order = (spryi_plan_order){.name = names[method], .given = spryi_matrix_retain(A)};
+    *plan->order = (spryi_plan_order){.name = names[method], .given = spryi_matrix_retain(plan->A)};
     SPRYI_TRY(spry_reorder(plan->context, &plan->order->ordering, A, &how, err));
     const int64_t *perm = plan->order->ordering->perm;
     SPRYI_TRY(make_maps(plan, perm, err));
@@ -132,6 +131,7 @@ spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *o, spry_e
     plan->A = B;
     if (method == BANDK) plan->options.groups = plan->order->ordering;
 done:
+    spryi_matrix_release(host);
     return status;
 }
 
@@ -144,26 +144,35 @@ void spryi_add_ordering(spry_plan *plan)
 {
     spryi_plan_order *order = plan->order;
     if (!order) return;
-    order->vectors_at = (plan->workspace_bytes + 63) / 64 * 64;
-    plan->workspace_bytes = order->vectors_at + (order->x_from ? padded(plan, plan->x_length) : 0) +
-                            (order->y_from ? padded(plan, plan->y_length) : 0);
+    order->x_at = (plan->workspace_bytes + 63) / 64 * 64;
+    order->t_at = order->x_at + (order->x_from ? padded(plan, plan->x_length) : 0);
+    plan->workspace_bytes = order->t_at + (order->y_from ? padded(plan, plan->y_length) : 0);
 }
 
-/* Values may be borrowed or not, and so may the rest. */
+/* Values may be borrowed or not, and so may the rest; of a copy in host memory a GPU borrows nothing. */
 static int borrows(const spry_plan *plan)
 {
+    if (plan->cuda) return 0;
     const spry_arrays *s = plan->format->arrays(plan->storage), *a = &plan->A->a;
     return s->offsets == a->offsets || s->indices == a->indices || (a->values && s->values == a->values) ||
            atomic_load(&plan->A->references) > 1;
+}
+
+/* 1: values that change are to be built into a storage of the same groups. */
+static int has_groups(const spry_plan *plan)
+{
+    return plan->options.groups && (strcmp(plan->format->name, "csr2") == 0 || strcmp(plan->format->name, "csr3") == 0);
 }
 
 void spryi_drop_copy(spry_plan *plan)
 {
     spryi_plan_order *order = plan->order;
     if (!order) return;
-    spry_ordering_destroy(order->ordering); /* a storage has its own groups by now */
-    order->ordering = NULL;
-    plan->options.groups = NULL;
+    if (!(plan->cuda && has_groups(plan))) { /* a storage has its own groups by now, which a GPU's host cannot read */
+        spry_ordering_destroy(order->ordering);
+        order->ordering = NULL;
+        plan->options.groups = NULL;
+    }
     if (plan->A == order->given || borrows(plan)) return;
     spryi_matrix_release(plan->A);
     plan->A = spryi_matrix_retain(order->given);
@@ -171,8 +180,12 @@ void spryi_drop_copy(spry_plan *plan)
 
 int64_t spryi_ordering_bytes(const spry_plan *plan, int owned)
 {
-    if (!plan->order) return 0;
-    return plan->order->bytes + (owned && plan->A != plan->order->given ? spryi_arrays_bytes(&plan->A->a) : 0);
+    const spryi_plan_order *order = plan->order;
+    if (!order) return 0;
+    int64_t bytes = order->bytes;
+    if (owned && plan->A != order->given) bytes += spryi_arrays_bytes(&plan->A->a);
+    if (owned && order->ordering) bytes += 8 * (order->ordering->sr_count + order->ordering->ssr_count + 2);
+    return bytes;
 }
 
 void spryi_discard_ordering(spry_plan *plan)
@@ -181,8 +194,8 @@ void spryi_discard_ordering(spry_plan *plan)
     if (!order) return;
     spry_ordering_destroy(order->ordering);
     spryi_matrix_release(order->given);
-    spryi_release(plan->context, order->x_from);
-    spryi_release(plan->context, order->y_from);
+    if (!order->on_device) spryi_release(plan->context, order->x_from);
+    if (!order->on_device) spryi_release(plan->context, order->y_from);
     spryi_release(plan->context, order->row_scaling);
     spryi_release(plan->context, order->column_scaling);
     spryi_release(plan->context, order);
@@ -196,17 +209,23 @@ spry_status spryi_order_values(spry_plan *plan, spry_error *err)
 {
     spryi_plan_order *order = plan->order;
     const spry_arrays *a = &order->given->a;
-    if (a->value_type == SPRY_PATTERN) return SPRY_OK; /* there are none */
     spry_status status = SPRY_OK;
     int64_t *perm = NULL;
-    spry_matrix *B = NULL;
+    int32_t *fetched = NULL;
+    spry_matrix *A = order->given, *B = NULL, *host = NULL;
     SPRYI_TRY(SPRYI_NEW(plan->context, &perm, a->rows, "permutation", err));
+    if (order->on_device) SPRYI_TRY(spryi_cuda_download_places(plan, &fetched, err));
+    const int32_t *places = fetched ? fetched : order->x_from ? order->x_from : order->y_from;
     for (int64_t i = 0; i < a->rows; i++)
         if (order->x_from)
-            perm[i] = order->x_from[i];
+            perm[i] = places[i];
         else
-            perm[order->y_from[i]] = i;
-    SPRYI_TRY(spry_matrix_permute(plan->context, &B, order->given, perm, a->rows == a->cols ? perm : NULL, err));
+            perm[places[i]] = i;
+    if (a->device > 0) {
+        SPRYI_TRY(spryi_cuda_download(plan, &host, err)); /* plan->A is the caller's */
+        A = host;
+    }
+    SPRYI_TRY(spry_matrix_permute(plan->context, &B, A, perm, a->rows == a->cols ? perm : NULL, err));
     if (plan->A == order->given) {
         spryi_matrix_release(plan->A);
         plan->A = B;
@@ -215,7 +234,9 @@ spry_status spryi_order_values(spry_plan *plan, spry_error *err)
         memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)a->nnz * spry_type_bytes(a->value_type));
     }
 done:
+    spryi_release(plan->context, fetched);
     spryi_release(plan->context, perm);
+    spryi_matrix_release(host);
     spryi_matrix_release(B);
     return status;
 }
@@ -251,17 +272,16 @@ spry_status spryi_run_ordered(const spry_plan *plan, spryi_run_args *args, spry_
 {
     static const double zero = 0; /* of either type */
     const spryi_plan_order *order = plan->order;
-    char *space = plan->workspace_bytes > 0 ? (char *)args->workspace + order->vectors_at : NULL;
     const void *x = args->x, *beta = args->beta;
     void *y = args->y;
     const int writes = plan->vector_type == SPRY_F64 ? *(const double *)beta == 0 : *(const float *)beta == 0;
     if (order->x_from && plan->x_length > 0) {
-        gather(plan, space, x, order->x_from, plan->x_length);
-        args->x = space;
-        space += padded(plan, plan->x_length);
+        void *gathered = (char *)args->workspace + order->x_at;
+        gather(plan, gathered, x, order->x_from, plan->x_length);
+        args->x = gathered;
     }
     if (order->y_from) {
-        args->y = space;
+        args->y = (char *)args->workspace + order->t_at; /* a y of length 0 does not come here */
         args->beta = &zero;
     }
     spry_status status = spryi_run_scaled(plan, args, err);

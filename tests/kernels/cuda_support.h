@@ -24,6 +24,7 @@ typedef struct problem {
  * entries at one position. With `exact` numbers are small integers, so that any order of summing gives the same.
  */
 problem problem_make(spry_type type, int exact);
+problem problem_square(spry_type type, int exact); /* the same with 700 columns */
 void problem_free(problem *p);
 spry_arrays problem_arrays(const problem *p);
 spry_matrix *problem_matrix(spry_context *context, const problem *p);
@@ -41,6 +42,9 @@ const char *next_kernel(const spry_context *context, spry_op op, int determinist
 /* On device 1, vectors there too if `vectors` is 1. Fails the test when it cannot be made. */
 spry_plan *gpu_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op, int vectors);
 spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors);
+
+/* The plans that follow get this ordering; NULL: none. */
+void gpu_order_plans(const char *ordering);
 
 int64_t workspace_of(const spry_plan *plan);
 

@@ -83,11 +83,11 @@ static void expect_y(const char *kernel, const char *what, const problem *p, spr
 typedef void (*kernel_test)(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel,
                             spry_op op);
 
-static void every_kernel(kernel_test test, int exact, int deterministic)
+static void every_kernel_of(kernel_test test, int exact, int deterministic, int square)
 {
     spry_context *context = context_of(2);
     for (int t = 0; t < 2; t++) {
-        problem p = problem_make(types[t], exact);
+        problem p = square ? problem_square(types[t], exact) : problem_make(types[t], exact);
         spry_matrix *A = problem_matrix(context, &p);
         for (int o = 0; o < 2; o++) {
             int index = 0, tested = 0;
@@ -100,6 +100,23 @@ static void every_kernel(kernel_test test, int exact, int deterministic)
     }
     assert_int_equal(spry_context_bytes(context), 0);
     spry_context_destroy(context);
+}
+
+static void every_kernel(kernel_test test, int exact, int deterministic)
+{
+    every_kernel_of(test, exact, deterministic, 0);
+}
+
+/* Plans that renumber: rows and columns of a square matrix, rows of another. */
+static void every_kernel_ordered(kernel_test test, int exact, int deterministic)
+{
+    gpu_order_plans("rcm");
+    every_kernel_of(test, exact, deterministic, 1);
+    gpu_order_plans("bandk");
+    every_kernel_of(test, exact, deterministic, 1);
+    gpu_order_plans("degree");
+    every_kernel_of(test, exact, deterministic, 0);
+    gpu_order_plans(NULL);
 }
 
 /* ---- graphs --------------------------------------------------------------------------------------- */
@@ -150,6 +167,12 @@ static void captured_into_a_graph(void **state)
     every_kernel(replay, 1, 0);
 }
 
+static void captured_with_an_ordering(void **state)
+{
+    (void)state;
+    every_kernel_ordered(replay, 1, 0);
+}
+
 /* ---- streams and threads -------------------------------------------------------------------------- */
 
 enum { RUNS = 20 };
@@ -195,6 +218,12 @@ static void one_plan_in_two_streams(void **state)
 {
     (void)state;
     every_kernel(both_streams, 1, 0);
+}
+
+static void two_streams_with_an_ordering(void **state)
+{
+    (void)state;
+    every_kernel_ordered(both_streams, 1, 0);
 }
 
 /* A thread plans and runs, with host vectors; faults are counted, since only the main thread may fail the test. */
@@ -288,6 +317,12 @@ static void same_bits_in_every_run(void **state)
     every_kernel(repeat, 0, 1);
 }
 
+static void same_bits_with_an_ordering(void **state)
+{
+    (void)state;
+    every_kernel_ordered(repeat, 0, 1);
+}
+
 /* ---- values that change --------------------------------------------------------------------------- */
 
 /* Of a matrix in host memory, then of one in device memory, whose values are changed there. */
@@ -347,13 +382,27 @@ static void updated_values(void **state)
     every_kernel(update, 1, 0);
 }
 
-int main(void)
+static void updated_values_with_an_ordering(void **state)
+{
+    (void)state;
+    every_kernel_ordered(update, 1, 0);
+}
+
+/* An argument names the tests to run: "*ordering". */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(captured_into_a_graph),    cmocka_unit_test(one_plan_in_two_streams),
-        cmocka_unit_test(two_plans_in_two_threads), cmocka_unit_test(same_bits_in_every_run),
+        cmocka_unit_test(captured_into_a_graph),
+        cmocka_unit_test(one_plan_in_two_streams),
+        cmocka_unit_test(two_plans_in_two_threads),
+        cmocka_unit_test(same_bits_in_every_run),
         cmocka_unit_test(updated_values),
+        cmocka_unit_test(captured_with_an_ordering),
+        cmocka_unit_test(two_streams_with_an_ordering),
+        cmocka_unit_test(same_bits_with_an_ordering),
+        cmocka_unit_test(updated_values_with_an_ordering),
     };
     if (!gpu_is_there()) return SKIPPED;
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,6 +324,25 @@ static void new_values(void **state)
             }
 }
 
+/* A pattern has no values to change, also where the copy that the storage was made of is gone. */
+static void nothing_new(void **state)
+{
+    static const char *const formats[] = {"csr", "ell", "sell", "csr3", "csc"};
+    spry_read_options read = SPRY_INIT(spry_read_options);
+    read.value_type = SPRY_PATTERN;
+    spry_matrix *A = test_generate(*state, specs[1], &read);
+    for (int f = 0; f < TEST_COUNT(formats); f++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.ordering = "rcm";
+        o.format = formats[f];
+        product p = plan_with(*state, A, &o);
+        assert_int_equal(spry_plan_update_values(p.plan, NULL), SPRY_OK);
+        check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[f]);
+        spry_plan_destroy(p.plan);
+    }
+    spry_matrix_destroy(A);
+}
+
 /* ---- groups ------------------------------------------------------------------------------------- */
 
 /* A plan of B with the groups of its ordering computes B*x, and its bytes tell as many groups as there are. */
@@ -533,6 +552,7 @@ int main(void)
         cmocka_unit_test(threads_and_runs_give_the_same_bits),
         cmocka_unit_test_setup_teardown(concurrent_runs, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(new_values, test_setup, test_teardown),
+        cmocka_unit_test_setup_teardown(nothing_new, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(groups_of_an_ordering, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(bandk_makes_the_groups, test_setup, test_teardown),
         cmocka_unit_test_setup_teardown(bytes_are_told, test_setup, test_teardown),

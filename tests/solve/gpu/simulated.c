@@ -1,7 +1,7 @@
 /*
  * A CUDA plug-in without a GPU, for tests of what runs before and behind the kernels: one device whose memory can only
- * be touched inside of the plug-in's functions (the host that does dies of it), a CSR product, and the CPU's vector
- * work with as much started ahead as on a GPU.
+ * be touched inside of the plug-in's functions (the host that does dies of it), CSR products, the gathers of plans with
+ * an ordering, and the CPU's vector work with as much started ahead as on a GPU.
  */
 #include "simulated.h"
 #include "core/build_id.h"
@@ -123,8 +123,15 @@ static spry_status synchronize(int device, void *stream, spry_error *err)
 static spry_status scale(int device, void *y, spry_type type, int64_t length, double beta, void *stream,
                          spry_error *err)
 {
-    (void)device, (void)y, (void)type, (void)length, (void)beta, (void)stream;
-    return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "simulated: no scale");
+    (void)device, (void)stream, (void)err;
+    open_memory();
+    for (int64_t i = 0; i < length; i++)
+        if (type == SPRY_F64)
+            ((double *)y)[i] = beta == 0 ? 0 : beta * ((double *)y)[i];
+        else
+            ((float *)y)[i] = beta == 0 ? 0 : (float)beta * ((float *)y)[i];
+    close_memory();
+    return SPRY_OK;
 }
 
 static spry_status copy_bandwidth(int device, int64_t bytes, double *gbps, spry_error *err)
@@ -146,7 +153,7 @@ static void leave(int previous)
     (void)previous;
 }
 
-/* ---- y = A*x ------------------------------------------------------------------------------------ */
+/* ---- y = alpha*op(A)*x + beta*y ------------------------------------------------------------------- */
 
 static int64_t index_at(const void *array, spry_index_type type, int64_t k)
 {
@@ -158,29 +165,75 @@ static double value_at(const void *array, spry_type type, int64_t k)
     return type == SPRY_F64 ? ((const double *)array)[k] : (double)((const float *)array)[k];
 }
 
+/* y_i = sum + beta*y_i; a y that is overwritten is not read. */
+static void put(void *y, spry_type type, int64_t i, double sum, double beta)
+{
+    if (beta != 0) sum += beta * value_at(y, type, i);
+    if (type == SPRY_F64)
+        ((double *)y)[i] = sum;
+    else
+        ((float *)y)[i] = (float)sum;
+}
+
+/* The device's own scalars can be read in here alone; the host's anywhere. */
+static double scalar_at(const void *scalar, spry_type type)
+{
+    return scalar ? value_at(scalar, type, 0) : 0;
+}
+
 static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     (void)err;
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
+    const spry_type type = args->vector_type;
     simulated.products++;
     open_memory();
+    const double alpha = scalar_at(args->alpha, type), beta = scalar_at(args->beta, type);
     for (int64_t i = 0; i < a->rows; i++) {
         double sum = 0;
         for (int64_t k = index_at(a->offsets, a->offset_type, i); k < index_at(a->offsets, a->offset_type, i + 1); k++)
-            sum += (a->values ? value_at(a->values, args->vector_type, k) : 1) *
-                   value_at(args->x, args->vector_type, index_at(a->indices, a->index_type, k));
-        if (args->vector_type == SPRY_F64)
-            ((double *)args->y)[i] = sum;
-        else
-            ((float *)args->y)[i] = (float)sum;
+            sum += (a->values ? value_at(a->values, type, k) : 1) *
+                   value_at(args->x, type, index_at(a->indices, a->index_type, k));
+        put(args->y, type, i, alpha * sum, beta);
     }
     close_memory();
     return SPRY_OK;
 }
 
+static spry_status run_transposed(const spryi_run_args *args, spry_error *err)
+{
+    (void)err;
+    const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
+    const spry_type type = args->vector_type;
+    simulated.products++;
+    open_memory();
+    const double alpha = scalar_at(args->alpha, type), beta = scalar_at(args->beta, type);
+    for (int64_t j = 0; j < a->cols; j++) put(args->y, type, j, 0, beta);
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = index_at(a->offsets, a->offset_type, i); k < index_at(a->offsets, a->offset_type, i + 1); k++)
+            put(args->y, type, index_at(a->indices, a->index_type, k),
+                alpha * (a->values ? value_at(a->values, type, k) : 1) * value_at(args->x, type, i), 1);
+    close_memory();
+    return SPRY_OK;
+}
+
+static spry_status gather(const spryi_cuda_gather *g, spry_error *err)
+{
+    (void)err;
+    simulated.gathers++;
+    open_memory();
+    const double beta = scalar_at(g->beta, g->type);
+    for (int64_t i = 0; i < g->length; i++) put(g->to, g->type, i, value_at(g->from, g->type, g->places[i]), beta);
+    close_memory();
+    return SPRY_OK;
+}
+
 static const spryi_run_table runs = {{run, run, NULL}, {run, run, NULL}};
+static const spryi_run_table transposed = {{run_transposed, run_transposed, NULL},
+                                           {run_transposed, run_transposed, NULL}};
 static const spryi_cuda_kernel csr_merge = {.name = "csr_merge_cuda", .spmv = &runs};
-static const spryi_cuda_kernel *const kernels[] = {&csr_merge};
+static const spryi_cuda_kernel csr_scatter = {.name = "csr_scatter_cuda", .spmv_t = &transposed};
+static const spryi_cuda_kernel *const kernels[] = {&csr_merge, &csr_scatter};
 
 /* ---- vector work: the CPU's, inside ---------------------------------------------------------------- */
 
@@ -250,7 +303,7 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
                                    .rank_finish = rank_finish};
     static const spryi_cuda_plugin plugin = {.build_id = SPRYI_BUILD_ID,
                                              .kernels = kernels,
-                                             .kernel_count = 1,
+                                             .kernel_count = 2,
                                              .count = count,
                                              .describe = describe,
                                              .allocate = allocate,
@@ -259,6 +312,7 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
                                              .copy = copy,
                                              .synchronize = synchronize,
                                              .scale = scale,
+                                             .gather = gather,
                                              .copy_bandwidth = copy_bandwidth,
                                              .enter = enter,
                                              .leave = leave,

@@ -7,7 +7,7 @@
 typedef struct simulated_figures {
     int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
     int64_t blocks;               /* that are held */
-    int64_t copies_back, products;
+    int64_t copies_back, products, gathers;
 } simulated_figures;
 
 #endif
