@@ -13,9 +13,8 @@
 
 enum { THREADS = 256 };
 
-template <typename V>
-static __global__ void gather_kernel(V *to, const V *__restrict__ from, const int32_t *__restrict__ places,
-                                     int64_t length, scalar<V> beta)
+template <typename V> static __global__ void
+gather_kernel(V *to, const V *__restrict__ from, const int32_t *__restrict__ places, int64_t length, scalar<V> beta)
 {
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i < length) put(to, i, __ldg(from + load_once(places + i)), V(1), beta.get());

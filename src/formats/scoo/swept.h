@@ -31,6 +31,7 @@ enum {
     SPRYI_SWEPT_GPU_BYTES = 227 << 10, /* ... and their shared memory */
     SPRYI_SWEPT_OWN_BYTES = 1 << 10,   /* of it, that kernels take for themselves */
     SPRYI_SWEPT_MOST_SUMS = 65535,
+    SPRYI_SWEPT_MOST_ENTRIES = 1 << 28, /* of a block: its slots are counted in 32 bits, rows too */
 };
 
 typedef struct spryi_swept_block {

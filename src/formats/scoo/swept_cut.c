@@ -8,11 +8,10 @@
 #include <string.h>
 
 enum {
-    ROW_SHARE = 4,                     /* a row's sum and y cost as much as 1 / ROW_SHARE entries */
-    LEAST_PIECE = 32,                  /* entries: rows are not cut closer to their ends */
-    LEAST_BATCHES = 4,                 /* of a block, so that small matrices get fewer */
-    FURTHER = 2 * SPRYI_SWEPT_THREADS, /* sums that long rows want: entries over half of the groups */
-    MOST_ENTRIES = 1 << 28             /* of a block: its slots are counted in 32 bits, rows too */
+    ROW_SHARE = 4,                    /* a row's sum and y cost as much as 1 / ROW_SHARE entries */
+    LEAST_PIECE = 32,                 /* entries: rows are not cut closer to their ends */
+    LEAST_BATCHES = 4,                /* of a block, so that small matrices get fewer */
+    FURTHER = 2 * SPRYI_SWEPT_THREADS /* sums that long rows want: entries over half of the groups */
 };
 
 typedef struct cutting {
@@ -84,8 +83,8 @@ static int64_t cost_for(const cutting *c, int64_t wanted)
 {
     const int64_t total = cost_before(c, c->a->rows);
     int64_t low = total / wanted, high = total;
-    if (low > (int64_t)ROW_SHARE * MOST_ENTRIES) low = (int64_t)ROW_SHARE * MOST_ENTRIES;
-    if (high > (int64_t)ROW_SHARE * MOST_ENTRIES) high = (int64_t)ROW_SHARE * MOST_ENTRIES;
+    if (low > (int64_t)ROW_SHARE * SPRYI_SWEPT_MOST_ENTRIES) low = (int64_t)ROW_SHARE * SPRYI_SWEPT_MOST_ENTRIES;
+    if (high > (int64_t)ROW_SHARE * SPRYI_SWEPT_MOST_ENTRIES) high = (int64_t)ROW_SHARE * SPRYI_SWEPT_MOST_ENTRIES;
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         if (cut_by_cost(c, middle, NULL) <= wanted)
@@ -186,7 +185,7 @@ spry_status spryi_swept_cut_rows(spry_context *context, spryi_swept_making *made
     if (c.most_sums < h->room / 4) c.most_sums = h->room / 4;
     if (c.most_sums < 2) c.most_sums = 2;
     /* rounds of as many blocks, where one round's sums would not fit */
-    const int64_t least = cut_by_cost(&c, (int64_t)ROW_SHARE * MOST_ENTRIES, NULL), round = h->blocks;
+    const int64_t least = cut_by_cost(&c, (int64_t)ROW_SHARE * SPRYI_SWEPT_MOST_ENTRIES, NULL), round = h->blocks;
     if (least > round) h->blocks = (least + round - 1) / round * round;
     const int64_t cost = cost_for(&c, h->blocks);
     h->blocks = cut_by_cost(&c, cost, NULL);

@@ -12,23 +12,31 @@ enum {
     DIGIT_BITS = 11,
     STRETCH = 16, /* groups, on which a row's entries are counted apart */
     WINDOW = 256, /* groups that are open at once: a row with more entries near each other costs padding */
+    MOST_STRETCHES = SPRYI_SWEPT_MOST_ENTRIES / (STRETCH * SPRYI_SWEPT_THREADS) + 1,
+    TAKES_TURNS = -2, /* in place of a group: the row has several sums */
 };
 
 /* Of a row with entries, while its block is packed. */
 typedef struct row_state {
     int32_t entries, turns, turn; /* turns: its sums, used in turn */
     int32_t further;              /* the second of them, the others follow */
-    int32_t group;                /* of its last entry */
-    int32_t stretch, near, most;  /* the last stretch it has entries in, how many, and how many in the fullest */
+    int32_t group, first;         /* of its last entry; the last that had its first sum */
 } row_state;
+
+/* Counted entry by entry, so it is small: the last stretch a row has entries in, how many, and the most of any. */
+typedef struct row_stretch {
+    uint16_t last, near, most;
+} row_stretch;
+_Static_assert(STRETCH *SPRYI_SWEPT_THREADS <= UINT16_MAX && MOST_STRETCHES < UINT16_MAX, "a row's counts in 16 bits");
 
 /* What a thread packs a block in. */
 typedef struct packing {
     char *entries; /* twice most_entries, of the template's type */
     int64_t most_entries;
-    uint32_t *sum_of;  /* an entry, in stored order */
-    row_state *rows;   /* a row with entries */
-    int32_t *last;     /* a sum: the group that had it last */
+    uint32_t *sum_of; /* an entry, in stored order */
+    row_state *rows;  /* a row with entries */
+    row_stretch *counts;
+    int32_t *last;     /* a sum: the group that had it last, or TAKES_TURNS in a row's first */
     int64_t most_sums; /* that a block may have */
     int64_t base[WINDOW];
     int32_t filled[WINDOW];
@@ -50,12 +58,11 @@ static int32_t bits_of(int64_t number)
 }
 
 /* Entry number `e` of the block, in the order of columns, is the row's. */
-static void count_entry(row_state *row, int64_t e)
+static void count_entry(row_stretch *row, int64_t e)
 {
-    const int32_t stretch = (int32_t)(e / (STRETCH * SPRYI_SWEPT_THREADS)) + 1;
-    row->entries++;
-    row->near = row->stretch == stretch ? row->near + 1 : 1;
-    row->stretch = stretch;
+    const uint16_t stretch = (uint16_t)(e / (STRETCH * SPRYI_SWEPT_THREADS) + 1);
+    row->near = (uint16_t)(row->last == stretch ? row->near + 1 : 1);
+    row->last = stretch;
     if (row->near > row->most) row->most = row->near;
 }
 
@@ -75,7 +82,8 @@ static void share_sums(spryi_swept_block *block, int64_t count, int64_t unroll, 
         for (int64_t r = 0; r < rows; r++) {
             row_state *row = &p->rows[r];
             int64_t turns = (row->entries + most - 1) / most;
-            if ((row->most + near - 1) / near > turns) turns = (row->most + near - 1) / near;
+            const int64_t nearby = (p->counts[r].most + near - 1) / near;
+            if (nearby > turns) turns = nearby;
             row->turns = turns > 1 ? (int32_t)turns : 1;
             row->further = (int32_t)sums;
             longs += turns > 1;
@@ -87,9 +95,28 @@ static void share_sums(spryi_swept_block *block, int64_t count, int64_t unroll, 
     block->all_sums = (int32_t)sums;
     block->sum_bits = bits_of(sums); /* one number more than sums: padding */
     block->longs = (int32_t)longs;
-    for (int64_t r = 0; r < rows; r++) p->rows[r].turn = p->rows[r].group = 0;
     for (int64_t n = 0; n < sums; n++) p->last[n] = -1;
+    for (int64_t r = 0; r < rows; r++) {
+        p->rows[r].turn = p->rows[r].group = 0;
+        p->rows[r].first = -1;
+        if (p->rows[r].turns > 1) p->last[r] = TAKES_TURNS;
+    }
 }
+
+/* The group takes the row's sum whose turn it is, which is returned; `sum` is the first of them. */
+static int64_t take_turn(packing *p, row_state *row, int64_t sum, int32_t group)
+{
+    if (row->turn == 0)
+        row->first = group;
+    else
+        p->last[sum = row->further + row->turn - 1] = group;
+    row->group = group;
+    row->turn = row->turn + 1 < row->turns ? row->turn + 1 : 0;
+    return sum;
+}
+
+/* spryi_swept_unroll as a constant: entry by entry, divisions would take as long as all else. */
+#define UNROLL(V) (SPRYI_SWEPT_BATCH_BYTES / (int64_t)sizeof(V))
 
 #define SPRYI_TEMPLATE "formats/scoo/swept_pack.tmpl.c"
 #include "core/instantiate.h"
@@ -113,7 +140,7 @@ static int64_t packing_bytes(const packing *p, int64_t most_rows)
 {
     return rounded(2 * p->most_entries * (int64_t)sizeof(widest_entry)) +
            rounded(p->most_entries * (int64_t)sizeof *p->sum_of) + rounded(most_rows * (int64_t)sizeof *p->rows) +
-           rounded(p->most_sums * (int64_t)sizeof *p->last);
+           rounded(most_rows * (int64_t)sizeof *p->counts) + rounded(p->most_sums * (int64_t)sizeof *p->last);
 }
 
 static packing packing_at(char *memory, const packing *sizes, int64_t most_rows)
@@ -125,6 +152,8 @@ static packing packing_at(char *memory, const packing *sizes, int64_t most_rows)
     memory += rounded(p.most_entries * (int64_t)sizeof *p.sum_of);
     p.rows = (row_state *)memory;
     memory += rounded(most_rows * (int64_t)sizeof *p.rows);
+    p.counts = (row_stretch *)memory;
+    memory += rounded(most_rows * (int64_t)sizeof *p.counts);
     p.last = (int32_t *)memory;
     return p;
 }

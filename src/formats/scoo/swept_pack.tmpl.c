@@ -28,17 +28,19 @@ static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int
 }
 
 /* The block's entries, in the order of columns, to groups. */
-static void SPRY_FN(pack_sorted)(const spryi_swept *s, const SPRY_FN(entry) * entries, int64_t count,
-                                 spryi_swept_block *block, packing *p, spryi_swept_target *targets)
+static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, spryi_swept_block *block, packing *p,
+                                 spryi_swept_target *targets)
 {
-    const int64_t unroll = spryi_swept_unroll(s->head.value_type), widest = (int64_t)1 << (32 - block->sum_bits);
+    const int64_t unroll = UNROLL(SPRY_V), widest = (int64_t)1 << (32 - block->sum_bits);
     int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
     for (int64_t e = 0; e < count; e++) {
         const int64_t column = entries[e].column;
-        row_state *row = &p->rows[p->sum_of[entries[e].place]];
-        const int64_t sum = row->turn == 0 ? row - p->rows : row->further + row->turn - 1;
-        int64_t group = p->last[sum] + 1;
-        if (group < row->group) group = row->group;
+        int64_t sum = p->sum_of[entries[e].place], group = p->last[sum] + 1;
+        row_state *row = group > TAKES_TURNS + 1 ? NULL : &p->rows[sum];
+        if (row) {
+            group = 1 + (row->turn == 0 ? row->first : p->last[row->further + row->turn - 1]);
+            if (group < row->group) group = row->group;
+        }
         /* a batch that this column is too far from is closed, and with it those before */
         while (open < groups && column - p->base[open / unroll % WINDOW] >= widest)
             open = close_until(p, open, (open / unroll + 1) * unroll);
@@ -50,10 +52,12 @@ static void SPRY_FN(pack_sorted)(const spryi_swept *s, const SPRY_FN(entry) * en
             groups = group + 1;
         }
         const int64_t place = p->filled[group % WINDOW]++;
+        if (row)
+            sum = take_turn(p, row, sum, (int32_t)group);
+        else
+            p->last[sum] = (int32_t)group;
         targets[entries[e].place] =
             (spryi_swept_target){.slot = (uint32_t)spryi_swept_slot(group, place, unroll), .sum = (uint32_t)sum};
-        p->last[sum] = row->group = (int32_t)group;
-        row->turn = row->turn + 1 < row->turns ? row->turn + 1 : 0;
         while (open < groups && p->filled[open % WINDOW] == SPRYI_SWEPT_THREADS) open = close_until(p, open, open + 1);
     }
     block->batches = (int32_t)((groups + unroll - 1) / unroll);
@@ -69,27 +73,28 @@ static void SPRY_FN(pack)(const spryi_swept_making *made, int64_t b, packing *p)
     const int64_t begin = made->cuts[b].entry, end = made->cuts[b + 1].entry, count = end - begin;
     SPRY_FN(entry) *entries = (SPRY_FN(entry) *)p->entries, *other = entries + p->most_entries;
     for (int64_t k = begin; k < end; k++) entries[k - begin] = (SPRY_FN(entry)){Aj[k], (uint32_t)(k - begin)};
+    memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
     for (int64_t i = block->first_row; i < block->first_row + block->rows; i++) {
         const int64_t from = Ap[i] > begin ? Ap[i] : begin, to = Ap[i + 1] < end ? Ap[i + 1] : end;
-        for (int64_t k = from; k < to; k++)
-            p->sum_of[k - begin] = (uint32_t)(made->before[i] - made->before[block->first_row]);
+        const uint32_t sum = (uint32_t)(made->before[i] - made->before[block->first_row]);
+        for (int64_t k = from; k < to; k++) p->sum_of[k - begin] = sum;
+        if (from < to) p->rows[sum].entries = (int32_t)(to - from);
     }
     if (SPRY_FN(sort_columns)(entries, other, count, made->a->cols)) entries = other;
-    memset(p->rows, 0, (size_t)block->sums * sizeof *p->rows);
-    for (int64_t e = 0; e < count; e++) count_entry(&p->rows[p->sum_of[entries[e].place]], e);
+    memset(p->counts, 0, (size_t)block->sums * sizeof *p->counts);
+    for (int64_t e = 0; e < count; e++) count_entry(&p->counts[p->sum_of[entries[e].place]], e);
     share_sums(block, count, spryi_swept_unroll(s->head.value_type), p);
     memset(p->filled, 0, sizeof p->filled);
-    SPRY_FN(pack_sorted)(s, entries, count, block, p, made->targets + begin);
+    SPRY_FN(pack_sorted)(entries, count, block, p, made->targets + begin);
 }
 
 /* The block's slots, which padding fills where no entry does. */
 static void SPRY_FN(fill)(const spryi_swept_making *made, int64_t b)
 {
     spryi_swept *s = made->s;
-    const spryi_swept_head *h = &s->head;
     const SPRY_J *Aj = made->a->indices;
     const SPRY_V *Ax = made->a->values;
-    const int64_t in_batch = SPRYI_SWEPT_THREADS * spryi_swept_unroll(h->value_type);
+    const int64_t in_batch = SPRYI_SWEPT_THREADS * UNROLL(SPRY_V);
     const int64_t begin = s->blocks[b].first_batch, end = begin + s->blocks[b].batches;
     uint32_t *indices = s->indices + begin * in_batch;
     SPRY_V *values = (SPRY_V *)s->values + begin * in_batch;
