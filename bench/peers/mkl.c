@@ -23,7 +23,7 @@ typedef struct mkl_state {
     sparse_matrix_t A;
     struct matrix_descr descr;
     sparse_operation_t operation;
-    int f64;
+    int f64, threads;
 } mkl_state;
 
 static const char *status_text(sparse_status_t status)
@@ -126,8 +126,9 @@ static int prepare_any(void **state, const spry_peer_request *request, spry_peer
         snprintf(error, error_size, "out of memory");
         return SPRY_PEER_FAILED;
     }
+    s->threads = request->threads;
     mkl_set_dynamic(0);
-    mkl_set_num_threads(request->threads);
+    mkl_set_num_threads_local(s->threads);
     s->f64 = a->value_bytes == 8;
     s->descr.type = SPARSE_MATRIX_TYPE_GENERAL;
     s->operation = request->transpose ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE;
@@ -159,6 +160,7 @@ PREPARE(prepare_bsr, BSR)
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
     const mkl_state *s = state;
+    mkl_set_num_threads_local(s->threads); /* products for other numbers of threads may come between */
     sparse_status_t status = s->f64 ? mkl_sparse_d_mv(s->operation, alpha, s->A, s->descr, x, beta, y)
                                     : mkl_sparse_s_mv(s->operation, (float)alpha, s->A, s->descr, x, (float)beta, y);
     return status == SPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
@@ -177,9 +179,11 @@ const spry_peer_module *spry_peer_get(char *error, size_t error_size)
     static char version[64];
     static const spry_peer_module module = {SPRY_PEER_ABI, "mkl", version, sizeof kernels / sizeof *kernels, kernels};
     (void)error, (void)error_size;
+#ifndef SPRY_MKL_STATIC /* there the layers are those that were linked */
     /* Before any other call of MKL. */
     mkl_set_interface_layer(MKL_INTERFACE_LP64);
     mkl_set_threading_layer(MKL_THREADING_GNU);
+#endif
     MKLVersion v;
     mkl_get_version(&v);
     snprintf(version, sizeof version, "%d.%d.%d", v.MajorVersion, v.MinorVersion, v.UpdateVersion);
