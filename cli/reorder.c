@@ -34,7 +34,8 @@ static const cli_option options[] =
      {"k", 0, CLI_REQUIRED, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)"},
      {"srs", 0, CLI_REQUIRED, "N", "bandk: rows a super-row (default: of --tuning)"},
      {"ssrs", 0, CLI_REQUIRED, "N", "bandk: super-rows a super-super-row (default: of --tuning)"},
-     {"tuning", 0, CLI_REQUIRED, "cpu|volta|ampere|table", "bandk: whose sizes, as in format csr3 (default: cpu)"},
+     {"tuning", 0, CLI_REQUIRED, "cpu|volta|ampere|hopper|table",
+      "bandk: whose sizes, as in format csr3 (default: cpu)"},
      {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},
      {"json", 0, CLI_OPTIONAL, "FILE", "one JSON object to standard output or FILE"},
      {0}};
@@ -68,7 +69,7 @@ static int take_count(int64_t *count, const char *option, const char *value, int
 static int apply(void *state, int option, const char *value)
 {
     static const char *const methods[] = {"rcm", "bandk", "degree", NULL};
-    static const char *const tunings[] = {"cpu", "volta", "ampere", "table", NULL};
+    static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", NULL};
     arguments *a = state;
     switch (option) {
     case OPTION_METHOD: return take_word(&a->method, "method", value, methods);

@@ -619,7 +619,7 @@ typedef struct spry_reorder_options {
     const char *method;
     int k;              /* bandk: 2 (super-rows alone) or 3; 0: 3 */
     int64_t srs, ssrs;  /* bandk: rows a super-row and super-rows a super-super-row, about; 0: those of `tuning` */
-    const char *tuning; /* "cpu" (NULL), "volta", "ampere" or "table", as in format csr3: the context's table counts */
+    const char *tuning; /* "cpu" (NULL), "volta", "ampere", "hopper", "table": as in csr3; the context's table counts */
 } spry_reorder_options;
 /* A: sound, in host memory, under 2^31 - 1 rows (not square: and columns). The same for any number of threads. */
 SPRY_API spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,

@@ -13,7 +13,9 @@
 
 typedef enum method { RCM, BANDK, DEGREE, METHODS } method;
 static const char *const method_names[METHODS] = {"rcm", "bandk", "degree"};
-static const char *const tuning_names[] = {"cpu", "volta", "ampere", "table"}; /* in the order of spryi_csrk_tuning */
+/* In the order of spryi_csrk_tuning. */
+static const char *const tuning_names[] = {"cpu", "volta", "ampere", "hopper", "table"};
+enum { TUNINGS = sizeof tuning_names / sizeof *tuning_names };
 
 typedef struct settings {
     method how;
@@ -41,13 +43,14 @@ static spry_status settle(settings *s, const spry_reorder_options *o, const spry
                           spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, 4);
+    const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, TUNINGS);
     if (how < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "method",
                           "reorder: no method is called '%s'; there are rcm, bandk and degree", o->method);
     if (tuning < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "tuning",
-                          "reorder: no tuning is called '%s'; there are cpu, volta, ampere and table", o->tuning);
+                          "reorder: no tuning is called '%s'; there are cpu, volta, ampere, hopper and table",
+                          o->tuning);
     if (o->k != 0 && o->k != 2 && o->k != 3)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "k", o->k, 3, "reorder: k is %d, expected 2 or 3", o->k);
     SPRYI_TRY(check_size("srs", o->srs, err));

@@ -197,6 +197,26 @@ static void test_formulas(void **state)
     }
 }
 
+/* Hopper's: whole eights, and at most 32 of them. */
+static void test_hopper(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, nnz, ssrs, srs;
+    } cases[] = {
+        {0, 0, 32, 8},         {1000, 0, 32, 8},       {1000, 1000, 32, 8},    {1000, 3000, 32, 8},
+        {1000, 5000, 32, 8},   {1000, 7000, 32, 8},    {1000, 9000, 24, 16},   {1000, 12500, 24, 16},
+        {1000, 20000, 24, 24}, {1000, 26000, 16, 24},  {1000, 40000, 16, 32},  {1000, 76000, 8, 32},
+        {1000, 17685000, 8, 32},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        int64_t ssrs, srs;
+        spryi_csrk_tune(&ssrs, &srs, SPRYI_CSRK_HOPPER, cases[c].rows, cases[c].nnz);
+        assert_int_equal(cases[c].ssrs, ssrs);
+        assert_int_equal(cases[c].srs, srs);
+    }
+}
+
 /* Builds for a GPU, which need none: sizes by the GPU's age, device arrays, nothing that is the CPU's. */
 static void test_for_gpu(void **state)
 {
@@ -209,7 +229,8 @@ static void test_for_gpu(void **state)
     } cases[] = {
         {&spryi_format_csr3, 7, 5, 30, 4, "srs=10:ssrs=9:tuning=volta"},
         {&spryi_format_csr3, 8, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
-        {&spryi_format_csr3, 12, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
+        {&spryi_format_csr3, 9, 5, 38, 2, "srs=8:ssrs=32:tuning=hopper"},
+        {&spryi_format_csr3, 12, 5, 38, 2, "srs=8:ssrs=32:tuning=hopper"},
         {&spryi_format_csr3, 0, 5, 15, 2, "srs=21:ssrs=9:tuning=ampere"},
         {&spryi_format_csr2, 9, 4, 3, 0, "srs=128"}, /* 256 threads, two lanes a row */
     };

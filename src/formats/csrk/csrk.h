@@ -28,6 +28,7 @@ typedef enum spryi_csrk_tuning {
     SPRYI_CSRK_CPU = 1,
     SPRYI_CSRK_VOLTA,
     SPRYI_CSRK_AMPERE,
+    SPRYI_CSRK_HOPPER, /* fitted here, not the paper's */
     SPRYI_CSRK_TABLE /* of the context */
 } spryi_csrk_tuning;
 

@@ -7,12 +7,13 @@
 
 enum { SRS, SSRS, TUNING }; /* places of the parameters */
 
-/* The context's table where it tells of this device; else Ampere's formula, also for what is newer or not known. */
+/* The context's table where it tells of this device; else the formula of its age, Ampere's where that is not known. */
 static spryi_csrk_tuning tuning_of(const spryi_tuning *table, const spryi_build_request *request)
 {
     if (request->parameters[TUNING] > 0) return (spryi_csrk_tuning)request->parameters[TUNING];
     if (!request->for_gpu) return SPRYI_CSRK_CPU;
     if (table->gpu_major > 0 && request->gpu_major == table->gpu_major) return SPRYI_CSRK_TABLE;
+    if (request->gpu_major >= 9) return SPRYI_CSRK_HOPPER;
     return request->gpu_major > 0 && request->gpu_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
 }
 
@@ -49,7 +50,12 @@ int64_t spryi_csrk_pointers(const spryi_csrk *s)
 spry_status spryi_csrk_settle(spryi_csrk *s, spryi_figure *figure, const spryi_tuning *table,
                               const spryi_build_request *request, const spry_arrays *a, int levels, spry_error *err)
 {
-    static const char *const formulas[] = {"", "", ":tuning=volta", ":tuning=ampere", ":tuning=table"};
+    static const char *const formulas[] = {"",
+                                           "",
+                                           ":tuning=volta",
+                                           ":tuning=ampere",
+                                           ":tuning=hopper",
+                                           ":tuning=table"};
     const int64_t *given = request->parameters;
     const spryi_csrk_tuning tuning = tuning_of(table, request);
     if (tuning == SPRYI_CSRK_TABLE && table->gpu_major == 0)

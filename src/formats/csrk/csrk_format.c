@@ -182,10 +182,11 @@ LEVELS(3)
 static const spryi_parameter sizes[] = {
     {"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"},
     {"ssrs", 1, SPRYI_CSRK_MOST, "super-rows a super-super-row"},
-    {"tuning", 0, 0, "whose sizes where none are given: cpu, volta, ampere or table"},
+    {"tuning", 0, 0, "whose sizes where none are given: cpu, volta, ampere, hopper or table"},
     {0},
 };
-static const char *const tunings[] = {"cpu", "volta", "ampere", "table", NULL}; /* as spryi_csrk_tuning counts them */
+/* As spryi_csrk_tuning counts them. */
+static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", NULL};
 static const spryi_parameter size[] = {{"srs", 1, SPRYI_CSRK_MOST, "rows a super-row"}, {0}};
 
 const spryi_format spryi_format_csr2 = {
@@ -208,9 +209,9 @@ const spryi_format spryi_format_csr3 = {
     .parameters = sizes,
     .parameter_words = {[TUNING] = tunings},
     .parameter_text =
-        "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); tuning=cpu|volta|ampere|table "
-        "(the rule for what is not given; default cpu: 96 and 8, on a GPU the loaded table's, else ampere, before it "
-        "volta)",
+        "srs=NUMBER (rows a super-row); ssrs=NUMBER (super-rows a super-super-row); "
+        "tuning=cpu|volta|ampere|hopper|table (the rule for what is not given; default cpu: 96 and 8, on a GPU the "
+        "loaded table's, else that of its age)",
     .predict = predict_3,
     .build = build_3,
     SHARED,

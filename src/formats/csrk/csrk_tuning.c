@@ -6,6 +6,11 @@
  * a, b, c, e were fitted once a machine (Lane and Booth 2022, section 4.1) for GPUSpMV-3, a thread a row; where
  * GPUSpMV-3.5 runs instead, with other shapes of blocks, the case's adjustments follow. The logarithm passes below zero
  * at long rows, so both sizes are held at 1 or above, before the adjustments as well as after them.
+ *
+ * Hopper's formula is this library's, of the same form: the one that loses least time on an H200 over ten matrices in
+ * both types against the best of 30 pairs of sizes (docs/results/h200-csrk64-2026-11-21.md). In place of the cases'
+ * adjustments sizes are whole eights, from 8 to 32: the blocks of both kernels take eight rows at a time, and a
+ * super-row of nine costs them as much as one of sixteen.
  */
 #include "formats/csrk/csrk.h"
 
@@ -47,6 +52,12 @@ static void adjust_for_ampere(double *ssrs, double *srs, spryi_csrk_case which)
     }
 }
 
+static int64_t eights_up_to_32(double x)
+{
+    const double size = 8 * rounded(x / 8);
+    return size < 8 ? 8 : size < 32 ? (int64_t)size : 32;
+}
+
 static int64_t size_by(const spryi_size_formula *formula, double log_density, spryi_csrk_case which)
 {
     double size = at_least_1(rounded(formula->constant - formula->fall * log_density));
@@ -74,8 +85,13 @@ void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int6
         *srs = SPRYI_CSRK_SRS;
         return;
     }
-    const int volta = tuning == SPRYI_CSRK_VOLTA;
     const double log_density = log_density_of(rows, nnz);
+    if (tuning == SPRYI_CSRK_HOPPER) {
+        *ssrs = eights_up_to_32(44 - 8 * log_density);
+        *srs = eights_up_to_32(-12 + 12 * log_density);
+        return;
+    }
+    const int volta = tuning == SPRYI_CSRK_VOLTA;
     double super = at_least_1(rounded(volta ? 8.900 - 1.25 * log_density : 9.175 - 1.32 * log_density));
     double rows_each = at_least_1(rounded(volta ? 10.146 - 1.50 * log_density : 20.500 - 3.50 * log_density));
     const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);
