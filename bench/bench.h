@@ -7,7 +7,11 @@
  * so that whatever drifts on the machine drifts for all: a turn is a few untimed runs, which bring the
  * case's data back into the caches, then at least five batches of at least 1 ms. The median, mean,
  * minimum and quartile distance of the batches are kept. Cold: one run a batch, caches flushed before it.
- * Set-up, first run and steady state are separate figures.
+ * Set-up, first run and steady state are separate figures. A product whose bits are those of one that was compared
+ * before, of the same matrix, x, alpha and beta, is right without a second comparison.
+ *
+ * In place of turns and batches, bench_session.runs takes the CSR-k study's protocol, which is short: untimed runs,
+ * then so many timed one by one, one case after the other.
  */
 #ifndef SPRY_BENCH_H
 #define SPRY_BENCH_H
@@ -41,6 +45,7 @@ typedef struct bench_record {
     double max_error;
     bench_status status;
     char reason[512];
+    int fewer_threads; /* 1: of a scalability study, with fewer threads than the run's; not in the JSON lines */
 } bench_record;
 
 void bench_record_init(bench_record *record);
@@ -92,6 +97,7 @@ typedef struct bench_session {
     const char *op; /* "spmv", "spmv_t", "spgemm" */
     int64_t calls;  /* products that plans are told to expect; 0: many */
     int cold;       /* 1: caches are flushed before every run */
+    int runs;       /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
     int stopped;    /* 1: records could not be handed on */
     double copy_gbps;
     double gpu_copy_gbps; /* of device 1, measured when it is first needed; 0: not yet */
@@ -119,7 +125,14 @@ typedef struct bench_case {
     uint64_t y_hash; /* of the first y: a deterministic kernel must repeat it */
 } bench_case;
 
-/* A matrix in one type with its vectors and the cases that run on it. Read-only for callers. */
+/* A product that was found right: y's bits. */
+typedef struct bench_known {
+    uint64_t hash;
+    double alpha, beta, max_error;
+} bench_known;
+enum { BENCH_MOST_KNOWN = 32 };
+
+/* A matrix in one type with its vectors and the cases that run on it. Read-only for callers, but for planner. */
 typedef struct bench_group {
     bench_session *session;
     const spry_matrix *A;
@@ -129,6 +142,9 @@ typedef struct bench_group {
     const spry_ordering *groups; /* of Band-k, for csr2 and csr3 on groups_device; NULL: none */
     const char *groups_device;   /* whose sizes they have */
     const char *plan_ordering;   /* of this library's plans, on A as given; NULL: none */
+    spry_context *planner;       /* cases that are added get its threads; NULL: the session's */
+    bench_known known[BENCH_MOST_KNOWN];
+    int known_count;
     int64_t x_length, y_length;
     void *x, *y, *y_before;
     void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
@@ -169,6 +185,7 @@ typedef struct bench_source {
     char path[4096];  /* what spry_matrix_read takes; "": not to be had, */
     char reason[512]; /* for this reason */
     int twin;         /* 1: generated in the place of a real matrix */
+    int64_t entries;  /* about; 0: not known before it is read */
 } bench_source;
 
 typedef struct bench_list {
@@ -189,6 +206,14 @@ typedef struct bench_request {
      */
     bench_list orderings;
     const char *device; /* "cpu", "cuda", "all" */
+    /* With fewer threads too, on the matrix as given and the CPU: a context each. */
+    spry_context *const *fewer;
+    int fewer_count;
+    /* Matrices read and reordered at once, each in this context, of one thread; at most 1: one by one, by all. */
+    int at_once;
+    spry_context *preparer;
+    int64_t limit_nnz; /* 0: none; what has more entries is skipped */
+    double seconds;    /* 0: no limit; after so many no matrix is begun, and the rest is skipped */
     int f32, f64;
     spry_index_type offset_type, index_type;
     const bench_peers *peers; /* NULL: none */

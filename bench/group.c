@@ -253,10 +253,30 @@ static int move_y(bench_group *group, bench_case *c, int to_device)
     return set_status(c, BENCH_FAILED, "%s", err.message);
 }
 
-/* Compares group->y with the reference. what names the product in the reason. */
+static void keep_error(bench_case *c, double error)
+{
+    if (isnan(c->record.max_error) || error > c->record.max_error) c->record.max_error = error;
+}
+
+/* 1: of this product these bits are known to be right. */
+static int is_known(const bench_known *known, uint64_t hash, double alpha, double beta)
+{
+    return known->hash == hash && known->alpha == alpha && known->beta == beta;
+}
+
+/*
+ * Compares group->y with the reference, unless a case before gave the same bits. what names the product in the
+ * reason.
+ */
 static int verify(bench_group *group, bench_case *c, double alpha, double beta, const char *what)
 {
     spry_error err = {0};
+    const uint64_t hash = hash_bytes(group->y, vector_bytes(group, group->y_length));
+    for (int k = 0; k < group->known_count; k++)
+        if (is_known(&group->known[k], hash, alpha, beta)) {
+            keep_error(c, group->known[k].max_error);
+            return 1;
+        }
     spry_verification v = SPRY_INIT(spry_verification);
     spry_type type = group->arrays.value_type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
@@ -266,8 +286,12 @@ static int verify(bench_group *group, bench_case *c, double alpha, double beta, 
                          scalar_pointer(&a, type), vector(group, group->x, group->x_length), scalar_pointer(&b, type),
                          before, vector(group, group->y, group->y_length), &err);
     if (status != SPRY_OK) return set_status(c, BENCH_FAILED, "the check itself failed: %s", err.message);
-    if (isnan(c->record.max_error) || v.max_error > c->record.max_error) c->record.max_error = v.max_error;
-    if (v.wrong_rows == 0) return 1;
+    keep_error(c, v.max_error);
+    if (v.wrong_rows == 0) {
+        if (group->known_count < BENCH_MOST_KNOWN)
+            group->known[group->known_count++] = (bench_known){hash, alpha, beta, v.max_error};
+        return 1;
+    }
     return set_status(c, BENCH_WRONG, "%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound",
                       what, (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
 }
@@ -309,6 +333,7 @@ static bench_case *add_case(bench_group *group)
     group->cases = grown;
     bench_case *c = &grown[group->case_count++];
     *c = (bench_case){.record = group->common};
+    c->record.fewer_threads = group->planner != NULL;
     return c;
 }
 
@@ -369,7 +394,8 @@ int bench_add_plan(bench_group *group, const spry_spmv_options *options, const c
     SET_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     c->device = given.vector_device = options->device && strncmp(options->device, "cuda", 4) == 0;
-    spry_status status = spry_plan_spmv(group->session->context, &c->plan, group->A, &given, &c->err);
+    spry_context *context = group->planner ? group->planner : group->session->context;
+    spry_status status = spry_plan_spmv(context, &c->plan, group->A, &given, &c->err);
     if (status != SPRY_OK) {
         c->plan = NULL;
         set_status(c, status_of_plan(status), "%s", c->err.message);
@@ -385,7 +411,7 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
     bench_case *c = add_case(group);
     if (!c) return 0;
     const spry_arrays *a = &group->arrays;
-    int threads = spry_context_threads(group->session->context);
+    int threads = spry_context_threads(group->planner ? group->planner : group->session->context);
     SET_TEXT(c->record.format, peer->format);
     SET_TEXT(c->record.kernel, peer->name);
     SET_TEXT(c->record.device, peer->device);

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 enum { TURNS = 5, FEWEST_BATCHES = 5, MOST_BATCHES = 21, MOST_WARM_RUNS = 1000, TURN_WARM_RUNS = 8 };
+enum { STUDY_WARM_RUNS = 5, FEWEST_RUNS = 3 };
+static const double longest_warm_us = 250000, longest_runs_us = 500000; /* of the study's protocol */
 static const double batch_us = 1000, gpu_batch_us = 5000, warm_us = 10000, turn_us = 30000, turn_warm_us = 2000,
                     most_turn_warm_us = 60000, longest_batch_us = 10000;
 
@@ -165,13 +167,63 @@ static int is_live(const bench_case *c)
     return c->record.status == BENCH_OK;
 }
 
+/*
+ * The study's protocol, cut short where products take tenths of a second. A GPU's run is a batch of a fifth of its
+ * least time, since waiting for one alone takes about as long as a short product.
+ */
+static int measure_runs(bench_group *group, bench_case *c)
+{
+    const int runs = group->session->runs;
+    const int cold = group->session->cold;
+    double us = 0, spent = 0, fastest = INFINITY;
+    c->samples = malloc((size_t)runs * sizeof *c->samples);
+    if (!c->samples) return 0;
+    for (int r = 0; r < STUDY_WARM_RUNS && spent < longest_warm_us; r++, spent += us) {
+        if (!run_many(group, c, 1, &us)) return 1;
+        if (us < fastest) fastest = us;
+    }
+    const int64_t batch = c->device > 0 && !cold ? (int64_t)ceil(0.2 * gpu_batch_us / fmax(fastest, 0.01)) : 1;
+    spent = 0;
+    for (int r = 0; r < runs && (r < FEWEST_RUNS || spent < longest_runs_us); r++, spent += us) {
+        if (cold) flush_caches(group->session);
+        if (!run_many(group, c, batch, &us)) return 1;
+        c->samples[c->sample_count++] = us / (double)batch;
+    }
+    c->record.runs = c->sample_count * batch;
+    bench_case_recheck(group, c);
+    return 1;
+}
+
+static void measure_turns(bench_group *group, int batches)
+{
+    for (int turn = 0; turn < TURNS; turn++)
+        for (int i = 0; i < group->case_count; i++) {
+            bench_case *c = &group->cases[i];
+            if (is_live(c)) take_turn(group, c, batches);
+            if (is_live(c) && turn == TURNS - 1) bench_case_recheck(group, c);
+        }
+}
+
+/* Short batches are many, so that a disturbance of a few milliseconds cannot move the median. */
+static int batches_of(double fastest_batch)
+{
+    int batches = FEWEST_BATCHES;
+    if (isfinite(fastest_batch) && turn_us / fastest_batch > batches) batches = (int)(turn_us / fastest_batch);
+    return batches > MOST_BATCHES ? MOST_BATCHES : batches;
+}
+
 int bench_measure(bench_group *group)
 {
+    const int one_by_one = group->session->runs > 0;
     double fastest_batch = INFINITY;
     processor_time before = read_processor_time();
     for (int i = 0; i < group->case_count; i++) {
         bench_case *c = &group->cases[i];
         if (!is_live(c)) continue;
+        if (one_by_one) {
+            if (!measure_runs(group, c)) return 0;
+            continue;
+        }
         c->samples = malloc(TURNS * MOST_BATCHES * sizeof *c->samples);
         if (!c->samples) return 0;
         warm_up(group, c);
@@ -179,16 +231,7 @@ int bench_measure(bench_group *group)
         if (is_live(c) && !group->session->cold && run_many(group, c, c->batch_runs, &us) && us < fastest_batch)
             fastest_batch = us;
     }
-    /* Short batches are many, so that a disturbance of a few milliseconds cannot move the median. */
-    int batches = FEWEST_BATCHES;
-    if (isfinite(fastest_batch) && turn_us / fastest_batch > batches) batches = (int)(turn_us / fastest_batch);
-    if (batches > MOST_BATCHES) batches = MOST_BATCHES;
-    for (int turn = 0; turn < TURNS; turn++)
-        for (int i = 0; i < group->case_count; i++) {
-            bench_case *c = &group->cases[i];
-            if (is_live(c)) take_turn(group, c, batches);
-            if (is_live(c) && turn == TURNS - 1) bench_case_recheck(group, c);
-        }
+    if (!one_by_one) measure_turns(group, batches_of(fastest_batch));
     for (int i = 0; i < group->case_count; i++)
         if (is_live(&group->cases[i]) && group->cases[i].sample_count > 0) fill_record(group, &group->cases[i]);
     note_other_work(group, before);

@@ -10,14 +10,27 @@
 #include <string.h>
 #include <time.h>
 
-enum { OPTION_OUT, OPTION_FORMAT, OPTION_DEVICE, OPTION_TYPE, OPTION_THREADS, OPTION_JSON };
+enum {
+    OPTION_OUT,
+    OPTION_FORMAT,
+    OPTION_DEVICE,
+    OPTION_TYPE,
+    OPTION_THREADS,
+    OPTION_RUNS,
+    OPTION_TIME_LIMIT,
+    OPTION_JSON
+};
 
 static const cli_option options[] =
     {{"out", 'o', CLI_REQUIRED, "TABLE", "write the table there (default: print it)"},
      {"format", 0, CLI_REQUIRED, "csr2|csr3", "only this one (default: both; on a GPU csr3)"},
      {"device", 0, CLI_REQUIRED, "cpu|cuda", "what to tune for (default: cpu)"},
-     {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},
+     {"type", 0, CLI_REQUIRED, "f32|f64|all",
+      "type of values and vectors (default: f64); all: one fit of both,\n"
+      "for a table does not tell types apart"},
      {"threads", 0, CLI_REQUIRED, "N", "threads on the CPU (default: as many as OpenMP would use)"},
+     {"runs", 0, CLI_REQUIRED, "N", "N runs of each size in place of batches in turns: short, as in spry bench"},
+     {"time-limit", 0, CLI_REQUIRED, "SECONDS", "begin no matrix after so long, and fit those that were swept"},
      {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines, one a matrix and format, to standard output or FILE"},
      {0}};
 
@@ -39,8 +52,8 @@ enum { USUAL = sizeof usual / sizeof *usual, MOST_MATRICES = 256 };
 typedef struct arguments {
     const char *out, *device;
     int levels; /* 2 or 3: of the only format; 0: both */
-    spry_type type;
-    int64_t threads;
+    int f32, f64;
+    int64_t threads, runs, time_limit;
     cli_json json;
 } arguments;
 
@@ -67,6 +80,7 @@ typedef struct tuning {
 static int apply(void *state, int option, const char *value)
 {
     static const char *const devices[] = {"cpu", "cuda", NULL}, *const formats[] = {"csr2", "csr3", NULL};
+    static const char *const types[] = {"f32", "f64", "all", NULL};
     arguments *a = state;
     int index = 0;
     switch (option) {
@@ -79,8 +93,15 @@ static int apply(void *state, int option, const char *value)
         if (!cli_take_name("device", value, devices, &index)) return CLI_USAGE;
         a->device = devices[index];
         break;
-    case OPTION_TYPE: return cli_take_type(value, SPRY_F64, &a->type);
+    case OPTION_TYPE:
+        if (!cli_take_name("type", value, types, &index)) return CLI_USAGE;
+        a->f32 = index != 1;
+        a->f64 = index != 0;
+        break;
     case OPTION_THREADS: return cli_take_integer("threads", value, 1, 1024, &a->threads) ? CLI_GO_ON : CLI_USAGE;
+    case OPTION_RUNS: return cli_take_integer("runs", value, 1, 10000, &a->runs) ? CLI_GO_ON : CLI_USAGE;
+    case OPTION_TIME_LIMIT:
+        return cli_take_integer("time-limit", value, 1, 1000000, &a->time_limit) ? CLI_GO_ON : CLI_USAGE;
     default:
         a->json.wanted = 1;
         a->json.path = value;
@@ -92,6 +113,22 @@ static int apply(void *state, int option, const char *value)
 static int on_gpu(const tuning *t)
 {
     return strcmp(t->a->device, "cuda") == 0;
+}
+
+/* Each matrix once for each type, one after the other. */
+static int types_of(const tuning *t)
+{
+    return t->a->f32 + t->a->f64;
+}
+
+static spry_type type_of(const tuning *t, int number)
+{
+    return t->a->f64 && number % types_of(t) == 0 ? SPRY_F64 : SPRY_F32;
+}
+
+static const char *type_text(const tuning *t)
+{
+    return types_of(t) == 2 ? "f64 and f32" : t->a->f64 ? "f64" : "f32";
 }
 
 /* ---- measuring ---------------------------------------------------------------------------------- */
@@ -120,10 +157,11 @@ static int with_matrix(tuning *t, int number, int (*add)(bench_group *, tuning *
     spry_error err = {0};
     bench_group group;
     spry_read_options reading = SPRY_INIT(spry_read_options);
-    reading.value_type = t->a->type;
-    bench_matrix_name(t->names[number], sizeof t->names[number], t->paths[number]);
+    const char *path = t->paths[number / types_of(t)];
+    reading.value_type = type_of(t, number);
+    bench_matrix_name(t->names[number], sizeof t->names[number], path);
     cli_progress(t->names[number]);
-    if (bench_read_csr(t->session.context, &A, t->paths[number], &reading, &err) != SPRY_OK) return cli_fail(&err);
+    if (bench_read_csr(t->session.context, &A, path, &reading, &err) != SPRY_OK) return cli_fail(&err);
     int status = CLI_GO_ON;
     if (bench_group_open(&group, &t->session, A, t->names[number], &err) != SPRY_OK) {
         status = cli_fail(&err);
@@ -236,13 +274,13 @@ static double loss(const findings *found, const double *us, int count)
 
 static void print_findings(FILE *out, const tuning *t, const findings *found)
 {
-    fprintf(out, "csr%d on %s, %s\n  %-44s  %7s  %15s  %9s  %15s  %9s  %9s\n", found->levels, t->a->device,
-            spry_type_name(t->a->type), "matrix", "a row", "best SRS / SSRS", "us", "fitted", "us", "default us");
+    fprintf(out, "csr%d on %s, %s\n  %-40s  %-3s %7s  %15s  %9s  %15s  %9s  %9s\n", found->levels, t->a->device,
+            type_text(t), "matrix", "", "a row", "best SRS / SSRS", "us", "fitted", "us", "default us");
     for (int i = 0; i < t->count; i++) {
         const tune_trial fitted = fitted_sizes(t, found, i);
-        fprintf(out, "  %-44.44s  %7.2f  %7d / %5d  %9.1f  %7d / %5d  %9.1f  %9.1f\n", t->names[i],
-                found->points[i].density, found->fastest[i].srs, found->fastest[i].ssrs, found->points[i].best_us,
-                fitted.srs, fitted.ssrs, found->fitted_us[i], found->default_us[i]);
+        fprintf(out, "  %-40.40s  %-3s %7.2f  %7d / %5d  %9.1f  %7d / %5d  %9.1f  %9.1f\n", t->names[i],
+                spry_type_name(type_of(t, i)), found->points[i].density, found->fastest[i].srs, found->fastest[i].ssrs,
+                found->points[i].best_us, fitted.srs, fitted.ssrs, found->fitted_us[i], found->default_us[i]);
     }
     fprintf(out, "  against the best of all sizes, geometric means: fitted %+.1f %%, the library's own %+.1f %%\n\n",
             loss(found, found->fitted_us, t->count), loss(found, found->default_us, t->count));
@@ -254,7 +292,7 @@ static int json_findings(cli_json *json, const tuning *t, const findings *found)
         cJSON *o = cJSON_CreateObject();
         const tune_trial fitted = fitted_sizes(t, found, i);
         const int good = bench_json_text(o, "matrix", t->names[i]) && bench_json_text(o, "device", t->a->device) &&
-                         bench_json_text(o, "type", spry_type_name(t->a->type)) &&
+                         bench_json_text(o, "type", spry_type_name(type_of(t, i))) &&
                          bench_json_integer(o, "levels", found->levels) &&
                          bench_json_number(o, "density", found->points[i].density) &&
                          bench_json_integer(o, "best_srs", found->fastest[i].srs) &&
@@ -286,8 +324,8 @@ static void write_table(FILE *out, const tuning *t)
     struct tm when;
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
     spry_device_get_info(t->session.context, on_gpu(t), &device, NULL);
-    fprintf(out, "spry-tuning 1\n# %s, %s, fitted over %d matrices with spry tune --type %s\n",
-            device.description ? device.description : "", day, t->count, spry_type_name(t->a->type));
+    fprintf(out, "spry-tuning 1\n# %s, %s, fitted over %d matrices with spry tune, %s\n",
+            device.description ? device.description : "", day, t->count / types_of(t), type_text(t));
     if (on_gpu(t)) {
         write_gpu(out, t, device.compute_capability);
     } else {
@@ -336,10 +374,27 @@ static int check_device(const tuning *t)
     return CLI_UNSUCCESSFUL;
 }
 
+/* Sweeps until the time is over, and goes on with the matrices that were swept; of two densities at least. */
+static int sweep(tuning *t)
+{
+    const double start = bench_now_us();
+    int status = CLI_GO_ON;
+    for (int i = 0; status == CLI_GO_ON && i < t->count; i++) {
+        if (t->a->time_limit > 0 && i >= 2 * types_of(t) && i % types_of(t) == 0 &&
+            bench_now_us() - start > 1e6 * (double)t->a->time_limit) {
+            cli_message("note: the time limit of %lld s had passed after %d of %d matrices: the others are left out",
+                        (long long)t->a->time_limit, i / types_of(t), t->count / types_of(t));
+            t->count = i;
+            break;
+        }
+        status = with_matrix(t, i, add_sweep, take_sweep);
+    }
+    return status;
+}
+
 static int sweep_and_compare(tuning *t)
 {
-    int status = CLI_GO_ON;
-    for (int i = 0; status == CLI_GO_ON && i < t->count; i++) status = with_matrix(t, i, add_sweep, take_sweep);
+    int status = sweep(t);
     if (status != CLI_GO_ON) return status;
     fit(t);
     for (int i = 0; status == CLI_GO_ON && i < t->count; i++)
@@ -352,6 +407,7 @@ static int tune(tuning *t, spry_context *context)
     char note[256];
     t->session.op = "spmv";
     t->session.context = context;
+    t->session.runs = (int)t->a->runs;
     for (int levels = on_gpu(t) ? 3 : 2; levels <= 3; levels++)
         if (t->a->levels == 0 || t->a->levels == levels) t->found[t->found_count++].levels = levels;
     int status = check_device(t);
@@ -367,13 +423,14 @@ static int tune(tuning *t, spry_context *context)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.device = "cpu", .type = SPRY_F64};
+    arguments a = {.device = "cpu", .f64 = 1};
     char *matrices[USUAL];
     int status = cli_parse(command, &argc, argv, apply, &a);
     if (status != CLI_GO_ON) return status;
     if (a.levels == 2 && strcmp(a.device, "cuda") == 0)
         return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
-    if (argc > MOST_MATRICES) return cli_usage_error("%d matrices are named, expected at most %d", argc, MOST_MATRICES);
+    if (argc * (a.f32 + a.f64) > MOST_MATRICES)
+        return cli_usage_error("%d matrices are named, expected at most %d", argc, MOST_MATRICES / (a.f32 + a.f64));
     for (int i = 0; i < argc && status == CLI_GO_ON; i++) {
         status = cli_spare_input("out", a.out, argv[i]);
         if (status == CLI_GO_ON) status = cli_spare_input("json", a.json.path, argv[i]);
@@ -387,7 +444,7 @@ static int run(const cli_command *command, int argc, char **argv)
     }
     t->a = &a;
     t->paths = argc > 0 ? argv : matrices;
-    t->count = argc > 0 ? argc : USUAL;
+    t->count = (argc > 0 ? argc : USUAL) * types_of(t);
     spry_context *context = NULL;
     status = cli_open_context(&context, a.threads);
     if (status == CLI_GO_ON) status = tune(t, context);
