@@ -8,10 +8,9 @@
  * mean of 6.99: 1.228 million fits. A matrix that is not in the folder is replaced by a twin (gen:twin) of these
  * figures, marked as such in every record.
  */
-#include "bench/bench.h"
+#include "bench/csrk64.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Sorted as printed; ids r regular, i irregular. Symmetry: of the pattern, in per cent. */
@@ -93,10 +92,10 @@ void bench_twin_spec(char *spec, size_t size, const bench_study_matrix *m)
 
 enum { REGULAR_SYMMETRIC, REGULAR_OTHER, IRREGULAR_SYMMETRIC, IRREGULAR_OTHER, CLASSES, MOST_LINES = 128 };
 
-static const bench_study_matrix *study_of(const bench_record *r)
+const bench_study_matrix *bench_csrk64_find(const char *name)
 {
     for (int m = 0; m < BENCH_CSRK64; m++)
-        if (strcmp(bench_csrk64[m].name, r->matrix) == 0) return &bench_csrk64[m];
+        if (strcmp(bench_csrk64[m].name, name) == 0) return &bench_csrk64[m];
     return NULL;
 }
 
@@ -105,9 +104,10 @@ static int class_of(const bench_study_matrix *m)
     return (m->id[0] == 'r' ? REGULAR_SYMMETRIC : IRREGULAR_SYMMETRIC) + (m->symmetry < 100);
 }
 
+/* With all threads: fewer are for the study of those. */
 static int timed(const bench_record *r)
 {
-    return r->status == BENCH_OK && r->mean_us > 0 && study_of(r) != NULL;
+    return r->status == BENCH_OK && r->mean_us > 0 && !r->fewer_threads && bench_csrk64_find(r->matrix) != NULL;
 }
 
 /* By the study's arithmetic mean of the runs. */
@@ -226,21 +226,47 @@ static void print_choice_of_k(FILE *out, const bench_record *records, int count,
             device, type, sums[0] / both, sums[1] / both, both, two_wins, two_wins > 0 ? ":" : "", names);
 }
 
-void bench_print_csrk64(FILE *out, const bench_record *records, int count)
+/* The first timed record of a matrix, NULL: none. */
+static const bench_record *record_of(const bench_record *records, int count, const char *matrix)
 {
-    static const char *const types[] = {"f32", "f64"};
+    for (int i = 0; i < count; i++)
+        if (timed(&records[i]) && strcmp(records[i].matrix, matrix) == 0) return &records[i];
+    return NULL;
+}
+
+/* How many were measured, which are real, and which were not measured. 0: none was. */
+static int print_matrices(FILE *out, const bench_record *records, int count)
+{
     int twins = 0, real = 0;
-    const char *before = "";
-    for (int i = 0; i < count; i++) {
-        if (!timed(&records[i]) || strcmp(before, records[i].matrix) == 0) continue;
-        before = records[i].matrix;
-        *(records[i].twin == 1 ? &twins : &real) += 1;
+    for (int m = 0; m < BENCH_CSRK64; m++) {
+        const bench_record *r = record_of(records, count, bench_csrk64[m].name);
+        if (r) *(r->twin == 1 ? &twins : &real) += 1;
     }
     if (twins + real == 0) {
         fputs("No tables: nothing was timed.\n", out);
-        return;
+        return 0;
     }
-    fprintf(out, "%d matrices, %d of them twins: generated from the study's figures.\n\n", twins + real, twins);
+    fprintf(out, "%d matrices, %d of them twins: generated from the study's figures.\n", twins + real, twins);
+    if (twins > 0 && real > 0) fputs("No twins:", out);
+    for (int m = 0; m < BENCH_CSRK64 && twins > 0 && real > 0; m++) {
+        const bench_record *r = record_of(records, count, bench_csrk64[m].name);
+        if (r && r->twin != 1) fprintf(out, " %s", bench_csrk64[m].name);
+    }
+    if (twins > 0 && real > 0) fputs(".\n", out);
+    if (twins + real < BENCH_CSRK64) fputs("Left out:", out);
+    for (int m = 0; m < BENCH_CSRK64 && twins + real < BENCH_CSRK64; m++)
+        if (!record_of(records, count, bench_csrk64[m].name)) fprintf(out, " %s", bench_csrk64[m].name);
+    if (twins + real < BENCH_CSRK64) fputs(".\n", out);
+    fputs("Rates here are of the arithmetic mean of a case's samples, as in the study; the records have medians "
+          "too.\n\n",
+          out);
+    return 1;
+}
+
+void bench_print_csrk64(FILE *out, const bench_record *records, int count)
+{
+    static const char *const types[] = {"f32", "f64"};
+    if (!print_matrices(out, records, count)) return;
     for (int t = 0; t < 2; t++) {
         line lines[MOST_LINES];
         const int found = find_lines(lines, records, count, types[t]);
@@ -254,5 +280,8 @@ void bench_print_csrk64(FILE *out, const bench_record *records, int count)
         print_choice_of_k(out, records, count, types[t], "cpu");
         print_choice_of_k(out, records, count, types[t], "cuda");
         fputc('\n', out);
+        bench_print_csrk64_ratios(out, records, count, types[t], "cpu");
+        bench_print_csrk64_ratios(out, records, count, types[t], "cuda");
+        bench_print_csrk64_scaling(out, records, count, types[t]);
     }
 }

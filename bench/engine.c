@@ -43,11 +43,11 @@ static int is_part(part which, const char *format)
 }
 
 /* 1: a device of this kind ("cpu", "cuda") can be used. */
-static int device_is_there(const bench_group *group, const char *kind)
+static int device_is_there(const bench_session *session, const char *kind)
 {
-    for (int d = 0; d < spry_device_count(group->session->context); d++) {
+    for (int d = 0; d < spry_device_count(session->context); d++) {
         spry_device_info device = SPRY_INIT(spry_device_info);
-        if (spry_device_get_info(group->session->context, d, &device, NULL) == SPRY_OK && device.available &&
+        if (spry_device_get_info(session->context, d, &device, NULL) == SPRY_OK && device.available &&
             strcmp(device.name, kind) == 0)
             return 1;
     }
@@ -80,7 +80,7 @@ static int add_kernels(bench_group *group, const bench_request *request, part wh
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
         if (!device_wanted(request, kernel.device) || !is_part(which, kernel.format)) continue;
-        if (all && strcmp(request->device, "all") == 0 && !device_is_there(group, kernel.device)) continue;
+        if (all && strcmp(request->device, "all") == 0 && !device_is_there(group->session, kernel.device)) continue;
         if (!all && !list_has(&request->kernels, kernel.name)) continue;
         if (!add_kernel(group, &kernel)) return 0;
     }
@@ -142,7 +142,7 @@ static int add_peers(bench_group *group, const bench_request *request)
         if (named) wanted = list_has(&request->kernels, peer->name);
         if (!wanted || !device_wanted(request, peer->device)) continue;
         /* all there are: what needs a GPU is not listed where there is none, unless it is asked for */
-        if (!named && strcmp(request->device, "all") == 0 && !device_is_there(group, peer->device)) continue;
+        if (!named && strcmp(request->device, "all") == 0 && !device_is_there(group->session, peer->device)) continue;
         if (!bench_add_peer(group, peer)) return 0;
     }
     return 1;
@@ -211,14 +211,31 @@ static void note_ordering(bench_group *group, const char *ordering, double reord
     }
 }
 
+/* The CPU's cases once more for each smaller number of threads. */
+static int add_fewer(bench_group *group, const bench_request *request)
+{
+    bench_request on_cpu = *request;
+    int good = 1;
+    on_cpu.device = "cpu";
+    if (strcmp(request->device, "cuda") == 0) return 1;
+    for (int f = 0; good && f < request->fewer_count; f++) {
+        group->planner = request->fewer[f];
+        good = add_cases(group, &on_cpu, EVERYBODY);
+    }
+    group->planner = NULL;
+    return good;
+}
+
 /* A numbering that matrices are measured in; the ordering is found for the first type and serves the second. */
 typedef struct numbering {
     const char *ordering; /* for the records */
     const char *of_plans; /* plans renumber by this method, the matrix stays as given; NULL: not that */
     part which;
+    const char *device;    /* of the cases; NULL: the request's */
     spry_ordering *handle; /* NULL: as given, or not found yet */
     double us;             /* that finding it took */
 } numbering;
+enum { MOST_NUMBERINGS = 8 };
 
 /* All cases of a matrix in one type and numbering. */
 static spry_status run_group(bench_session *session, const bench_request *request, const spry_matrix *A,
@@ -230,9 +247,11 @@ static spry_status run_group(bench_session *session, const bench_request *reques
     if (status != SPRY_OK) return status;
     group.common.twin = source->twin;
     group.plan_ordering = n->of_plans;
+    bench_request narrowed = *request;
+    if (n->device) narrowed.device = n->device;
     if (strcmp(n->ordering, "bandk") == 0) {
         group.groups = n->handle;
-        group.groups_device = strcmp(request->device, "cuda") == 0 ? "cuda" : "cpu";
+        group.groups_device = strcmp(narrowed.device, "cuda") == 0 ? "cuda" : "cpu";
     }
     char text[320];
     bench_record *records = NULL;
@@ -240,7 +259,8 @@ static spry_status run_group(bench_session *session, const bench_request *reques
     request->progress(request->user, text);
     int good = strcmp(session->op, "spgemm") == 0
                    ? bench_add_skipped(&group, "", "", "", "this library has no product of two sparse matrices yet")
-                   : add_cases(&group, request, n->which);
+                   : add_cases(&group, &narrowed, n->which);
+    if (good && strcmp(n->ordering, "none") == 0) good = add_fewer(&group, &narrowed);
     note_ordering(&group, n->ordering, reorder_us);
     snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.type, group.case_count);
     request->progress(request->user, text);
@@ -273,29 +293,39 @@ spry_status bench_read_csr(spry_context *context, spry_matrix **A, const char *p
 }
 
 /* The matrix is read once; a second type is converted from it. */
-static spry_status read_matrix(const bench_session *session, const bench_request *request, const bench_source *source,
+static spry_status read_matrix(spry_context *context, const bench_request *request, const bench_source *source,
                                spry_matrix **A, spry_error *err)
 {
     spry_read_options options = SPRY_INIT(spry_read_options);
     options.value_type = request->f64 ? SPRY_F64 : SPRY_F32;
     options.offset_type = request->offset_type;
     options.index_type = request->index_type;
-    return bench_read_csr(session->context, A, source->path, &options, err);
+    return bench_read_csr(context, A, source->path, &options, err);
 }
 
-/* For GPUs Band-k's groups have the sizes of the context's table, where it has some, or else Ampere's. */
-static spry_status find_ordering(const bench_session *session, const bench_request *request, const spry_matrix *A,
+/* Whose sizes groups for the first GPU have where no table tells: as format csr3. */
+static const char *tuning_for_gpu(spry_context *context)
+{
+    spry_device_info device = SPRY_INIT(spry_device_info);
+    if (spry_device_get_info(context, 1, &device, NULL) != SPRY_OK || !device.available) return "ampere";
+    if (device.compute_capability >= 90) return "hopper";
+    return device.compute_capability >= 80 ? "ampere" : "volta";
+}
+
+/* For GPUs Band-k's groups have the sizes of the context's table, where it has some, or else the library's own. */
+static spry_status find_ordering(spry_context *context, const bench_request *request, const spry_matrix *A,
                                  numbering *n, spry_error *err)
 {
+    const char *device = n->device ? n->device : request->device;
     const double start = bench_now_us();
-    const int for_gpu = strcmp(n->ordering, "bandk") == 0 && strcmp(request->device, "cuda") == 0;
+    const int for_gpu = strcmp(n->ordering, "bandk") == 0 && strcmp(device, "cuda") == 0;
     spry_reorder_options options = SPRY_INIT(spry_reorder_options);
     options.method = n->ordering;
     options.tuning = for_gpu ? "table" : NULL;
-    spry_status status = spry_reorder(session->context, &n->handle, A, &options, err);
+    spry_status status = spry_reorder(context, &n->handle, A, &options, err);
     if (for_gpu && status == SPRY_INVALID_ARGUMENT) {
-        options.tuning = "ampere";
-        status = spry_reorder(session->context, &n->handle, A, &options, err);
+        options.tuning = tuning_for_gpu(context);
+        status = spry_reorder(context, &n->handle, A, &options, err);
     }
     n->us = bench_now_us() - start;
     return status;
@@ -308,9 +338,8 @@ static spry_status run_numbering(bench_session *session, const bench_request *re
     if (n->of_plans || strcmp(n->ordering, "none") == 0) return run_group(session, request, A, source, n, 0, err);
     spry_matrix *B = NULL;
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
-    spry_status status = n->handle ? SPRY_OK : find_ordering(session, request, A, n, err);
     const double start = bench_now_us();
-    if (status == SPRY_OK) status = spry_ordering_get_info(n->handle, &info, err);
+    spry_status status = spry_ordering_get_info(n->handle, &info, err);
     if (status == SPRY_OK) status = spry_matrix_permute(session->context, &B, A, info.row_perm, info.col_perm, err);
     const double us = n->us + bench_now_us() - start;
     if (status == SPRY_OK) status = run_group(session, request, B, source, n, us, err);
@@ -318,12 +347,11 @@ static spry_status run_numbering(bench_session *session, const bench_request *re
     return status;
 }
 
-enum { MOST_NUMBERINGS = 8 };
-
 /* The numberings that are asked for; returns how many. */
-static int list_numberings(numbering *list, const bench_request *request)
+static int list_numberings(numbering *list, const bench_session *session, const bench_request *request)
 {
     int count = 0, csrk = request->all_kernels;
+    const int one_device = strcmp(request->device, "all") != 0 || !device_is_there(session, "cuda");
     for (; count < request->orderings.count && count < MOST_NUMBERINGS; count++) {
         const char *name = request->orderings.items[count];
         list[count] = (numbering){.ordering = name, .of_plans = strncmp(name, "plan-", 5) == 0 ? name + 5 : NULL};
@@ -333,7 +361,9 @@ static int list_numberings(numbering *list, const bench_request *request)
     for (int i = 0; i < request->kernels.count; i++) csrk |= is_csrk(request->kernels.items[i]);
     list[count++] = (numbering){.ordering = "none"};
     list[count++] = (numbering){.ordering = "rcm", .which = CSRK_NOT};
-    if (csrk) list[count++] = (numbering){.ordering = "bandk", .which = CSRK_ALONE};
+    if (!csrk) return count;
+    list[count++] = (numbering){.ordering = "bandk", .which = CSRK_ALONE, .device = one_device ? NULL : "cpu"};
+    if (!one_device) list[count++] = (numbering){.ordering = "bandk", .which = CSRK_ALONE, .device = "cuda"};
     return count;
 }
 
@@ -349,44 +379,127 @@ static spry_status convert_to_f32(const bench_session *session, spry_matrix **A,
     return SPRY_OK;
 }
 
-static spry_status run_source(bench_session *session, const bench_request *request, const bench_source *source,
-                              spry_error *err)
+/* A matrix that was read, and its orderings. */
+typedef struct prepared {
+    const bench_source *source;
+    spry_matrix *A;
+    numbering list[MOST_NUMBERINGS];
+    int count;
+    spry_status status; /* of all that, */
+    spry_error fault;   /* and what went wrong */
+} prepared;
+
+static void prepare(prepared *p, spry_context *context, const bench_session *session, const bench_request *request)
+{
+    p->status = SPRY_OK;
+    if (!p->source->path[0]) return;
+    p->count = list_numberings(p->list, session, request);
+    p->status = read_matrix(context, request, p->source, &p->A, &p->fault);
+    for (int n = 0; n < p->count && p->status == SPRY_OK; n++)
+        if (!p->list[n].of_plans && strcmp(p->list[n].ordering, "none") != 0)
+            p->status = find_ordering(context, request, p->A, &p->list[n], &p->fault);
+}
+
+static void release(prepared *p)
+{
+    for (int n = 0; n < p->count; n++) spry_ordering_destroy(p->list[n].handle);
+    spry_matrix_destroy(p->A);
+    *p = (prepared){0};
+}
+
+static spry_status measure(bench_session *session, const bench_request *request, prepared *p, spry_error *err)
 {
     const char *first_type = request->f64 ? "f64" : "f32";
-    if (!source->path[0])
-        return emit_without_matrix(session, request, source, first_type, BENCH_SKIPPED, source->reason, err);
-    char text[320];
-    snprintf(text, sizeof text, "%s: reading", source->name);
-    request->progress(request->user, text);
-    spry_error fault = {0};
-    spry_matrix *A = NULL;
-    numbering list[MOST_NUMBERINGS] = {0};
-    const int count = list_numberings(list, request);
-    spry_status status = read_matrix(session, request, source, &A, &fault);
-    for (int n = 0; status == SPRY_OK && request->f64 && n < count; n++)
-        status = run_numbering(session, request, A, source, &list[n], &fault);
+    spry_status status = p->status;
+    if (!p->source->path[0])
+        return emit_without_matrix(session, request, p->source, first_type, BENCH_SKIPPED, p->source->reason, err);
+    for (int n = 0; status == SPRY_OK && request->f64 && n < p->count; n++)
+        status = run_numbering(session, request, p->A, p->source, &p->list[n], &p->fault);
     if (status == SPRY_OK && request->f64 && request->f32) {
         first_type = "f32";
-        status = convert_to_f32(session, &A, &fault);
+        status = convert_to_f32(session, &p->A, &p->fault);
     }
-    for (int n = 0; status == SPRY_OK && request->f32 && n < count; n++)
-        status = run_numbering(session, request, A, source, &list[n], &fault);
-    for (int n = 0; n < count; n++) spry_ordering_destroy(list[n].handle);
-    spry_matrix_destroy(A);
+    for (int n = 0; status == SPRY_OK && request->f32 && n < p->count; n++)
+        status = run_numbering(session, request, p->A, p->source, &p->list[n], &p->fault);
     if (status == SPRY_OK) return SPRY_OK;
     if (session->stopped) {
-        if (err) *err = fault;
+        if (err) *err = p->fault;
         return status;
     }
-    request->complain(request->user, &fault); /* one bad matrix does not stop the others */
-    return emit_without_matrix(session, request, source, first_type, BENCH_FAILED, fault.message, err);
+    request->complain(request->user, &p->fault); /* one bad matrix does not stop the others */
+    return emit_without_matrix(session, request, p->source, first_type, BENCH_FAILED, p->fault.message, err);
+}
+
+/* Why a matrix is not to be begun: reason stays "" where it is. */
+static void refuse(char *reason, size_t size, const bench_request *request, const bench_source *source, double start_us)
+{
+    reason[0] = '\0';
+    if (request->limit_nnz > 0 && source->entries > request->limit_nnz)
+        snprintf(reason, size, "it has about %lld entries, more than the limit of %lld", (long long)source->entries,
+                 (long long)request->limit_nnz);
+    else if (request->seconds > 0 && bench_now_us() - start_us > 1e6 * request->seconds)
+        snprintf(reason, size, "the time limit of %.0f s had passed", request->seconds);
+}
+
+/* Sources from `first` on that are prepared together; what is refused between them is told of. Returns the next. */
+static int take_batch(bench_session *session, const bench_request *request, prepared *batch, int *taken, int first,
+                      double start_us, spry_status *status, spry_error *err)
+{
+    const int most = request->at_once > 1 ? request->at_once : 1;
+    int s = first;
+    char reason[160];
+    for (*taken = 0; s < request->source_count && *taken < most && *status == SPRY_OK; s++) {
+        const bench_source *source = &request->sources[s];
+        refuse(reason, sizeof reason, request, source, start_us);
+        if (reason[0])
+            *status =
+                emit_without_matrix(session, request, source, request->f64 ? "f64" : "f32", BENCH_SKIPPED, reason, err);
+        else
+            batch[(*taken)++] = (prepared){.source = source, .fault = {0}};
+    }
+    return s;
+}
+
+/* Each by one thread where there are several: orderings are mostly one thread's work, and so are twins. */
+static void prepare_batch(prepared *batch, int count, const bench_session *session, const bench_request *request)
+{
+    char text[320];
+    snprintf(text, sizeof text, "%s%s: reading and reordering", batch[0].source->name, count > 1 ? " and others" : "");
+    request->progress(request->user, text);
+    if (request->at_once <= 1) {
+        prepare(&batch[0], session->context, session, request);
+        return;
+    }
+#pragma omp parallel for num_threads(count) schedule(dynamic, 1)
+    for (int b = 0; b < count; b++) prepare(&batch[b], request->preparer, session, request);
+}
+
+/* A matrix of a batch whose turn comes too late is refused as well. */
+static spry_status measure_in_time(bench_session *session, const bench_request *request, prepared *p, double start_us,
+                                   spry_error *err)
+{
+    char reason[160];
+    refuse(reason, sizeof reason, request, p->source, start_us);
+    if (!reason[0]) return measure(session, request, p, err);
+    return emit_without_matrix(session, request, p->source, request->f64 ? "f64" : "f32", BENCH_SKIPPED, reason, err);
 }
 
 spry_status bench_run(bench_session *session, const bench_request *request, spry_error *err)
 {
-    for (int s = 0; s < request->source_count; s++) {
-        spry_status status = run_source(session, request, &request->sources[s], err);
-        if (status != SPRY_OK) return status;
+    const double start = bench_now_us();
+    const int most = request->at_once > 1 ? request->at_once : 1;
+    spry_status status = SPRY_OK;
+    prepared *batch = calloc((size_t)most, sizeof *batch);
+    if (!batch) return out_of_memory(err);
+    for (int s = 0, taken = 0; status == SPRY_OK && s < request->source_count;) {
+        s = take_batch(session, request, batch, &taken, s, start, &status, err);
+        if (taken == 0) continue;
+        prepare_batch(batch, taken, session, request);
+        for (int b = 0; b < taken; b++) {
+            if (status == SPRY_OK) status = measure_in_time(session, request, &batch[b], start, err);
+            release(&batch[b]);
+        }
     }
-    return SPRY_OK;
+    free(batch);
+    return status;
 }

@@ -126,6 +126,7 @@ static int append_csrk64(bench_source **sources, int *count, const char *folder)
     for (int m = 0; m < BENCH_CSRK64; m++) {
         if (!append(sources, count, bench_csrk64[m].name, folder)) return 0;
         bench_source *source = &(*sources)[*count - 1];
+        source->entries = bench_csrk64[m].entries;
         if (source->path[0]) continue;
         source->twin = 1;
         source->reason[0] = '\0';

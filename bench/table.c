@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Those of a scalability study are for its own table. */
 static int timed(const bench_record *r)
 {
-    return r->status == BENCH_OK && r->time_us > 0;
+    return r->status == BENCH_OK && r->time_us > 0 && !r->fewer_threads;
 }
 
 /* The fastest peer, the best plain CSR of our own, and the fastest of all: NULL where there is none. */
@@ -54,6 +55,10 @@ static void break_even_text(char *text, size_t size, const bench_record *r, cons
 
 static void print_record(FILE *out, const bench_record *r, const landmarks *l)
 {
+    if (r->status == BENCH_OK && r->fewer_threads) {
+        fprintf(out, "  %-6s  %-22s  %10.1f  with %d threads\n", r->format, r->kernel, r->time_us, r->threads);
+        return;
+    }
     fprintf(out, "  %-6s  %-22s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");
     if (!timed(r)) {
         fprintf(out, "  %s: %s\n", bench_status_name(r->status), r->reason[0] ? r->reason : "no reason given");

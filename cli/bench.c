@@ -22,6 +22,10 @@ enum {
     OPTION_INDEX,
     OPTION_THREADS,
     OPTION_CALLS,
+    OPTION_RUNS,
+    OPTION_LIMIT_NNZ,
+    OPTION_TIME_LIMIT,
+    OPTION_AT_ONCE,
     OPTION_COLD,
     OPTION_PEERS,
     OPTION_JSON
@@ -49,8 +53,19 @@ static const cli_option options[] =
      {"device", 0, CLI_REQUIRED, "cpu|cuda|all", "devices (default: all)"},
      {"type", 0, CLI_REQUIRED, "f32|f64|all", "type of values and vectors (default: f64)"},
      {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)"},
-     {"threads", 0, CLI_REQUIRED, "N", "threads of a product (default: as many as OpenMP would use)"},
+     {"threads", 0, CLI_REQUIRED, "N[,N...]",
+      "threads of a product (default: as many as OpenMP would use); of a\n"
+      "list the most, and on the CPU, with the matrix as given, the others\n"
+      "as well: csrk64 ends with a table of them"},
      {"calls", 0, CLI_REQUIRED, "N", "products that plans are told to expect (default: many)"},
+     {"runs", 0, CLI_REQUIRED, "N",
+      "the CSR-k study's short protocol: N runs timed one by one after 5\n"
+      "that are not (the study: 20), in place of batches in turns"},
+     {"limit-nnz", 0, CLI_REQUIRED, "N", "csrk64: leave out matrices of more entries"},
+     {"time-limit", 0, CLI_REQUIRED, "SECONDS", "begin no matrix after so long; small ones first"},
+     {"at-once", 0, CLI_REQUIRED, "N",
+      "read and reorder N matrices at once before they are measured, each\n"
+      "by one thread, which is the set-up that is told (default: 1, by all)"},
      {"cold", 0, CLI_NONE, NULL, "flush the caches before every run"},
      {"peers", 0, CLI_NONE, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR"},
      {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output (nothing else there) or FILE"},
@@ -61,9 +76,12 @@ typedef struct arguments {
     cli_list formats, kernels, orderings;
     int f32, f64, type_given, cold, want_peers;
     spry_index_type offset_type, index_type;
-    int64_t threads, calls;
+    cli_list thread_list;
+    int64_t threads, calls, runs, limit_nnz, time_limit, at_once; /* threads: the most of the list */
     cli_json json;
 } arguments;
+
+enum { MOST_TEAMS = 16 };
 
 /* A run: what came of it so far. */
 typedef struct run_state {
@@ -71,6 +89,8 @@ typedef struct run_state {
     bench_source *sources;
     int source_count;
     bench_peers peers;
+    spry_context *fewer[MOST_TEAMS], *preparer; /* with fewer threads; with one */
+    int fewer_count;
     bench_record *records;
     int record_count;
     int status; /* of matrices that could not be had */
@@ -113,6 +133,21 @@ static int take_count(int64_t *count, const char *option, const char *value, int
     return cli_take_integer(option, value, 1, most, count) ? CLI_GO_ON : CLI_USAGE;
 }
 
+/* Numbers of threads: the most are the run's. */
+static int take_threads(arguments *a, const char *value)
+{
+    if (!cli_take_list("threads", value, &a->thread_list)) return CLI_USAGE;
+    if (a->thread_list.count > MOST_TEAMS)
+        return cli_usage_error("--threads has %d numbers, expected at most %d", a->thread_list.count, MOST_TEAMS);
+    a->threads = 0;
+    for (int i = 0; i < a->thread_list.count; i++) {
+        int64_t threads = 0;
+        if (take_count(&threads, "threads", a->thread_list.items[i], 1024) != CLI_GO_ON) return CLI_USAGE;
+        if (threads > a->threads) a->threads = threads;
+    }
+    return CLI_GO_ON;
+}
+
 static int apply(void *state, int option, const char *value)
 {
     static const char *const ops[] = {"spmv", "spmv_t", "spgemm", NULL};
@@ -128,8 +163,12 @@ static int apply(void *state, int option, const char *value)
     case OPTION_DEVICE: return take_word(&a->device, "device", value, devices);
     case OPTION_TYPE: return take_type(a, value);
     case OPTION_INDEX: return cli_take_index(value, &a->offset_type, &a->index_type);
-    case OPTION_THREADS: return take_count(&a->threads, "threads", value, 1024);
+    case OPTION_THREADS: return take_threads(a, value);
     case OPTION_CALLS: return take_count(&a->calls, "calls", value, INT64_C(1000000000000));
+    case OPTION_RUNS: return take_count(&a->runs, "runs", value, 10000);
+    case OPTION_LIMIT_NNZ: return take_count(&a->limit_nnz, "limit-nnz", value, INT64_MAX);
+    case OPTION_TIME_LIMIT: return take_count(&a->time_limit, "time-limit", value, 1000000);
+    case OPTION_AT_ONCE: return take_count(&a->at_once, "at-once", value, 64);
     case OPTION_COLD: a->cold = 1; break;
     case OPTION_PEERS: a->want_peers = 1; break;
     default:
@@ -283,6 +322,19 @@ static int add_suite(run_state *run)
     return CLI_USAGE;
 }
 
+static int by_entries(const void *a, const void *b)
+{
+    const bench_source *p = a, *q = b;
+    return (p->entries > q->entries) - (p->entries < q->entries);
+}
+
+/* Small ones first where time may run out, and where those prepared together should take about as long. */
+static void sort_sources(run_state *run)
+{
+    if (is_suite(run->a, "csrk64") && (run->a->time_limit > 0 || run->a->at_once > 1))
+        qsort(run->sources, (size_t)run->source_count, sizeof *run->sources, by_entries);
+}
+
 /* ---- the engine's callbacks --------------------------------------------------------------------- */
 
 static int emit(void *user, const bench_record *records, int count)
@@ -353,6 +405,12 @@ static int measure(run_state *run, bench_session *session)
                              .f64 = a->f64,
                              .offset_type = a->offset_type,
                              .index_type = a->index_type,
+                             .fewer = run->fewer,
+                             .fewer_count = run->fewer_count,
+                             .at_once = (int)a->at_once,
+                             .preparer = run->preparer,
+                             .limit_nnz = a->limit_nnz,
+                             .seconds = (double)a->time_limit,
                              .peers = a->want_peers ? &run->peers : NULL,
                              .emit = emit,
                              .progress = progress,
@@ -387,7 +445,7 @@ static int prepare_and_measure(run_state *run, spry_context *context)
     }
     int status = check_kernels(a, context, &run->peers);
     if (status != CLI_GO_ON) return status;
-    bench_session session = {.op = a->op, .calls = a->calls, .cold = a->cold};
+    bench_session session = {.op = a->op, .calls = a->calls, .cold = a->cold, .runs = (int)a->runs};
     cli_progress("measuring the copy bandwidth");
     if (!bench_session_open(&session, context, note, sizeof note)) {
         cli_message("out of memory for the arrays that measure the copy bandwidth");
@@ -441,6 +499,27 @@ static int take_defaults(arguments *a)
     return check_formats(a);
 }
 
+/* Besides the run's own context: one for each smaller number of threads, and one of one thread to prepare with. */
+static int open_contexts(run_state *run)
+{
+    const arguments *a = run->a;
+    int status = a->at_once > 1 ? cli_open_context(&run->preparer, 1) : CLI_GO_ON;
+    for (int i = 0; status == CLI_GO_ON && i < a->thread_list.count; i++) {
+        int64_t threads = 0;
+        if (!cli_take_integer("threads", a->thread_list.items[i], 1, 1024, &threads)) return CLI_USAGE;
+        if (threads == a->threads) continue;
+        status = cli_open_context(&run->fewer[run->fewer_count], threads);
+        run->fewer_count += status == CLI_GO_ON;
+    }
+    return status;
+}
+
+static void close_contexts(run_state *run)
+{
+    for (int i = 0; i < run->fewer_count; i++) spry_context_destroy(run->fewer[i]);
+    spry_context_destroy(run->preparer);
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.op = "spmv", .device = "all", .f64 = 1, .offset_type = SPRY_I32, .index_type = SPRY_I32};
@@ -452,15 +531,19 @@ static int run(const cli_command *command, int argc, char **argv)
         status = cli_usage_error("nothing to measure: name a matrix FILE or a --suite");
     for (int i = 0; status == CLI_GO_ON && i < argc; i++) status = add_file(&state, argv[i]);
     if (status == CLI_GO_ON) status = add_suite(&state);
+    if (status == CLI_GO_ON) sort_sources(&state);
     for (int s = 0; status == CLI_GO_ON && s < state.source_count; s++)
         status = cli_spare_input("json", a.json.path, state.sources[s].path);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
+    if (status == CLI_GO_ON) status = open_contexts(&state);
     if (status == CLI_GO_ON) status = check_parameters(&a, context);
     if (status == CLI_GO_ON) status = prepare_and_measure(&state, context);
     bench_peers_release(&state.peers);
+    close_contexts(&state);
     spry_context_destroy(context);
     free(state.sources);
     free(state.records);
+    cli_release_list(&a.thread_list);
     cli_release_list(&a.formats);
     cli_release_list(&a.kernels);
     cli_release_list(&a.orderings);
@@ -477,7 +560,8 @@ const cli_command cli_bench =
               "when a case is wrong or failed; one that is skipped says why.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
-                 "  spry bench --suite seed000 --matrices ~/matrices\n",
+                 "  spry bench --suite seed000 --matrices ~/matrices\n"
+                 "  spry bench --suite csrk64 --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",
      .options = options,
      .least = 0,
      .most = -1,

@@ -161,11 +161,49 @@ static void tables(void **state)
     fclose(out);
     static const char *const expected[] = {
         "3 matrices, 1 of them twins",
+        "\nNo twins: Hamrle3 FullChip.\nLeft out: belgium_osm netherlands_osm ",
+        "  csr2_portable_cpu         mkl_csr                0.50 ( 1)           -   0.50 ( 1)\n",
         "  csr2_portable_cpu         none      1    2.00   1    1.00   2    1.50           -           -           -\n",
         "  mkl_csr                   none      1    1.00           -   1    1.00   1    0.50           -   1    0.50\n",
         "  mkl_csr                   better    1    4.00           -   1    4.00   1    0.50           -   1    0.50\n",
         "csr2 1.50 and csr3 1.00 GFLOP/s over 2 matrices; csr2 is ahead by over 5 % on 1 of them: debr\n",
         "No tables: nothing was timed.",
+    };
+    for (size_t e = 0; e < sizeof expected / sizeof *expected; e++)
+        if (!strstr(text, expected[e])) fail_msg("not found: %s in\n%s", expected[e], text);
+    free(text);
+}
+
+static bench_record scaled(const char *matrix, const char *kernel, int threads, double us)
+{
+    bench_record r = record(matrix, "f64", kernel, "none", us);
+    r.threads = threads;
+    r.fewer_threads = threads < 4;
+    return r;
+}
+
+/* Speed-up over MKL at the fewest threads; what ran with fewer is no part of the tables by class. */
+static void scalability(void **state)
+{
+    const bench_record r[] = {
+        scaled("debr", "mkl_csr", 4, 2000),    scaled("debr", "csr2_portable_cpu", 4, 1000),
+        scaled("debr", "mkl_csr", 1, 8000),    scaled("debr", "csr2_portable_cpu", 1, 4000),
+        scaled("Hamrle3", "mkl_csr", 1, 2000), scaled("Hamrle3", "csr2_portable_cpu", 4, 2000),
+        scaled("nothing", "mkl_csr", 2, 1),
+    };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    (void)state;
+    assert_non_null(out);
+    bench_print_csrk64(out, r, sizeof r / sizeof *r);
+    fclose(out);
+    static const char *const expected[] = {
+        "speed-up over mkl_csr at 1 thread, geometric mean (matrices)\n"
+        "  threads                            1           4\n"
+        "  mkl_csr                    1.00 ( 2)   4.00 ( 1)\n"
+        "  csr2_portable_cpu          2.00 ( 1)   2.83 ( 2)\n",
+        "  csr2_portable_cpu         none      1    2.00   1    1.00   2    1.50",
     };
     for (size_t e = 0; e < sizeof expected / sizeof *expected; e++)
         if (!strstr(text, expected[e])) fail_msg("not found: %s in\n%s", expected[e], text);
@@ -189,10 +227,8 @@ static void sources(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_twin),
-        cmocka_unit_test(figures),
-        cmocka_unit_test(tables),
-        cmocka_unit_test(sources),
+        cmocka_unit_test(every_twin),  cmocka_unit_test(figures), cmocka_unit_test(tables),
+        cmocka_unit_test(scalability), cmocka_unit_test(sources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
