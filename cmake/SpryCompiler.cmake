@@ -66,6 +66,7 @@ endif()
 #   *_avx2*.c, *_avx512*.c   compiled for that level; left out on other processors than x86-64
 #   *.tmpl.c                 included by others, never compiled by itself
 #   io/generate*.c           no fused multiply-add, so that a generated matrix is the same everywhere
+#   spgemm/*.c               likewise, so that all accumulators and processor levels give the same bits
 function(spry_prepare_sources list)
   set(kept)
   foreach(source IN LISTS ${list})
@@ -82,7 +83,7 @@ function(spry_prepare_sources list)
     if(name MATCHES "_avx(2|512)" AND NOT SPRY_TARGET_IS_X86_64)
       continue()
     endif()
-    if(name MATCHES "^generate")
+    if(name MATCHES "^generate" OR source MATCHES "/spgemm/[^/]*$")
       list(APPEND options -ffp-contract=off)
     endif()
     if(name STREQUAL "cpu_features.c")

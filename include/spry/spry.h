@@ -4,10 +4,11 @@
  *
  * The only public header. It is written in the order in which it is learned:
  *
- *    1. versions            5. planning and multiplying      9. checking, figures, verification
- *    2. status and errors   6. what a plan is and costs     10. converting, reordering
- *    3. types               7. reading and writing files    11. devices, formats and kernels
- *    4. context, matrix     8. generated matrices          12. vectors, PageRank, Conjugate Gradient
+ *    1. versions            6. what a plan is and costs    11. sparse times sparse
+ *    2. status and errors   7. reading and writing files   12. devices, formats and kernels
+ *    3. types               8. generated matrices          13. vectors, PageRank, Conjugate Gradient
+ *    4. context, matrix     9. checking, figures, verification
+ *    5. planning and multiplying                           10. converting, reordering
  *
  * Rules that hold everywhere:
  *  - y = alpha*op(A)*x + beta*y; A is m x n with nnz stored entries; i is a row, j a column, k an entry.
@@ -15,7 +16,7 @@
  *  - A fallible function returns a spry_status and takes a spry_error pointer last, which may be NULL.
  *    On failure its outputs are left as they were, nothing leaks, and the error says what, where and
  *    what was expected. The library never prints, never exits and never aborts.
- *  - Outputs come first after the context. Handles (context, matrix, plan, ordering) are opaque; each has one
+ *  - Outputs come first after the context. Handles (context, matrix, plans, ordering) are opaque; each has one
  *    destroy function, which accepts NULL.
  *  - Structs that may grow begin with struct_size; set it to sizeof the struct (SPRY_INIT does) and
  *    leave the rest zero: zero means the default. Before version 1.0 the size must be the library's own, so
@@ -237,7 +238,7 @@ typedef struct spry_arrays {
     const void *row_indices;     /* COO: nnz entries */
     const void *indices;         /* nnz entries */
     const void *values;          /* nnz entries */
-    int device;                  /* where the arrays are: 0 host memory, else a device number of section 11 */
+    int device;                  /* where the arrays are: 0 host memory, else a device number of section 12 */
     spry_ownership ownership;
     /*
      * What the caller vouches for; SPRY_NOT_KNOWN is always safe. sorted: by row (column in CSC), then index.
@@ -300,13 +301,13 @@ static inline spry_vector spry_vector_f32(const float *data, int64_t length)
 typedef struct spry_spmv_options {
     size_t struct_size;
     spry_op op;
-    const char *device; /* "cpu" or a name of section 11; NULL: where the matrix is */
+    const char *device; /* "cpu" or a name of section 12; NULL: where the matrix is */
     /*
-     * A format of section 11, with parameters if wanted ("sell", "sell:c=16:sigma=4096"), or "auto": the library's
+     * A format of section 12, with parameters if wanted ("sell", "sell:c=16:sigma=4096"), or "auto": the library's
      * choice, told with its reason (spry_plan_info). NULL: "auto".
      */
     const char *format;
-    const char *kernel; /* a kernel of section 11, which settles format and device; NULL: the best for them */
+    const char *kernel; /* a kernel of section 12, which settles format and device; NULL: the best for them */
     /* "none" (NULL), "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_reorder, on the host).
        x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or 3 numbers an entry. */
     const char *ordering;
@@ -467,7 +468,7 @@ typedef struct spry_write_options {
     size_t struct_size;
     int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
     const char *comment; /* written after the banner, each line behind "%"; NULL: none */
-    const char *format;  /* containers: a format of section 11, or "csc", to store A in; NULL: A's own layout */
+    const char *format;  /* containers: a format of section 12, or "csc", to store A in; NULL: A's own layout */
 } spry_write_options;
 
 /*
@@ -650,7 +651,122 @@ SPRY_API spry_status spry_matrix_permute(spry_context *context, spry_matrix **B,
                                          const int64_t *row_perm, const int64_t *col_perm, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
- * 11. Devices, formats and kernels
+ * 11. Sparse times sparse
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_spgemm_plan spry_spgemm_plan; /* A and B made ready for C = alpha*A*op(B), with C's structure */
+
+/* What a product was, and what it took. */
+typedef struct spry_spgemm_info {
+    size_t struct_size;
+    const char *device, *kernel; /* "cpu", "spgemm_rows_cpu" */
+    char reason[200];            /* one sentence: why this device and this kernel */
+    int deterministic;           /* 1: the same bits in every run, and on the CPU for any number of threads */
+    int threads;                 /* threads at work; 0 on a GPU */
+    int64_t rows, cols, nnz;     /* of C */
+    int64_t products;            /* multiplications: sum over the entries (i,k) of A of the entries in row k of op(B) */
+    double compression;          /* products / entries of C's structure; 0 where there are none */
+    int64_t chunks;              /* pieces of rows it was done in: 1 unless a memory limit asked for more */
+    int64_t peak_bytes;          /* inputs, result and workspace: the most held at once on the device that computes */
+    int64_t workspace_bytes;     /* of it, neither inputs nor result: accumulators, converted inputs */
+    double setup_us;             /* symbolic phase, with the conversions and the upload before it */
+    double upload_us;            /* of setup_us, moving inputs to the device */
+    double run_us;               /* numeric phase: of the last run of a plan */
+    double download_us;          /* of run_us, moving C to the host */
+} spry_spgemm_info;
+
+typedef struct spry_spgemm_options {
+    size_t struct_size;
+    const void *alpha;    /* one number of C's value type in host memory; NULL: 1 */
+    spry_op op_b;         /* SPRY_TRANSPOSE: C = alpha*A*B^T */
+    const char *device;   /* a name of section 12; "auto": whichever is foretold to be faster; NULL: where A is */
+    const char *kernel;   /* one that spry_spgemm_kernel_get_info lists; NULL: the best */
+    int result_device;    /* where C will be: 0 host memory, else the number of the GPU that computes */
+    spry_type value_type; /* of C where A and B are both patterns, whose entries count 1: SPRY_F32 or F64 (default) */
+    spry_index_type offset_type; /* of C; default: 32 bits where its entries allow and columns have them, else 64 */
+    int drop_zeros; /* 1: entries that come out as 0 are left out; 0: they stay, as all of the structure does */
+    int64_t memory_limit_bytes; /* inputs, result and workspace together, on the device that computes; 0: none */
+    spry_spgemm_info *info;     /* filled when spry_spgemm succeeds, its struct_size set before; NULL: nobody asks */
+} spry_spgemm_options;
+
+/*
+ * C = alpha*A*op(B): an owned CSR matrix, its rows sorted, each position once. A (m x l) and op(B) (l x n) must be sound;
+ * they may be one matrix. Any layout: what is no CSR with the indices of the other is converted first, and counts as
+ * workspace. Entries at one position count as their sum, rows need not be sorted. Value types agree, but that a pattern
+ * goes with any. C's structure is that of the product of the patterns, so numerical zeros stay unless drop_zeros.
+ *
+ * A symbolic phase counts C's rows exactly, then C is allocated, exactly, and filled. Workspace is some numbers a thread
+ * for each column that the widest row of C spans, or a table twice the longest row where that is less or memory is
+ * short; it does not grow with the products. Under memory_limit_bytes it is made smaller, down to one thread, before the
+ * product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always before C is
+ * allocated. docs/spgemm.md has the rule, and the algorithms.
+ * Determinism: the same bits for any number of threads, any limit and from plans. Each c_ij is summed in the order of
+ * row i of A. Accuracy, with t_ij the products that meet in c_ij, as long as nothing overflows or underflows:
+ *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|A| |op(B)|)_ij
+ */
+SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
+                                 const spry_spgemm_options *options, spry_error *err);
+
+/* What a product would take, without doing it. */
+typedef struct spry_spgemm_estimate {
+    size_t struct_size;
+    int64_t rows, cols, products; /* exact */
+    int64_t nnz, nnz_bound;       /* of C: exact where `exact` is 1, else from a sample of the rows; at most */
+    int exact;
+    double compression;
+    int64_t input_bytes, result_bytes, workspace_bytes, peak_bytes; /* without a limit */
+    int64_t least_bytes;                                            /* the smallest limit under which it can be done */
+    const char *device, *kernel;
+} spry_spgemm_estimate;
+
+/* On the CPU exact, by a symbolic phase: a third of the product's time, and none of its memory. options may be NULL. */
+SPRY_API spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *estimate, const spry_matrix *A,
+                                          const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
+
+/*
+ * The symbolic phase by itself, for products that are repeated with new values in the same structure: C's structure and
+ * all workspace are made here. While the plan lives the structures of A and B must not change; their values may. The
+ * plan keeps both handles alive. drop_zeros is SPRY_UNSUPPORTED, options->info is not filled.
+ */
+SPRY_API spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+                                      const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
+
+/* The numeric phase: C's values of the present values of A and B. alpha as in the options, NULL: that of the options.
+   Allocates nothing. Exclusive use of the plan and of its result. */
+SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry_error *err);
+
+/*
+ * C, after the first run (SPRY_INVALID_ARGUMENT before): a handle of its own on the plan's arrays, which later runs
+ * fill anew. It may outlive the plan.
+ */
+SPRY_API spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err);
+SPRY_API spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err);
+SPRY_API void spry_spgemm_plan_destroy(spry_spgemm_plan *plan);
+
+typedef enum spry_thoroughness {
+    SPRY_VERIFY_RANDOM = 0, /* C*x = alpha*A*(op(B)*x) for a random x, row by row: time and memory of three SpMVs */
+    SPRY_VERIFY_EXACT = 1   /* the structure and every value, against the product in about twice the precision */
+} spry_thoroughness;
+
+typedef struct spry_spgemm_verification {
+    size_t struct_size;
+    double max_error;  /* largest |computed - reference| as a share of the bound of spry_spgemm; NaN or Inf: infinite */
+    int64_t worst_row; /* where; -1: C has no rows */
+    int64_t wrong_rows;      /* rows past the bound, or with a wrong structure */
+    int64_t first_misshapen; /* exact: first row that lacks a position, or has one too many or out of order; -1: none */
+} spry_spgemm_verification;
+
+/*
+ * Recomputes the product of options (alpha, op_b, drop_zeros count) and compares. A, B and C: host memory, sound.
+ * Returns SPRY_OK when it could compare: wrong_rows == 0 is the verdict. SPRY_VERIFY_RANDOM sums the bounds of a row,
+ * with the entries of A's row for t_ij, so it lets smaller faults pass than SPRY_VERIFY_EXACT does.
+ */
+SPRY_API spry_status spry_verify_spgemm(spry_context *context, spry_spgemm_verification *verification,
+                                        const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
+                                        const spry_spgemm_options *options, spry_thoroughness how, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * 12. Devices, formats and kernels
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct spry_device_info {
@@ -712,7 +828,7 @@ typedef struct spry_kernel_info {
     const char *name;       /* "csr_avx512_cpu" */
     const char *format;     /* "csr" */
     const char *device;     /* "cpu" or "cuda" */
-    const char *operations; /* "spmv" or "spmv spmv_t" */
+    const char *operations; /* "spmv", "spmv spmv_t" or "spgemm" */
     const char *types;      /* "f32 f64" or "f32 f64 pattern" */
     const char *indices;    /* "32/32 64/32 64/64" */
     int deterministic;
@@ -722,13 +838,18 @@ typedef struct spry_kernel_info {
     const char *source; /* paper and section, or "this library" */
 } spry_kernel_info;
 
-/* Every kernel the library knows, also those that this machine cannot run. */
+/* Every kernel of SpMV that the library knows, also those that this machine cannot run. */
 SPRY_API int spry_kernel_count(void);
 SPRY_API spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info,
                                           spry_error *err);
 
+/* The same of the kernels of section 11: their operation is "spgemm", their format "csr". */
+SPRY_API int spry_spgemm_kernel_count(void);
+SPRY_API spry_status spry_spgemm_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info,
+                                                 spry_error *err);
+
 /* ------------------------------------------------------------------------------------------------ *
- * 12. Vectors, PageRank, Conjugate Gradient
+ * 13. Vectors, PageRank, Conjugate Gradient
  * ------------------------------------------------------------------------------------------------ */
 
 /*

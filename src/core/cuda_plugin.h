@@ -101,6 +101,7 @@ struct spryi_cuda_plugin {
     spry_status (*enter)(int device, int *previous, spry_error *err);
     void (*leave)(int previous);
     const struct spryi_vector_ops *vector_ops; /* of the solvers: solve/vector_ops.h */
+    const struct spryi_cuda_spgemm *spgemm;    /* sparse times sparse: spgemm/spgemm.h; NULL: it has none */
 };
 
 /* The plug-in exports one function of this type under this name. */

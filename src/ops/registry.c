@@ -14,6 +14,8 @@
 #include "formats/scoo/scoo.h"
 #include "formats/scoo/swept.h"
 #include "formats/sell/sell.h"
+#include "spgemm/rows.h"
+#include "spgemm/spgemm.h"
 
 #include <string.h>
 
@@ -108,7 +110,14 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_packed_portable_cpu,
     &spryi_packed_slices_cuda,
 };
+
+/* Sparse times sparse, each device from slow to fast. */
+const spryi_spgemm_kernel *const spryi_spgemm_kernels[] = {
+    &spryi_spgemm_rows_cpu,
+    X86(spryi_spgemm_rows_avx512_cpu)
+};
 /* clang-format on */
+const int spryi_spgemm_kernel_count = sizeof spryi_spgemm_kernels / sizeof *spryi_spgemm_kernels;
 const int spryi_kernel_count = sizeof spryi_kernels / sizeof *spryi_kernels;
 
 const spryi_format *spryi_find_format(const char *name)
@@ -141,13 +150,42 @@ static int cuda_kernel_available(const spry_context *context, const spryi_kernel
     return 0;
 }
 
+static int simd_available(const spry_context *context, spryi_simd simd, const char **reason)
+{
+    *reason = "";
+    if (simd <= context->simd) return 1;
+    *reason = simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"
+                                   : "needs AVX2 and FMA, which this processor or SPRY_SIMD denies";
+    return 0;
+}
+
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason)
 {
     if (strcmp(kernel->device, "cuda") == 0) return cuda_kernel_available(context, kernel, reason);
+    return simd_available(context, kernel->simd, reason);
+}
+
+const spryi_spgemm_kernel *spryi_find_spgemm_kernel(const char *name)
+{
+    for (int k = 0; k < spryi_spgemm_kernel_count; k++)
+        if (strcmp(spryi_spgemm_kernels[k]->name, name) == 0) return spryi_spgemm_kernels[k];
+    return NULL;
+}
+
+const spryi_cuda_spgemm_kernel *spryi_cuda_find_spgemm_kernel(const spryi_cuda_plugin *plugin, const char *name)
+{
+    for (int k = 0; plugin->spgemm && k < plugin->spgemm->kernel_count; k++)
+        if (strcmp(plugin->spgemm->kernels[k]->name, name) == 0) return plugin->spgemm->kernels[k];
+    return NULL;
+}
+
+int spryi_spgemm_kernel_available(const spry_context *context, const spryi_spgemm_kernel *kernel, const char **reason)
+{
+    if (strcmp(kernel->device, "cpu") == 0) return simd_available(context, kernel->simd, reason);
+    if (spryi_cuda_devices(context, reason) == 0) return 0;
     *reason = "";
-    if (kernel->simd <= context->simd) return 1;
-    *reason = kernel->simd == SPRYI_AVX512 ? "needs AVX-512 (f, dq, bw, vl), which this processor or SPRY_SIMD denies"
-                                           : "needs AVX2 and FMA, which this processor or SPRY_SIMD denies";
+    if (spryi_cuda_find_spgemm_kernel(spryi_cuda(context, NULL), kernel->name)) return 1;
+    *reason = "the CUDA plug-in was built without it";
     return 0;
 }
 
@@ -213,6 +251,41 @@ spry_status spry_kernel_get_info(const spry_context *context, int index, spry_ke
         .device = kernel->device,
         .operations = operations_of(kernel),
         .types = kernel->pattern ? "f32 f64 pattern" : "f32 f64",
+        .indices = strcmp(kernel->device, "cpu") == 0 ? "32/32 64/32 64/64" : "32/32 64/32",
+        .deterministic = kernel->deterministic,
+        .available = available,
+        .reason = reason,
+        .idea = kernel->idea,
+        .source = kernel->source,
+    };
+    return SPRY_OK;
+}
+
+int spry_spgemm_kernel_count(void)
+{
+    return spryi_spgemm_kernel_count;
+}
+
+spry_status spry_spgemm_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
+{
+    if (!context || !info)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
+                          "context and info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status != SPRY_OK) return status;
+    if (index < 0 || index >= spryi_spgemm_kernel_count)
+        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spryi_spgemm_kernel_count - 1,
+                                "kernel %d does not exist, expected 0 to %d", index, spryi_spgemm_kernel_count - 1);
+    const spryi_spgemm_kernel *kernel = spryi_spgemm_kernels[index];
+    const char *reason;
+    int available = spryi_spgemm_kernel_available(context, kernel, &reason);
+    *info = (spry_kernel_info){
+        .struct_size = sizeof *info,
+        .name = kernel->name,
+        .format = "csr",
+        .device = kernel->device,
+        .operations = "spgemm",
+        .types = "f32 f64 pattern",
         .indices = strcmp(kernel->device, "cpu") == 0 ? "32/32 64/32 64/64" : "32/32 64/32",
         .deterministic = kernel->deterministic,
         .available = available,

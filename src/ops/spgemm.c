@@ -1,0 +1,446 @@
+/* Sparse times sparse: validate, settle the operands, count, allocate C exactly, fill. */
+#include "ops/spgemm_plan.h"
+
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "ops/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- validation ---------------------------------------------------------------------------------- */
+
+static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
+{
+    if (o->op_b != SPRY_NO_TRANSPOSE && o->op_b != SPRY_TRANSPOSE)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op_b", o->op_b, SPRY_TRANSPOSE,
+                                "spgemm: op_b is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)o->op_b);
+    if (o->value_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->value_type) < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", o->value_type, SPRY_F64,
+                                "spgemm: value_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->value_type);
+    if (o->offset_type < SPRY_INDEX_DEFAULT || o->offset_type > SPRY_I64)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "offset_type", o->offset_type, SPRY_I64,
+                                "spgemm: offset_type is %d, expected SPRY_I32 or SPRY_I64", (int)o->offset_type);
+    if (o->memory_limit_bytes < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "memory_limit_bytes", o->memory_limit_bytes, 0,
+                                "spgemm: memory_limit_bytes is %lld, expected 0 (no limit) or more",
+                                (long long)o->memory_limit_bytes);
+    if (o->drop_zeros != 0 && o->drop_zeros != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "drop_zeros", o->drop_zeros, 1,
+                                "spgemm: drop_zeros is %d, expected 0 or 1", o->drop_zeros);
+    if (o->result_device < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, 0,
+                                "spgemm: result_device is %d, expected 0 (host memory) or a GPU's number",
+                                o->result_device);
+    return SPRY_OK;
+}
+
+/* Shapes that fit, and the value type of C. */
+static spry_status check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
+                                  const spry_spgemm_options *o, spry_error *err)
+{
+    const int turned = o->op_b == SPRY_TRANSPOSE;
+    const int64_t inner = turned ? B->a.cols : B->a.rows;
+    if (A->a.cols != inner)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "B", inner, A->a.cols,
+                                "spgemm: A has %lld columns, but %s has %lld rows", (long long)A->a.cols,
+                                turned ? "the transpose of B" : "B", (long long)inner);
+    const spry_type a = A->a.value_type, b = B->a.value_type;
+    if (a != SPRY_PATTERN && b != SPRY_PATTERN && a != b)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "B",
+                          "spgemm: A has %s values and B %s: convert one of them with spry_matrix_convert",
+                          spry_type_name(a), spry_type_name(b));
+    const spry_type stored = a != SPRY_PATTERN ? a : b;
+    if (stored != SPRY_PATTERN && o->value_type != SPRY_TYPE_DEFAULT && o->value_type != stored)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "value_type",
+                          "spgemm: value_type is %s, but the values of A and B are %s: convert them first",
+                          spry_type_name(o->value_type), spry_type_name(stored));
+    *type = stored != SPRY_PATTERN ? stored : o->value_type != SPRY_TYPE_DEFAULT ? o->value_type : SPRY_F64;
+    return SPRY_OK;
+}
+
+/* ---- kernel ------------------------------------------------------------------------------------------ */
+
+static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, spry_error *err)
+{
+    const char *reason;
+    if (o->kernel) {
+        const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel(o->kernel);
+        if (!kernel)
+            return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "spgemm: no kernel \"%s\"; `spry kernels` lists them",
+                              o->kernel);
+        if (!spryi_spgemm_kernel_available(plan->context, kernel, &reason))
+            return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", kernel->name, reason);
+        if (strcmp(kernel->device, "cpu") != 0)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s runs on %s, but device is cpu",
+                              kernel->name, kernel->device);
+        plan->kernel = kernel;
+        snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", kernel->name);
+        return SPRY_OK;
+    }
+    for (int k = spryi_spgemm_kernel_count - 1; k >= 0 && !plan->kernel; k--)
+        if (strcmp(spryi_spgemm_kernels[k]->device, "cpu") == 0 &&
+            spryi_spgemm_kernel_available(plan->context, spryi_spgemm_kernels[k], &reason))
+            plan->kernel = spryi_spgemm_kernels[k];
+    snprintf(plan->reason, sizeof plan->reason, "cpu: %s",
+             o->device && strcmp(o->device, "auto") == 0 ? "no GPU here is foretold to be faster"
+             : o->device                                 ? "it was asked for"
+                                                         : "A is in host memory");
+    return SPRY_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+/* The limit less what is held already; 0: none. Never below 1. */
+static int64_t room(const spry_spgemm_plan *plan, int64_t held)
+{
+    if (plan->options.memory_limit_bytes == 0) return 0;
+    return plan->options.memory_limit_bytes > held ? plan->options.memory_limit_bytes - held : 1;
+}
+
+/* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. */
+static spry_status admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err)
+{
+    const int64_t limit = plan->options.memory_limit_bytes;
+    if (limit > 0 && bytes > limit)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", bytes, limit,
+                                "spgemm: inputs, result and workspace need %s%lld bytes, the limit is %lld",
+                                exact ? "" : "at least ", (long long)bytes, (long long)limit);
+    if (bytes > plan->peak_bytes) plan->peak_bytes = bytes;
+    return SPRY_OK;
+}
+
+/* Bytes of one phase with one thread, for what is needed at least. */
+static int64_t least_of(spryi_spgemm_job job, int64_t (*bytes)(spryi_spgemm_job *))
+{
+    job.most_bytes = 1;
+    return bytes(&job);
+}
+
+static spry_status take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err)
+{
+    spryi_release(plan->context, plan->job.workspace);
+    plan->job.workspace = NULL;
+    spry_status status = spryi_allocate(plan->context, &plan->job.workspace, bytes, 1, "workspace", err);
+    if (status == SPRY_OK) memset(plan->job.workspace, 0, (size_t)bytes);
+    return status;
+}
+
+static int64_t offset_bytes(const spry_spgemm_plan *plan)
+{
+    return (plan->job.a.rows + 1 + plan->job.pieces.count + 1) * (int64_t)sizeof(int64_t);
+}
+
+/* ---- the phases ------------------------------------------------------------------------------------------ */
+
+/* Counts C's rows: offsets and nnz. */
+static spry_status count(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_spgemm_job *job = &plan->job;
+    const int64_t inputs = plan->input_bytes + plan->converted_bytes;
+    SPRYI_TRY(spryi_spgemm_cut(plan->context, job, err));
+    job->threads = plan->kernel->sequential ? 1 : spryi_threads(plan->context, job->products);
+    const int64_t held = inputs + offset_bytes(plan);
+    SPRYI_TRY(admit(plan, held + least_of(*job, plan->kernel->count_bytes), 0, err));
+    job->most_bytes = room(plan, held);
+    const int64_t bytes = plan->kernel->count_bytes(job);
+    SPRYI_TRY(admit(plan, held + bytes, 0, err));
+    SPRYI_TRY(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
+    SPRYI_TRY(take_workspace(plan, bytes, err));
+    plan->workspace_bytes = plan->converted_bytes + offset_bytes(plan) + bytes;
+    job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
+    (*plan->kernel->count)[spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
+    spryi_scan(job->offsets, job->a.rows);
+    plan->nnz = job->offsets[job->a.rows];
+done:
+    return status;
+}
+
+/* Index types and bytes of C, and whether it fits. */
+static spry_status size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    spry_index_type index_type = job->b.index_type;
+    plan->offset_type = plan->options.offset_type;
+    spry_status status =
+        spryi_pick_index_types(&plan->offset_type, &index_type, job->a.rows, job->b.cols, plan->nnz, err);
+    if (status != SPRY_OK) return status;
+    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
+    *result_bytes = plan->nnz * entry + (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type);
+    return SPRY_OK;
+}
+
+/* C's own offsets: the job's narrowed, or a copy. */
+static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, spry_error *err)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    const int64_t n = job->a.rows + 1;
+    spry_status status =
+        spryi_allocate(plan->context, offsets, n, spry_index_type_bytes(plan->offset_type), "row offsets of C", err);
+    if (status != SPRY_OK) return status;
+    if (plan->offset_type == SPRY_I64)
+        memcpy(*offsets, job->offsets, (size_t)n * sizeof *job->offsets);
+    else
+        for (int64_t i = 0; i < n; i++) ((int32_t *)*offsets)[i] = (int32_t)job->offsets[i];
+    return SPRY_OK;
+}
+
+/* Allocates C and the numeric phase's workspace. */
+static spry_status prepare_fill(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_spgemm_job *job = &plan->job;
+    void *offsets = NULL;
+    int64_t result_bytes;
+    SPRYI_TRY(size_result(plan, &result_bytes, err));
+    spryi_release(plan->context, job->workspace); /* the symbolic phase's, before C is there */
+    job->workspace = NULL;
+    const int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan) + result_bytes;
+    SPRYI_TRY(admit(plan, held + least_of(*job, plan->kernel->fill_bytes), 1, err));
+    job->most_bytes = room(plan, held);
+    plan->fill_bytes = plan->kernel->fill_bytes(job);
+    SPRYI_TRY(admit(plan, held + plan->fill_bytes, 1, err));
+    const int64_t workspace = held - plan->input_bytes - result_bytes + plan->fill_bytes;
+    if (workspace > plan->workspace_bytes) plan->workspace_bytes = workspace;
+    SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->nnz, spry_index_type_bytes(job->b.index_type),
+                             "columns of C", err));
+    SPRYI_TRY(spryi_allocate(plan->context, &job->values, plan->nnz, spry_type_bytes(job->type), "values of C", err));
+    SPRYI_TRY(make_offsets(plan, &offsets, err));
+    SPRYI_TRY(take_workspace(plan, plan->fill_bytes, err));
+    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type,
+                                   (int32_t)job->b.index_type);
+    c.offsets = offsets;
+    c.indices = job->columns;
+    c.values = job->values;
+    c.sorted = c.unique = SPRY_KNOWN_YES;
+    offsets = NULL;
+    job->columns = job->values = NULL; /* adopted below, also on failure */
+    SPRYI_TRY(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
+    job->columns = (void *)(uintptr_t)plan->C->a.indices;
+    job->values = (void *)(uintptr_t)plan->C->a.values;
+done:
+    spryi_release(plan->context, offsets);
+    if (!plan->C) {
+        spryi_release(plan->context, job->columns);
+        spryi_release(plan->context, job->values);
+    }
+    return status;
+}
+
+static void fill(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const int value = spryi_value_slot(job->type), pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
+    const spryi_spgemm_fill_table *phase = plan->runs > 0 ? plan->kernel->refill : plan->kernel->fill;
+    (*phase)[value][pair](job);
+    plan->runs = 1;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------ */
+
+static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                             const spry_spgemm_options *o, int once, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_spgemm_plan *made = NULL;
+    spry_type type = SPRY_F64;
+    const double start = spryi_now_us();
+    SPRYI_TRY(check_options(o, err));
+    SPRYI_TRY(check_operands(&type, A, B, o, err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
+    *made = (spry_spgemm_plan){
+        .context = context,
+        .a.given = spryi_matrix_retain(A),
+        .b.given = spryi_matrix_retain(B),
+        .options = *o,
+        .once = once,
+        .job = {.type = type, .alpha = o->alpha ? spryi_value_at(o->alpha, type, 0) : 1},
+        .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
+    };
+    made->options.alpha = made->options.device = made->options.kernel = NULL;
+    made->options.info = NULL;
+    if (A->a.device > 0 || B->a.device > 0 || o->result_device > 0 ||
+        (o->device && strcmp(o->device, "cpu") != 0 && strcmp(o->device, "auto") != 0)) {
+        status = spryi_fail(err, SPRY_UNSUPPORTED, "device", "spgemm: runs on the cpu, of matrices in host memory");
+        goto done;
+    }
+    SPRYI_TRY(settle_kernel(made, o, err));
+    SPRYI_TRY(spryi_make_operands(made, err));
+    SPRYI_TRY(count(made, err));
+    *plan = made;
+    made->setup_us = spryi_now_us() - start;
+    made = NULL;
+done:
+    spry_spgemm_plan_destroy(made);
+    return status;
+}
+
+static spry_status null_argument(const void *context, const void *out, const char *name, const spry_matrix *A,
+                                 const spry_matrix *B, spry_error *err)
+{
+    const char *missing = !context ? "context" : !out ? name : !A ? "A" : !B ? "B" : NULL;
+    if (!missing) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "spgemm: %s must not be NULL", missing);
+}
+
+spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                             const spry_spgemm_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_spgemm_plan *made = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    SPRYI_TRY(null_argument(context, plan, "plan", A, B, err));
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    if (o.drop_zeros)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
+                          "spgemm: a plan keeps one structure, which must not depend on values: drop_zeros is for "
+                          "spry_spgemm");
+    SPRYI_TRY(make_plan(context, &made, A, B, &o, 0, err));
+    const double start = spryi_now_us();
+    SPRYI_TRY(prepare_fill(made, err));
+    made->setup_us += spryi_now_us() - start;
+    *plan = made;
+    made = NULL;
+done:
+    spry_spgemm_plan_destroy(made);
+    return status;
+}
+
+spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry_error *err)
+{
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    const double start = spryi_now_us(), usual = plan->job.alpha;
+    if (plan->runs > 0) spryi_refresh_operands(plan);
+    if (alpha) plan->job.alpha = spryi_value_at(alpha, plan->job.type, 0);
+    fill(plan);
+    plan->job.alpha = usual;
+    plan->run_us = spryi_now_us() - start;
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
+{
+    if (!plan || !C) return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "C", "plan and C must not be NULL");
+    if (plan->runs == 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "spgemm: the plan has no result before its first run");
+    *C = spryi_matrix_retain(plan->C);
+    return SPRY_OK;
+}
+
+static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    *info = (spry_spgemm_info){
+        .struct_size = sizeof *info,
+        .device = plan->kernel->device,
+        .kernel = plan->kernel->name,
+        .deterministic = plan->kernel->deterministic,
+        .threads = job->threads,
+        .rows = job->a.rows,
+        .cols = job->b.cols,
+        .nnz = plan->C ? plan->C->a.nnz : plan->nnz,
+        .products = job->products,
+        .compression = plan->nnz > 0 ? (double)job->products / (double)plan->nnz : 0,
+        .chunks = 1,
+        .peak_bytes = plan->peak_bytes,
+        .workspace_bytes = plan->workspace_bytes,
+        .setup_us = plan->setup_us,
+        .upload_us = plan->upload_us,
+        .run_us = plan->run_us,
+        .download_us = plan->download_us,
+    };
+    snprintf(info->reason, sizeof info->reason, "%s", plan->reason);
+}
+
+spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err)
+{
+    if (!plan || !info)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status == SPRY_OK) tell(plan, info);
+    return status;
+}
+
+void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
+{
+    if (!plan) return;
+    spryi_drop_operands(plan);
+    spry_matrix_destroy(plan->C);
+    spryi_release(plan->context, plan->job.pieces.rows);
+    spryi_release(plan->context, plan->job.offsets);
+    spryi_release(plan->context, plan->job.workspace);
+    spryi_release(plan->context, plan);
+}
+
+/* ---- one product --------------------------------------------------------------------------------------------- */
+
+spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
+                        const spry_spgemm_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    SPRYI_TRY(null_argument(context, C, "C", A, B, err));
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(o.info, err));
+    SPRYI_TRY(make_plan(context, &plan, A, B, &o, 1, err));
+    const double start = spryi_now_us();
+    SPRYI_TRY(prepare_fill(plan, err));
+    fill(plan);
+    if (o.drop_zeros) spryi_drop_zeros(plan->C);
+    plan->run_us = spryi_now_us() - start;
+    if (o.info) tell(plan, o.info);
+    *C = plan->C;
+    plan->C = NULL;
+done:
+    spry_spgemm_plan_destroy(plan);
+    return status;
+}
+
+spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *estimate, const spry_matrix *A,
+                                 const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    int64_t result_bytes;
+    SPRYI_TRY(null_argument(context, estimate, "estimate", A, B, err));
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(estimate, err));
+    if (options) o = *options;
+    o.memory_limit_bytes = 0;
+    SPRYI_TRY(make_plan(context, &plan, A, B, &o, 1, err));
+    SPRYI_TRY(size_result(plan, &result_bytes, err));
+    spryi_spgemm_job *job = &plan->job;
+    const int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan);
+    const int64_t least_count = held + least_of(*job, plan->kernel->count_bytes);
+    const int64_t least_fill = held + result_bytes + least_of(*job, plan->kernel->fill_bytes);
+    job->most_bytes = 0;
+    const int64_t fill_bytes = plan->kernel->fill_bytes(job), peak = held + result_bytes + fill_bytes;
+    const int64_t workspace = held - plan->input_bytes + fill_bytes;
+    *estimate = (spry_spgemm_estimate){
+        .struct_size = sizeof *estimate,
+        .rows = job->a.rows,
+        .cols = job->b.cols,
+        .products = job->products,
+        .nnz = plan->nnz,
+        .nnz_bound = plan->nnz,
+        .exact = 1,
+        .compression = plan->nnz > 0 ? (double)job->products / (double)plan->nnz : 0,
+        .input_bytes = plan->input_bytes,
+        .result_bytes = result_bytes,
+        .workspace_bytes = workspace > plan->workspace_bytes ? workspace : plan->workspace_bytes,
+        .peak_bytes = peak > plan->peak_bytes ? peak : plan->peak_bytes,
+        .least_bytes = least_count > least_fill ? least_count : least_fill,
+        .device = plan->kernel->device,
+        .kernel = plan->kernel->name,
+    };
+done:
+    spry_spgemm_plan_destroy(plan);
+    return status;
+}

@@ -1,0 +1,161 @@
+/* What is no CSR, or has other index types than its partner, is converted; a transposed CSC is CSR as it lies. */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "ops/spgemm_plan.h"
+
+spry_arrays spryi_transposed_view(const spry_arrays *a)
+{
+    spry_arrays t = *a;
+    t.rows = a->cols;
+    t.cols = a->rows;
+    t.ownership = SPRY_BORROW;
+    if (a->layout == SPRY_COO) {
+        t.row_indices = a->indices;
+        t.indices = a->row_indices;
+        t.sorted = SPRY_NOT_KNOWN;
+    } else {
+        t.layout = a->layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
+    }
+    return t;
+}
+
+/* *from[k] = which entry of `view` became entry k of its conversion: entry numbers are converted in values' place. */
+static spry_status find_origins(spry_context *context, int64_t **from, const spry_arrays *view,
+                                const spry_convert_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    double *numbers = NULL;
+    spry_matrix *numbered = NULL, *converted = NULL;
+    spry_convert_options o = *options;
+    SPRYI_TRY(SPRYI_NEW(context, &numbers, view->nnz, "entry numbers", err));
+    for (int64_t k = 0; k < view->nnz; k++) numbers[k] = (double)k;
+    spry_arrays arrays = *view;
+    arrays.value_type = o.value_type = SPRY_F64;
+    arrays.values = numbers;
+    arrays.ownership = SPRY_BORROW;
+    arrays.symmetry = SPRY_GENERAL;
+    SPRYI_TRY(spry_matrix_create(context, &numbered, &arrays, err));
+    SPRYI_TRY(spry_matrix_convert(context, &converted, numbered, &o, err));
+    SPRYI_TRY(SPRYI_NEW(context, from, view->nnz, "entry numbers", err));
+    const double *moved = converted->a.values;
+    for (int64_t k = 0; k < view->nnz; k++) (*from)[k] = (int64_t)moved[k];
+done:
+    spry_matrix_destroy(converted);
+    spry_matrix_destroy(numbered);
+    spryi_release(context, numbers);
+    return status;
+}
+
+static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const spry_matrix *view,
+                           const spry_convert_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_context *context = plan->context;
+    SPRYI_TRY(spry_matrix_convert(context, &operand->csr, view, options, err));
+    operand->converted = 1;
+    operand->bytes = spryi_arrays_bytes(&operand->csr->a);
+    if (!plan->once && view->a.value_type != SPRY_PATTERN) {
+        SPRYI_TRY(find_origins(context, &operand->from, &view->a, options, err));
+        operand->bytes += operand->csr->a.nnz * (int64_t)sizeof *operand->from;
+    }
+done:
+    return status;
+}
+
+/* `to` by rows, of `given` or its transpose, with these index types. */
+static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_op op, int pair, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_context *context = plan->context;
+    spry_matrix *view = NULL;
+    if (op == SPRY_TRANSPOSE) {
+        const spry_arrays arrays = spryi_transposed_view(&to->given->a);
+        SPRYI_TRY(spry_matrix_create(context, &view, &arrays, err));
+    } else {
+        view = spryi_matrix_retain(to->given);
+    }
+    const spry_arrays *a = &view->a;
+    if (a->layout == SPRY_CSR && a->value_type == plan->job.type &&
+        spryi_index_pair(a->offset_type, a->index_type) == pair) {
+        to->csr = view;
+        view = NULL;
+        goto done;
+    }
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = SPRY_CSR;
+    options.value_type = plan->job.type;
+    options.offset_type = pair == 0 ? SPRY_I32 : SPRY_I64;
+    options.index_type = pair == 2 ? SPRY_I64 : SPRY_I32;
+    options.keep_duplicates = 1;
+    SPRYI_TRY(convert(plan, to, view, &options, err));
+done:
+    spry_matrix_destroy(view);
+    return status;
+}
+
+/* The narrowest index pair that holds both. */
+static int common_pair(const spry_arrays *a, const spry_arrays *b)
+{
+    const spry_arrays *both[] = {a, b};
+    int widest = 0;
+    for (int m = 0; m < 2; m++) {
+        const spry_arrays *x = both[m];
+        spry_index_type offsets = x->layout != SPRY_COO                              ? x->offset_type
+                                  : x->nnz <= INT32_MAX && x->index_type == SPRY_I32 ? SPRY_I32
+                                                                                     : SPRY_I64;
+        int pair = spryi_index_pair(offsets, x->index_type);
+        widest = pair > widest ? pair : widest;
+    }
+    return widest;
+}
+
+spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    const int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
+    SPRYI_TRY(make_operand(plan, &plan->a, SPRY_NO_TRANSPOSE, pair, err));
+    if (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE)
+        plan->b.csr = spryi_matrix_retain(plan->a.csr);
+    else
+        SPRYI_TRY(make_operand(plan, &plan->b, plan->options.op_b, pair, err));
+    plan->job.a = plan->a.csr->a;
+    plan->job.b = plan->b.csr->a;
+    plan->converted_bytes = plan->a.bytes + plan->b.bytes;
+    if (!plan->kernel->needs_csc) goto done;
+    spry_convert_options options = SPRY_INIT(spry_convert_options);
+    options.layout = SPRY_CSC;
+    options.keep_duplicates = 1;
+    SPRYI_TRY(spry_matrix_convert(plan->context, &plan->by_columns, plan->b.csr, &options, err));
+    plan->job.b_columns = plan->by_columns->a;
+    plan->converted_bytes += spryi_arrays_bytes(&plan->by_columns->a);
+done:
+    return status;
+}
+
+static void refresh(spryi_operand *operand)
+{
+    if (!operand->from) return;
+    const spry_arrays *to = &operand->csr->a;
+    for (int64_t k = 0; k < to->nnz; k++)
+        spryi_set_value((void *)(uintptr_t)to->values, to->value_type, k,
+                        spryi_value_at(operand->given->a.values, to->value_type, operand->from[k]));
+}
+
+void spryi_refresh_operands(spry_spgemm_plan *plan)
+{
+    refresh(&plan->a);
+    refresh(&plan->b);
+}
+
+void spryi_drop_operands(spry_spgemm_plan *plan)
+{
+    spryi_operand *both[] = {&plan->a, &plan->b};
+    for (int m = 0; m < 2; m++) {
+        spry_matrix_destroy(both[m]->csr);
+        spry_matrix_destroy(both[m]->given);
+        spryi_release(plan->context, both[m]->from);
+    }
+    spry_matrix_destroy(plan->by_columns);
+}

@@ -1,0 +1,105 @@
+/* Part of rows_cpu.c and its likes: the symbolic phase. */
+#include "spgemm/rows_shape.tmpl.c"
+
+typedef struct SPRY_FN(span) {
+    int64_t first, last;
+} SPRY_FN(span);
+
+/* First and last column that row i of C can have; last < first where it has none. */
+static inline SPRY_FN(span) SPRY_FN(span_of)(const spryi_spgemm_job *job, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    int64_t first = INT64_MAX, last = -1;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P begin = Bp[Aj[k]], end = Bp[Aj[k] + 1];
+        if (begin == end) continue;
+        if (job->b_rises) {
+            first = Bj[begin] < first ? Bj[begin] : first;
+            last = Bj[end - 1] > last ? Bj[end - 1] : last;
+            continue;
+        }
+        for (SPRY_P t = begin; t < end; t++) {
+            first = Bj[t] < first ? Bj[t] : first;
+            last = Bj[t] > last ? Bj[t] : last;
+        }
+    }
+    return (SPRY_FN(span)){first, last};
+}
+
+/* Bits are gathered in a register while they fall into one word: columns that follow each other do. */
+static inline int64_t SPRY_FN(mark)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    int64_t count = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P end = Bp[Aj[k] + 1];
+        for (SPRY_P t = Bp[Aj[k]]; t < end;) {
+            const SPRY_J word = Bj[t] >> 6;
+            uint64_t bits = 0;
+            do bits |= (uint64_t)1 << (Bj[t] & 63);
+            while (++t < end && Bj[t] >> 6 == word);
+            const uint64_t before = mask[word];
+            count += __builtin_popcountll(bits & ~before);
+            mask[word] = before | bits;
+        }
+    }
+    return count;
+}
+
+static inline void SPRY_FN(unmark)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) mask[Bj[t] >> 6] = 0;
+}
+
+static inline int64_t SPRY_FN(row_products)(const spryi_spgemm_job *job, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    int64_t products = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) products += (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]);
+    return products;
+}
+
+/* Counts rows begin .. end-1 and raises *widest, *longest. */
+static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int64_t end, uint64_t *mask,
+                                 int64_t *widest, int64_t *longest)
+{
+    int64_t *restrict counts = job->offsets + 1;
+    for (int64_t i = begin; i < end; i++) {
+        SPRY_J shift;
+        if (i > begin && SPRY_FN(repeats)(job, i, &shift)) {
+            counts[i] = counts[i - 1];
+            continue;
+        }
+        const SPRY_FN(span) span = SPRY_FN(span_of)(job, i);
+        counts[i] = 0;
+        if (span.last < span.first) continue;
+        const int64_t low = span.first / 64, words = span.last / 64 + 1 - low;
+        counts[i] = SPRY_FN(mark)(job, mask, i);
+        if (words <= 16 || words * 4 < SPRY_FN(row_products)(job, i))
+            memset(mask + low, 0, (size_t)words * sizeof *mask);
+        else
+            SPRY_FN(unmark)(job, mask, i);
+        if (span.last - low * 64 + 1 > *widest) *widest = span.last - low * 64 + 1;
+        if (counts[i] > *longest) *longest = counts[i];
+    }
+}
+
+static void SPRY_FN(count)(spryi_spgemm_job *job)
+{
+    int64_t widest = 0, longest = 0;
+#pragma omp parallel num_threads(job->threads) reduction(max : widest, longest)
+    {
+        uint64_t *mask = (uint64_t *)job->workspace + omp_get_thread_num() * spryi_rows_mask_words(job);
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t p = 0; p < job->pieces.count; p++)
+            SPRY_FN(count_piece)(job, job->pieces.rows[p], job->pieces.rows[p + 1], mask, &widest, &longest);
+    }
+    job->widest = widest;
+    job->longest = longest;
+}

@@ -1,0 +1,190 @@
+/* Part of rows_cpu.c and its likes: the numeric phase. */
+#include "spgemm/rows_shape.tmpl.c"
+
+/* A thread's dense window, which stands over columns base .. base + 64 * windows - 1 while a row is summed. */
+typedef struct SPRY_FN(lane) {
+    SPRY_V *restrict sums;
+    uint64_t *restrict bits;
+    unsigned char *restrict touched;
+} SPRY_FN(lane);
+
+static SPRY_FN(lane) SPRY_FN(lane_of)(const spryi_spgemm_job *job, int thread)
+{
+    const int64_t windows = spryi_rows_windows(job);
+    unsigned char *start = (unsigned char *)job->workspace + thread * spryi_rows_lane_bytes(job);
+    SPRY_V *sums = (SPRY_V *)(void *)start;
+    uint64_t *bits = (uint64_t *)(void *)(sums + 64 * windows);
+    return (SPRY_FN(lane)){sums, bits, (unsigned char *)(bits + windows)};
+}
+
+/* sums += a_ik * row k of B, for each k of row i, `base` columns back. */
+static inline void SPRY_FN(add_products)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int64_t base)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_V a = Ax[k];
+        const SPRY_P end = Bp[Aj[k] + 1];
+        for (SPRY_P t = Bp[Aj[k]]; t < end; t++) sums[Bj[t] - base] += a * Bx[t];
+    }
+}
+
+/* The same, and marks what it meets. */
+static inline void SPRY_FN(add_and_mark)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t i,
+                                         int64_t base)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_V a = Ax[k];
+        const SPRY_P end = Bp[Aj[k] + 1];
+        for (SPRY_P t = Bp[Aj[k]]; t < end;) {
+            int64_t c = Bj[t] - base;
+            const int64_t word = c >> 6;
+            uint64_t bits = 0;
+            do {
+                lane->sums[c] += a * Bx[t];
+                bits |= (uint64_t)1 << (c & 63);
+                if (++t == end) break;
+                c = Bj[t] - base;
+            } while (c >> 6 == word);
+            lane->bits[word] |= bits;
+            lane->touched[word] = 1;
+        }
+    }
+}
+
+/* Entries with the bits of one word, in order; returns how many. */
+static inline int64_t SPRY_FN(emit_word)(const SPRY_FN(lane) * lane, int64_t word, int64_t base, SPRY_V alpha,
+                                         SPRY_J *restrict Cj, SPRY_V *restrict Cx)
+{
+    uint64_t bits = lane->bits[word];
+    SPRY_V *restrict sums = lane->sums + 64 * word;
+    const SPRY_J from = (SPRY_J)(base + 64 * word);
+    int64_t n = 0;
+    lane->bits[word] = 0;
+    for (; bits; bits &= bits - 1, n++) {
+        const int c = __builtin_ctzll(bits);
+        Cj[n] = (SPRY_J)(from + c);
+        Cx[n] = alpha * sums[c];
+        sums[c] = 0;
+    }
+    return n;
+}
+
+/* All that was met in `windows` words, in order; leaves the lane cleared. */
+static inline void SPRY_FN(emit)(const SPRY_FN(lane) * lane, int64_t windows, int64_t base, SPRY_V alpha, SPRY_J *Cj,
+                                 SPRY_V *Cx)
+{
+    for (int64_t w = 0; w < windows; w += 8) {
+        uint64_t touched;
+        memcpy(&touched, lane->touched + w, sizeof touched);
+        if (!touched) continue;
+        memset(lane->touched + w, 0, sizeof touched);
+        for (; touched; touched &= touched - 1) {
+            const int64_t n = SPRY_FN(emit_word)(lane, w + SPRYI_BYTE_OF(touched), base, alpha, Cj, Cx);
+            Cj += n;
+            Cx += n;
+        }
+    }
+}
+
+/* Values of the n columns Cj, which rise; leaves the sums cleared. */
+static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i,
+                                   const SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n)
+{
+    const int64_t base = Cj[0] & ~(int64_t)63;
+    const SPRY_V alpha = (SPRY_V)job->alpha;
+    SPRY_FN(add_products)(job, sums, i, base);
+    for (int64_t k = 0; k < n; k++) {
+        Cx[k] = alpha * sums[Cj[k] - base];
+        sums[Cj[k] - base] = 0;
+    }
+}
+
+/* Row i of A has one entry, rows of B rise: the row of C is that of B times it. */
+static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx,
+                                     int64_t n)
+{
+    const SPRY_P k = ((const SPRY_P *)job->a.offsets)[i];
+    const SPRY_P from = ((const SPRY_P *)job->b.offsets)[((const SPRY_J *)job->a.indices)[k]];
+    const SPRY_J *restrict Bj = (const SPRY_J *)job->b.indices + from;
+    const SPRY_V *restrict Bx = (const SPRY_V *)job->b.values + from;
+    const SPRY_V a = ((const SPRY_V *)job->a.values)[k], alpha = (SPRY_V)job->alpha;
+    for (int64_t t = 0; t < n; t++) {
+        Cj[t] = Bj[t];
+        Cx[t] = alpha * (a * Bx[t] + 0); /* as a sum that began at 0: never -0 */
+    }
+}
+
+/* First and last column of row i of C, which has some. */
+static inline void SPRY_FN(ends)(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    int64_t low = INT64_MAX, high = -1;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P begin = Bp[Aj[k]], end = Bp[Aj[k] + 1], step = job->b_rises ? end - begin - 1 : 1;
+        for (SPRY_P t = begin; t<end; t += step> 0 ? step : 1) {
+            low = Bj[t] < low ? Bj[t] : low;
+            high = Bj[t] > high ? Bj[t] : high;
+        }
+    }
+    *first = low;
+    *last = high;
+}
+
+static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t begin, int64_t end)
+{
+    const SPRY_P *restrict Ap = job->a.offsets;
+    SPRY_J *restrict Cj = job->columns, shift;
+    SPRY_V *restrict Cx = job->values;
+    const SPRY_V alpha = (SPRY_V)job->alpha;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+        if (n == 0) continue;
+        if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
+            SPRY_FN(copy_row)(job, i, Cj + at, Cx + at, n);
+            continue;
+        }
+        if (i > begin && at - job->offsets[i - 1] == n && SPRY_FN(repeats)(job, i, &shift)) {
+            for (int64_t k = 0; k < n; k++) Cj[at + k] = (SPRY_J)(Cj[at - n + k] + shift);
+            SPRY_FN(gather)(job, lane->sums, i, Cj + at, Cx + at, n);
+            continue;
+        }
+        int64_t first, last;
+        SPRY_FN(ends)(job, i, &first, &last);
+        const int64_t base = first & ~(int64_t)63;
+        SPRY_FN(add_and_mark)(job, lane, i, base);
+        SPRY_FN(emit)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
+    }
+}
+
+static void SPRY_FN(fill)(spryi_spgemm_job *job)
+{
+#pragma omp parallel num_threads(job->threads)
+    {
+        const SPRY_FN(lane) lane = SPRY_FN(lane_of)(job, omp_get_thread_num());
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t p = 0; p < job->pieces.count; p++)
+            SPRY_FN(fill_piece)(job, &lane, job->pieces.rows[p], job->pieces.rows[p + 1]);
+    }
+}
+
+static void SPRY_FN(refill)(spryi_spgemm_job *job)
+{
+    const SPRY_J *Cj = job->columns;
+    SPRY_V *Cx = job->values;
+#pragma omp parallel num_threads(job->threads)
+    {
+        const SPRY_FN(lane) lane = SPRY_FN(lane_of)(job, omp_get_thread_num());
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t p = 0; p < job->pieces.count; p++)
+            for (int64_t i = job->pieces.rows[p]; i < job->pieces.rows[p + 1]; i++) {
+                const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+                if (n > 0) SPRY_FN(gather)(job, lane.sums, i, Cj + at, Cx + at, n);
+            }
+    }
+}

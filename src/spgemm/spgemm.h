@@ -1,0 +1,144 @@
+/*
+ * Sparse times sparse inside the library: what the public operation (ops/spgemm.c) and the ways to do it share. Every
+ * way has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that is
+ * there, the values alone. Descriptors are listed in ops/registry.c; those of the GPU have their functions in the
+ * plug-in.
+ */
+#ifndef SPRYI_SPGEMM_H
+#define SPRYI_SPGEMM_H
+
+#include "core/cpu_features.h"
+#include "core/cuda_plugin.h"
+#include "core/matrix.h"
+#include "spry/spry.h"
+
+/* ---- CPU --------------------------------------------------------------------------------------- */
+
+typedef struct spryi_spgemm_job spryi_spgemm_job;
+
+/* A phase of a whole product, in parallel; it allocates nothing. */
+typedef void (*spryi_spgemm_fn)(spryi_spgemm_job *job);
+
+typedef spryi_spgemm_fn spryi_spgemm_count_table[SPRYI_INDEX_PAIRS];
+typedef spryi_spgemm_fn spryi_spgemm_fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS];
+
+typedef struct spryi_spgemm_kernel {
+    const char *name;   /* spgemm_<way>_<device> */
+    const char *device; /* "cpu", "cuda" */
+    const char *idea;   /* one sentence */
+    const char *source;
+    int deterministic;
+    int sequential;  /* 1: one thread, as a teaching reference has it */
+    int needs_csc;   /* 1: op(B) by columns beside op(B) by rows */
+    spryi_simd simd; /* kernels are listed from slow to fast: the last one that can run is the default */
+    /* Of CPU kernels; those of GPUs have none here. Bytes of workspace for each phase, job->most_bytes permitting. */
+    int64_t (*count_bytes)(spryi_spgemm_job *job);
+    int64_t (*fill_bytes)(spryi_spgemm_job *job); /* after count */
+    const spryi_spgemm_count_table *count;        /* counts of the rows into offsets[i + 1]; widest, longest */
+    const spryi_spgemm_fill_table *fill;          /* columns and values */
+    const spryi_spgemm_fill_table *refill;        /* values, columns being there */
+} spryi_spgemm_kernel;
+
+/* Pieces of rows with about equal work, cut by the matrix; threads take one after the other. */
+typedef struct spryi_spgemm_pieces {
+    int64_t count;
+    int64_t *rows; /* count + 1 */
+} spryi_spgemm_pieces;
+
+/* One product on the CPU. Everything has been validated. */
+struct spryi_spgemm_job {
+    spry_arrays a, b;      /* CSR of one index pair, values of `type`; b is op(B). Duplicates and any order may be */
+    spry_arrays b_columns; /* where the kernel needs it: op(B), CSC */
+    spry_type type;
+    double alpha;     /* holds an f32 exactly */
+    int threads;      /* at most; the bytes functions may lower it to fit */
+    int b_rises;      /* 1: rows of b are sorted and hold no position twice */
+    int64_t products; /* in all */
+    spryi_spgemm_pieces pieces;
+    int64_t most_bytes; /* that a phase's workspace should not exceed, where it can help it; 0: no matter */
+    int64_t piece_work; /* entries and rows a piece; 0: the library's choice (tests cut finer) */
+    void *workspace;    /* what the phase's bytes function said, cleared to 0 once before; phases leave it so */
+    /* count makes: */
+    int64_t *offsets; /* rows + 1 */
+    int64_t widest;   /* columns from the first to the last of the row of C where they are most */
+    int64_t longest;  /* entries of the longest row of C */
+    int64_t busiest;  /* most products of a row that count could not place in the dense window, 0: none */
+    /* fill makes: */
+    void *columns, *values;
+};
+
+/* pieces.c: cuts the rows of job->a, and counts all products (INT64_MAX where they overflow). */
+spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);
+
+/* pieces.c: 1 if each row's columns rise. Looks at all of them, or knows it. */
+int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
+
+extern const spryi_spgemm_kernel *const spryi_spgemm_kernels[];
+extern const int spryi_spgemm_kernel_count;
+const spryi_spgemm_kernel *spryi_find_spgemm_kernel(const char *name);
+int spryi_spgemm_kernel_available(const spry_context *context, const spryi_spgemm_kernel *kernel, const char **reason);
+
+/* ---- GPU: what the plug-in supplies --------------------------------------------------------------- */
+
+typedef struct spryi_cuda_product spryi_cuda_product;
+
+/*
+ * One product on a GPU, or a chunk of its rows. ops fills in the first part and owns the arrays; a kernel's symbolic
+ * phase fills in the second; numeric may then be called any number of times, and discard once. The device is current.
+ */
+struct spryi_cuda_product {
+    spry_arrays a, b; /* CSR in device memory, 32-bit columns, offsets of one type, values of `type`; b is op(B) */
+    spry_type type;
+    int device; /* CUDA's number */
+    int multiprocessors, shared_bytes, major;
+    void *stream;
+    int64_t row_begin, row_end; /* rows of a that are to be multiplied */
+    /*
+     * Device memory for the kernel's own, counted against the limit: SPRY_TOO_LARGE where it would pass it. Blocks
+     * that live between phases hang on `state` and go with discard.
+     */
+    spry_status (*allocate)(spryi_cuda_product *product, void **pointer, int64_t bytes, const char *what,
+                            spry_error *err);
+    void (*release)(spryi_cuda_product *product, void *pointer);
+    void *owner;        /* of allocate and release */
+    int64_t most_bytes; /* that workspace should not exceed where the kernel can choose; 0: no matter */
+    int64_t *c_offsets; /* device, row_end - row_begin + 1 entries, which symbolic fills: from 0 to nnz */
+    /* symbolic tells: */
+    int64_t products, nnz;
+    void *state; /* the kernel's own, NULL before */
+    /* numeric gets: */
+    double alpha;       /* holds an f32 exactly */
+    int32_t *c_columns; /* device, nnz */
+    void *c_values;     /* device, nnz */
+    int values_alone;   /* 1: c_columns are there from an earlier numeric phase */
+};
+
+typedef struct spryi_cuda_spgemm_kernel {
+    const char *name;                                                      /* as its descriptor's */
+    spry_status (*symbolic)(spryi_cuda_product *product, spry_error *err); /* done when it returns */
+    spry_status (*numeric)(spryi_cuda_product *product, spry_error *err);  /* in the stream; allocates nothing */
+    void (*discard)(spryi_cuda_product *product);
+} spryi_cuda_spgemm_kernel;
+
+/* core/cuda_plugin.h points to one of these. */
+typedef struct spryi_cuda_spgemm {
+    const spryi_cuda_spgemm_kernel *const *kernels;
+    int kernel_count;
+    /* Products of rows 0 .. i-1, for each i: rows + 1 numbers into host memory, for cutting into chunks. */
+    spry_status (*scan_products)(spryi_cuda_product *product, int64_t *host_scan, spry_error *err);
+    /* to[i] = from[i] + shift, in 32 bits where to_32. */
+    spry_status (*copy_offsets)(int device, void *to, int to_32, const int64_t *from, int64_t shift, int64_t count,
+                                void *stream, spry_error *err);
+    /*
+     * Leaves out the entries whose value is 0: offsets (64 bits), columns and values are rewritten in place, stably;
+     * *nnz is what is left. flags: nnz + 1 numbers of workspace.
+     */
+    spry_status (*drop_zeros)(int device, int64_t *offsets, int32_t *columns, void *values, spry_type type,
+                              int64_t rows, int64_t *nnz, void *workspace, void *stream, spry_error *err);
+    int64_t (*drop_zeros_bytes)(spry_type type, int64_t rows, int64_t nnz);
+} spryi_cuda_spgemm;
+
+/* NULL: the plug-in has none of that name. */
+const spryi_cuda_spgemm_kernel *spryi_cuda_find_spgemm_kernel(const spryi_cuda_plugin *plugin, const char *name);
+
+#endif

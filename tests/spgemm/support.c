@@ -1,0 +1,261 @@
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *take(void *user, size_t bytes, size_t alignment)
+{
+    test_memory *m = user;
+    int64_t call = atomic_fetch_add(&m->calls, 1) + 1;
+    if (m->fail_from > 0 && call >= m->fail_from && call <= m->fail_until) return NULL;
+    void *block = NULL;
+    if (posix_memalign(&block, alignment, bytes) != 0) return NULL;
+    memset(block, 0xa5, bytes);
+    atomic_fetch_add(&m->blocks, 1);
+    int64_t now = atomic_fetch_add(&m->bytes, (int64_t)bytes) + (int64_t)bytes;
+    if (now > atomic_load(&m->most_bytes)) atomic_store(&m->most_bytes, now);
+    return block;
+}
+
+static void give(void *user, void *block, size_t bytes)
+{
+    test_memory *m = user;
+    atomic_fetch_sub(&m->blocks, 1);
+    atomic_fetch_sub(&m->bytes, (int64_t)bytes);
+    free(block);
+}
+
+spry_context *test_context(test_memory *memory, int threads)
+{
+    spry_context *context = NULL;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = threads;
+    if (memory) {
+        options.allocate = take;
+        options.release = give;
+        options.user = memory;
+    }
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+uint64_t test_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+int64_t test_below(uint64_t *state, int64_t limit)
+{
+    return limit <= 1 ? 0 : (int64_t)(test_random(state) % (uint64_t)limit);
+}
+
+/* ---- entries --------------------------------------------------------------------------------------- */
+
+static void add(test_entries *e, int64_t i, int64_t j, double value)
+{
+    if (e->nnz % 1024 == 0) {
+        size_t room = (size_t)e->nnz + 1024;
+        e->i = realloc(e->i, room * sizeof *e->i);
+        e->j = realloc(e->j, room * sizeof *e->j);
+        e->value = realloc(e->value, room * sizeof *e->value);
+        assert_true(e->i && e->j && e->value);
+    }
+    e->i[e->nnz] = i;
+    e->j[e->nnz] = j;
+    e->value[e->nnz++] = value;
+}
+
+static double some_value(uint64_t *state)
+{
+    return (double)(test_below(state, 5) - 2); /* -2 .. 2 */
+}
+
+/* Row i with each column of [from, to) taken with so much probability out of 1000. */
+static void sprinkle(test_entries *e, int64_t i, int64_t from, int64_t to, int64_t chance, uint64_t *state)
+{
+    from = from < 0 ? 0 : from;
+    to = to > e->cols ? e->cols : to;
+    for (int64_t j = from; j < to; j++)
+        if (test_below(state, 1000) < chance) add(e, i, j, some_value(state));
+}
+
+test_entries test_make(test_kind kind, int64_t rows, int64_t cols, double mean_row, uint64_t *state)
+{
+    test_entries e = {.rows = rows, .cols = cols};
+    const int64_t chance = cols > 0 ? (int64_t)(1000 * mean_row / (double)cols) + 1 : 0;
+    const int64_t special = kind == TEST_ONE_ROW ? test_below(state, rows) : test_below(state, cols);
+    int64_t moves[8];
+    for (int m = 0; m < 8; m++) moves[m] = test_below(state, 2 * (int64_t)mean_row + 3) - (int64_t)mean_row;
+    for (int64_t i = 0; i < rows && cols > 0; i++) {
+        const int64_t start = e.nnz;
+        switch (kind) {
+        case TEST_SHUFFLED:
+            for (int64_t n = test_below(state, 2 * (int64_t)mean_row + 1); n > 0; n--)
+                add(&e, i, test_below(state, cols), some_value(state));
+            break;
+        case TEST_BANDED: sprinkle(&e, i, i - (int64_t)mean_row, i + (int64_t)mean_row, 700, state); break;
+        case TEST_STENCIL:
+            for (int64_t j = i - 20; j < i + 20; j++)
+                for (int m = 0; m < 8; m++)
+                    if (i + moves[m] == j && j >= 0 && j < cols && (e.nnz == start || e.j[e.nnz - 1] < j))
+                        add(&e, i, j, some_value(state));
+            break;
+        case TEST_GROUPED:
+            if (i % 3 == 0 || e.nnz == 0) {
+                sprinkle(&e, i, 0, cols, chance, state);
+            } else {
+                int64_t from = e.nnz;
+                while (from > 0 && e.i[from - 1] == i - 1) from--;
+                for (int64_t k = from, end = e.nnz; k < end; k++) add(&e, i, e.j[k], some_value(state));
+            }
+            break;
+        case TEST_IDENTITY:
+            if (i < cols) add(&e, i, i, 1);
+            break;
+        case TEST_PERMUTED: add(&e, i, (i * 7 + special) % cols, some_value(state)); break;
+        case TEST_ONE_ROW: sprinkle(&e, i, 0, cols, i == special ? 1000 : chance / 4, state); break;
+        case TEST_ONE_COLUMN:
+            sprinkle(&e, i, 0, special, chance / 4, state);
+            add(&e, i, special, some_value(state));
+            break;
+        case TEST_DENSE: sprinkle(&e, i, 0, cols, 1000, state); break;
+        default:
+            if (test_below(state, 4) > 0) sprinkle(&e, i, 0, cols, chance, state);
+        }
+    }
+    return e;
+}
+
+void test_discard(test_entries *e)
+{
+    free(e->i);
+    free(e->j);
+    free(e->value);
+    *e = (test_entries){0};
+}
+
+/* ---- matrices ---------------------------------------------------------------------------------------- */
+
+static void store(void *array, spry_index_type type, int64_t k, int64_t value)
+{
+    if (type == SPRY_I64)
+        ((int64_t *)array)[k] = value;
+    else
+        ((int32_t *)array)[k] = (int32_t)value;
+}
+
+int64_t test_index(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
+spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form form)
+{
+    const size_t room = (size_t)(e->nnz + e->rows + e->cols + 2) * 8;
+    void *offsets = calloc(1, room), *major = calloc(1, room), *minor = calloc(1, room), *values = calloc(1, room);
+    const int csc = form.layout == SPRY_CSC;
+    int64_t majors = csc ? e->cols : e->rows, at = 0;
+    for (int64_t m = 0; m < (form.layout == SPRY_COO ? 1 : majors); m++) {
+        for (int64_t n = 0; n < e->nnz; n++) {
+            int64_t k = form.layout == SPRY_COO ? (n * 7919 + 3) % e->nnz : n; /* 7919 is prime */
+            if (form.layout == SPRY_COO && e->nnz % 7919 == 0) k = n;
+            if (form.layout != SPRY_COO && (csc ? e->j[k] : e->i[k]) != m) continue;
+            store(major, form.index_type, at, e->i[k]);
+            store(minor, form.index_type, at, csc ? e->i[k] : e->j[k]);
+            if (form.value_type == SPRY_F32) ((float *)values)[at] = (float)e->value[k];
+            if (form.value_type == SPRY_F64) ((double *)values)[at] = e->value[k];
+            at++;
+        }
+        if (form.layout != SPRY_COO) store(offsets, form.offset_type, m + 1, at);
+    }
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = form.layout;
+    a.rows = e->rows;
+    a.cols = e->cols;
+    a.nnz = e->nnz;
+    a.offset_type = form.offset_type;
+    a.index_type = form.index_type;
+    a.value_type = form.value_type;
+    a.offsets = form.layout == SPRY_COO ? NULL : offsets;
+    a.row_indices = form.layout == SPRY_COO ? major : NULL;
+    a.indices = minor;
+    a.values = form.value_type == SPRY_PATTERN ? NULL : values;
+    a.ownership = SPRY_COPY;
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s", err.message);
+    free(offsets);
+    free(major);
+    free(minor);
+    free(values);
+    return A;
+}
+
+/* ---- the triple loop ---------------------------------------------------------------------------------- */
+
+test_dense test_multiply(const test_entries *a, const test_entries *b, spry_op op_b, double alpha, int a_pattern,
+                         int b_pattern)
+{
+    test_dense d = {.rows = a->rows, .cols = op_b == SPRY_TRANSPOSE ? b->rows : b->cols};
+    d.value = calloc((size_t)(d.rows * d.cols + 1), sizeof *d.value);
+    d.structure = calloc((size_t)(d.rows * d.cols + 1), 1);
+    assert_true(d.value && d.structure);
+    for (int64_t k = 0; k < a->nnz; k++)
+        for (int64_t l = 0; l < b->nnz; l++) {
+            const int64_t inner = op_b == SPRY_TRANSPOSE ? b->j[l] : b->i[l];
+            const int64_t j = op_b == SPRY_TRANSPOSE ? b->i[l] : b->j[l];
+            if (a->j[k] != inner) continue;
+            d.value[a->i[k] * d.cols + j] += (a_pattern ? 1 : a->value[k]) * (b_pattern ? 1 : b->value[l]);
+            d.nnz += !d.structure[a->i[k] * d.cols + j];
+            d.structure[a->i[k] * d.cols + j] = 1;
+            d.products++;
+        }
+    for (int64_t c = 0; c < d.rows * d.cols; c++) d.value[c] *= alpha;
+    return d;
+}
+
+void test_dense_free(test_dense *d)
+{
+    free(d->value);
+    free(d->structure);
+}
+
+void test_equal(const spry_matrix *C, const test_dense *d, int drop, const char *what)
+{
+    spry_arrays c = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_matrix_get_arrays(C, &c, NULL), SPRY_OK);
+    if (c.layout != SPRY_CSR || c.rows != d->rows || c.cols != d->cols || c.sorted != SPRY_KNOWN_YES ||
+        c.unique != SPRY_KNOWN_YES || test_index(c.offsets, c.offset_type, 0) != 0)
+        fail_msg("%s: not a sorted CSR of %lld x %lld", what, (long long)d->rows, (long long)d->cols);
+    int64_t k = 0;
+    for (int64_t i = 0; i < d->rows; i++) {
+        for (int64_t j = 0; j < d->cols; j++) {
+            const double wanted = d->value[i * d->cols + j];
+            if (!d->structure[i * d->cols + j] || (drop && wanted == 0)) continue;
+            if (k >= c.nnz || test_index(c.indices, c.index_type, k) != j)
+                fail_msg("%s: entry (%lld, %lld) is missing", what, (long long)i, (long long)j);
+            const double got = c.value_type == SPRY_F64 ? ((const double *)c.values)[k] : ((const float *)c.values)[k];
+            if (got != wanted)
+                fail_msg("%s: entry (%lld, %lld) is %g, expected %g", what, (long long)i, (long long)j, got, wanted);
+            k++;
+        }
+        if (test_index(c.offsets, c.offset_type, i + 1) != k) fail_msg("%s: offset %lld", what, (long long)i + 1);
+    }
+    if (k != c.nnz) fail_msg("%s: nnz is %lld, expected %lld", what, (long long)c.nnz, (long long)k);
+}
+
+int test_same_bits(const spry_matrix *C, const spry_matrix *D)
+{
+    spry_arrays c = SPRY_INIT(spry_arrays), d = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_matrix_get_arrays(C, &c, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_get_arrays(D, &d, NULL), SPRY_OK);
+    if (c.rows != d.rows || c.cols != d.cols || c.nnz != d.nnz || c.offset_type != d.offset_type ||
+        c.index_type != d.index_type || c.value_type != d.value_type)
+        return 0;
+    return memcmp(c.offsets, d.offsets, (size_t)(c.rows + 1) * spry_index_type_bytes(c.offset_type)) == 0 &&
+           memcmp(c.indices, d.indices, (size_t)c.nnz * spry_index_type_bytes(c.index_type)) == 0 &&
+           memcmp(c.values, d.values, (size_t)c.nnz * spry_type_bytes(c.value_type)) == 0;
+}
