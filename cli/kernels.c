@@ -87,6 +87,14 @@ static void print_formats(const char *only)
     }
 }
 
+/* Those of SpMV, then those of sparse times sparse. */
+static spry_status kernel_number(spry_context *context, int k, spry_kernel_info *info, spry_error *err)
+{
+    const int spmv = spry_kernel_count();
+    return k < spmv ? spry_kernel_get_info(context, k, info, err)
+                    : spry_spgemm_kernel_get_info(context, k - spmv, info, err);
+}
+
 static int list_kernels(spry_context *context, arguments *a)
 {
     int status = cli_json_open(&a->json), good = 1, people = cli_for_people(&a->json);
@@ -94,10 +102,10 @@ static int list_kernels(spry_context *context, arguments *a)
     if (people)
         printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s\n", "kernel", "format", "device", "operations", "types",
                "indices", "bits", "here");
-    for (int k = 0; good && k < spry_kernel_count(); k++) {
+    for (int k = 0; good && k < spry_kernel_count() + spry_spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_error err = {0};
-        if (spry_kernel_get_info(context, k, &info, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
+        if (kernel_number(context, k, &info, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
         if (a->format && strcmp(a->format, info.format) != 0) continue;
         if (a->device && strcmp(a->device, info.device) != 0) continue;
         if (a->json.wanted) good = json_kernel(&a->json, &info);

@@ -40,9 +40,11 @@ static int print_kernels(void)
     int status = 0;
     printf("| kernel | operations | types | indices | same bits every run | idea | source "
            "|\n|---|---|---|---|---|---|---|\n");
-    for (int k = 0; k < spry_kernel_count() && status == 0; ++k) {
+    const int spmv = spry_kernel_count();
+    for (int k = 0; k < spmv + spry_spgemm_kernel_count() && status == 0; ++k) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        status = spry_kernel_get_info(context, k, &info, NULL) != SPRY_OK;
+        status = (k < spmv ? spry_kernel_get_info(context, k, &info, NULL)
+                           : spry_spgemm_kernel_get_info(context, k - spmv, &info, NULL)) != SPRY_OK;
         if (status == 0) {
             printf("| `%s` |", info.name);
             cell(info.operations);

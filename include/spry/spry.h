@@ -690,16 +690,16 @@ typedef struct spry_spgemm_options {
 } spry_spgemm_options;
 
 /*
- * C = alpha*A*op(B): an owned CSR matrix, its rows sorted, each position once. A (m x l) and op(B) (l x n) must be sound;
+ * C = alpha*A*op(B): an owned CSR matrix, rows sorted, each position once. A (m x l) and op(B) (l x n) must be sound;
  * they may be one matrix. Any layout: what is no CSR with the indices of the other is converted first, and counts as
  * workspace. Entries at one position count as their sum, rows need not be sorted. Value types agree, but that a pattern
  * goes with any. C's structure is that of the product of the patterns, so numerical zeros stay unless drop_zeros.
  *
- * A symbolic phase counts C's rows exactly, then C is allocated, exactly, and filled. Workspace is some numbers a thread
- * for each column that the widest row of C spans, or a table twice the longest row where that is less or memory is
- * short; it does not grow with the products. Under memory_limit_bytes it is made smaller, down to one thread, before the
- * product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always before C is
- * allocated. docs/spgemm.md has the rule, and the algorithms.
+ * A symbolic phase counts C's rows exactly, then C is allocated, exactly, and filled. Workspace is some numbers a
+ * thread for each column that the widest row of C spans, or a table for the longest row where that is less or memory
+ * is short; it does not grow with the products. Under memory_limit_bytes it is made smaller, down to one thread,
+ * before the product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always
+ * before C is allocated. docs/spgemm.md has the rule, and the algorithms.
  * Determinism: the same bits for any number of threads, any limit and from plans. Each c_ij is summed in the order of
  * row i of A. Accuracy, with t_ij the products that meet in c_ij, as long as nothing overflows or underflows:
  *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|A| |op(B)|)_ij

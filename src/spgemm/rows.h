@@ -1,17 +1,16 @@
 /*
  * The CPU's product by rows (Gustavson), each in the accumulator that suits it.
  *
- * A dense window: sums of the columns from the row's first (rounded down to 64) to its last, a bit for each column that
- * is met, a byte for each 64 of those that says where to look. The bits are the sort: they are emitted in order. The
- * window is as wide as the widest row of C spans, which in banded matrices is little, and no wider than the limit; rows
- * that span more go through a hash table of twice their products at most.
- * Rows of one entry are copied; rows that repeat the one before (rows_shape.tmpl.c) know their columns and need no bits.
+ * A dense window: sums of the columns from the row's first (rounded down to 64) to its last, a bit for each column
+ * that is met, a byte for each 64 of those that says where to look. The bits are the sort: they are emitted in order.
+ * The window is as wide as the widest row of C spans, which in banded matrices is little, and no wider than the limit;
+ * rows that span more go through a hash table.
+ * Rows of one entry are copied; rows that repeat the one before (rows_shape.tmpl.c) know their columns: no bits.
  * Every accumulator starts at 0 and adds a*b, rounded, in the order of A's row: the bits are the same in all.
  *
  * Work: pieces of rows with about equal entries of A, which threads take as they get free.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once.
- * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices: Multiplication and Permuted Transposition, 1978; the
- * repeating rows: this library.
+ * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; the repeating rows: this library.
  */
 #ifndef SPRYI_SPGEMM_ROWS_H
 #define SPRYI_SPGEMM_ROWS_H

@@ -1,7 +1,7 @@
 /*
  * Sparse times sparse inside the library: what the public operation (ops/spgemm.c) and the ways to do it share. Every
- * way has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that is
- * there, the values alone. Descriptors are listed in ops/registry.c; those of the GPU have their functions in the
+ * way has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that
+ * is there, the values alone. Descriptors are listed in ops/registry.c; those of the GPU have their functions in the
  * plug-in.
  */
 #ifndef SPRYI_SPGEMM_H
