@@ -1,6 +1,7 @@
 #include "core/matrix.h"
 
 #include "core/context.h"
+#include "core/cuda_plugin.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -264,6 +265,15 @@ spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, i
     return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
 }
 
+/* Of host memory, or of a GPU's, where only the plug-in can have made it. */
+static void release_block(spry_context *context, int device, void *block)
+{
+    if (device == 0)
+        spryi_release(context, block);
+    else if (block)
+        spryi_cuda(context, NULL)->release(device - 1, block);
+}
+
 spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
                                spry_error *err)
 {
@@ -272,7 +282,7 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
     spry_matrix *made = NULL;
     spry_status status = new_matrix(context, &made, a, field, err);
     if (status != SPRY_OK) {
-        for (int b = 0; b < 4; b++) spryi_release(context, blocks[b]);
+        for (int b = 0; b < 4; b++) release_block(context, a->device, blocks[b]);
         return status;
     }
     memcpy(made->owned, blocks, sizeof blocks);
@@ -293,7 +303,7 @@ spry_matrix *spryi_matrix_retain(const spry_matrix *A)
 void spryi_matrix_release(spry_matrix *A)
 {
     if (!A || atomic_fetch_sub(&A->references, 1) > 1) return;
-    for (int b = 0; b < 4; b++) spryi_release(A->context, A->owned[b]);
+    for (int b = 0; b < 4; b++) release_block(A->context, A->a.device, A->owned[b]);
     if (A->mapping) (void)munmap(A->mapping, A->mapping_bytes);
     spryi_release(A->context, A);
 }

@@ -28,8 +28,8 @@ struct spry_matrix {
 #endif
 
 /*
- * Takes over arrays made with spryi_allocate (also on failure: they are released then). a->ownership is
- * set to SPRY_COPY. a must be sound; nothing is checked again.
+ * Takes over arrays made with spryi_allocate, or on a->device by the plug-in (also on failure: they are released
+ * then). a->ownership is set to SPRY_COPY. a must be sound; nothing is checked again.
  */
 spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
                                spry_error *err);

@@ -63,9 +63,44 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
 
 /* ---- kernel ------------------------------------------------------------------------------------------ */
 
-static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, spry_error *err)
+/* *gpu = CUDA's number of the device asked for, or -1: the CPU; *either = 1: that, or the CPU if it is faster. */
+static spry_status settle_device(const spry_spgemm_plan *plan, const spry_spgemm_options *o, int *gpu, int *either,
+                                 spry_error *err)
 {
-    const char *reason;
+    const spryi_spgemm_kernel *kernel = o->kernel ? spryi_find_spgemm_kernel(o->kernel) : NULL;
+    const int a = plan->a.given->a.device, b = plan->b.given->a.device, there = a > 0 ? a : b;
+    const char *name = o->device, *reason;
+    char text[32];
+    *gpu = -1;
+    *either = name && strcmp(name, "auto") == 0 && !kernel && there == 0 && o->result_device == 0;
+    if (*either) {
+        const spryi_cuda_plugin *plugin =
+            spryi_cuda_devices(plan->context, &reason) > 0 ? spryi_cuda(plan->context, NULL) : NULL;
+        *either = plugin && plugin->spgemm;
+        *gpu = *either ? 0 : -1;
+        return SPRY_OK;
+    }
+    if (name && strcmp(name, "auto") == 0) name = NULL;
+    if (!name) name = there > 0 || o->result_device > 0 ? text : kernel ? kernel->device : "cpu";
+    if (name == text) snprintf(text, sizeof text, "cuda:%d", (there > 0 ? there : o->result_device) - 1);
+    if (strcmp(name, "cpu") != 0) {
+        spry_status status = spryi_cuda_device_of(plan->context, name, gpu, err);
+        if (status != SPRY_OK) return status;
+    }
+    if ((a > 0 && a != *gpu + 1) || (b > 0 && b != *gpu + 1))
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", there, *gpu + 1,
+                                "spgemm: a matrix is in memory of device %d, the product was asked for on %s", there,
+                                name);
+    if (o->result_device > 0 && o->result_device != *gpu + 1)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "result_device", o->result_device, *gpu + 1,
+                                "spgemm: result_device is %d, expected 0 (host memory)%s", o->result_device,
+                                *gpu < 0 ? "" : " or the device that computes");
+    return SPRY_OK;
+}
+
+static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, int either, spry_error *err)
+{
+    const char *reason, *device = plan->gpu ? "cuda" : "cpu";
     if (o->kernel) {
         const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel(o->kernel);
         if (!kernel)
@@ -73,21 +108,25 @@ static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_optio
                               o->kernel);
         if (!spryi_spgemm_kernel_available(plan->context, kernel, &reason))
             return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", kernel->name, reason);
-        if (strcmp(kernel->device, "cpu") != 0)
-            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s runs on %s, but device is cpu",
-                              kernel->name, kernel->device);
+        if (strcmp(kernel->device, device) != 0)
+            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s runs on %s, but device is %s",
+                              kernel->name, kernel->device, device);
         plan->kernel = kernel;
         snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", kernel->name);
         return SPRY_OK;
     }
     for (int k = spryi_spgemm_kernel_count - 1; k >= 0 && !plan->kernel; k--)
-        if (strcmp(spryi_spgemm_kernels[k]->device, "cpu") == 0 &&
+        if (strcmp(spryi_spgemm_kernels[k]->device, device) == 0 &&
             spryi_spgemm_kernel_available(plan->context, spryi_spgemm_kernels[k], &reason))
             plan->kernel = spryi_spgemm_kernels[k];
-    snprintf(plan->reason, sizeof plan->reason, "cpu: %s",
-             o->device && strcmp(o->device, "auto") == 0 ? "no GPU here is foretold to be faster"
-             : o->device                                 ? "it was asked for"
-                                                         : "A is in host memory");
+    if (!plan->kernel)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "device", "spgemm: the CUDA plug-in was built without kernels for it");
+    snprintf(plan->reason, sizeof plan->reason, "%s: %s", device,
+             either                                    ? "foretold to be the faster one"
+             : o->device && !strcmp(o->device, "auto") ? "there is no GPU to choose"
+             : o->device                               ? "it was asked for"
+             : plan->gpu                               ? "A, B or C is there"
+                                                       : "A is in host memory");
     return SPRY_OK;
 }
 
@@ -141,7 +180,6 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
     const int64_t inputs = plan->input_bytes + plan->converted_bytes;
-    SPRYI_TRY(spryi_spgemm_cut(plan->context, job, err));
     job->threads = plan->kernel->sequential ? 1 : spryi_threads(plan->context, job->products);
     const int64_t held = inputs + offset_bytes(plan);
     SPRYI_TRY(admit(plan, held + least_of(*job, plan->kernel->count_bytes), 0, err));
@@ -160,7 +198,7 @@ done:
 }
 
 /* Index types and bytes of C, and whether it fits. */
-static spry_status size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err)
+spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err)
 {
     const spryi_spgemm_job *job = &plan->job;
     spry_index_type index_type = job->b.index_type;
@@ -195,7 +233,7 @@ static spry_status prepare_fill(spry_spgemm_plan *plan, spry_error *err)
     spryi_spgemm_job *job = &plan->job;
     void *offsets = NULL;
     int64_t result_bytes;
-    SPRYI_TRY(size_result(plan, &result_bytes, err));
+    SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     spryi_release(plan->context, job->workspace); /* the symbolic phase's, before C is there */
     job->workspace = NULL;
     const int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan) + result_bytes;
@@ -262,14 +300,15 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     };
     made->options.alpha = made->options.device = made->options.kernel = NULL;
     made->options.info = NULL;
-    if (A->a.device > 0 || B->a.device > 0 || o->result_device > 0 ||
-        (o->device && strcmp(o->device, "cpu") != 0 && strcmp(o->device, "auto") != 0)) {
-        status = spryi_fail(err, SPRY_UNSUPPORTED, "device", "spgemm: runs on the cpu, of matrices in host memory");
-        goto done;
-    }
-    SPRYI_TRY(settle_kernel(made, o, err));
+    int gpu, either;
+    SPRYI_TRY(settle_device(made, o, &gpu, &either, err));
+    if (gpu >= 0) SPRYI_TRY(spryi_spgemm_cuda_open(made, gpu, err));
     SPRYI_TRY(spryi_make_operands(made, err));
-    SPRYI_TRY(count(made, err));
+    if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
+    if (either && !spryi_spgemm_cuda_faster(made)) spryi_spgemm_cuda_close(made);
+    SPRYI_TRY(settle_kernel(made, o, either, err));
+    SPRYI_TRY(spryi_make_columns(made, err));
+    SPRYI_TRY(made->gpu ? spryi_spgemm_cuda_count(made, err) : count(made, err));
     *plan = made;
     made->setup_us = spryi_now_us() - start;
     made = NULL;
@@ -301,7 +340,12 @@ spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, con
                           "spry_spgemm");
     SPRYI_TRY(make_plan(context, &made, A, B, &o, 0, err));
     const double start = spryi_now_us();
-    SPRYI_TRY(prepare_fill(made, err));
+    if (made->gpu && made->gpu->chunks > 1) {
+        status = spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
+                            "spgemm: plans are done in one piece, which the limit does not allow");
+        goto done;
+    }
+    if (!made->gpu) SPRYI_TRY(prepare_fill(made, err));
     made->setup_us += spryi_now_us() - start;
     *plan = made;
     made = NULL;
@@ -316,10 +360,14 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry
     const double start = spryi_now_us(), usual = plan->job.alpha;
     if (plan->runs > 0) spryi_refresh_operands(plan);
     if (alpha) plan->job.alpha = spryi_value_at(alpha, plan->job.type, 0);
-    fill(plan);
+    spry_status status = SPRY_OK;
+    if (plan->gpu)
+        status = spryi_spgemm_cuda_fill(plan, err);
+    else
+        fill(plan);
     plan->job.alpha = usual;
     plan->run_us = spryi_now_us() - start;
-    return SPRY_OK;
+    return status;
 }
 
 spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
@@ -339,13 +387,13 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .device = plan->kernel->device,
         .kernel = plan->kernel->name,
         .deterministic = plan->kernel->deterministic,
-        .threads = job->threads,
+        .threads = plan->gpu ? 0 : job->threads,
         .rows = job->a.rows,
         .cols = job->b.cols,
         .nnz = plan->C ? plan->C->a.nnz : plan->nnz,
         .products = job->products,
         .compression = plan->nnz > 0 ? (double)job->products / (double)plan->nnz : 0,
-        .chunks = 1,
+        .chunks = plan->gpu ? plan->gpu->chunks : 1,
         .peak_bytes = plan->peak_bytes,
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,
@@ -368,6 +416,7 @@ spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_
 void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
 {
     if (!plan) return;
+    spryi_spgemm_cuda_close(plan);
     spryi_drop_operands(plan);
     spry_matrix_destroy(plan->C);
     spryi_release(plan->context, plan->job.pieces.rows);
@@ -390,9 +439,13 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(o.info, err));
     SPRYI_TRY(make_plan(context, &plan, A, B, &o, 1, err));
     const double start = spryi_now_us();
-    SPRYI_TRY(prepare_fill(plan, err));
-    fill(plan);
-    if (o.drop_zeros) spryi_drop_zeros(plan->C);
+    if (plan->gpu) {
+        SPRYI_TRY(spryi_spgemm_cuda_fill(plan, err));
+    } else {
+        SPRYI_TRY(prepare_fill(plan, err));
+        fill(plan);
+        if (o.drop_zeros) spryi_drop_zeros(plan->C);
+    }
     plan->run_us = spryi_now_us() - start;
     if (o.info) tell(plan, o.info);
     *C = plan->C;
@@ -400,6 +453,29 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
 done:
     spry_spgemm_plan_destroy(plan);
     return status;
+}
+
+/* The symbolic phase has run: what it took is known, and what the numeric phase adds. */
+static void tell_gpu_estimate(const spry_spgemm_plan *plan, spry_spgemm_estimate *estimate, int64_t result_bytes)
+{
+    const int64_t workspace = plan->gpu->most - plan->input_bytes, peak = plan->gpu->most + result_bytes;
+    *estimate = (spry_spgemm_estimate){
+        .struct_size = sizeof *estimate,
+        .rows = plan->job.a.rows,
+        .cols = plan->job.b.cols,
+        .products = plan->job.products,
+        .nnz = plan->nnz,
+        .nnz_bound = plan->nnz,
+        .exact = 1,
+        .compression = plan->nnz > 0 ? (double)plan->job.products / (double)plan->nnz : 0,
+        .input_bytes = plan->input_bytes,
+        .result_bytes = result_bytes,
+        .workspace_bytes = workspace > 0 ? workspace : 0,
+        .peak_bytes = peak,
+        .least_bytes = peak,
+        .device = plan->kernel->device,
+        .kernel = plan->kernel->name,
+    };
 }
 
 spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *estimate, const spry_matrix *A,
@@ -415,7 +491,11 @@ spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *es
     if (options) o = *options;
     o.memory_limit_bytes = 0;
     SPRYI_TRY(make_plan(context, &plan, A, B, &o, 1, err));
-    SPRYI_TRY(size_result(plan, &result_bytes, err));
+    SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
+    if (plan->gpu) {
+        tell_gpu_estimate(plan, estimate, result_bytes);
+        goto done;
+    }
     spryi_spgemm_job *job = &plan->job;
     const int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan);
     const int64_t least_count = held + least_of(*job, plan->kernel->count_bytes);

@@ -70,17 +70,23 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
     spry_status status = SPRY_OK;
     spry_context *context = plan->context;
     spry_matrix *view = NULL;
-    if (op == SPRY_TRANSPOSE) {
+    if (op == SPRY_TRANSPOSE && to->given->a.device == 0) {
         const spry_arrays arrays = spryi_transposed_view(&to->given->a);
         SPRYI_TRY(spry_matrix_create(context, &view, &arrays, err));
     } else {
         view = spryi_matrix_retain(to->given);
     }
     const spry_arrays *a = &view->a;
-    if (a->layout == SPRY_CSR && a->value_type == plan->job.type &&
+    if (a->layout == SPRY_CSR && (op == SPRY_NO_TRANSPOSE || a->device == 0) && a->value_type == plan->job.type &&
         spryi_index_pair(a->offset_type, a->index_type) == pair) {
         to->csr = view;
         view = NULL;
+        goto done;
+    }
+    if (a->device > 0) {
+        status = spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
+                            "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
+                            "offset types of the other, and is not transposed there");
         goto done;
     }
     spry_convert_options options = SPRY_INIT(spry_convert_options);
@@ -114,7 +120,8 @@ static int common_pair(const spry_arrays *a, const spry_arrays *b)
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
+    int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
+    if (plan->gpu && pair > 1) pair = 1; /* GPUs take 32-bit columns: a conversion refuses what does not fit */
     SPRYI_TRY(make_operand(plan, &plan->a, SPRY_NO_TRANSPOSE, pair, err));
     if (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE)
         plan->b.csr = spryi_matrix_retain(plan->a.csr);
@@ -123,7 +130,14 @@ spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
     plan->job.a = plan->a.csr->a;
     plan->job.b = plan->b.csr->a;
     plan->converted_bytes = plan->a.bytes + plan->b.bytes;
-    if (!plan->kernel->needs_csc) goto done;
+done:
+    return status;
+}
+
+spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    if (!plan->kernel->needs_csc) return SPRY_OK;
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSC;
     options.keep_duplicates = 1;

@@ -2,6 +2,7 @@
 #ifndef SPRYI_SPGEMM_PLAN_H
 #define SPRYI_SPGEMM_PLAN_H
 
+#include "core/cuda_plugin.h"
 #include "spgemm/spgemm.h"
 
 /* A or op(B) as the kernels need it. */
@@ -12,6 +13,23 @@ typedef struct spryi_operand {
     int64_t bytes;
     int64_t *from; /* where the value of entry k of csr is among given's; NULL: the same arrays, or a pattern */
 } spryi_operand;
+
+/* What a plan has on a GPU. */
+typedef struct spryi_spgemm_gpu {
+    const spryi_cuda_plugin *plugin;
+    const spryi_cuda_spgemm_kernel *kernel;
+    int device;            /* CUDA's number */
+    void *inputs[6];       /* device arrays of A and op(B) that the plan owns: offsets, columns, values of each */
+    int64_t held, most;    /* bytes of the device now, inputs and the caller's arrays there included, and the most */
+    int64_t limit;         /* 0: none */
+    int64_t *scan;         /* products of the rows before each, on the host; NULL while in one piece */
+    int64_t chunks, *cuts; /* rows at which they begin, chunks + 1 */
+    int64_t *c_offsets;    /* device, rows + 1: of one chunk from its first row on */
+    int32_t *c_columns;    /* device: C's own, or a chunk's on its way to the host */
+    void *c_values;
+    int64_t room; /* entries that these hold */
+    spryi_cuda_product product;
+} spryi_spgemm_gpu;
 
 struct spry_spgemm_plan {
     spry_context *context;
@@ -29,11 +47,15 @@ struct spry_spgemm_plan {
     int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes, least_bytes;
     double setup_us, upload_us, run_us, download_us;
     char reason[200];
-    struct spryi_spgemm_gpu *gpu; /* NULL on the CPU */
+    spryi_spgemm_gpu *gpu; /* NULL on the CPU */
 };
 
-/* spgemm_operands.c: settles both operands; value types agree already. Frees nothing: spryi_drop_operands does. */
+/*
+ * spgemm_operands.c: settles both operands; value types agree already. Frees nothing: spryi_drop_operands does. Arrays
+ * in device memory are taken as they lie, or refused.
+ */
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err);
+spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err); /* for kernels that need op(B) as CSC */
 void spryi_drop_operands(spry_spgemm_plan *plan);
 
 /* The values of a converted operand again, of what is in the given one now. */
@@ -41,6 +63,15 @@ void spryi_refresh_operands(spry_spgemm_plan *plan);
 
 /* spgemm_zeros.c: in place, in constant memory; C is nobody else's yet. */
 void spryi_drop_zeros(spry_matrix *C);
+
+/* Types and bytes of C, whose nnz is known. */
+spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
+/* spgemm_cuda.c. gpu is CUDA's number; the plug-in has kernels. */
+spry_status spryi_spgemm_cuda_open(spry_spgemm_plan *plan, int gpu, spry_error *err);
+int spryi_spgemm_cuda_faster(const spry_spgemm_plan *plan);                   /* of operands on the host */
+spry_status spryi_spgemm_cuda_count(spry_spgemm_plan *plan, spry_error *err); /* uploads, and counts C's entries */
+spry_status spryi_spgemm_cuda_fill(spry_spgemm_plan *plan, spry_error *err);  /* first makes C where it is not there */
+void spryi_spgemm_cuda_close(spry_spgemm_plan *plan);
 
 /* A matrix's arrays as those of its transpose: no copy, another layout. */
 spry_arrays spryi_transposed_view(const spry_arrays *a);

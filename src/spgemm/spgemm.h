@@ -99,8 +99,8 @@ struct spryi_cuda_product {
      */
     spry_status (*allocate)(spryi_cuda_product *product, void **pointer, int64_t bytes, const char *what,
                             spry_error *err);
-    void (*release)(spryi_cuda_product *product, void *pointer);
-    void *owner;        /* of allocate and release */
+    void (*release)(spryi_cuda_product *product, void *pointer, int64_t bytes); /* of an allocate; NULL is fine */
+    void *owner;                                                                /* of allocate and release */
     int64_t most_bytes; /* that workspace should not exceed where the kernel can choose; 0: no matter */
     int64_t *c_offsets; /* device, row_end - row_begin + 1 entries, which symbolic fills: from 0 to nnz */
     /* symbolic tells: */
