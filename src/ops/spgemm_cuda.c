@@ -1,7 +1,8 @@
 /*
- * Sparse times sparse on a GPU: operands to its memory, the plug-in's phases, C there or on its way to the host. Where
- * a limit, or the memory that there is, does not allow the whole, rows are done in chunks of about equal products: twice
- * as many until one fits, or a chunk is a row. Chunks are counted first, so that C is allocated once and exactly.
+ * Sparse times sparse on a GPU: operands to its memory, the plug-in's phases, C there or on its way to the host.
+ * Where a limit, or the memory that there is, does not allow the whole, rows are done in chunks of about equal
+ * products: twice as many until one fits, or a chunk is a row. Chunks are counted first, so that C is allocated once
+ * and exactly.
  */
 #include "core/assemble.h"
 #include "core/context.h"

@@ -1,41 +1,15 @@
 /*
  * Verification: the product again, in about twice the precision, and the componentwise bound.
- *
- * Each row keeps its sum as an unevaluated pair hi + lo (double-double: two-sum, and the exact product by
- * fma), so its error is near 2^-100 of |A||x|, and beside it |A||x| and the plain sum, which alone can say
- * which infinity or NaN is due. Source: Ogita, Rump, Oishi, Accurate sum and dot product, 2005.
  */
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "ops/row_sum.h"
 #include "spry/spry.h"
 
 #include <float.h>
 #include <math.h>
-
-typedef struct row_sum {
-    double hi, lo, plain, absolute;
-    int64_t entries;
-    int not_finite; /* a product was: then the plain sum tells which infinity or NaN is due */
-} row_sum;
-
-static void add(row_sum *s, double value)
-{
-    double sum = s->hi + value, part = sum - s->hi;
-    s->lo += (s->hi - (sum - part)) + (value - part);
-    s->hi = sum;
-}
-
-static void add_product(row_sum *s, double a, double b)
-{
-    double product = a * b;
-    add(s, product);
-    s->lo += fma(a, b, -product);
-    s->plain += product;
-    s->not_finite |= !isfinite(product);
-    s->absolute += fabs(product);
-}
 
 typedef struct verify_job {
     const spry_arrays *a;
@@ -43,12 +17,13 @@ typedef struct verify_job {
     double alpha, beta;
     spry_type type;
     const void *x, *y_before, *y;
-    row_sum *rows;
+    spryi_row_sum *rows;
 } verify_job;
 
-static void accumulate(const verify_job *job, row_sum *s, int64_t k, int64_t j)
+static void accumulate(const verify_job *job, spryi_row_sum *s, int64_t k, int64_t j)
 {
-    add_product(s, spryi_value_at(job->a->values, job->a->value_type, k), spryi_value_at(job->x, job->type, j));
+    spryi_sum_add_product(s, spryi_value_at(job->a->values, job->a->value_type, k),
+                          spryi_value_at(job->x, job->type, j));
     s->entries++;
 }
 
@@ -80,7 +55,7 @@ static void sum_rows(const verify_job *job, int threads)
 }
 
 /* |y_i - reference| as a share of the bound; infinite where one is not finite and the other is no equal. */
-static double share_of_bound(const verify_job *job, const row_sum *sum, int64_t i)
+static double share_of_bound(const verify_job *job, const spryi_row_sum *sum, int64_t i)
 {
     int f64 = job->type == SPRY_F64;
     double eps = f64 ? DBL_EPSILON : FLT_EPSILON;
@@ -88,12 +63,12 @@ static double share_of_bound(const verify_job *job, const row_sum *sum, int64_t 
     double largest = f64 ? DBL_MAX : FLT_MAX;
     double before = job->beta == 0 ? 0 : spryi_value_at(job->y_before, job->type, i);
     double got = spryi_value_at(job->y, job->type, i);
-    row_sum total = {0};
+    spryi_row_sum total = {0};
     if (job->alpha != 0) {
-        add_product(&total, job->alpha, sum->hi);
+        spryi_sum_add_product(&total, job->alpha, sum->hi);
         total.lo += job->alpha * sum->lo;
     }
-    if (job->beta != 0) add_product(&total, job->beta, before);
+    if (job->beta != 0) spryi_sum_add_product(&total, job->beta, before);
     double expected = total.hi + total.lo;
     double plain = (job->alpha == 0 ? 0 : job->alpha * sum->plain) + (job->beta == 0 ? 0 : job->beta * before);
     double scale = fabs(job->alpha) * (job->alpha == 0 ? 0 : sum->absolute) + fabs(job->beta * before);
@@ -142,7 +117,7 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
                                    : "verification",
                           "context, verification and A must not be NULL");
     spry_status status = SPRY_OK;
-    row_sum *rows = NULL;
+    spryi_row_sum *rows = NULL;
     double b = beta ? spryi_value_at(beta, x.type, 0) : 0;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
     if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE) {
@@ -158,7 +133,7 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
     job.x = x.data;
     job.y = y.data;
     job.y_before = y_before.data;
-    for (int64_t i = 0; i < m; i++) rows[i] = (row_sum){0};
+    for (int64_t i = 0; i < m; i++) rows[i] = (spryi_row_sum){0};
     if (job.alpha != 0) sum_rows(&job, context->threads);
     spry_verification v = SPRY_INIT(spry_verification);
     v.worst_row = -1;
