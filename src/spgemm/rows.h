@@ -19,6 +19,9 @@
 
 extern const spryi_spgemm_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx512_cpu;
 
+/* Raises job->spans and job->longest to what a thread has seen. */
+void spryi_rows_merge_spans(spryi_spgemm_job *job, const spryi_spgemm_spans *seen, int64_t longest);
+
 /* The bytes functions of both. */
 int64_t spryi_rows_count_bytes(spryi_spgemm_job *job);
 int64_t spryi_rows_fill_bytes(spryi_spgemm_job *job);
@@ -29,14 +32,40 @@ static inline int64_t spryi_rows_mask_words(const spryi_spgemm_job *job)
     return (job->b.cols / 64 + 8) / 8 * 8;
 }
 
-/* Of the fill phase's: `windows` of 64 sums, then as many words of bits, then as many bytes. */
-static inline int64_t spryi_rows_windows(const spryi_spgemm_job *job)
-{
-    return (job->widest / 64 + 64) / 64 * 64;
-}
+/*
+ * Of the fill phase's: job->windows times 64 sums, as many words of bits, as many bytes; then the hash table of
+ * job->slots sums and columns.
+ */
 static inline int64_t spryi_rows_lane_bytes(const spryi_spgemm_job *job)
 {
-    return spryi_rows_windows(job) * (64 * (int64_t)spry_type_bytes(job->type) + 9);
+    const int64_t value = (int64_t)spry_type_bytes(job->type),
+                  index = (int64_t)spry_index_type_bytes(job->b.index_type);
+    return (job->windows * (64 * value + 9) + job->slots * (value + index) + 63) / 64 * 64;
+}
+
+/* Words that columns first to last take, wherever they begin in one: the same for rows that repeat each other. */
+static inline int64_t spryi_rows_words(int64_t first, int64_t last)
+{
+    return (last - first) / 64 + 2;
+}
+
+/* Rows whose span is that wide for their products are summed in the hash table: looking through it would cost more. */
+enum { SPRYI_FEW_WORDS = 256, SPRYI_WORDS_A_PRODUCT = 32 };
+static inline int spryi_rows_scattered(int64_t words, int64_t products)
+{
+    return words > SPRYI_FEW_WORDS && words / SPRYI_WORDS_A_PRODUCT > products;
+}
+
+static inline int spryi_rows_bin(int64_t words)
+{
+    return words == 0 ? 0 : 64 - __builtin_clzll((unsigned long long)words);
+}
+
+/* Slots of a table for so many products: a power of two, half empty. */
+static inline int64_t spryi_rows_slots(int64_t products, int64_t cols)
+{
+    const int64_t most = products < cols ? products : cols;
+    return most == 0 ? 0 : (int64_t)1 << (65 - __builtin_clzll((unsigned long long)most));
 }
 
 #endif

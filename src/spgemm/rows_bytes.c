@@ -1,15 +1,56 @@
 #include "spgemm/rows.h"
 
+/*
+ * The widest dense window, 2^16 words of 64 columns: 32 MB of f64 a thread, about what the last cache holds. Rows that
+ * span more are summed in the hash table. A memory limit makes the window narrower.
+ */
+enum { WIDEST_BIN = 16 };
+
+void spryi_rows_merge_spans(spryi_spgemm_job *job, const spryi_spgemm_spans *seen, int64_t longest)
+{
+    spryi_spgemm_spans *all = &job->spans;
+    for (int b = 0; b < SPRYI_SPAN_BINS; b++) {
+        if (seen->widest[b] > all->widest[b]) all->widest[b] = seen->widest[b];
+        if (seen->busiest[b] > all->busiest[b]) all->busiest[b] = seen->busiest[b];
+    }
+    if (seen->scattered > all->scattered) all->scattered = seen->scattered;
+    if (longest > job->longest) job->longest = longest;
+}
+
 int64_t spryi_rows_count_bytes(spryi_spgemm_job *job)
 {
-    int64_t bytes = spryi_rows_mask_words(job) * 8;
+    const int64_t bytes = spryi_rows_mask_words(job) * 8;
     while (job->threads > 1 && job->most_bytes > 0 && bytes * job->threads > job->most_bytes) job->threads--;
     return bytes * job->threads;
 }
 
+/* Sets windows and slots so that spans up to `bin` are summed densely; bytes of a thread's part. */
+static int64_t settle(spryi_spgemm_job *job, int bin)
+{
+    int64_t widest = 0, busiest = job->spans.scattered;
+    for (int b = 0; b < SPRYI_SPAN_BINS; b++) {
+        const int64_t words = job->spans.widest[b], products = job->spans.busiest[b];
+        if (b <= bin && words > widest) widest = words;
+        if (b > bin && products > busiest) busiest = products;
+    }
+    job->windows = (widest + 63) / 64 * 64; /* looked through 64 words at a time */
+    job->slots = spryi_rows_slots(busiest, job->b.cols);
+    if (job->slots > 0 && job->slots < 64) job->slots = 64;
+    return spryi_rows_lane_bytes(job);
+}
+
 int64_t spryi_rows_fill_bytes(spryi_spgemm_job *job)
 {
-    int64_t bytes = spryi_rows_lane_bytes(job);
-    while (job->threads > 1 && job->most_bytes > 0 && bytes * job->threads > job->most_bytes) job->threads--;
+    int64_t bytes = settle(job, WIDEST_BIN);
+    if (job->most_bytes > 0 && bytes * job->threads > job->most_bytes) {
+        int best = WIDEST_BIN;
+        for (int bin = WIDEST_BIN - 1; bin >= 0; bin--) {
+            const int64_t less = settle(job, bin);
+            if (less < bytes) best = bin;
+            if (less < bytes) bytes = less;
+        }
+        bytes = settle(job, best);
+        while (job->threads > 1 && bytes * job->threads > job->most_bytes) job->threads--;
+    }
     return bytes * job->threads;
 }

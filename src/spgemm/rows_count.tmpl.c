@@ -65,9 +65,22 @@ static inline int64_t SPRY_FN(row_products)(const spryi_spgemm_job *job, int64_t
     return products;
 }
 
-/* Counts rows begin .. end-1 and raises *widest, *longest. */
+static inline void SPRY_FN(note_span)(const spryi_spgemm_job *job, spryi_spgemm_spans *spans, int64_t words,
+                                      int64_t products)
+{
+    const int64_t most = products < job->b.cols ? products : job->b.cols;
+    if (spryi_rows_scattered(words, products)) {
+        if (most > spans->scattered) spans->scattered = most;
+        return;
+    }
+    const int bin = spryi_rows_bin(words);
+    if (words > spans->widest[bin]) spans->widest[bin] = words;
+    if (most > spans->busiest[bin]) spans->busiest[bin] = most;
+}
+
+/* Counts rows begin .. end-1, notes their spans and raises *longest. */
 static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int64_t end, uint64_t *mask,
-                                 int64_t *widest, int64_t *longest)
+                                 spryi_spgemm_spans *spans, int64_t *longest)
 {
     int64_t *restrict counts = job->offsets + 1;
     for (int64_t i = begin; i < end; i++) {
@@ -81,25 +94,29 @@ static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int
         if (span.last < span.first) continue;
         const int64_t low = span.first / 64, words = span.last / 64 + 1 - low;
         counts[i] = SPRY_FN(mark)(job, mask, i);
-        if (words <= 16 || words * 4 < SPRY_FN(row_products)(job, i))
+        const int64_t products = SPRY_FN(row_products)(job, i);
+        if (words <= 16 || words * 4 < products)
             memset(mask + low, 0, (size_t)words * sizeof *mask);
         else
             SPRY_FN(unmark)(job, mask, i);
-        if (span.last - low * 64 + 1 > *widest) *widest = span.last - low * 64 + 1;
+        SPRY_FN(note_span)(job, spans, spryi_rows_words(span.first, span.last), products);
         if (counts[i] > *longest) *longest = counts[i];
     }
 }
 
 static void SPRY_FN(count)(spryi_spgemm_job *job)
 {
-    int64_t widest = 0, longest = 0;
-#pragma omp parallel num_threads(job->threads) reduction(max : widest, longest)
+    job->spans = (spryi_spgemm_spans){.scattered = 0};
+    job->longest = 0;
+#pragma omp parallel num_threads(job->threads)
     {
         uint64_t *mask = (uint64_t *)job->workspace + omp_get_thread_num() * spryi_rows_mask_words(job);
+        spryi_spgemm_spans spans = {.scattered = 0};
+        int64_t longest = 0;
 #pragma omp for schedule(dynamic, 1)
         for (int64_t p = 0; p < job->pieces.count; p++)
-            SPRY_FN(count_piece)(job, job->pieces.rows[p], job->pieces.rows[p + 1], mask, &widest, &longest);
+            SPRY_FN(count_piece)(job, job->pieces.rows[p], job->pieces.rows[p + 1], mask, &spans, &longest);
+#pragma omp critical(spryi_spgemm_count)
+        spryi_rows_merge_spans(job, &spans, longest);
     }
-    job->widest = widest;
-    job->longest = longest;
 }

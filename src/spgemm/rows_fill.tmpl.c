@@ -6,15 +6,25 @@ typedef struct SPRY_FN(lane) {
     SPRY_V *restrict sums;
     uint64_t *restrict bits;
     unsigned char *restrict touched;
+    /* and its hash table: sums, and columns + 1, 0 where there is none */
+    SPRY_V *restrict slot_sums;
+    SPRY_J *restrict slot_keys;
 } SPRY_FN(lane);
 
 static SPRY_FN(lane) SPRY_FN(lane_of)(const spryi_spgemm_job *job, int thread)
 {
-    const int64_t windows = spryi_rows_windows(job);
+    const int64_t windows = job->windows;
     unsigned char *start = (unsigned char *)job->workspace + thread * spryi_rows_lane_bytes(job);
     SPRY_V *sums = (SPRY_V *)(void *)start;
     uint64_t *bits = (uint64_t *)(void *)(sums + 64 * windows);
-    return (SPRY_FN(lane)){sums, bits, (unsigned char *)(bits + windows)};
+    unsigned char *touched = (unsigned char *)(bits + windows);
+    SPRY_J *keys = (SPRY_J *)(void *)(touched + windows); /* the wider of both first, for their alignment */
+    SPRY_V *slots = (SPRY_V *)(void *)(touched + windows);
+    if (sizeof *keys > sizeof *slots)
+        slots = (SPRY_V *)(void *)(keys + job->slots);
+    else
+        keys = (SPRY_J *)(void *)(slots + job->slots);
+    return (SPRY_FN(lane)){sums, bits, touched, slots, keys};
 }
 
 /* sums += a_ik * row k of B, for each k of row i, `base` columns back. */
@@ -80,6 +90,13 @@ static inline void SPRY_FN(emit)(const SPRY_FN(lane) * lane, int64_t windows, in
 {
     for (int64_t w = 0; w < windows; w += 8) {
         uint64_t touched;
+#ifdef __AVX512F__
+        if (w % 64 == 0)
+            while (w + 64 <= windows &&
+                   !_mm512_test_epi8_mask(_mm512_loadu_si512(lane->touched + w), _mm512_set1_epi8(1)))
+                w += 64;
+        if (w >= windows) break;
+#endif
         memcpy(&touched, lane->touched + w, sizeof touched);
         if (!touched) continue;
         memset(lane->touched + w, 0, sizeof touched);
@@ -91,12 +108,101 @@ static inline void SPRY_FN(emit)(const SPRY_FN(lane) * lane, int64_t windows, in
     }
 }
 
-/* Values of the n columns Cj, which rise; leaves the sums cleared. */
-static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i,
-                                   const SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n)
+/* ---- hash ------------------------------------------------------------------------------------------- */
+
+/* The slot of a column, or the empty one where it would be. */
+static inline int64_t SPRY_FN(slot_of)(const SPRY_J *restrict keys, int shift, int64_t mask, SPRY_J column)
 {
-    const int64_t base = Cj[0] & ~(int64_t)63;
+    int64_t slot = (int64_t)((uint64_t)column * 0x9e3779b97f4a7c15u >> shift);
+    while (keys[slot] != 0 && keys[slot] != column + 1) slot = (slot + 1) & mask;
+    return slot;
+}
+
+/* Rising order, in place: by insertion while short, else by a heap. The columns are all different. */
+static void SPRY_FN(sort)(SPRY_J *list, int64_t n)
+{
+    if (n <= 32) {
+        for (int64_t k = 1; k < n; k++) {
+            const SPRY_J x = list[k];
+            int64_t to = k;
+            for (; to > 0 && list[to - 1] > x; to--) list[to] = list[to - 1];
+            list[to] = x;
+        }
+        return;
+    }
+    for (int64_t start = n / 2 - 1, end = n; end > 1;) {
+        SPRY_J x;
+        int64_t hole = start;
+        if (start >= 0) {
+            x = list[start--];
+        } else {
+            x = list[--end];
+            list[end] = list[0];
+            hole = 0;
+        }
+        for (int64_t child; (child = 2 * hole + 1) < end; hole = child) {
+            child += child + 1 < end && list[child + 1] > list[child];
+            if (list[child] <= x) break;
+            list[hole] = list[child];
+        }
+        list[hole] = x;
+    }
+}
+
+/* Row i by the hash table; with its columns known (n of them in Cj) only the values. Leaves the table cleared. */
+static void SPRY_FN(hash_row)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t i, int64_t products,
+                              SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n, int known)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = (SPRY_V)job->alpha;
+    const int64_t slots = spryi_rows_slots(products, job->b.cols), mask = slots - 1;
+    const int shift = __builtin_clzll((unsigned long long)slots) + 1;
+    SPRY_J *restrict keys = lane->slot_keys;
+    SPRY_V *restrict sums = lane->slot_sums;
+    int64_t met = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_V a = Ax[k];
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            const int64_t slot = SPRY_FN(slot_of)(keys, shift, mask, Bj[t]);
+            if (keys[slot] == 0) {
+                keys[slot] = Bj[t] + 1;
+                if (!known) Cj[met++] = Bj[t];
+            }
+            sums[slot] += a * Bx[t];
+        }
+    }
+    if (!known) SPRY_FN(sort)(Cj, n);
+    for (int64_t k = 0; k < n; k++) Cx[k] = alpha * sums[SPRY_FN(slot_of)(keys, shift, mask, Cj[k])];
+    memset(keys, 0, (size_t)slots * sizeof *keys);
+    memset(sums, 0, (size_t)slots * sizeof *sums);
+}
+
+static inline int64_t SPRY_FN(products_of)(const spryi_spgemm_job *job, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    int64_t products = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) products += (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]);
+    return products;
+}
+
+/* ---- values alone --------------------------------------------------------------------------------------- */
+
+/* Values of the n columns Cj, which rise; leaves the sums cleared. */
+static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t i,
+                                   SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n)
+{
+    const int64_t base = Cj[0] & ~(int64_t)63, words = spryi_rows_words(Cj[0], Cj[n - 1]);
     const SPRY_V alpha = (SPRY_V)job->alpha;
+    SPRY_V *restrict sums = lane->sums;
+    if (words > SPRYI_FEW_WORDS || words > job->windows) {
+        const int64_t products = SPRY_FN(products_of)(job, i);
+        if (words > job->windows || spryi_rows_scattered(words, products)) {
+            SPRY_FN(hash_row)(job, lane, i, products, Cj, Cx, n, 1);
+            return;
+        }
+    }
     SPRY_FN(add_products)(job, sums, i, base);
     for (int64_t k = 0; k < n; k++) {
         Cx[k] = alpha * sums[Cj[k] - base];
@@ -151,12 +257,19 @@ static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane)
         }
         if (i > begin && at - job->offsets[i - 1] == n && SPRY_FN(repeats)(job, i, &shift)) {
             for (int64_t k = 0; k < n; k++) Cj[at + k] = (SPRY_J)(Cj[at - n + k] + shift);
-            SPRY_FN(gather)(job, lane->sums, i, Cj + at, Cx + at, n);
+            SPRY_FN(gather)(job, lane, i, Cj + at, Cx + at, n);
             continue;
         }
         int64_t first, last;
         SPRY_FN(ends)(job, i, &first, &last);
-        const int64_t base = first & ~(int64_t)63;
+        const int64_t base = first & ~(int64_t)63, words = spryi_rows_words(first, last);
+        if (words > SPRYI_FEW_WORDS || words > job->windows) {
+            const int64_t products = SPRY_FN(products_of)(job, i);
+            if (words > job->windows || spryi_rows_scattered(words, products)) {
+                SPRY_FN(hash_row)(job, lane, i, products, Cj + at, Cx + at, n, 0);
+                continue;
+            }
+        }
         SPRY_FN(add_and_mark)(job, lane, i, base);
         SPRY_FN(emit)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
     }
@@ -175,7 +288,7 @@ static void SPRY_FN(fill)(spryi_spgemm_job *job)
 
 static void SPRY_FN(refill)(spryi_spgemm_job *job)
 {
-    const SPRY_J *Cj = job->columns;
+    SPRY_J *Cj = job->columns;
     SPRY_V *Cx = job->values;
 #pragma omp parallel num_threads(job->threads)
     {
@@ -184,7 +297,7 @@ static void SPRY_FN(refill)(spryi_spgemm_job *job)
         for (int64_t p = 0; p < job->pieces.count; p++)
             for (int64_t i = job->pieces.rows[p]; i < job->pieces.rows[p + 1]; i++) {
                 const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
-                if (n > 0) SPRY_FN(gather)(job, lane.sums, i, Cj + at, Cx + at, n);
+                if (n > 0) SPRY_FN(gather)(job, &lane, i, Cj + at, Cx + at, n);
             }
     }
 }

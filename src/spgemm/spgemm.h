@@ -45,6 +45,14 @@ typedef struct spryi_spgemm_pieces {
     int64_t *rows; /* count + 1 */
 } spryi_spgemm_pieces;
 
+/* Rows of C by the words of 64 columns that they span: bin b holds those of 2^(b-1) to 2^b - 1 words. */
+enum { SPRYI_SPAN_BINS = 60 };
+typedef struct spryi_spgemm_spans {
+    int64_t widest[SPRYI_SPAN_BINS];  /* most words that a row spans */
+    int64_t busiest[SPRYI_SPAN_BINS]; /* most slots that a row of the bin needs: products, or columns if less */
+    int64_t scattered; /* of rows with few products in a wide span, the most slots: no part of the bins */
+} spryi_spgemm_spans;
+
 /* One product on the CPU. Everything has been validated. */
 struct spryi_spgemm_job {
     spry_arrays a, b;      /* CSR of one index pair, values of `type`; b is op(B). Duplicates and any order may be */
@@ -60,9 +68,10 @@ struct spryi_spgemm_job {
     void *workspace;    /* what the phase's bytes function said, cleared to 0 once before; phases leave it so */
     /* count makes: */
     int64_t *offsets; /* rows + 1 */
-    int64_t widest;   /* columns from the first to the last of the row of C where they are most */
-    int64_t longest;  /* entries of the longest row of C */
-    int64_t busiest;  /* most products of a row that count could not place in the dense window, 0: none */
+    spryi_spgemm_spans spans;
+    int64_t longest; /* entries of the longest row of C */
+    /* fill's bytes function makes of them: */
+    int64_t windows, slots; /* of a thread's dense window, in words of 64 columns, and of its hash table */
     /* fill makes: */
     void *columns, *values;
 };
