@@ -19,6 +19,7 @@ enum {
     OPTION_INDEX,
     OPTION_FORMAT,
     OPTION_KERNEL,
+    OPTION_ORDERING,
     OPTION_DEVICE,
     OPTION_THREADS,
     OPTION_JSON
@@ -34,13 +35,15 @@ static const cli_option options[] =
      {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)"},
      {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},
      {"kernel", 0, CLI_REQUIRED, "NAME", "a kernel of 'spry kernels'"},
+     {"ordering", 0, CLI_REQUIRED, "none|rcm|bandk|degree",
+      "the plan multiplies a reordered copy; x and y stay as they are (default: none)"},
      {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to multiply (default: cpu)"},
      {"threads", 0, CLI_REQUIRED, "N", "threads of the product (default: as many as OpenMP would use)"},
      {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE: the kernel, then the baseline"},
      {0}};
 
 typedef struct arguments {
-    const char *out, *format, *kernel, *device;
+    const char *out, *format, *kernel, *ordering, *device;
     int ones, transpose;
     double alpha, beta;
     spry_type type;
@@ -60,6 +63,7 @@ static int apply(void *state, int option, const char *value)
 {
     static const char *const xs[] = {"random", "ones", NULL};
     static const char *const devices[] = {"cpu", "cuda", NULL};
+    static const char *const orderings[] = {"none", "rcm", "bandk", "degree", NULL};
     arguments *a = state;
     int index = 0, status = CLI_GO_ON;
     switch (option) {
@@ -72,6 +76,10 @@ static int apply(void *state, int option, const char *value)
     case OPTION_INDEX: return cli_take_index(value, &a->offset_type, &a->index_type);
     case OPTION_FORMAT: a->format = value; break;
     case OPTION_KERNEL: a->kernel = value; break;
+    case OPTION_ORDERING:
+        status = take_choice(&index, "ordering", value, orderings);
+        a->ordering = orderings[index];
+        return status;
     case OPTION_DEVICE:
         status = take_choice(&index, "device", value, devices);
         a->device = devices[index];
@@ -113,6 +121,7 @@ static spry_spmv_options plan_options(const arguments *a)
     options.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     options.format = a->format;
     options.kernel = a->kernel;
+    options.ordering = a->ordering;
     options.device = a->device;
     return options;
 }
@@ -246,6 +255,7 @@ static void print_report(const bench_group *group, const arguments *a, double re
            r->type, r->index);
     printf("  kernel          %s (format %s, %d threads, %s)\n", r->kernel, r->format, r->threads,
            r->deterministic == 1 ? "same bits every run" : "bits may vary");
+    if (strcmp(r->ordering, "none") != 0) printf("  ordering        %s, by the plan\n", r->ordering);
     if (r->reason[0]) printf("  %-14s  %s\n", r->status == BENCH_OK ? "because" : "status", r->reason);
     printf("  set-up          %s; first product %s; storage %s\n", cli_time(r->setup_us).s, cli_time(r->first_us).s,
            cli_bytes(r->bytes).s);
