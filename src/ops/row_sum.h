@@ -1,7 +1,7 @@
 /*
- * Sums in about twice the precision: an unevaluated pair hi + lo (double-double: two-sum, and the exact product by fma),
- * so that the error is near 2^-100 of the absolute sum, which is beside it, and the plain sum, which alone can say which
- * infinity or NaN is due. Source: Ogita, Rump, Oishi, Accurate sum and dot product, 2005.
+ * Sums in about twice the precision: an unevaluated pair hi + lo (double-double: two-sum, and the exact product by
+ * fma), so that the error is near 2^-100 of the absolute sum, which is beside it, and the plain sum, which alone can
+ * say which infinity or NaN is due. Source: Ogita, Rump, Oishi, Accurate sum and dot product, 2005.
  */
 #ifndef SPRYI_ROW_SUM_H
 #define SPRYI_ROW_SUM_H

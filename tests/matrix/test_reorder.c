@@ -179,7 +179,8 @@ static void bandwidth_is_small(void **state)
 static void any_number_of_threads(void **state)
 {
     (void)state;
-    /* the last two are large enough that several threads share their levels, in the graph or in its first walk; the last has nodes that find many */
+    /* the last two are large enough that several threads share their levels, in the graph or in its first walk; in the
+       last some nodes find many others */
     static const char *const specs[] = {"rgg20,scale=13,shuffle=5", "rmat16,scale=12",
                                         "random,rows=9000,cols=4000,density=0.001",
                                         "random,rows=40000,cols=9000,density=0.0001", "rmat,scale=17,edges=3"};

@@ -29,7 +29,7 @@ typedef enum spryi_csrk_tuning {
     SPRYI_CSRK_VOLTA,
     SPRYI_CSRK_AMPERE,
     SPRYI_CSRK_HOPPER, /* fitted here, not the paper's */
-    SPRYI_CSRK_TABLE /* of the context */
+    SPRYI_CSRK_TABLE   /* of the context */
 } spryi_csrk_tuning;
 
 /* Seed 001's cases of the density, entries a row: up to 8, 16, 32, and above. */

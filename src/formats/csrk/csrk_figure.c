@@ -50,12 +50,8 @@ int64_t spryi_csrk_pointers(const spryi_csrk *s)
 spry_status spryi_csrk_settle(spryi_csrk *s, spryi_figure *figure, const spryi_tuning *table,
                               const spryi_build_request *request, const spry_arrays *a, int levels, spry_error *err)
 {
-    static const char *const formulas[] = {"",
-                                           "",
-                                           ":tuning=volta",
-                                           ":tuning=ampere",
-                                           ":tuning=hopper",
-                                           ":tuning=table"};
+    static const char *const formulas[] =
+        {"", "", ":tuning=volta", ":tuning=ampere", ":tuning=hopper", ":tuning=table"};
     const int64_t *given = request->parameters;
     const spryi_csrk_tuning tuning = tuning_of(table, request);
     if (tuning == SPRYI_CSRK_TABLE && table->gpu_major == 0)
