@@ -83,6 +83,44 @@ static double share_of_bound(const verify_job *job, const spryi_row_sum *sum, in
     return error / (bound + terms * (1 + fabs(job->alpha)) * smallest);
 }
 
+static void clear_rows(spryi_row_sum *rows, int64_t m, int threads)
+{
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t i = 0; i < m; i++) rows[i] = (spryi_row_sum){0};
+}
+
+/* The first of the worst rows, whoever finds it. */
+static void take_row(spry_verification *v, double share, int64_t i)
+{
+    if (v->worst_row >= 0 && !isnan(share) && !(share > v->max_error) && !(share == v->max_error && i < v->worst_row))
+        return;
+    v->max_error = share;
+    v->worst_row = i;
+}
+
+static spry_verification judge_rows(const verify_job *job, int64_t m, int threads)
+{
+    spry_verification all = SPRY_INIT(spry_verification);
+    all.worst_row = -1;
+#pragma omp parallel num_threads(threads)
+    {
+        spry_verification own = SPRY_INIT(spry_verification);
+        own.worst_row = -1;
+#pragma omp for schedule(static) nowait
+        for (int64_t i = 0; i < m; i++) {
+            const double share = share_of_bound(job, &job->rows[i], i);
+            if (!(share <= 1)) own.wrong_rows++;
+            take_row(&own, share, i);
+        }
+#pragma omp critical(spry_verify)
+        {
+            all.wrong_rows += own.wrong_rows;
+            if (own.worst_row >= 0) take_row(&all, own.max_error, own.worst_row);
+        }
+    }
+    return all;
+}
+
 static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_vector *x, const spry_vector *before,
                                  const spry_vector *y, int reads_before, spry_error *err)
 {
@@ -133,19 +171,9 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
     job.x = x.data;
     job.y = y.data;
     job.y_before = y_before.data;
-    for (int64_t i = 0; i < m; i++) rows[i] = (spryi_row_sum){0};
+    clear_rows(rows, m, context->threads);
     if (job.alpha != 0) sum_rows(&job, context->threads);
-    spry_verification v = SPRY_INIT(spry_verification);
-    v.worst_row = -1;
-    for (int64_t i = 0; i < m; i++) {
-        double share = share_of_bound(&job, &rows[i], i);
-        if (!(share <= 1)) v.wrong_rows++;
-        if (v.worst_row < 0 || share > v.max_error || isnan(share)) {
-            v.max_error = share;
-            v.worst_row = i;
-        }
-    }
-    *verification = v;
+    *verification = judge_rows(&job, m, context->threads);
 done:
     spryi_release(context, rows);
     return status;

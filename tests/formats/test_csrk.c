@@ -328,7 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pointers),  cmocka_unit_test(test_parameters),       cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_for_gpu),   cmocka_unit_test(test_choice_of_kernel), cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_giant_row), cmocka_unit_test(test_large_groups),
+        cmocka_unit_test(test_giant_row), cmocka_unit_test(test_large_groups),     cmocka_unit_test(test_hopper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
