@@ -56,7 +56,8 @@ static void break_even_text(char *text, size_t size, const bench_record *r, cons
 static void print_record(FILE *out, const bench_record *r, const landmarks *l)
 {
     if (r->status == BENCH_OK && r->fewer_threads) {
-        fprintf(out, "  %-6s  %-22s  %10.1f  with %d threads\n", r->format, r->kernel, r->time_us, r->threads);
+        fprintf(out, "  %-6s  %-22s  %10.1f  with %d thread%s\n", r->format, r->kernel, r->time_us, r->threads,
+                r->threads == 1 ? "" : "s");
         return;
     }
     fprintf(out, "  %-6s  %-22s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");

@@ -1,6 +1,8 @@
 #include "bench/tune.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { MOST_GROUP = 1 << 15 };
 static const double noise = 1.01, least_share = 0.5;
@@ -88,6 +90,10 @@ int tune_size(const tune_formula *formula, double density)
     const int which = case_of(density);
     double size = base_of(formula, density);
     if (which > 0) size = fmax(1, floor(size * formula->factor[which - 1] + 0.5));
+    if (formula->step > 0) {
+        size = fmax(formula->step, formula->step * floor(size / formula->step + 0.5));
+        return size < formula->most ? (int)size : formula->most;
+    }
     return size < MOST_GROUP ? (int)size : MOST_GROUP;
 }
 
@@ -133,4 +139,79 @@ tune_formula tune_fit(const tune_point *points, int count, int super)
     f.constant *= first;
     f.fall *= first;
     return f;
+}
+
+/* ---- searching ---------------------------------------------------------------------------------- */
+
+enum { STEPS = TUNE_MOST / TUNE_STEP, MOST_CANDIDATES = 2048 };
+
+/* Logarithms of times over the least one: [SSRS][SRS], in steps. 0: a pair has no time. */
+static int relate(double loss[STEPS][STEPS], const tune_sweep *sweep)
+{
+    double least = INFINITY;
+    for (int a = 0; a < STEPS; a++)
+        for (int b = 0; b < STEPS; b++) loss[a][b] = NAN;
+    for (int t = 0; t < sweep->count; t++) {
+        const tune_trial *trial = &sweep->trials[t];
+        const int a = trial->ssrs / TUNE_STEP - 1, b = trial->srs / TUNE_STEP - 1;
+        if (trial->ssrs % TUNE_STEP || trial->srs % TUNE_STEP || a < 0 || a >= STEPS || b < 0 || b >= STEPS) continue;
+        if (trial->us > 0) loss[a][b] = log(trial->us);
+    }
+    for (int a = 0; a < STEPS; a++)
+        for (int b = 0; b < STEPS; b++) {
+            if (isnan(loss[a][b])) return 0;
+            least = fmin(least, loss[a][b]);
+        }
+    for (int a = 0; a < STEPS; a++)
+        for (int b = 0; b < STEPS; b++) loss[a][b] -= least;
+    return 1;
+}
+
+/* A formula, and the sizes that it gives the matrices, in steps less one. */
+typedef struct candidate {
+    tune_formula formula;
+    unsigned char sizes[TUNE_MOST_SIZES];
+} candidate;
+
+/* Formulas of a grid, flat ones first, each only where its sizes are new. Returns how many. */
+static int list_candidates(candidate *list, const tune_sweep *sweeps, int count)
+{
+    int found = 0;
+    for (int fall = 0; fall <= 32; fall++)
+        for (int constant = -32; constant <= 64 && found < MOST_CANDIDATES; constant += 2) {
+            candidate *c = &list[found];
+            if (constant == 0) continue; /* a table would not tell it from none */
+            c->formula = (tune_formula){.constant = constant,
+                                        .fall = fall % 2 ? (fall + 1) / 2 : -fall / 2,
+                                        .factor = {1, 1, 1},
+                                        .step = TUNE_STEP,
+                                        .most = TUNE_MOST};
+            for (int i = 0; i < count; i++)
+                c->sizes[i] = (unsigned char)(tune_size(&c->formula, sweeps[i].density) / TUNE_STEP - 1);
+            int known = 0;
+            while (known < found && memcmp(list[known].sizes, c->sizes, (size_t)count) != 0) known++;
+            found += known == found;
+        }
+    return found;
+}
+
+double tune_search(tune_formula *ssrs, tune_formula *srs, const tune_sweep *sweeps, int count)
+{
+    double(*losses)[STEPS][STEPS] = malloc((size_t)count * sizeof *losses), least = INFINITY;
+    candidate *list = malloc(MOST_CANDIDATES * sizeof *list);
+    int good = losses && list;
+    for (int i = 0; good && i < count; i++) good = relate(losses[i], &sweeps[i]);
+    const int found = good ? list_candidates(list, sweeps, count) : 0;
+    for (int a = 0; a < found; a++)
+        for (int b = 0; b < found; b++) {
+            double sum = 0;
+            for (int i = 0; i < count && sum < least; i++) sum += losses[i][list[a].sizes[i]][list[b].sizes[i]];
+            if (sum >= least) continue;
+            least = sum;
+            *ssrs = list[a].formula;
+            *srs = list[b].formula;
+        }
+    free(losses);
+    free(list);
+    return found > 0 ? exp(least / count) : NAN;
 }

@@ -7,6 +7,10 @@
  * lowered until it does not (the study lowers it by hand), the constant stays. What the four cases of d do to it, since
  * each has its own blocks of threads, is a factor a case: the geometric mean of best over formula, both cases' and both
  * sizes' apart; case 1's is taken into the formula's own constants.
+ *
+ * On a GPU that loses much, since a size between two that fit the blocks of threads costs as much as the larger one.
+ * What is used there is a search: of all formulas on a grid of constants and falls, sizes rounded to whole eights (what
+ * every block takes of a super-row at a time), those whose sizes lose least of the times of the sweep.
  */
 #ifndef SPRY_BENCH_TUNE_H
 #define SPRY_BENCH_TUNE_H
@@ -26,6 +30,7 @@ typedef struct tune_point {
 
 typedef struct tune_formula {
     double constant, fall, factor[TUNE_CASES - 1];
+    int step, most; /* whole steps from one up to most; 0: any size */
 } tune_formula;
 
 /* The sizes that the study tries. Each returns how many it wrote, at most TUNE_MOST_SIZES. */
@@ -39,6 +44,20 @@ void tune_best(tune_point *point, const tune_trial *trials, int count);
 int tune_constant(const tune_point *points, int count, int super);
 /* A fall of 0 where all densities are alike. count >= 1. */
 tune_formula tune_fit(const tune_point *points, int count, int super);
+enum { TUNE_STEP = 8, TUNE_MOST = 32 };
+/* A matrix of a sweep; trials hold at least every pair of whole steps up to TUNE_MOST, each with its time. */
+typedef struct tune_sweep {
+    double density;
+    const tune_trial *trials;
+    int count;
+} tune_sweep;
+
+/*
+ * Both formulas at once; returns the geometric mean of what their sizes take over the least of those pairs, NaN where a
+ * pair has no time. count from 1 to TUNE_MOST_SIZES.
+ */
+double tune_search(tune_formula *ssrs, tune_formula *srs, const tune_sweep *sweeps, int count);
+
 /* What the library makes of it. */
 int tune_size(const tune_formula *formula, double density);
 

@@ -16,6 +16,7 @@ enum {
     OPTION_DEVICE,
     OPTION_TYPE,
     OPTION_THREADS,
+    OPTION_FIT,
     OPTION_RUNS,
     OPTION_TIME_LIMIT,
     OPTION_JSON
@@ -29,6 +30,9 @@ static const cli_option options[] =
       "type of values and vectors (default: f64); all: one fit of both,\n"
       "for a table does not tell types apart"},
      {"threads", 0, CLI_REQUIRED, "N", "threads on the CPU (default: as many as OpenMP would use)"},
+     {"fit", 0, CLI_REQUIRED, "search|regression",
+      "on a GPU: the formula that loses least of the sweep's times, sizes\n"
+      "in whole eights (default), or the CSR-k study's regression"},
      {"runs", 0, CLI_REQUIRED, "N", "N runs of each size in place of batches in turns: short, as in spry bench"},
      {"time-limit", 0, CLI_REQUIRED, "SECONDS", "begin no matrix after so long, and fit those that were swept"},
      {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines, one a matrix and format, to standard output or FILE"},
@@ -47,12 +51,13 @@ static const char *const usual[] = {
     "gen:twin,rows=100000,entries=4000000,longest=90,kind=ball3",
     "gen:fem3,x=25,y=25,z=25",
 };
+enum { GPU_SIZES = 64 };
 enum { USUAL = sizeof usual / sizeof *usual, MOST_MATRICES = 256 };
 
 typedef struct arguments {
     const char *out, *device;
     int levels; /* 2 or 3: of the only format; 0: both */
-    int f32, f64;
+    int f32, f64, regression;
     int64_t threads, runs, time_limit;
     cli_json json;
 } arguments;
@@ -61,6 +66,7 @@ typedef struct arguments {
 typedef struct findings {
     int levels;
     tune_point points[MOST_MATRICES];
+    tune_trial trials[MOST_MATRICES][GPU_SIZES]; /* on a GPU */
     tune_trial fastest[MOST_MATRICES];
     double fitted_us[MOST_MATRICES], default_us[MOST_MATRICES];
     int srs, ssrs;                /* constants, on the CPU */
@@ -80,6 +86,7 @@ typedef struct tuning {
 static int apply(void *state, int option, const char *value)
 {
     static const char *const devices[] = {"cpu", "cuda", NULL}, *const formats[] = {"csr2", "csr3", NULL};
+    static const char *const fits[] = {"search", "regression", NULL};
     static const char *const types[] = {"f32", "f64", "all", NULL};
     arguments *a = state;
     int index = 0;
@@ -99,6 +106,10 @@ static int apply(void *state, int option, const char *value)
         a->f64 = index != 0;
         break;
     case OPTION_THREADS: return cli_take_integer("threads", value, 1, 1024, &a->threads) ? CLI_GO_ON : CLI_USAGE;
+    case OPTION_FIT:
+        if (!cli_take_name("fit", value, fits, &index)) return CLI_USAGE;
+        a->regression = index;
+        break;
     case OPTION_RUNS: return cli_take_integer("runs", value, 1, 10000, &a->runs) ? CLI_GO_ON : CLI_USAGE;
     case OPTION_TIME_LIMIT:
         return cli_take_integer("time-limit", value, 1, 1000000, &a->time_limit) ? CLI_GO_ON : CLI_USAGE;
@@ -218,6 +229,7 @@ static void take_sweep(const bench_group *group, tuning *t, int number)
         const double rows = (double)group->common.rows;
         found->points[number].density = rows > 0 ? (double)group->common.nnz / rows : 0;
         tune_best(&found->points[number], trials, count);
+        if (on_gpu(t)) memcpy(found->trials[number], trials, (size_t)count * sizeof *trials);
     }
 }
 
@@ -259,6 +271,11 @@ static void fit(tuning *t)
         findings *found = &t->found[f];
         found->srs = tune_constant(found->points, t->count, 0);
         found->ssrs = tune_constant(found->points, t->count, 1);
+        tune_sweep sweeps[MOST_MATRICES];
+        for (int i = 0; i < t->count; i++)
+            sweeps[i] = (tune_sweep){found->points[i].density, found->trials[i], GPU_SIZES};
+        if (on_gpu(t) && !t->a->regression && !isnan(tune_search(&found->ssrs_by, &found->srs_by, sweeps, t->count)))
+            continue;
         found->srs_by = tune_fit(found->points, t->count, 0);
         found->ssrs_by = tune_fit(found->points, t->count, 1);
     }
@@ -312,6 +329,7 @@ static void write_gpu(FILE *out, const tuning *t, int capability)
     const tune_formula *ssrs = &t->found[0].ssrs_by, *srs = &t->found[0].srs_by;
     fprintf(out, "cuda %d\ncuda ssrs %.4g %.4g\ncuda srs %.4g %.4g\n", capability / 10, ssrs->constant, ssrs->fall,
             srs->constant, srs->fall);
+    if (ssrs->step > 0) fprintf(out, "cuda whole %d %d\n", ssrs->step, ssrs->most);
     for (int c = 0; c < TUNE_CASES - 1; c++)
         fprintf(out, "cuda case%d %.4g %.4g\n", c + 2, ssrs->factor[c], srs->factor[c]);
 }

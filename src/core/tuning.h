@@ -18,6 +18,7 @@ typedef struct spryi_tuning {
     int64_t csr2_srs, csr3_srs, csr3_ssrs; /* on CPUs; 0: nothing is told */
     int gpu_major;                         /* compute capability that the formulas are for; 0: there are none */
     spryi_size_formula ssrs, srs;
+    int64_t step, most; /* both sizes are whole steps, from one up to `most`; 0: any up to SPRYI_MOST_GROUP */
 } spryi_tuning;
 
 #endif

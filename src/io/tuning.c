@@ -7,6 +7,7 @@
  *     cuda 9                   the compute capability, major number, that the rest is for
  *     cuda ssrs 8.9 1.25       8.9 - 1.25 ln d super-rows a super-super-row, d entries a row
  *     cuda srs 10.1 1.5        the same of rows a super-row
+ *     cuda whole 8 32          both sizes are rounded to whole eights, from 8 up to 32
  *     cuda case2 1.5 2         what both are multiplied by where 8 < d <= 16; case3: 16 < d <= 32, case4: above
  *
  * Blank lines, and what follows a #, mean nothing.
@@ -79,8 +80,9 @@ static spry_status take_cpu(const line *l, spryi_tuning *t, spry_error *err)
 
 static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
 {
-    static const char expected[] = "\"cuda MAJOR\", \"cuda ssrs|srs CONSTANT FALL\" or \"cuda case2|case3|case4 FACTOR "
-                                   "FACTOR\" with numbers";
+    static const char expected[] =
+        "\"cuda MAJOR\", \"cuda ssrs|srs CONSTANT FALL\", \"cuda whole STEP MOST\" or \"cuda "
+        "case2|case3|case4 FACTOR FACTOR\" with numbers";
     double a, b;
     if (l->count == 2 && is_number(l->words[1], 1, 99, &a) && a == floor(a)) {
         t->gpu_major = (int)a;
@@ -98,6 +100,9 @@ static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
     if (formula) {
         formula->constant = a;
         formula->fall = b;
+    } else if (strcmp(l->words[1], "whole") == 0 && is_size(l->words[2], &t->step) && is_size(l->words[3], &t->most) &&
+               t->most >= t->step) {
+        return SPRY_OK;
     } else if (part >= 0 && part < 3 && a > 0 && b > 0) {
         t->ssrs.factor[part] = a;
         t->srs.factor[part] = b;

@@ -154,6 +154,30 @@ static void suites(void **state)
     expect("bench $D/small.mtx --matrices $D", 2, NULL, "--matrices goes with --suite");
 }
 
+/* What standard error has of a busy machine does not matter. */
+static void expect_output(const char *command, const char *expected)
+{
+    outcome o = spry("%s", command);
+    if (o.status != 0 || !strstr(o.out, expected))
+        fail_msg("spry %s: %d\n%.2000s\n%.500s", command, o.status, o.out, o.err);
+    release(&o);
+}
+
+/* The study bounded to nothing; matrices prepared together; fewer threads beside the run's. */
+static void short_runs(void **state)
+{
+    (void)state;
+    expect_output("bench --suite csrk64 --limit-nnz 1 --at-once 4 --time-limit 60 --runs 2 --device cpu",
+                  "roadNet-PA\n  -       -                       skipped: it has about 3081200 entries, more than the "
+                  "limit of 1\n\nbelgium_osm\n");
+    expect_output("bench $D/small.mtx gen:grid5,x=40,y=40 gen:banded,rows=900 --at-once 3 --threads 2,1 --runs 3 "
+                  "--formats csr --device cpu",
+                  "with 1 thread\n");
+    expect("bench $D/small.mtx --threads 1,2,1", 2, NULL, "--threads has '1' twice");
+    expect("bench $D/small.mtx --runs 0", 2, NULL, "--runs is 0, expected 1 to 10000");
+    expect("bench $D/small.mtx --at-once 65", 2, NULL, "--at-once is 65, expected 1 to 64");
+}
+
 static void mistakes(void **state)
 {
     (void)state;
@@ -249,15 +273,11 @@ static void spmv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_record),
-        cmocka_unit_test(types_and_indices),
-        cmocka_unit_test(all_kernels),
-        cmocka_unit_test(cases_that_are_not_there_yet),
-        cmocka_unit_test(orderings),
-        cmocka_unit_test(cold),
-        cmocka_unit_test(suites),
-        cmocka_unit_test(mistakes),
-        cmocka_unit_test(bad_matrix_among_good_ones),
+        cmocka_unit_test(one_record),  cmocka_unit_test(types_and_indices),
+        cmocka_unit_test(all_kernels), cmocka_unit_test(cases_that_are_not_there_yet),
+        cmocka_unit_test(orderings),   cmocka_unit_test(cold),
+        cmocka_unit_test(suites),      cmocka_unit_test(short_runs),
+        cmocka_unit_test(mistakes),    cmocka_unit_test(bad_matrix_among_good_ones),
         cmocka_unit_test(spmv),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);

@@ -76,6 +76,38 @@ static void factors(void **state)
     }
 }
 
+/* Times that are least at the sizes of a known formula: the search finds them, and what it misses is told. */
+static void search(void **state)
+{
+    (void)state;
+    static const double densities[] = {3, 5, 7, 9, 13, 20, 27, 40, 76};
+    enum { MATRICES = sizeof densities / sizeof *densities };
+    static tune_trial trials[MATRICES][TUNE_MOST_SIZES];
+    const tune_formula by_ssrs = {.constant = 44, .fall = 8, .factor = {1, 1, 1}, .step = 8, .most = 32},
+                       by_srs = {.constant = -12, .fall = -12, .factor = {1, 1, 1}, .step = 8, .most = 32};
+    tune_sweep sweeps[MATRICES];
+    for (int i = 0; i < MATRICES; i++) {
+        sweeps[i] = (tune_sweep){densities[i], trials[i], tune_gpu_sizes(trials[i])};
+        for (int k = 0; k < sweeps[i].count; k++)
+            trials[i][k].us = 50 + abs(trials[i][k].srs - tune_size(&by_srs, densities[i])) +
+                              abs(trials[i][k].ssrs - tune_size(&by_ssrs, densities[i]));
+    }
+    tune_formula ssrs = {0}, srs = {0};
+    assert_true(fabs(tune_search(&ssrs, &srs, sweeps, MATRICES) - 1) < 1e-12);
+    for (int i = 0; i < MATRICES; i++) {
+        assert_int_equal(tune_size(&by_ssrs, densities[i]), tune_size(&ssrs, densities[i]));
+        assert_int_equal(tune_size(&by_srs, densities[i]), tune_size(&srs, densities[i]));
+    }
+    assert_int_equal(tune_size(&srs, 1e9), 32);
+    assert_int_equal(tune_size(&ssrs, 1e9), 8);
+    for (int k = 0; k < sweeps[1].count; k++) /* no formula has 32 at 5, and 8 at 3 and 7 */
+        trials[1][k].us = 50 + abs(trials[1][k].srs - 32);
+    assert_true(tune_search(&ssrs, &srs, sweeps, MATRICES) > 1.01);
+    for (int k = 0; k < sweeps[3].count; k++)
+        if (trials[3][k].srs == 16 && trials[3][k].ssrs == 24) trials[3][k].us = 0;
+    assert_true(isnan(tune_search(&ssrs, &srs, sweeps, MATRICES)));
+}
+
 static void command(void **state)
 {
     (void)state;
@@ -110,8 +142,8 @@ static void command(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),   cmocka_unit_test(best),    cmocka_unit_test(formula),
-        cmocka_unit_test(factors), cmocka_unit_test(command),
+        cmocka_unit_test(sizes),   cmocka_unit_test(best),   cmocka_unit_test(formula),
+        cmocka_unit_test(factors), cmocka_unit_test(search), cmocka_unit_test(command),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

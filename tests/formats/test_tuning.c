@@ -105,6 +105,28 @@ static void formulas_have_cases(void **state)
     spry_context_destroy(context);
 }
 
+/* Sizes of whole steps: halves up, never none, never past the most. */
+static void formulas_have_steps(void **state)
+{
+    (void)state;
+    spry_context *context = new_context();
+    int64_t ssrs, srs;
+    assert_int_equal(SPRY_OK,
+                     load(context, "spry-tuning 1\ncuda 9\ncuda ssrs 28 8\ncuda srs -4 -12\ncuda whole 8 24\n", NULL));
+    static const struct {
+        int64_t nnz, ssrs, srs;
+    } cases[] = {{1000, 24, 8},
+                 {3000, 16, 8},
+                 {7000, 16, 16},
+                 {100000, 8, 24}}; /* 28, 19.2, 12.4, -8.8; -4, 9, 19, 51 */
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spryi_csrk_tune_by(&ssrs, &srs, &context->tuning, 1000, cases[c].nnz);
+        assert_int_equal(cases[c].ssrs, ssrs);
+        assert_int_equal(cases[c].srs, srs);
+    }
+    spry_context_destroy(context);
+}
+
 static void bad_tables(void **state)
 {
     (void)state;
@@ -129,6 +151,9 @@ static void bad_tables(void **state)
         {"spry-tuning 1\ncuda ssrs 9\n", "expected \"cuda MAJOR\"", 2},
         {"spry-tuning 1\ncuda case5 1 1\n", "expected \"cuda MAJOR\"", 2},
         {"spry-tuning 1\ncuda case2 0 1\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 1\ncuda whole 8 4\n", "\"cuda whole STEP MOST\"", 2},
+        {"spry-tuning 1\ncuda whole 0 8\n", "\"cuda whole STEP MOST\"", 2},
+        {"spry-tuning 1\ncuda whole 1.5 8\n", "\"cuda whole STEP MOST\"", 2},
     };
     spry_context *context = new_context();
     assert_int_equal(SPRY_OK, load(context, whole, NULL));
@@ -220,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_followed),
         cmocka_unit_test(formulas_have_cases),
+        cmocka_unit_test(formulas_have_steps),
         cmocka_unit_test(bad_tables),
         cmocka_unit_test(no_table),
         cmocka_unit_test(orderings_follow_tables),

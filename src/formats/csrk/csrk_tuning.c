@@ -16,6 +16,12 @@
 
 #include <math.h>
 
+static const spryi_tuning hopper = {.gpu_major = 9,
+                                    .ssrs = {.constant = 44, .fall = 8, .factor = {1, 1, 1}},
+                                    .srs = {.constant = -12, .fall = -12, .factor = {1, 1, 1}},
+                                    .step = 8,
+                                    .most = 32};
+
 static double rounded(double x)
 {
     return floor(x + 0.5);
@@ -52,17 +58,15 @@ static void adjust_for_ampere(double *ssrs, double *srs, spryi_csrk_case which)
     }
 }
 
-static int64_t eights_up_to_32(double x)
+static int64_t size_by(const spryi_tuning *table, const spryi_size_formula *formula, double log_density,
+                       spryi_csrk_case which)
 {
-    const double size = 8 * rounded(x / 8);
-    return size < 8 ? 8 : size < 32 ? (int64_t)size : 32;
-}
-
-static int64_t size_by(const spryi_size_formula *formula, double log_density, spryi_csrk_case which)
-{
+    const double step = table->step > 0 ? (double)table->step : 1;
+    const double most = table->step > 0 ? (double)table->most : SPRYI_CSRK_MOST;
     double size = at_least_1(rounded(formula->constant - formula->fall * log_density));
     if (which != SPRYI_CSRK_CASE_1) size = at_least_1(rounded(size * formula->factor[which - SPRYI_CSRK_CASE_2]));
-    return size < SPRYI_CSRK_MOST ? (int64_t)size : SPRYI_CSRK_MOST;
+    size = fmax(step, step * rounded(size / step));
+    return (int64_t)fmin(size, most);
 }
 
 static double log_density_of(int64_t rows, int64_t nnz)
@@ -74,8 +78,8 @@ void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, 
 {
     const double log_density = log_density_of(rows, nnz);
     const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);
-    *ssrs = size_by(&table->ssrs, log_density, which);
-    *srs = size_by(&table->srs, log_density, which);
+    *ssrs = size_by(table, &table->ssrs, log_density, which);
+    *srs = size_by(table, &table->srs, log_density, which);
 }
 
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz)
@@ -85,13 +89,12 @@ void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int6
         *srs = SPRYI_CSRK_SRS;
         return;
     }
-    const double log_density = log_density_of(rows, nnz);
     if (tuning == SPRYI_CSRK_HOPPER) {
-        *ssrs = eights_up_to_32(44 - 8 * log_density);
-        *srs = eights_up_to_32(-12 + 12 * log_density);
+        spryi_csrk_tune_by(ssrs, srs, &hopper, rows, nnz);
         return;
     }
     const int volta = tuning == SPRYI_CSRK_VOLTA;
+    const double log_density = log_density_of(rows, nnz);
     double super = at_least_1(rounded(volta ? 8.900 - 1.25 * log_density : 9.175 - 1.32 * log_density));
     double rows_each = at_least_1(rounded(volta ? 10.146 - 1.50 * log_density : 20.500 - 3.50 * log_density));
     const spryi_csrk_case which = spryi_csrk_case_of(rows, nnz);
