@@ -15,6 +15,7 @@
 #include "formats/scoo/swept.h"
 #include "formats/sell/sell.h"
 #include "spgemm/rows.h"
+#include "spgemm/seeds.h"
 #include "spgemm/spgemm.h"
 
 #include <string.h>
@@ -113,6 +114,9 @@ const spryi_kernel *const spryi_kernels[] = {
 
 /* Sparse times sparse, each device from slow to fast. */
 const spryi_spgemm_kernel *const spryi_spgemm_kernels[] = {
+    &spryi_spgemm_seed_dot_cpu,
+    &spryi_spgemm_seed_dense_cpu,
+    &spryi_spgemm_smmp_cpu,
     &spryi_spgemm_rows_cpu,
     X86(spryi_spgemm_rows_avx512_cpu)
 };

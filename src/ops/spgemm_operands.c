@@ -141,9 +141,10 @@ spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSC;
     options.keep_duplicates = 1;
-    SPRYI_TRY(spry_matrix_convert(plan->context, &plan->by_columns, plan->b.csr, &options, err));
-    plan->job.b_columns = plan->by_columns->a;
-    plan->converted_bytes += spryi_arrays_bytes(&plan->by_columns->a);
+    plan->columns.given = spryi_matrix_retain(plan->b.csr);
+    SPRYI_TRY(convert(plan, &plan->columns, plan->b.csr, &options, err));
+    plan->job.b_columns = plan->columns.csr->a;
+    plan->converted_bytes += plan->columns.bytes;
 done:
     return status;
 }
@@ -161,15 +162,15 @@ void spryi_refresh_operands(spry_spgemm_plan *plan)
 {
     refresh(&plan->a);
     refresh(&plan->b);
+    refresh(&plan->columns); /* of what b has now */
 }
 
 void spryi_drop_operands(spry_spgemm_plan *plan)
 {
-    spryi_operand *both[] = {&plan->a, &plan->b};
-    for (int m = 0; m < 2; m++) {
-        spry_matrix_destroy(both[m]->csr);
-        spry_matrix_destroy(both[m]->given);
-        spryi_release(plan->context, both[m]->from);
+    spryi_operand *all[] = {&plan->columns, &plan->a, &plan->b};
+    for (int m = 0; m < 3; m++) {
+        spry_matrix_destroy(all[m]->csr);
+        spry_matrix_destroy(all[m]->given);
+        spryi_release(plan->context, all[m]->from);
     }
-    spry_matrix_destroy(plan->by_columns);
 }

@@ -34,7 +34,7 @@ typedef struct spryi_spgemm_gpu {
 struct spry_spgemm_plan {
     spry_context *context;
     spryi_operand a, b;
-    spry_matrix *by_columns;     /* op(B) as CSC, for kernels that ask for it */
+    spryi_operand columns;       /* op(B) as CSC, for kernels that ask for it; given is b.csr */
     spry_spgemm_options options; /* its pointers are not kept */
     const spryi_spgemm_kernel *kernel;
     int once; /* 1: for one run: what only later runs need is not kept */
