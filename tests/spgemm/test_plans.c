@@ -1,0 +1,366 @@
+/* Plans, limits, determinism, failures and verification of sparse times sparse. */
+#include "support.h"
+
+#include "core/matrix.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MATRICES = 6 };
+static const char *const specs[MATRICES] = {"gen:grid5,x=70,y=60",   "gen:rmat,scale=10",
+                                            "gen:rgg,scale=12",      "gen:fem3,x=6,y=6,z=6",
+                                            "gen:circuit,rows=1500", "gen:uni18,rows=100000,degree=2"};
+
+static spry_matrix *generate(spry_context *context, int number)
+{
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_matrix_generate(context, &A, specs[number], NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return A;
+}
+
+static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const spry_spgemm_options *options)
+{
+    spry_matrix *C = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_spgemm(context, &C, A, A, options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return C;
+}
+
+/* Any number of threads, any way by rows, any limit: the same bits. */
+static void same_bits(void **unused)
+{
+    (void)unused;
+    static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
+    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
+    for (int m = 0; m < MATRICES; m++) {
+        spry_matrix *A = generate(contexts[0], m), *first = multiply(contexts[0], A, NULL);
+        for (int c = 0; c < 3; c++)
+            for (int k = 0; k < 3; k++) {
+                spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+                options.kernel = kernels[k];
+                spry_matrix *C = NULL;
+                spry_error err = SPRY_ERROR_INIT;
+                spry_status status = spry_spgemm(contexts[c], &C, A, A, &options, &err);
+                if (status == SPRY_DEVICE_UNAVAILABLE) continue;
+                assert_int_equal(status, SPRY_OK);
+                if (!test_same_bits(first, C)) fail_msg("%s: %s differs with context %d", specs[m], kernels[k], c);
+                spry_matrix_destroy(C);
+            }
+        spry_matrix_destroy(first);
+        spry_matrix_destroy(A);
+    }
+    for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
+}
+
+/* From no limit down to the least, which estimate tells exactly: the same bits; a byte less is refused. */
+static void limits(void **unused)
+{
+    (void)unused;
+    for (int m = 0; m < MATRICES; m++) {
+        test_memory memory = {0};
+        spry_context *context = test_context(&memory, 2);
+        spry_matrix *A = generate(context, m), *whole = multiply(context, A, NULL);
+        const int64_t before = atomic_load(&memory.bytes), blocks = atomic_load(&memory.blocks);
+        spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
+        assert_int_equal(spry_estimate_spgemm(context, &e, A, A, NULL, NULL), SPRY_OK);
+        assert_int_equal(e.exact, 1);
+        spry_arrays c = SPRY_INIT(spry_arrays);
+        assert_int_equal(spry_matrix_get_arrays(whole, &c, NULL), SPRY_OK);
+        assert_int_equal(e.nnz, c.nnz);
+        assert_true(e.least_bytes <= e.peak_bytes);
+        const int64_t limits_tried[] = {e.peak_bytes, (e.peak_bytes + e.least_bytes) / 2, e.least_bytes};
+        for (int l = 0; l < 3; l++) {
+            spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+            spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+            options.memory_limit_bytes = limits_tried[l];
+            options.info = &info;
+            atomic_store(&memory.most_bytes, atomic_load(&memory.bytes));
+            spry_matrix *C = multiply(context, A, &options);
+            assert_true(info.peak_bytes <= limits_tried[l]);
+            /* what was really held beside what there was: the inputs are counted in the peak, handles are not */
+            const int64_t held = atomic_load(&memory.most_bytes) - before;
+            if (held > info.peak_bytes - e.input_bytes + 8192)
+                fail_msg("%s: %lld bytes held, %lld told", specs[m], (long long)held,
+                         (long long)(info.peak_bytes - e.input_bytes));
+            if (!test_same_bits(whole, C)) fail_msg("%s: limit %d changes bits", specs[m], l);
+            spry_matrix_destroy(C);
+        }
+        spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+        const int64_t refused[] = {e.least_bytes - 1, e.input_bytes, 1};
+        for (int r = 0; r < 3; r++) {
+            spry_matrix *C = NULL;
+            spry_error err = SPRY_ERROR_INIT;
+            options.memory_limit_bytes = refused[r];
+            assert_int_equal(spry_spgemm(context, &C, A, A, &options, &err), SPRY_TOO_LARGE);
+            assert_string_equal(err.argument, "memory_limit_bytes");
+            assert_true(err.value > refused[r]);
+            assert_null(C);
+        }
+        assert_int_equal(atomic_load(&memory.blocks), blocks);
+        spry_matrix_destroy(whole);
+        spry_matrix_destroy(A);
+        assert_int_equal(atomic_load(&memory.blocks), 1);
+        spry_context_destroy(context);
+        assert_int_equal(atomic_load(&memory.blocks), 0);
+    }
+}
+
+/* Values change, structures stay: a plan's next run gives what a new product gives, and allocates nothing. */
+static void values_change(void **unused)
+{
+    (void)unused;
+    test_memory memory = {0};
+    spry_context *context = test_context(&memory, 2);
+    static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
+    for (int trial = 0; trial < 120; trial++) {
+        uint64_t state = (uint64_t)trial;
+        test_entries a = test_make((test_kind)(trial % TEST_KINDS), 60, 50, 6, &state);
+        test_entries b = test_make((test_kind)(trial / 7 % TEST_KINDS), 50, 60, 6, &state);
+        const spry_op op = trial % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        const test_form forms[] = {{layouts[trial % 3], SPRY_F64, SPRY_I32, SPRY_I32},
+                                   {layouts[trial / 3 % 3], SPRY_F64, SPRY_I64, SPRY_I32}};
+        spry_matrix *A = test_matrix(context, &a, forms[0]), *C = NULL, *D = NULL;
+        spry_matrix *B = test_matrix(context, op == SPRY_TRANSPOSE ? &a : &b, forms[1]);
+        spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+        options.op_b = op;
+        spry_spgemm_plan *plan = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        if (trial % 5 == 4) options.kernel = trial % 2 ? "spgemm_seed_dot_cpu" : "spgemm_smmp_cpu";
+        if (spry_plan_spgemm(context, &plan, A, B, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+        assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
+        for (int run = 0; run < 3; run++) {
+            double alpha = run + 1;
+            const int64_t calls = atomic_load(&memory.calls);
+            assert_int_equal(spry_spgemm_plan_run(plan, run == 1 ? &alpha : NULL, NULL), SPRY_OK);
+            assert_int_equal(atomic_load(&memory.calls), calls);
+            if (run != 1) alpha = 1;
+            options.alpha = &alpha;
+            assert_int_equal(spry_spgemm(context, &D, A, B, &options, NULL), SPRY_OK);
+            assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
+            if (!test_same_bits(C, D)) fail_msg("trial %d, run %d", trial, run);
+            spry_matrix_destroy(C);
+            spry_matrix_destroy(D);
+            spry_matrix *both[] = {A, B};
+            for (int m = 0; m < 2; m++)
+                for (int64_t k = 0; k < both[m]->a.nnz; k++)
+                    ((double *)(uintptr_t)both[m]->a.values)[k] += (double)(test_below(&state, 7) - 3) / 3;
+        }
+        spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+        assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
+        assert_true(info.deterministic && info.peak_bytes > 0);
+        assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
+        spry_spgemm_plan_destroy(plan);
+        assert_true(C->a.nnz == info.nnz); /* it outlives the plan */
+        spry_matrix_destroy(C);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        test_discard(&a);
+        test_discard(&b);
+    }
+    spry_context_destroy(context);
+    assert_int_equal(atomic_load(&memory.blocks), 0);
+}
+
+/* ---- failures ------------------------------------------------------------------------------------------- */
+
+static spry_status all_calls(spry_context *context, const spry_matrix *A, const spry_matrix *B)
+{
+    spry_matrix *C = NULL, *D = NULL;
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_estimate estimate = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    options.op_b = SPRY_TRANSPOSE;
+    spry_status status = spry_spgemm(context, &C, A, B, &options, NULL);
+    if (status == SPRY_OK) status = spry_estimate_spgemm(context, &estimate, A, B, &options, NULL);
+    if (status == SPRY_OK) status = spry_plan_spgemm(context, &plan, A, B, &options, NULL);
+    if (status == SPRY_OK) status = spry_spgemm_plan_run(plan, NULL, NULL);
+    if (status == SPRY_OK) status = spry_verify_spgemm(context, &found, C, A, B, &options, SPRY_VERIFY_RANDOM, NULL);
+    if (status == SPRY_OK) status = spry_verify_spgemm(context, &found, C, A, B, &options, SPRY_VERIFY_EXACT, NULL);
+    options.kernel = "spgemm_seed_dot_cpu";
+    if (status == SPRY_OK) status = spry_spgemm(context, &D, A, B, &options, NULL);
+    if (status != SPRY_OK) assert_null(D);
+    spry_spgemm_plan_destroy(plan);
+    spry_matrix_destroy(C);
+    spry_matrix_destroy(D);
+    return status;
+}
+
+static void every_allocation_fails(void **unused)
+{
+    (void)unused;
+    test_memory memory = {0};
+    spry_context *context = test_context(&memory, 2);
+    uint64_t state = 5;
+    test_entries a = test_make(TEST_SHUFFLED, 30, 40, 5, &state);
+    spry_matrix *A = test_matrix(context, &a, (test_form){SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32});
+    spry_matrix *B = test_matrix(context, &a, (test_form){SPRY_CSC, SPRY_F64, SPRY_I64, SPRY_I32});
+    const int64_t blocks = atomic_load(&memory.blocks), before = atomic_load(&memory.calls);
+    assert_int_equal(all_calls(context, A, B), SPRY_OK);
+    const int64_t calls = atomic_load(&memory.calls) - before;
+    assert_true(calls > 30);
+    for (int64_t n = 1; n <= calls; n++) {
+        memory.fail_from = memory.fail_until = atomic_load(&memory.calls) + n;
+        assert_int_equal(all_calls(context, A, B), SPRY_OUT_OF_MEMORY);
+        assert_int_equal(atomic_load(&memory.blocks), blocks);
+    }
+    memory.fail_from = 0;
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    test_discard(&a);
+    spry_context_destroy(context);
+}
+
+#define EXPECT(call, wanted, name)                                                                                     \
+    do {                                                                                                               \
+        err = (spry_error)SPRY_ERROR_INIT;                                                                             \
+        assert_int_equal((call), (wanted));                                                                            \
+        assert_int_equal(err.status, (wanted));                                                                        \
+        assert_string_equal(err.argument, (name));                                                                     \
+        assert_true(strlen(err.message) > 10);                                                                         \
+    } while (0)
+
+static void bad_arguments(void **unused)
+{
+    (void)unused;
+    spry_context *context = test_context(NULL, 1);
+    uint64_t state = 5;
+    test_entries a = test_make(TEST_UNIFORM, 30, 40, 5, &state);
+    spry_matrix *A = test_matrix(context, &a, (test_form){SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32}), *C = NULL;
+    spry_matrix *F = test_matrix(context, &a, (test_form){SPRY_CSR, SPRY_F32, SPRY_I32, SPRY_I32});
+    spry_error err = SPRY_ERROR_INIT;
+    spry_spgemm_plan *plan = NULL;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    EXPECT(spry_spgemm(NULL, &C, A, A, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
+    EXPECT(spry_spgemm(context, NULL, A, A, NULL, &err), SPRY_INVALID_ARGUMENT, "C");
+    EXPECT(spry_spgemm(context, &C, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "A");
+    EXPECT(spry_spgemm(context, &C, A, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "B");
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_SIZE, "B");
+    o.op_b = SPRY_TRANSPOSE;
+    EXPECT(spry_spgemm(context, &C, A, F, &o, &err), SPRY_UNSUPPORTED, "B");
+    o.value_type = SPRY_F32;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNSUPPORTED, "value_type");
+    o.value_type = SPRY_PATTERN;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "value_type");
+    o.value_type = SPRY_TYPE_DEFAULT;
+    o.memory_limit_bytes = -1;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "memory_limit_bytes");
+    o.memory_limit_bytes = 0;
+    o.drop_zeros = 2;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "drop_zeros");
+    o.drop_zeros = 1;
+    EXPECT(spry_plan_spgemm(context, &plan, A, A, &o, &err), SPRY_UNSUPPORTED, "drop_zeros");
+    o.drop_zeros = 0;
+    o.kernel = "spgemm_no_cpu";
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
+    o.kernel = NULL;
+    o.offset_type = (spry_index_type)9;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "offset_type");
+    o.offset_type = SPRY_I64;
+    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
+    assert_int_equal(C->a.offset_type, SPRY_I64);
+    spry_matrix_destroy(C);
+    o.device = "auto"; /* no GPU, or none that would pay for so little */
+    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
+    spry_matrix_destroy(C);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(F);
+    test_discard(&a);
+    spry_context_destroy(context);
+}
+
+/* 4.9e9 products and as many entries of C: counted in 64 bits, refused where they do not fit. */
+static void past_32_bits(void **unused)
+{
+    (void)unused;
+    enum { N = 70000 };
+    spry_context *context = test_context(NULL, 2);
+    test_entries column = {.rows = N, .cols = 1}, row = {.rows = 1, .cols = N};
+    column.nnz = row.nnz = N;
+    column.i = row.j = malloc(N * sizeof *row.j);
+    column.j = row.i = calloc(N, sizeof *row.i);
+    column.value = row.value = calloc(N, sizeof *row.value);
+    for (int64_t k = 0; k < N; k++) row.j[k] = k;
+    /* by hand, as test_matrix looks for each row among all entries */
+    int32_t *rising = malloc((N + 1) * sizeof *rising), *zeros = calloc(N + 1, sizeof *zeros), ends[] = {0, N};
+    for (int32_t k = 0; k <= N; k++) rising[k] = k;
+    spry_matrix *A = NULL, *B = NULL, *C = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, N, 1, rising, zeros, column.value, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 1, N, ends, rising, row.value, NULL), SPRY_OK);
+    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
+    assert_int_equal(spry_estimate_spgemm(context, &e, A, B, NULL, NULL), SPRY_OK);
+    assert_int_equal(e.products, (int64_t)N * N);
+    assert_int_equal(e.nnz, (int64_t)N * N);
+    assert_true(e.result_bytes >= 12 * (int64_t)N * N);
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    spry_error err = SPRY_ERROR_INIT;
+    o.memory_limit_bytes = (int64_t)1 << 30;
+    EXPECT(spry_spgemm(context, &C, A, B, &o, &err), SPRY_TOO_LARGE, "memory_limit_bytes");
+    assert_true(err.value > 12 * (int64_t)N * N);
+    o.offset_type = SPRY_I32;
+    EXPECT(spry_spgemm(context, &C, A, B, &o, &err), SPRY_TOO_LARGE, "offset_type");
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    free(rising);
+    free(zeros);
+    free(row.j);
+    free(row.i);
+    free(row.value);
+    spry_context_destroy(context);
+}
+
+/* ---- verification --------------------------------------------------------------------------------------- */
+
+static spry_spgemm_verification verify(spry_context *context, const spry_matrix *C, const spry_matrix *A,
+                                       spry_thoroughness how, int drop_zeros)
+{
+    spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    options.drop_zeros = drop_zeros;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_verify_spgemm(context, &found, C, A, A, &options, how, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return found;
+}
+
+static void verification(void **unused)
+{
+    (void)unused;
+    spry_context *context = test_context(NULL, 2);
+    for (int m = 0; m < MATRICES - 1; m++) {
+        spry_matrix *A = generate(context, m), *C = multiply(context, A, NULL);
+        for (int how = 0; how < 2; how++) {
+            const spry_spgemm_verification found = verify(context, C, A, (spry_thoroughness)how, 0);
+            if (found.wrong_rows != 0) fail_msg("%s: %g of the bound", specs[m], found.max_error);
+            assert_int_equal(found.first_misshapen, -1);
+        }
+        /* one corrupted value, in its last bits for the exact way */
+        double *values = (double *)(uintptr_t)C->a.values;
+        int64_t k = C->a.nnz / 3;
+        const double kept = values[k];
+        values[k] = kept * (1 + 1e-9) + 1e-9;
+        assert_int_equal(verify(context, C, A, SPRY_VERIFY_EXACT, 0).wrong_rows, 1);
+        assert_int_equal(verify(context, C, A, SPRY_VERIFY_RANDOM, 0).wrong_rows, 1);
+        values[k] = kept;
+        /* a column that is none of the row's, then a missing entry */
+        int32_t *columns = (int32_t *)(uintptr_t)C->a.indices;
+        while (columns[k] + 1 >= C->a.cols || columns[k + 1] == columns[k] + 1 || columns[k + 1] < columns[k]) k++;
+        columns[k]++;
+        assert_true(verify(context, C, A, SPRY_VERIFY_EXACT, 0).first_misshapen >= 0);
+        assert_true(verify(context, C, A, SPRY_VERIFY_EXACT, 1).first_misshapen >= 0);
+        spry_matrix_destroy(C);
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_bits),     cmocka_unit_test(limits),       cmocka_unit_test(values_change),
+        cmocka_unit_test(bad_arguments), cmocka_unit_test(past_32_bits), cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(verification),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
