@@ -19,19 +19,6 @@ static inline int64_t stride_of(const spryi_packed_lanes *n, int count)
     return n->padded ? SPRYI_PACKED_LANES : count;
 }
 
-/* Whether so few lanes lack entries that all slots may have room for all. */
-static inline int may_pad(const spryi_packed_lanes *n)
-{
-    const int64_t slots = (int64_t)n->width * SPRYI_PACKED_LANES;
-    return !n->full && (slots - n->entries) * SPRYI_PACKED_HOLES <= slots && slots > 0;
-}
-
-/* Entries, or blocks, that the slice has room for. */
-static inline int64_t room_of(const spryi_packed_lanes *n)
-{
-    return n->padded ? (int64_t)n->width * SPRYI_PACKED_LANES : n->entries;
-}
-
 /* In lane l's mask of 1, 2 or 4 bytes, little-endian as the processors are. */
 static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
 {
@@ -54,9 +41,6 @@ static int slot_of(const spry_arrays *a)
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
-
-enum { SAMPLES = 256 }; /* of block rows; */
-enum { SHARE = 4 };     /* but one in so many must be made of blocks */
 
 /* Whether rows i .. i + b - 1 are dense blocks; *empty: there is nothing to be seen. */
 static int are_blocks(const spry_arrays *csr, int64_t i, int64_t b, int *empty)
@@ -83,24 +67,19 @@ static int find_block(const spry_arrays *csr)
 {
     if (csr->value_type == SPRY_PATTERN) return 1;
     for (int b = SPRYI_PACKED_MOST_BLOCK; b > 1; b--) {
-        const int64_t rows = csr->rows / b, samples = rows < SAMPLES ? rows : SAMPLES;
+        const int64_t rows = csr->rows / b, samples = rows < SPRYI_PACKED_SAMPLES ? rows : SPRYI_PACKED_SAMPLES;
         int64_t seen = 0, blocks = 0;
         for (int64_t n = 0; n < samples; n++) {
             int empty, found = are_blocks(csr, rows * n / samples * b, b, &empty);
             seen += !empty;
             blocks += found && !empty;
         }
-        if (seen > 0 && (seen - blocks) * SHARE <= seen) return b;
+        if (spryi_packed_are_blocks(seen, blocks)) return b;
     }
     return 1;
 }
 
 /* ---- survey -------------------------------------------------------------------------------------------- */
-
-static int64_t group_count(const spry_arrays *a, int64_t b)
-{
-    return (a->rows + spryi_packed_group(b) - 1) / spryi_packed_group(b);
-}
 
 /* parts[g + 1] = what group g takes; or the group, written. */
 static spryi_packed_walk walk_of(const spryi_packed *s, const spry_arrays *csr, int64_t g)
@@ -125,15 +104,6 @@ static void add(spryi_packed_part *sum, const spryi_packed_part *part)
     sum->long_nnz += part->long_nnz;
 }
 
-static spry_status check_sizes(const spryi_packed *s, spry_error *err)
-{
-    const int64_t lanes = s->a.rows / SPRYI_PACKED_LANES;
-    if (lanes < UINT32_MAX && s->units <= UINT32_MAX && s->slots < (int64_t)1 << 47) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->units, UINT32_MAX,
-                            "packed: %lld rows with %lld pieces of indices are more than it counts",
-                            (long long)s->a.rows, (long long)s->units);
-}
-
 spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_packed_part **parts,
                                 const spry_arrays *csr, spry_error *err)
 {
@@ -142,7 +112,7 @@ spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_pa
     s->a.ownership = SPRY_COPY;
     s->a.symmetry = SPRY_GENERAL;
     s->block = find_block(csr);
-    const int64_t groups = group_count(csr, s->block);
+    const int64_t groups = spryi_packed_groups(csr, s->block);
     const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
     spry_status status = SPRYI_NEW(context, parts, groups + 1, "super-super-rows", err);
     if (status != SPRY_OK) return status;
@@ -156,14 +126,8 @@ spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_pa
         p[g + 1] = w.at;
     }
     for (int64_t g = 0; g < groups; g++) add(&p[g + 1], &p[g]);
-    s->slice_count = p[groups].slices;
-    s->indexed = p[groups].indexed;
-    s->slots = p[groups].slots;
-    s->units = p[groups].units;
-    s->long_count = p[groups].long_rows;
-    s->piece_count = p[groups].pieces;
-    s->long_nnz = p[groups].long_nnz;
-    return check_sizes(s, err);
+    spryi_packed_set_sizes(s, &p[groups]);
+    return spryi_packed_check_sizes(s, err);
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */
@@ -200,7 +164,7 @@ spry_status spryi_packed_make(spry_context *context, spryi_packed *s, const spry
 {
     const spry_status status = allocate(context, s, err);
     if (status != SPRY_OK) return status;
-    const int64_t groups = group_count(csr, s->block);
+    const int64_t groups = spryi_packed_groups(csr, s->block);
     const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
     int threads = spryi_threads(context, csr->nnz + csr->rows);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -211,12 +175,7 @@ spry_status spryi_packed_make(spry_context *context, spryi_packed *s, const spry
         clear_share(s, &parts[g], &parts[g + 1]);
         walk(&w);
     }
-    s->slices[s->slice_count] = (spryi_packed_slice){
-        .values = (uint32_t)s->slots,
-        .indices = (uint32_t)s->units,
-        .row = (uint32_t)((csr->rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES),
-        .info = (uint32_t)(s->slots >> 32) << SPRYI_PACKED_HIGH,
-    };
+    s->slices[s->slice_count] = spryi_packed_last_record(s);
     s->long_first[s->long_count] = s->piece_count;
     s->pieces[s->piece_count] = s->long_nnz;
     return SPRY_OK;

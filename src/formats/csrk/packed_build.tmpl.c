@@ -94,37 +94,20 @@ static int SPRY_FN(find_distances)(const spryi_packed_walk *w, spryi_packed_lane
 /* Settles kind, full, width, shared and low: what costs the fewest bytes. */
 static void SPRY_FN(settle)(const spryi_packed_walk *w, spryi_packed_lanes *n)
 {
-    int64_t high = -1;
-    const int most = 2 * n->longest < SPRYI_PACKED_LANES ? 2 * n->longest : SPRYI_PACKED_LANES;
-    const int may_step = !n->sorted && !n->outside && n->longest <= SPRYI_PACKED_LANES;
-    const int steps = may_step ? SPRY_FN(find_distances)(w, n, most) : -1;
-    n->low = INT64_MAX;
-    n->full = n->even;
-    n->width = n->longest;
-    n->shared = n->padded = 0;
-    if (steps >= 0) {
-        const int list = steps == w->list && memcmp(n->distances, w->distances, (size_t)steps * 4) == 0;
-        const int holes = !(n->even && steps == n->longest);
-        const int64_t masks = SPRYI_PACKED_LANES * spryi_packed_mask_bytes(steps);
-        const int64_t bytes = (list ? 0 : 4 * steps) + (holes ? masks : 0);
-        if (bytes <= 2 * n->entries + (n->even ? 0 : SPRYI_PACKED_LANES)) {
-            n->kind = SPRYI_PACKED_STEPPED;
-            n->full = !holes || steps == 0;
-            n->width = steps;
-            n->shared = list;
-            n->padded = may_pad(n);
-            return;
-        }
+    int64_t low = INT64_MAX, high = -1;
+    const int most = spryi_packed_most_steps(n), steps = most >= 0 ? SPRY_FN(find_distances)(w, n, most) : -1;
+    const int listed = steps == w->list && memcmp(n->distances, w->distances, (size_t)steps * 4) == 0;
+    if (spryi_packed_steps_pay(n, steps, listed)) {
+        spryi_packed_settle_stepped(n, steps, listed);
+        return;
     }
     for (int l = 0; l < n->count; l++)
         for (int64_t k = 0; k < n->length[l]; k++) {
             const int64_t j = SPRY_FN(column)(w, n, l, k);
-            n->low = j < n->low ? j : n->low;
+            low = j < low ? j : low;
             high = j > high ? j : high;
         }
-    if (high < 0) n->low = 0;
-    n->padded = may_pad(n);
-    n->kind = high - n->low <= UINT16_MAX && n->low <= INT32_MAX ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_WIDE;
+    spryi_packed_settle_indexed(n, low, high);
 }
 
 /* The lanes that have slot k, in order, and how many they are; next[l]: entries of lane l that were taken. */
@@ -194,22 +177,15 @@ static void SPRY_FN(fill_full)(const spryi_packed_walk *w, const spryi_packed_la
         }
 }
 
-/* Puts the slice at w->at, whose list, if it has one of its own, becomes the last; places are in units. */
-static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_lanes *n, int64_t indices_at,
-                               int64_t masks_at)
+/* Writes slice k, at its place. */
+static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_lanes *n, int64_t k,
+                               const spryi_packed_place *place)
 {
     spryi_packed *s = w->s;
-    uint8_t *indices = s->indices + indices_at * SPRYI_PACKED_UNIT;
+    uint8_t *indices = s->indices + place->indices * SPRYI_PACKED_UNIT;
     const int stepped = n->kind == SPRYI_PACKED_STEPPED;
-    s->slices[w->at.slices] = (spryi_packed_slice){
-        .values = (uint32_t)w->at.slots,
-        .indices = (uint32_t)indices_at,
-        .row = (uint32_t)(n->row / SPRYI_PACKED_LANES),
-        .info = (uint32_t)n->kind | (n->full ? SPRYI_PACKED_FULL : 0) | (n->sorted ? SPRYI_PACKED_SORTED : 0) |
-                (n->padded ? SPRYI_PACKED_PADDED : 0) | (uint32_t)n->b << SPRYI_PACKED_B |
-                (uint32_t)n->width << SPRYI_PACKED_WIDTH | (uint32_t)(w->at.slots >> 32) << SPRYI_PACKED_HIGH,
-    };
-    s->extras[w->at.slices] = (int32_t)(stepped ? masks_at : n->low < INT32_MAX ? n->low : 0);
+    s->slices[k] = spryi_packed_record(n, place);
+    s->extras[k] = spryi_packed_extra(n, place);
     if (stepped && !n->shared) memcpy(indices, n->distances, (size_t)n->width * sizeof *n->distances);
     if (!stepped && !n->full) {
         for (int l = 0; l < SPRYI_PACKED_LANES; l++)
@@ -220,43 +196,26 @@ static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_la
         memcpy(indices, w->order + (n->row - w->begin), (size_t)n->count * sizeof *w->order);
         indices += SPRYI_PACKED_LANES * sizeof *w->order;
     }
-    SPRY_V *Vx = s->values ? (SPRY_V *)s->values + w->at.slots : NULL;
+    SPRY_V *Vx = s->values ? (SPRY_V *)s->values + place->values : NULL;
     if (n->full && n->b == 1)
         SPRY_FN(fill_full)(w, n, Vx, indices);
     else
         SPRY_FN(fill_slots)
-    (w, n, Vx, stepped && !n->full ? s->indices + masks_at * SPRYI_PACKED_UNIT : NULL, indices);
+    (w, n, Vx, stepped && !n->full ? s->indices + place->masks * SPRYI_PACKED_UNIT : NULL, indices);
 }
 
+/* Counts the slice, whose list, if it has one of its own, becomes the last, and writes it where there is room. */
 static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int count)
 {
     spryi_packed_lanes n;
     SPRY_FN(take_lanes)(w, &n, row, b, count);
     SPRY_FN(settle)(w, &n);
-    const int stepped = n.kind == SPRYI_PACKED_STEPPED;
-    const int64_t bytes = n.kind == SPRYI_PACKED_OFFSETS ? 2 : (int64_t)sizeof(SPRY_J);
-    int64_t indices_at = w->at.units, masks_at = 0;
-    if ((n.full || n.padded) && n.width > 0)
-        w->at.slots = (w->at.slots + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES * SPRYI_PACKED_LANES;
-    if (stepped) {
-        if (n.shared) {
-            indices_at = w->list_at;
-        } else {
-            w->at.units += spryi_packed_units(4 * n.width);
-            w->list = n.width;
-            w->list_at = indices_at;
-            memcpy(w->distances, n.distances, (size_t)n.width * sizeof *n.distances);
-        }
-        masks_at = n.full ? 0 : w->at.units;
-        if (!n.full) w->at.units += spryi_packed_units(SPRYI_PACKED_LANES * spryi_packed_mask_bytes(n.width));
-    } else {
-        const int64_t head = (n.full ? 0 : SPRYI_PACKED_LANES) + (n.sorted ? 2 * SPRYI_PACKED_LANES : 0);
-        w->at.units += spryi_packed_units(head + bytes * room_of(&n));
+    const spryi_packed_place place = spryi_packed_take_place(&w->at, &w->list_at, &n, (int64_t)sizeof(SPRY_J));
+    if (n.kind == SPRYI_PACKED_STEPPED && !n.shared) {
+        w->list = n.width;
+        memcpy(w->distances, n.distances, (size_t)n.width * sizeof *n.distances);
     }
-    if (w->s) SPRY_FN(put_slice)(w, &n, indices_at, masks_at);
-    w->at.slots += room_of(&n) * b * b;
-    w->at.indexed += !stepped;
-    w->at.slices++;
+    if (w->s) SPRY_FN(put_slice)(w, &n, w->at.slices - 1, &place);
 }
 
 static void SPRY_FN(add_long_row)(spryi_packed_walk *w, int64_t row, int64_t from, int64_t length)
@@ -318,18 +277,16 @@ static void SPRY_FN(sort)(spryi_packed_walk *w)
     }
     sorted = SPRY_FN(order_rows)(length, w->order, rows);
     const int64_t slices = (rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
-    w->sorted = unsorted - sorted >= SPRYI_PACKED_SORT_SPARES * slices && !SPRY_FN(mostly_steps)(w);
+    w->sorted = spryi_packed_sort_pays(unsorted, sorted, slices) && !SPRY_FN(mostly_steps)(w);
 }
 
 /* Rows w->begin .. w->end - 1. */
 static void SPRY_FN(walk)(spryi_packed_walk *w)
 {
     const SPRY_P *Ap = w->csr->offsets;
-    const int64_t rows = w->end - w->begin, mean = (Ap[w->end] - Ap[w->begin]) / (rows > 0 ? rows : 1);
     const int64_t unit = (int64_t)SPRYI_PACKED_LANES * w->b;
-    int64_t over = SPRYI_PACKED_LONG_MEANS * (mean + 1);
-    over = over > SPRYI_PACKED_LONG ? over : SPRYI_PACKED_LONG;
-    const int64_t row_over = over < SPRYI_PACKED_MOST_WIDTH ? over : SPRYI_PACKED_MOST_WIDTH;
+    const int64_t over = spryi_packed_blocks_over(Ap[w->end] - Ap[w->begin], w->end - w->begin);
+    const int64_t row_over = spryi_packed_rows_over(over);
     w->list = 0;
     w->list_at = w->at.units;
     w->long_over = row_over;
@@ -347,7 +304,7 @@ static void SPRY_FN(walk)(spryi_packed_walk *w)
         for (int64_t i = row; i < end; i += SPRYI_PACKED_LANES)
             SPRY_FN(add_slice)(w, i, 1, (int)(end - i < SPRYI_PACKED_LANES ? end - i : SPRYI_PACKED_LANES));
     }
-    w->at.slots = (w->at.slots + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES * SPRYI_PACKED_LANES;
+    w->at.slots = spryi_packed_align(w->at.slots);
 }
 
 /* Lanes of a slot to where offsets say: entries that next[l] already holds come before. */

@@ -2,7 +2,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "formats/csrk/packed.h"
+#include "formats/csrk/packed_part.h"
 #include "formats/ell/ell.h"
 
 static void clear(spry_context *context, spryi_packed *s)
@@ -25,34 +25,13 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, storage);
 }
 
-static int64_t array_bytes(const spryi_packed *s)
-{
-    const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
-    return (s->slice_count + 1) * (int64_t)sizeof *s->slices + s->slice_count * (int64_t)sizeof *s->extras +
-           s->units * SPRYI_PACKED_UNIT + (s->slots + s->long_nnz) * value_bytes +
-           s->long_nnz * (int64_t)spry_index_type_bytes(s->a.index_type) +
-           (2 * s->long_count + s->piece_count + 2) * (int64_t)sizeof(int64_t);
-}
-
-/* Words: a slice is five, a piece of the indices four. */
-static void tell(spryi_figure *figure, const spryi_packed *s)
-{
-    const int values = s->a.value_type != SPRY_PATTERN;
-    *figure = (spryi_figure){
-        .bytes = array_bytes(s),
-        .words = 5 * s->slice_count + 4 * s->units + values * s->slots + (1 + values) * s->long_nnz +
-                 2 * s->long_count + s->piece_count,
-        .padding = s->slots + s->long_nnz - s->a.nnz,
-    };
-}
-
 static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
                            spry_error *err)
 {
     spryi_packed s = {0};
-    struct spryi_packed_part *parts = NULL;
+    spryi_packed_part *parts = NULL;
     const spry_status status = spryi_packed_survey(context, &s, &parts, &request->csr->a, err);
-    if (status == SPRY_OK) tell(figure, &s);
+    if (status == SPRY_OK) spryi_packed_figure(figure, &s);
     spryi_release(context, parts);
     return status;
 }
@@ -61,13 +40,13 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
 {
     spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
-    struct spryi_packed_part *parts = NULL;
+    spryi_packed_part *parts = NULL;
     spryi_packed *s = NULL;
     spryi_figure figure = {0};
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "packed storage", err));
     *s = (spryi_packed){0};
     SPRYI_TRY(spryi_packed_survey(context, s, &parts, a, err));
-    tell(&figure, s);
+    spryi_packed_figure(&figure, s);
     SPRYI_TRY(spryi_admit(request, "packed", &figure, err));
     SPRYI_TRY(spryi_packed_make(context, s, parts, a, err));
     if (request->options->op == SPRY_TRANSPOSE)
@@ -83,7 +62,7 @@ done:
 static int64_t storage_bytes(const void *storage)
 {
     const spryi_packed *s = storage;
-    return array_bytes(s) + s->windows.count * (int64_t)sizeof *s->windows.parts;
+    return spryi_packed_array_bytes(s) + s->windows.count * (int64_t)sizeof *s->windows.parts;
 }
 
 static int borrows_values(const void *storage, const spry_matrix *A)
