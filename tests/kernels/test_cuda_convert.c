@@ -56,8 +56,15 @@ static const struct {
     {"csr3", SPRY_NO_TRANSPOSE},
     {"csr3:srs=5:ssrs=3", SPRY_NO_TRANSPOSE},
     {"csr3:tuning=volta", SPRY_NO_TRANSPOSE},
+    {"packed", SPRY_NO_TRANSPOSE},
 };
 enum { CASES = sizeof cases / sizeof *cases };
+
+/* Formats that store a pattern as one on GPUs. */
+static int takes_patterns(const char *format)
+{
+    return strncmp(format, "sell", 4) == 0 || strncmp(format, "csr", 3) == 0 || strcmp(format, "packed") == 0;
+}
 
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
@@ -150,8 +157,9 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     spry_plan_destroy(plan);
 }
 
+/* only: one format, or NULL. */
 static void try_matrix(spry_context *context, const char *name, const spry_arrays *a, int64_t limit, int turn,
-                       int plain_only)
+                       int plain_only, const char *only)
 {
     spry_arrays on_device = *a;
     const size_t offset_bytes = spry_index_type_bytes(a->offset_type);
@@ -164,9 +172,8 @@ static void try_matrix(spry_context *context, const char *name, const spry_array
     assert_int_equal(spry_matrix_create(context, &B, &on_device, NULL), SPRY_OK);
     for (int n = 0; n < CASES; n++) {
         char what[256];
-        if (a->value_type == SPRY_PATTERN && strncmp(cases[n].format, "sell", 4) != 0 &&
-            strncmp(cases[n].format, "csr", 3) != 0)
-            continue;
+        if (a->value_type == SPRY_PATTERN && !takes_patterns(cases[n].format)) continue;
+        if (only && strcmp(cases[n].format, only) != 0) continue;
         const int with_parameters = strchr(cases[n].format, ':') != NULL;
         if (plain_only && with_parameters) continue;
         for (int device = 0; device < 2; device++) {
@@ -195,8 +202,8 @@ static void every_family(void **state)
             double *values = random_numbers(f.nnz, type, 9);
             form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
             given g = given_make(&f, values, &how, type, variant / 2 % 2);
-            try_matrix(context, f.name, &g.a, 0, number, 0);                     /* the guard refuses some */
-            try_matrix(context, f.name, &g.a, (int64_t)64 << 20, number + 1, 0); /* in place of the guard */
+            try_matrix(context, f.name, &g.a, 0, number, 0, NULL);                     /* the guard refuses some */
+            try_matrix(context, f.name, &g.a, (int64_t)64 << 20, number + 1, 0, NULL); /* in place of the guard */
             given_free(&g);
             free(values);
         }
@@ -205,6 +212,98 @@ static void every_family(void **state)
     assert_int_equal(spry_context_bytes(context), 0);
     spry_context_destroy(context);
 }
+
+/* ---- packed -------------------------------------------------------------------------------------------- */
+
+/* What the rows of a stretch of packed's super-super-rows are like. */
+typedef enum stretch {
+    STEPS,      /* at the same distances from the row */
+    HOLES,      /* the same, but for one in eight, or five */
+    BLOCKS,     /* rows of a block alike, columns in dense blocks that step or not */
+    BROKEN,     /* the same, but for one entry */
+    NEAR,       /* columns in 60 000 */
+    FAR,        /* anywhere */
+    UNEVEN,     /* lengths from 0 to 40: rows are sorted */
+    HEAVY,      /* few rows of very many entries */
+    DISORDERED, /* unsorted, and entries at one position */
+    STRETCHES
+} stretch;
+
+enum { STRETCH = 480, ROWS = 4 * 1024 + 77, COLS = 200000 };
+
+static int64_t draw(uint64_t *state, int64_t below)
+{
+    return (int64_t)(family_random(state) % (uint64_t)below);
+}
+
+/* Entries of row i, at most `room`, to columns; b: of blocks. */
+static int64_t draw_row(stretch kind, uint64_t *state, int64_t i, int64_t b, uint64_t seed, int64_t *columns)
+{
+    uint64_t own = seed + (uint64_t)(i / STRETCH) * 977, of_block = seed * 31 + (uint64_t)(i / b);
+    const int64_t odd = i / STRETCH % 2, missing = odd ? 5 : 1;
+    int64_t width = 1 + draw(&own, kind == HEAVY ? 3 : 30), n = 0;
+    const int is_blocks = kind == BLOCKS || (kind == BROKEN && i % 97 != 5);
+    if (kind == UNEVEN) width = draw(state, 40);
+    if (kind == HEAVY && draw(state, 60) == 0) width = 300 + draw(state, 4000);
+    if (is_blocks) width = 1 + width / b;
+    for (int64_t k = 0; k < width; k++) {
+        int64_t j = draw(state, COLS);
+        if (kind == STEPS || kind == HOLES) j = i + 40 + k * k * (1 + draw(&own, 2));
+        if (kind == NEAR || kind == UNEVEN) j = (i / 1024 * 9000 + k * 1900 + draw(state, 1900)) % COLS;
+        if (kind == DISORDERED) j = draw(state, 30) + i;
+        if (is_blocks) j = (i / b + k * 7 + draw(odd ? &own : &of_block, 7)) * b;
+        if (kind == HOLES && draw(state, 8) < missing) continue;
+        for (int64_t c = 0; c < (is_blocks ? b : 1); c++) columns[n++] = j + c;
+    }
+    return n;
+}
+
+/* Stretches in an order drawn by seed; b of all blocks, which are most of it where that is not 1. */
+static family draw_family(uint64_t seed, int64_t b)
+{
+    uint64_t state = seed;
+    family f = {.rows = ROWS, .cols = COLS, .offsets = calloc(ROWS + 1, 8), .columns = malloc((size_t)ROWS * 64 * 8)};
+    int64_t *row = malloc(4400 * 8);
+    assert_true(f.offsets && f.columns && row);
+    snprintf(f.name, sizeof f.name, "drawn %d, blocks of %d", (int)seed, (int)b);
+    for (int64_t i = 0; i < ROWS; i++) {
+        uint64_t own = seed * 77 + (uint64_t)(i / STRETCH);
+        stretch kind = (stretch)draw(&own, STRETCHES);
+        if (b > 1 && draw(&own, 8) != 0) kind = BLOCKS;
+        int64_t n = draw_row(kind, &state, i, b, seed, row);
+        if (f.nnz + n > ROWS * 64) n = 0;
+        memcpy(f.columns + f.nnz, row, (size_t)n * 8);
+        f.nnz += n;
+        f.offsets[i + 1] = f.nnz;
+    }
+    free(row);
+    return f;
+}
+
+/* Kinds of slices that change within super-super-rows and between them, lists that are shared or not, long rows. */
+static void packed_slices(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        family f = draw_family(seed, 1 + (int64_t)seed % 6);
+        for (int variant = 0; variant < 6; variant++) {
+            if ((variant + (int)seed) % 3 == 2) continue;
+            const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
+            double *values = random_numbers(f.nnz, type, 9);
+            form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
+            given g = given_make(&f, values, &how, type, variant / 2 % 2);
+            try_matrix(context, f.name, &g.a, 0, 0, 0, "packed");
+            given_free(&g);
+            free(values);
+        }
+        family_free(&f);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+/* ---- large --------------------------------------------------------------------------------------------- */
 
 /* Matrices of up to some millions of entries; what conversion took is told beside it, the upload of CSR apart. */
 static void large_matrices(void **state)
@@ -224,7 +323,7 @@ static void large_matrices(void **state)
         spry_arrays arrays = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_matrix_get_arrays(A, &arrays, NULL), SPRY_OK);
         arrays.ownership = SPRY_BORROW; /* a device's arrays cannot be copied */
-        try_matrix(context, specs[n], &arrays, 0, 0, 1);
+        try_matrix(context, specs[n], &arrays, 0, 0, 1, NULL);
         for (int c = 0; c < CASES; c++) {
             spry_spmv_options options = gpu_options(NULL, cases[c].op, 1);
             spry_plan *plan = NULL;
@@ -247,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_family),
+        cmocka_unit_test(packed_slices),
         cmocka_unit_test(large_matrices),
     };
     if (!gpu_is_there()) return SKIPPED;

@@ -47,13 +47,15 @@ SPRYI_PACKED_INLINE int64_t spryi_packed_align(int64_t slots)
 /* Entries from which on blocks' rows of a super-super-row are long, those of a block taken as one. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_blocks_over(int64_t entries, int64_t rows)
 {
-    const int64_t over = SPRYI_PACKED_LONG_MEANS * (entries / (rows > 0 ? rows : 1) + 1);
-    return over > SPRYI_PACKED_LONG ? over : SPRYI_PACKED_LONG;
+    const int64_t least = SPRYI_PACKED_LONG, over = SPRYI_PACKED_LONG_MEANS * (entries / (rows > 0 ? rows : 1) + 1);
+    return over > least ? over : least;
 }
+
 /* The same where lanes are rows. */
 SPRYI_PACKED_INLINE int64_t spryi_packed_rows_over(int64_t blocks_over)
 {
-    return blocks_over < SPRYI_PACKED_MOST_WIDTH ? blocks_over : SPRYI_PACKED_MOST_WIDTH;
+    const int64_t most = SPRYI_PACKED_MOST_WIDTH;
+    return blocks_over < most ? blocks_over : most;
 }
 
 /* Whether sorting turns so many slots, of `slices` slices, into so few that it pays. */
@@ -65,8 +67,9 @@ SPRYI_PACKED_INLINE int spryi_packed_sort_pays(int64_t unsorted, int64_t sorted,
 /* Distances that are worth looking for; -1: the slice cannot be STEPPED. */
 SPRYI_PACKED_INLINE int spryi_packed_most_steps(const spryi_packed_lanes *n)
 {
-    if (n->sorted || n->outside || n->longest > SPRYI_PACKED_LANES) return -1;
-    return 2 * n->longest < SPRYI_PACKED_LANES ? 2 * n->longest : SPRYI_PACKED_LANES;
+    const int most = SPRYI_PACKED_LANES;
+    if (n->sorted || n->outside || n->longest > most) return -1;
+    return 2 * n->longest < most ? 2 * n->longest : most;
 }
 
 /* Whether STEPPED takes the fewest bytes; steps: all its distances, -1: none; listed: the last list holds them. */
@@ -145,9 +148,11 @@ SPRYI_PACKED_INLINE spryi_packed_slice spryi_packed_record(const spryi_packed_la
     slice.values = (uint32_t)place->values;
     slice.indices = (uint32_t)place->indices;
     slice.row = (uint32_t)(n->row / SPRYI_PACKED_LANES);
-    slice.info = (uint32_t)n->kind | (n->full ? SPRYI_PACKED_FULL : 0) | (n->sorted ? SPRYI_PACKED_SORTED : 0) |
-                 (n->padded ? SPRYI_PACKED_PADDED : 0) | (uint32_t)n->b << SPRYI_PACKED_B |
-                 (uint32_t)n->width << SPRYI_PACKED_WIDTH | (uint32_t)(place->values >> 32) << SPRYI_PACKED_HIGH;
+    slice.info = (uint32_t)n->kind | (uint32_t)n->b << SPRYI_PACKED_B | (uint32_t)n->width << SPRYI_PACKED_WIDTH |
+                 (uint32_t)(place->values >> 32) << SPRYI_PACKED_HIGH;
+    if (n->full) slice.info |= SPRYI_PACKED_FULL;
+    if (n->sorted) slice.info |= SPRYI_PACKED_SORTED;
+    if (n->padded) slice.info |= SPRYI_PACKED_PADDED;
     return slice;
 }
 
