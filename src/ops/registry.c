@@ -109,6 +109,7 @@ const spryi_kernel *const spryi_kernels[] = {
     &spryi_csr3_gpuspmv35_cuda,
     &spryi_packed_reference_cpu,
     &spryi_packed_portable_cpu,
+    X86(spryi_packed_avx512_cpu)
     &spryi_packed_slices_cuda,
 };
 

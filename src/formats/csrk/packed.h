@@ -60,6 +60,7 @@ enum {
     SPRYI_PACKED_HOLES = 2,          /* PADDED: at most one slot in so many is a hole */
     SPRYI_PACKED_UNIT = 16,          /* bytes of `indices` */
     SPRYI_PACKED_BLOCK_COST = 32768, /* values and lanes that a thread takes at once */
+    SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* from this size y is streamed: it would not stay near a core anyway */
 };
 
 typedef enum spryi_packed_kind {
@@ -104,6 +105,7 @@ typedef struct spryi_packed {
 
 extern const spryi_format spryi_format_packed;
 extern const spryi_kernel spryi_packed_reference_cpu, spryi_packed_portable_cpu, spryi_packed_slices_cuda;
+extern const spryi_kernel spryi_packed_avx512_cpu;
 
 #ifdef __CUDACC__
 #define SPRYI_PACKED_INLINE static __host__ __device__ __forceinline__
@@ -192,6 +194,7 @@ typedef struct spryi_packed_job {
     const void *x;
     void *y, *sums; /* of pieces */
     double alpha, beta;
+    int stream_y; /* past the caches; beta is 0 */
 } spryi_packed_job;
 
 typedef struct spryi_packed_leaves {
