@@ -1,4 +1,5 @@
 /* Orderings and permuted matrices. */
+#include "reorder/level.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -184,7 +185,7 @@ static void any_number_of_threads(void **state)
     static const char *const specs[] = {"rgg20,scale=13,shuffle=5", "rmat16,scale=12",
                                         "random,rows=9000,cols=4000,density=0.001",
                                         "random,rows=40000,cols=9000,density=0.0001", "rmat,scale=17,edges=3"};
-    static const int threads[] = {1, 2, 5};
+    static const int threads[] = {1, 2, SPRYI_LEVEL_THREADS};
     for (int s = 0; s < TEST_COUNT(specs); s++)
         for (int m = 0; m < 3; m++) {
             if (s == TEST_COUNT(specs) - 1 && m > 0) continue;
