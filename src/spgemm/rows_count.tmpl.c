@@ -78,6 +78,27 @@ static inline void SPRY_FN(note_span)(const spryi_spgemm_job *job, spryi_spgemm_
     if (most > spans->busiest[bin]) spans->busiest[bin] = most;
 }
 
+#if defined(__AVX512F__) && !SPRY_J_IS_64
+#include "spgemm/rows_few_avx512.tmpl.c"
+
+/* Entries of row i, which has 1 to FEW products, and its span. */
+static inline int64_t SPRY_FN(count_few)(const spryi_spgemm_job *job, int64_t i, SPRY_FN(span) * span)
+{
+    SPRY_FN(few) few;
+    SPRY_FN(few_columns)(job, i, &few);
+    const __m512i v[2] = {_mm512_loadu_si512(few.columns), _mm512_loadu_si512(few.columns + 16)};
+    const uint32_t valid = (uint32_t)_bzhi_u64(0xffffffffu, (unsigned)few.count);
+    const __m512i least = _mm512_set1_epi32(INT32_MAX), most = _mm512_set1_epi32(-1);
+    __m512i low = _mm512_mask_mov_epi32(least, (__mmask16)valid, v[0]);
+    __m512i high = _mm512_mask_mov_epi32(most, (__mmask16)valid, v[0]);
+    low = _mm512_mask_min_epi32(low, (__mmask16)(valid >> 16), low, v[1]);
+    high = _mm512_mask_max_epi32(high, (__mmask16)(valid >> 16), high, v[1]);
+    span->first = _mm512_reduce_min_epi32(low);
+    span->last = _mm512_reduce_max_epi32(high);
+    return __builtin_popcount(few.count <= 16 ? SPRY_FN(few_leaders)(&few, v, 1) : SPRY_FN(few_leaders)(&few, v, 2));
+}
+#endif
+
 /* Counts rows begin .. end-1, notes their spans and raises *longest. */
 static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int64_t end, uint64_t *mask,
                                  spryi_spgemm_spans *spans, int64_t *longest)
@@ -89,12 +110,21 @@ static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int
             counts[i] = counts[i - 1];
             continue;
         }
-        const SPRY_FN(span) span = SPRY_FN(span_of)(job, i);
+        const int64_t products = SPRY_FN(row_products)(job, i);
         counts[i] = 0;
-        if (span.last < span.first) continue;
+        if (products == 0) continue;
+#if defined(__AVX512F__) && !SPRY_J_IS_64
+        if (products <= FEW) {
+            SPRY_FN(span) few;
+            counts[i] = SPRY_FN(count_few)(job, i, &few);
+            SPRY_FN(note_span)(job, spans, spryi_rows_words(few.first, few.last), products);
+            if (counts[i] > *longest) *longest = counts[i];
+            continue;
+        }
+#endif
+        const SPRY_FN(span) span = SPRY_FN(span_of)(job, i);
         const int64_t low = span.first / 64, words = span.last / 64 + 1 - low;
         counts[i] = SPRY_FN(mark)(job, mask, i);
-        const int64_t products = SPRY_FN(row_products)(job, i);
         if (words <= 16 || words * 4 < products)
             memset(mask + low, 0, (size_t)words * sizeof *mask);
         else
@@ -120,3 +150,4 @@ static void SPRY_FN(count)(spryi_spgemm_job *job)
         spryi_rows_merge_spans(job, &spans, longest);
     }
 }
+#undef FEW

@@ -242,6 +242,69 @@ static inline void SPRY_FN(ends)(const spryi_spgemm_job *job, int64_t i, int64_t
     *last = high;
 }
 
+#if defined(__AVX512F__) && !SPRY_J_IS_64
+#include "spgemm/rows_few_avx512.tmpl.c"
+
+/* a_ik * b_kj of row i, in the order of few_columns. */
+static inline void SPRY_FN(few_values)(const spryi_spgemm_job *job, int64_t i, SPRY_V *restrict to)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P begin = Bp[Aj[k]];
+        const int length = (int)(Bp[Aj[k] + 1] - begin);
+#if SPRY_IS_F64
+        const __m512d a = _mm512_set1_pd(Ax[k]);
+        for (int t = 0; t < length; t += 8) {
+            const __mmask8 here = (__mmask8)_bzhi_u32(0xff, (unsigned)(length - t));
+            _mm512_storeu_pd(to + t, _mm512_mul_pd(a, _mm512_maskz_loadu_pd(here, Bx + begin + t)));
+        }
+#else
+        const __m512 a = _mm512_set1_ps(Ax[k]);
+        for (int t = 0; t < length; t += 16) {
+            const __mmask16 here = (__mmask16)_bzhi_u32(0xffff, (unsigned)(length - t));
+            _mm512_storeu_ps(to + t, _mm512_mul_ps(a, _mm512_maskz_loadu_ps(here, Bx + begin + t)));
+        }
+#endif
+        to += length;
+    }
+}
+
+/* Each product to the sum of its column, which stands where as many leaders are smaller. */
+static inline void SPRY_FN(few_sums)(const SPRY_FN(few) * few, const SPRY_V *restrict values, int vectors,
+                                     SPRY_J *restrict columns, SPRY_V *restrict sums)
+{
+    const __m512i v[2] = {_mm512_loadu_si512(few->columns), _mm512_loadu_si512(few->columns + 16)};
+    const uint32_t leaders = SPRY_FN(few_leaders)(few, v, vectors);
+    for (int p = 0; p < few->count; p++) {
+        const int at = __builtin_popcount(SPRY_FN(few_less)(v, vectors, few->columns[p]) & leaders);
+        columns[at] = few->columns[p];
+        sums[at] += values[p];
+    }
+}
+
+/* Row i, of 1 to FEW products and n entries. */
+static inline void SPRY_FN(fill_few)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx,
+                                     int64_t n)
+{
+    SPRY_FN(few) few;
+    SPRY_V values[FEW + 16], sums[FEW] = {0};
+    SPRY_J columns[FEW];
+    const SPRY_V alpha = (SPRY_V)job->alpha;
+    SPRY_FN(few_columns)(job, i, &few);
+    SPRY_FN(few_values)(job, i, values);
+    if (few.count <= 16)
+        SPRY_FN(few_sums)(&few, values, 1, columns, sums);
+    else
+        SPRY_FN(few_sums)(&few, values, 2, columns, sums);
+    for (int64_t k = 0; k < n; k++) {
+        Cj[k] = columns[k];
+        Cx[k] = alpha * sums[k];
+    }
+}
+#endif
+
 static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t begin, int64_t end)
 {
     const SPRY_P *restrict Ap = job->a.offsets;
@@ -260,6 +323,12 @@ static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane)
             SPRY_FN(gather)(job, lane, i, Cj + at, Cx + at, n);
             continue;
         }
+#if defined(__AVX512F__) && !SPRY_J_IS_64
+        if (n <= FEW && SPRY_FN(products_of)(job, i) <= FEW) {
+            SPRY_FN(fill_few)(job, i, Cj + at, Cx + at, n);
+            continue;
+        }
+#endif
         int64_t first, last;
         SPRY_FN(ends)(job, i, &first, &last);
         const int64_t base = first & ~(int64_t)63, words = spryi_rows_words(first, last);
@@ -301,3 +370,4 @@ static void SPRY_FN(refill)(spryi_spgemm_job *job)
             }
     }
 }
+#undef FEW

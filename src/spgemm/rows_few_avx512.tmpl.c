@@ -1,0 +1,56 @@
+/*
+ * Part of rows_count.tmpl.c and rows_fill.tmpl.c where they are compiled for AVX-512: rows of at most FEW products, as
+ * roads, circuits and graphs of low degree have them. All columns lie in two registers. Comparing them with each one
+ * tells which meet a column first, and how many of those are smaller, which is where its sum belongs: nothing is sorted,
+ * cleared or looked through, and no branch depends on columns.
+ */
+#define FEW 32
+
+typedef struct SPRY_FN(few) {
+    int32_t columns[FEW + 16];
+    int count;
+} SPRY_FN(few);
+
+/* The columns of row i, in the order of its products. */
+static inline void SPRY_FN(few_columns)(const spryi_spgemm_job *job, int64_t i, SPRY_FN(few) * few)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    int n = 0;
+    _mm512_storeu_si512(few->columns, _mm512_setzero_si512());
+    _mm512_storeu_si512(few->columns + 16, _mm512_setzero_si512());
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_P begin = Bp[Aj[k]];
+        const int length = (int)(Bp[Aj[k] + 1] - begin);
+        for (int t = 0; t < length; t += 16) {
+            const __mmask16 here = (__mmask16)_bzhi_u32(0xffff, (unsigned)(length - t));
+            _mm512_storeu_si512(few->columns + n + t, _mm512_maskz_loadu_epi32(here, Bj + begin + t));
+        }
+        n += length;
+    }
+    few->count = n;
+}
+
+static inline uint32_t SPRY_FN(few_equal)(const __m512i v[2], int vectors, int32_t column)
+{
+    const __m512i x = _mm512_set1_epi32(column);
+    uint32_t equal = _mm512_cmpeq_epi32_mask(v[0], x);
+    if (vectors > 1) equal |= (uint32_t)_mm512_cmpeq_epi32_mask(v[1], x) << 16;
+    return equal;
+}
+
+static inline uint32_t SPRY_FN(few_less)(const __m512i v[2], int vectors, int32_t column)
+{
+    const __m512i x = _mm512_set1_epi32(column);
+    uint32_t less = _mm512_cmplt_epi32_mask(v[0], x);
+    if (vectors > 1) less |= (uint32_t)_mm512_cmplt_epi32_mask(v[1], x) << 16;
+    return less;
+}
+
+/* Bit p: product p is the first of its column. */
+static inline uint32_t SPRY_FN(few_leaders)(const SPRY_FN(few) * few, const __m512i v[2], int vectors)
+{
+    uint32_t later = 0;
+    for (int p = 0; p < few->count; p++) later |= SPRY_FN(few_equal)(v, vectors, few->columns[p]) & (0xfffffffeu << p);
+    return ~later & (uint32_t)_bzhi_u64(0xffffffffu, (unsigned)few->count);
+}
