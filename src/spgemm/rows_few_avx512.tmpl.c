@@ -1,8 +1,8 @@
 /*
  * Part of rows_count.tmpl.c and rows_fill.tmpl.c where they are compiled for AVX-512: rows of at most FEW products, as
  * roads, circuits and graphs of low degree have them. All columns lie in two registers. Comparing them with each one
- * tells which meet a column first, and how many of those are smaller, which is where its sum belongs: nothing is sorted,
- * cleared or looked through, and no branch depends on columns.
+ * tells which meet a column first, and how many of those are smaller, which is where its sum belongs: nothing is
+ * sorted, cleared or looked through, and no branch depends on columns.
  */
 #define FEW 32
 
