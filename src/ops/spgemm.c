@@ -186,9 +186,11 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     job->most_bytes = room(plan, held);
     const int64_t bytes = plan->kernel->count_bytes(job);
     SPRYI_TRY(admit(plan, held + bytes, 0, err));
+    if (plan->kernel->uses_words) SPRYI_TRY(spryi_spgemm_make_words(plan->context, job, room(plan, held + bytes), err));
+    SPRYI_TRY(admit(plan, held + bytes + job->words.bytes, 0, err));
     SPRYI_TRY(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
     SPRYI_TRY(take_workspace(plan, bytes, err));
-    plan->workspace_bytes = plan->converted_bytes + offset_bytes(plan) + bytes;
+    plan->workspace_bytes = plan->converted_bytes + offset_bytes(plan) + bytes + job->words.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
     (*plan->kernel->count)[spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
     spryi_scan(job->offsets, job->a.rows);
@@ -236,8 +238,14 @@ static spry_status prepare_fill(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     spryi_release(plan->context, job->workspace); /* the symbolic phase's, before C is there */
     job->workspace = NULL;
-    const int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan) + result_bytes;
+    int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan) + result_bytes;
     SPRYI_TRY(admit(plan, held + least_of(*job, plan->kernel->fill_bytes), 1, err));
+    spryi_spgemm_job unlimited = *job;
+    unlimited.most_bytes = 0;
+    const int64_t limit = plan->options.memory_limit_bytes;
+    if (limit > 0 && held + job->words.bytes + plan->kernel->fill_bytes(&unlimited) > limit)
+        spryi_spgemm_drop_words(plan->context, job); /* it can be done without them */
+    held += job->words.bytes;
     job->most_bytes = room(plan, held);
     plan->fill_bytes = plan->kernel->fill_bytes(job);
     SPRYI_TRY(admit(plan, held + plan->fill_bytes, 1, err));
@@ -275,6 +283,7 @@ static void fill(spry_spgemm_plan *plan)
     const spryi_spgemm_fill_table *phase = plan->runs > 0 ? plan->kernel->refill : plan->kernel->fill;
     (*phase)[value][pair](job);
     plan->runs = 1;
+    spryi_spgemm_drop_words(plan->context, job); /* values alone need none */
 }
 
 /* ---- plans ------------------------------------------------------------------------------------------------ */
@@ -419,6 +428,7 @@ void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
     spryi_spgemm_cuda_close(plan);
     spryi_drop_operands(plan);
     spry_matrix_destroy(plan->C);
+    spryi_spgemm_drop_words(plan->context, &plan->job);
     spryi_release(plan->context, plan->job.pieces.rows);
     spryi_release(plan->context, plan->job.offsets);
     spryi_release(plan->context, plan->job.workspace);
@@ -501,7 +511,8 @@ spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *es
     const int64_t least_count = held + least_of(*job, plan->kernel->count_bytes);
     const int64_t least_fill = held + result_bytes + least_of(*job, plan->kernel->fill_bytes);
     job->most_bytes = 0;
-    const int64_t fill_bytes = plan->kernel->fill_bytes(job), peak = held + result_bytes + fill_bytes;
+    const int64_t fill_bytes = plan->kernel->fill_bytes(job) + job->words.bytes;
+    const int64_t peak = held + result_bytes + fill_bytes;
     const int64_t workspace = held - plan->input_bytes + fill_bytes;
     *estimate = (spry_spgemm_estimate){
         .struct_size = sizeof *estimate,

@@ -27,6 +27,31 @@ static inline SPRY_FN(span) SPRY_FN(span_of)(const spryi_spgemm_job *job, int64_
     return (SPRY_FN(span)){first, last};
 }
 
+/* The same as mark and unmark, of B's rows as words. */
+static inline int64_t SPRY_FN(mark_words)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    const spryi_spgemm_words *words = &job->words;
+    int64_t count = 0;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (int64_t w = words->offsets[Aj[k]]; w < words->offsets[Aj[k] + 1]; w++) {
+            const uint64_t before = mask[words->index[w]];
+            count += __builtin_popcountll(words->bits[w] & ~before);
+            mask[words->index[w]] = before | words->bits[w];
+        }
+    return count;
+}
+
+static inline void SPRY_FN(unmark_words)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i)
+{
+    const SPRY_P *restrict Ap = job->a.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    const spryi_spgemm_words *words = &job->words;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (int64_t w = words->offsets[Aj[k]]; w < words->offsets[Aj[k] + 1]; w++) mask[words->index[w]] = 0;
+}
+
 /* Bits are gathered in a register while they fall into one word: columns that follow each other do. */
 static inline int64_t SPRY_FN(mark)(const spryi_spgemm_job *job, uint64_t *restrict mask, int64_t i)
 {
@@ -124,9 +149,11 @@ static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int
 #endif
         const SPRY_FN(span) span = SPRY_FN(span_of)(job, i);
         const int64_t low = span.first / 64, words = span.last / 64 + 1 - low;
-        counts[i] = SPRY_FN(mark)(job, mask, i);
+        counts[i] = job->words.count > 0 ? SPRY_FN(mark_words)(job, mask, i) : SPRY_FN(mark)(job, mask, i);
         if (words <= 16 || words * 4 < products)
             memset(mask + low, 0, (size_t)words * sizeof *mask);
+        else if (job->words.count > 0)
+            SPRY_FN(unmark_words)(job, mask, i);
         else
             SPRY_FN(unmark)(job, mask, i);
         SPRY_FN(note_span)(job, spans, spryi_rows_words(span.first, span.last), products);

@@ -7,6 +7,7 @@ const spryi_spgemm_kernel spryi_spgemm_rows_cpu = {
             "whose bits are the order",
     .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
     .deterministic = 1,
+    .uses_words = 1,
     .simd = SPRYI_PORTABLE,
     .count_bytes = spryi_rows_count_bytes,
     .fill_bytes = spryi_rows_fill_bytes,

@@ -66,6 +66,23 @@ static inline void SPRY_FN(add_and_mark)(const spryi_spgemm_job *job, const SPRY
     }
 }
 
+/* Marks all columns of row i by B's rows as words. */
+static inline void SPRY_FN(mark_words_of)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t i,
+                                          int64_t base)
+{
+    const SPRY_P *restrict Ap = job->a.offsets;
+    const SPRY_J *restrict Aj = job->a.indices;
+    const spryi_spgemm_words *words = &job->words;
+    uint64_t *restrict bits = lane->bits;
+    unsigned char *restrict touched = lane->touched;
+    const int64_t from = base / 64;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (int64_t w = words->offsets[Aj[k]]; w < words->offsets[Aj[k] + 1]; w++) {
+            bits[words->index[w] - from] |= words->bits[w];
+            touched[words->index[w] - from] = 1;
+        }
+}
+
 /* Entries with the bits of one word, in order; returns how many. */
 static inline int64_t SPRY_FN(emit_word)(const SPRY_FN(lane) * lane, int64_t word, int64_t base, SPRY_V alpha,
                                          SPRY_J *restrict Cj, SPRY_V *restrict Cx)
@@ -339,7 +356,12 @@ static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane)
                 continue;
             }
         }
-        SPRY_FN(add_and_mark)(job, lane, i, base);
+        if (job->words.count > 0) {
+            SPRY_FN(mark_words_of)(job, lane, i, base);
+            SPRY_FN(add_products)(job, lane->sums, i, base);
+        } else {
+            SPRY_FN(add_and_mark)(job, lane, i, base);
+        }
         SPRY_FN(emit)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
     }
 }

@@ -29,6 +29,7 @@ typedef struct spryi_spgemm_kernel {
     const char *source;
     int deterministic;
     int sequential;  /* 1: one thread, as a teaching reference has it */
+    int uses_words;  /* 1: job->words are worth making */
     int needs_csc;   /* 1: op(B) by columns beside op(B) by rows */
     spryi_simd simd; /* kernels are listed from slow to fast: the last one that can run is the default */
     /* Of CPU kernels; those of GPUs have none here. Bytes of workspace for each phase, job->most_bytes permitting. */
@@ -53,6 +54,14 @@ typedef struct spryi_spgemm_spans {
     int64_t scattered; /* of rows with few products in a wide span, the most slots: no part of the bins */
 } spryi_spgemm_spans;
 
+/* Rows of B as bits: columns that follow each other in one word of 64 are one entry. count 0: not made. */
+typedef struct spryi_spgemm_words {
+    int64_t count, bytes;
+    int64_t *offsets; /* rows + 1 */
+    int32_t *index;   /* column / 64 */
+    uint64_t *bits;
+} spryi_spgemm_words;
+
 /* One product on the CPU. Everything has been validated. */
 struct spryi_spgemm_job {
     spry_arrays a, b;      /* CSR of one index pair, values of `type`; b is op(B). Duplicates and any order may be */
@@ -63,9 +72,10 @@ struct spryi_spgemm_job {
     int b_rises;      /* 1: rows of b are sorted and hold no position twice */
     int64_t products; /* in all */
     spryi_spgemm_pieces pieces;
-    int64_t most_bytes; /* that a phase's workspace should not exceed, where it can help it; 0: no matter */
-    int64_t piece_work; /* entries and rows a piece; 0: the library's choice (tests cut finer) */
-    void *workspace;    /* what the phase's bytes function said, cleared to 0 once before; phases leave it so */
+    spryi_spgemm_words words; /* of b, where they pay */
+    int64_t most_bytes;       /* that a phase's workspace should not exceed, where it can help it; 0: no matter */
+    int64_t piece_work;       /* entries and rows a piece; 0: the library's choice (tests cut finer) */
+    void *workspace;          /* what the phase's bytes function said, cleared to 0 once before; phases leave it so */
     /* count makes: */
     int64_t *offsets; /* rows + 1 */
     spryi_spgemm_spans spans;
@@ -78,6 +88,13 @@ struct spryi_spgemm_job {
 
 /* pieces.c: cuts the rows of job->a, and counts all products (INT64_MAX where they overflow). */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);
+
+/*
+ * words.c: makes job->words where rows of b are read often enough and columns lie close enough for it to pay, and where
+ * that takes no more than most_bytes (0: no matter).
+ */
+spry_status spryi_spgemm_make_words(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err);
+void spryi_spgemm_drop_words(spry_context *context, spryi_spgemm_job *job);
 
 /* pieces.c: 1 if each row's columns rise. Looks at all of them, or knows it. */
 int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
