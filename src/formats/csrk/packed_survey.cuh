@@ -53,12 +53,32 @@ static __device__ __forceinline__ int warp_of_block()
     return (int)threadIdx.x / LANES;
 }
 
-template <typename T> static __device__ __forceinline__ T warp_sum(T value)
+static __device__ __forceinline__ int64_t warp_sum(int64_t value)
 {
     for (int mask = LANES / 2; mask > 0; mask /= 2) value += __shfl_xor_sync(ALL, value, mask);
     return value;
 }
 
+/* One instruction from compute capability 8.0 on. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ int32_t warp_sum(int32_t value)
+{
+    return __reduce_add_sync(ALL, value);
+}
+static __device__ __forceinline__ int32_t warp_min(int32_t value)
+{
+    return __reduce_min_sync(ALL, value);
+}
+static __device__ __forceinline__ int32_t warp_max(int32_t value)
+{
+    return __reduce_max_sync(ALL, value);
+}
+#else
+static __device__ __forceinline__ int32_t warp_sum(int32_t value)
+{
+    for (int mask = LANES / 2; mask > 0; mask /= 2) value += __shfl_xor_sync(ALL, value, mask);
+    return value;
+}
 static __device__ __forceinline__ int32_t warp_min(int32_t value)
 {
     for (int mask = LANES / 2; mask > 0; mask /= 2) {
@@ -67,7 +87,6 @@ static __device__ __forceinline__ int32_t warp_min(int32_t value)
     }
     return value;
 }
-
 static __device__ __forceinline__ int32_t warp_max(int32_t value)
 {
     for (int mask = LANES / 2; mask > 0; mask /= 2) {
@@ -76,6 +95,7 @@ static __device__ __forceinline__ int32_t warp_max(int32_t value)
     }
     return value;
 }
+#endif
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
@@ -182,8 +202,10 @@ template <typename P> static __device__ int find_distances(packed_group *g, cons
 {
     spryi_packed_lanes *n = &g->slice[q];
     const int lane = lane_of_warp(), most = spryi_packed_most_steps(n), length = n->length[lane];
-    const int64_t own = n->row / n->b + lane;
-    int64_t next = length > 0 ? column_of(a, n, lane, 0) - own : 0;
+    const int b = n->b;
+    const int64_t own = n->row / b + lane;
+    const int32_t *Aj = a.Aj + n->begin[lane];
+    int64_t next = length > 0 ? Aj[0] / b - own : 0;
     int k = 0, found = 0;
     bool fails = most < 0 || next != (int32_t)next;
     while (!__any_sync(ALL, fails)) {
@@ -193,7 +215,7 @@ template <typename P> static __device__ int find_distances(packed_group *g, cons
         if (lane == 0) n->distances[found] = least;
         found++;
         if (k == length || next != least) continue;
-        if (++k < length) next = column_of(a, n, lane, k) - own;
+        if (++k < length) next = (b == 1 ? Aj[k] : Aj[(int64_t)k * b] / b) - own;
         fails = k < length && (next <= least || next != (int32_t)next);
     }
     return -1;
