@@ -13,8 +13,8 @@
  * columns of rows that step (src/formats/csr/csr.h), as on grids.
  *
  * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
- * (the transposed product): CSC; scattered columns on a GPU: swept (choose_gpu.c). After it, on a GPU: CSR instead of
- * COO and HYB, which its kernels by entries are ahead of wherever those are chosen (docs/results). What the padding
+ * (the transposed product): CSC; scattered columns on a GPU: swept (choose_gpu.c). After it, on a GPU: packed for large
+ * matrices of uniform rows, CSR in place of COO and HYB. What the padding
  * guard or the memory limit refuses becomes CSR (src/ops/plan.c).
  */
 #include "choose/choose_gpu.h"
@@ -33,6 +33,8 @@
 static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format's */
 static const double SHORT = 8;           /* a mean row, for GPUs */
+static const double MOST_LONGEST = 8;    /* times the mean row, of packed on a GPU */
+enum { LEAST_PACKED = 1 << 20 };         /* entries */
 enum { FEW_CALLS = 8 };                  /* conversions take a few products' time and save a share of one each */
 
 /* ---- row lengths ---------------------------------------------------------------------------------- */
@@ -149,6 +151,27 @@ static int is_on_gpu(const spry_spmv_options *options)
     return options->device && strncmp(options->device, "cuda", 4) == 0;
 }
 
+/*
+ * After the tree, on a GPU: rows that are uniform, with columns that are local (or swept would have been taken), go into
+ * slices whose indices are short or none; others are cut by entries, which COO and HYB lose to wherever they are chosen
+ * (docs/results). Small matrices are bound by their launch, where ELL needs the least.
+ */
+static void prefer_for_gpu(spryi_choice *choice, const spry_matrix *A, const row_figures *f)
+{
+    char text[sizeof choice->reason];
+    const int uniform = f->body_deviation <= UNIFORM && f->mean >= 1;
+    if (uniform && f->longest <= MOST_LONGEST * f->mean && A->a.nnz >= LEAST_PACKED) {
+        snprintf(text, sizeof text,
+                 "packed: rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%; longest %.0f, "
+                 "mean %.1f) and columns are local, so that slices need short indices or none",
+                 f->body_deviation, UNIFORM, f->longest, f->mean);
+        choose(choice, "packed", text);
+        return;
+    }
+    if (strcmp(choice->format->name, "ell") == 0) return;
+    choose(choice, "csr", "csr: row lengths vary, and columns are local: a GPU's kernels cut CSR by entries");
+}
+
 /* Rows that gather x from all over, on a GPU. 1: decided. */
 static int decide_scattered(spryi_choice *choice, const spry_matrix *A)
 {
@@ -252,8 +275,7 @@ static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options 
     spry_status status = find_figures(&figures, A, err);
     if (status != SPRY_OK) return status;
     follow_tree(choice, &figures);
-    if (is_on_gpu(options) && strcmp(choice->format->name, "ell") != 0)
-        choose(choice, "csr", "csr: row lengths vary, and columns are local: a GPU's kernels cut CSR by entries");
+    if (is_on_gpu(options)) prefer_for_gpu(choice, A, &figures);
     prefer_fewer_bytes(choice, A, options, &figures);
     return SPRY_OK;
 }

@@ -1,0 +1,56 @@
+/* What "auto" takes on a GPU, which needs none: the host chooses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/matrix.h"
+#include "ops/choice.h"
+
+#include "spry/spry.h"
+
+#include <string.h>
+
+static void choices_on_a_gpu(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *format, *why;
+        int64_t calls;
+    } cases[] = {
+        {"grid7,x=60,y=60,z=60", "packed", "columns are local", 0},
+        {"rgg20,scale=17", "packed", "columns are local", 0},
+        {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
+        {"grid7,x=20,y=20,z=20", "ell", "within", 0},        /* small */
+        {"rgg20,scale=12", "csr", "row lengths vary", 0},    /* small */
+        {"arrow,rows=400000", "csr", "row lengths vary", 0}, /* a row of all columns */
+        {"uniform,rows=300000,degree=9", "swept", "from all over", 0},
+        {"grid7,x=80,y=80,z=80,shuffle=3", "swept", "from all over", 0},
+    };
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_matrix *A = NULL;
+        spryi_choice choice = {0};
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_error err = SPRY_ERROR_INIT;
+        options.device = "cuda";
+        options.expected_calls = cases[c].calls;
+        if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (spryi_choose_spmv(A, &options, &choice, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
+            fail_msg("%s: %s", cases[c].spec, choice.reason);
+        assert_true(strstr(choice.reason, choice.format->name) == choice.reason);
+        spry_matrix_destroy(A);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
