@@ -6,15 +6,16 @@
  *       the distance: there are no columns. Two neighbouring slices of one list are added up together, so that
  *       distances, addresses and branches are those of one. Lanes that lack an entry load the padding beside it, but
  *       no x; where too many lack one it is packed, and a lane counts by the slot's mask how many come before it.
- * Work: where all slices are stepped, blocks of two warps, a warp two slices (block rows: one), 7 slots in flight;
- *       else blocks of eight warps that take four slices each, 8 slots in flight, the next record on its way. Long
- *       rows in pieces, a warp each, and a third launch that adds the pieces up in order; both are left out where
- *       there are none.
+ * Work: where all slices are stepped, lanes are rows and slices are narrow, a warp takes eight or four, two together or
+ *       up to 8 slots of one at once, and asks for masks and distances a step ahead (packed_steps.cuh); other stepped
+ *       ones in blocks of two warps, a warp two slices (block rows: one), 7 slots in flight; else blocks of eight warps
+ *       that take four slices each, 8 slots in flight, the next record on its way. Long rows in pieces, a warp each,
+ *       and a third launch that adds the pieces up in order; both are left out where there are none.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
  */
-#include "cuda/reduce.cuh"
+#include "formats/csrk/packed_steps.cuh"
 
 extern "C" {
 #include "formats/csrk/packed.h"
@@ -450,10 +451,29 @@ template <typename V, bool ONES, int B> static void launch_slices(const spryi_ru
                 *s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), RUN);
 }
 
+/* Lanes that are rows. Where all slices are stepped the mean one's width decides; measured as above. */
+template <typename V, bool ONES> static void launch_rows(const spryi_run_args *args)
+{
+    const spryi_packed *s = (const spryi_packed *)args->storage;
+    const int64_t slices = s->slice_count, width = ceil_div(s->slots, slices * LANES);
+    const unsigned pairs = (unsigned)ceil_div(slices, PAIRS_WARPS * PAIRS_SLICES);
+    const unsigned chunks = (unsigned)ceil_div(slices, chunks_shape<V>::warps * chunks_shape<V>::slices);
+    const V *x = (const V *)args->x;
+    V *y = (V *)args->y;
+    if (s->indexed > 0 || width > STEPS_MOST)
+        launch_slices<V, ONES, 1>(args);
+    else if (width > STEPS_PAIR)
+        packed_chunks<V, ONES><<<chunks, chunks_shape<V>::warps * LANES, 0, stream_of(args)>>>(
+            *s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    else
+        packed_steps<V, ONES><<<pairs, PAIRS_WARPS * LANES, 0, stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args),
+                                                                               SPRY_BETA(V, args));
+}
+
 template <typename V> static void launch_blocks(const spryi_run_args *args)
 {
     switch (((const spryi_packed *)args->storage)->block) {
-    case 1: launch_slices<V, false, 1>(args); break;
+    case 1: launch_rows<V, false>(args); break;
     case 2: launch_slices<V, false, 2>(args); break;
     case 3: launch_slices<V, false, 3>(args); break;
     case 4: launch_slices<V, false, 4>(args); break;
@@ -466,7 +486,7 @@ template <typename V, bool ONES> static void launch(const spryi_run_args *args)
     const spryi_packed *s = (const spryi_packed *)args->storage;
     V *sums = (V *)args->workspace;
     if (ONES)
-        launch_slices<V, ONES, 1>(args); /* patterns have no blocks */
+        launch_rows<V, ONES>(args); /* patterns have no blocks */
     else
         launch_blocks<V>(args);
     if (s->long_count == 0) return;
