@@ -33,14 +33,14 @@ static inline int64_t spryi_rows_mask_words(const spryi_spgemm_job *job)
 }
 
 /*
- * Of the fill phase's: job->windows times 64 sums, as many words of bits, as many bytes; then the hash table of
+ * Of the fill phase's: job->windows times 64 sums, 64 flags, a word of bits and a byte; then the hash table of
  * job->slots sums and columns.
  */
 static inline int64_t spryi_rows_lane_bytes(const spryi_spgemm_job *job)
 {
     const int64_t value = (int64_t)spry_type_bytes(job->type),
                   index = (int64_t)spry_index_type_bytes(job->b.index_type);
-    return (job->windows * (64 * value + 9) + job->slots * (value + index) + 63) / 64 * 64;
+    return (job->windows * (64 * value + 64 + 9) + job->slots * (value + index) + 63) / 64 * 64;
 }
 
 /* Words that columns first to last take, wherever they begin in one: the same for rows that repeat each other. */

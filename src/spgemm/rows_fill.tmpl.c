@@ -6,6 +6,7 @@ typedef struct SPRY_FN(lane) {
     SPRY_V *restrict sums;
     uint64_t *restrict bits;
     unsigned char *restrict touched;
+    unsigned char *restrict flags; /* a byte a column: of rows that are dense in what they span, in place of bits */
     /* and its hash table: sums, and columns + 1, 0 where there is none */
     SPRY_V *restrict slot_sums;
     SPRY_J *restrict slot_keys;
@@ -18,13 +19,14 @@ static SPRY_FN(lane) SPRY_FN(lane_of)(const spryi_spgemm_job *job, int thread)
     SPRY_V *sums = (SPRY_V *)(void *)start;
     uint64_t *bits = (uint64_t *)(void *)(sums + 64 * windows);
     unsigned char *touched = (unsigned char *)(bits + windows);
-    SPRY_J *keys = (SPRY_J *)(void *)(touched + windows); /* the wider of both first, for their alignment */
-    SPRY_V *slots = (SPRY_V *)(void *)(touched + windows);
+    unsigned char *flags = touched + windows, *table = flags + 64 * windows;
+    SPRY_J *keys = (SPRY_J *)(void *)table; /* the wider of both first, for their alignment */
+    SPRY_V *slots = (SPRY_V *)(void *)table;
     if (sizeof *keys > sizeof *slots)
         slots = (SPRY_V *)(void *)(keys + job->slots);
     else
         keys = (SPRY_J *)(void *)(slots + job->slots);
-    return (SPRY_FN(lane)){sums, bits, touched, slots, keys};
+    return (SPRY_FN(lane)){sums, bits, touched, flags, slots, keys};
 }
 
 /* sums += a_ik * row k of B, for each k of row i, `base` columns back. */
@@ -36,7 +38,14 @@ static inline void SPRY_FN(add_products)(const spryi_spgemm_job *job, SPRY_V *re
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
         const SPRY_V a = Ax[k];
         const SPRY_P end = Bp[Aj[k] + 1];
-        for (SPRY_P t = Bp[Aj[k]]; t < end; t++) sums[Bj[t] - base] += a * Bx[t];
+        SPRY_P t = Bp[Aj[k]];
+        for (; t + 4 <= end; t += 4) { /* in order: a column may stand in a row twice */
+            sums[Bj[t] - base] += a * Bx[t];
+            sums[Bj[t + 1] - base] += a * Bx[t + 1];
+            sums[Bj[t + 2] - base] += a * Bx[t + 2];
+            sums[Bj[t + 3] - base] += a * Bx[t + 3];
+        }
+        for (; t < end; t++) sums[Bj[t] - base] += a * Bx[t];
     }
 }
 
@@ -83,6 +92,28 @@ static inline void SPRY_FN(mark_words_of)(const spryi_spgemm_job *job, const SPR
         }
 }
 
+#ifdef __AVX512F__
+/* The same with a flag a column: a store in place of what a bit takes. */
+static inline void SPRY_FN(add_and_flag)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t i,
+                                         int64_t base)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values;
+    SPRY_V *restrict sums = lane->sums;
+    unsigned char *restrict flags = lane->flags;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        const SPRY_V a = Ax[k];
+        const SPRY_P end = Bp[Aj[k] + 1];
+        for (SPRY_P t = Bp[Aj[k]]; t < end; t++) {
+            const int64_t c = Bj[t] - base;
+            sums[c] += a * Bx[t];
+            flags[c] = 1;
+        }
+    }
+}
+#endif
+
 /* Entries with the bits of one word, in order; returns how many. */
 static inline int64_t SPRY_FN(emit_word)(const SPRY_FN(lane) * lane, int64_t word, int64_t base, SPRY_V alpha,
                                          SPRY_J *restrict Cj, SPRY_V *restrict Cx)
@@ -100,6 +131,23 @@ static inline int64_t SPRY_FN(emit_word)(const SPRY_FN(lane) * lane, int64_t wor
     }
     return n;
 }
+
+#ifdef __AVX512F__
+/* All that was flagged in `windows` words, in order; leaves the lane cleared. */
+static inline void SPRY_FN(emit_flagged)(const SPRY_FN(lane) * lane, int64_t windows, int64_t base, SPRY_V alpha,
+                                         SPRY_J *Cj, SPRY_V *Cx)
+{
+    for (int64_t w = 0; w < windows; w++) {
+        const __m512i flags = _mm512_loadu_si512(lane->flags + 64 * w);
+        lane->bits[w] = _mm512_test_epi8_mask(flags, flags);
+        if (lane->bits[w] == 0) continue;
+        _mm512_storeu_si512(lane->flags + 64 * w, _mm512_setzero_si512());
+        const int64_t n = SPRY_FN(emit_word)(lane, w, base, alpha, Cj, Cx);
+        Cj += n;
+        Cx += n;
+    }
+}
+#endif
 
 /* All that was met in `windows` words, in order; leaves the lane cleared. */
 static inline void SPRY_FN(emit)(const SPRY_FN(lane) * lane, int64_t windows, int64_t base, SPRY_V alpha, SPRY_J *Cj,
@@ -356,6 +404,13 @@ static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane)
                 continue;
             }
         }
+#ifdef __AVX512F__
+        if (job->words.count == 0 && words < SPRY_FN(products_of)(job, i)) {
+            SPRY_FN(add_and_flag)(job, lane, i, base);
+            SPRY_FN(emit_flagged)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
+            continue;
+        }
+#endif
         if (job->words.count > 0) {
             SPRY_FN(mark_words_of)(job, lane, i, base);
             SPRY_FN(add_products)(job, lane->sums, i, base);
