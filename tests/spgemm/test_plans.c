@@ -1,7 +1,10 @@
 /* Plans, limits, determinism, failures and verification of sparse times sparse. */
 #include "support.h"
 
+#include "core/assemble.h"
 #include "core/matrix.h"
+#include "core/memory.h"
+#include "spgemm/spgemm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,6 +108,59 @@ static void limits(void **unused)
         spry_context_destroy(context);
         assert_int_equal(atomic_load(&memory.blocks), 0);
     }
+}
+
+/* One way's phases by themselves, the rows cut into pieces of `work` rows and entries. */
+static void check_pieces(spry_context *context, const spry_matrix *A, const spry_matrix *wanted, const char *name,
+                         int64_t work)
+{
+    const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel(name);
+    const char *reason;
+    if (!kernel || !spryi_spgemm_kernel_available(context, kernel, &reason)) return;
+    spryi_spgemm_job job = {.a = A->a, .b = A->a, .type = SPRY_F64, .alpha = 1, .threads = 3, .piece_work = work};
+    assert_int_equal(spryi_spgemm_cut(context, &job, NULL), SPRY_OK);
+    assert_true(work > 1 || job.pieces.count >= A->a.rows);
+    job.b_rises = spryi_spgemm_rises(context, &job.b);
+    job.offsets = calloc((size_t)A->a.rows + 1, sizeof *job.offsets);
+    job.workspace = calloc(1, (size_t)kernel->count_bytes(&job) + 64);
+    (*kernel->count)[0](&job);
+    free(job.workspace);
+    spryi_scan(job.offsets, A->a.rows);
+    assert_int_equal(job.offsets[A->a.rows], wanted->a.nnz);
+    job.columns = malloc((size_t)wanted->a.nnz * 4);
+    job.values = malloc((size_t)wanted->a.nnz * 8);
+    const size_t bytes = (size_t)kernel->fill_bytes(&job);
+    job.workspace = calloc(1, bytes + 64);
+    (*kernel->fill)[1][0](&job);
+    for (size_t b = 0; b < bytes; b++)
+        if (((unsigned char *)job.workspace)[b] != 0) fail_msg("%s leaves its workspace unclean", name);
+    assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
+    assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
+    memset(job.values, 0xff, (size_t)wanted->a.nnz * 8);
+    (*kernel->refill)[1][0](&job);
+    assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
+    free(job.workspace);
+    free(job.columns);
+    free(job.values);
+    free(job.offsets);
+    spryi_release(context, job.pieces.rows);
+}
+
+/* Pieces of one row and of all rows give the same; workspace is left as it was found. */
+static void pieces(void **unused)
+{
+    (void)unused;
+    spry_context *context = test_context(NULL, 3);
+    for (int m = 0; m < MATRICES; m++) {
+        spry_matrix *A = generate(context, m), *whole = multiply(context, A, NULL);
+        check_pieces(context, A, whole, "spgemm_rows_cpu", 1);
+        check_pieces(context, A, whole, "spgemm_rows_avx512_cpu", 1);
+        check_pieces(context, A, whole, "spgemm_rows_cpu", (int64_t)1 << 40);
+        check_pieces(context, A, whole, "spgemm_rows_avx512_cpu", 300);
+        spry_matrix_destroy(whole);
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
 }
 
 /* Values change, structures stay: a plan's next run gives what a new product gives, and allocates nothing. */
@@ -360,7 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits),     cmocka_unit_test(limits),       cmocka_unit_test(values_change),
         cmocka_unit_test(bad_arguments), cmocka_unit_test(past_32_bits), cmocka_unit_test(every_allocation_fails),
-        cmocka_unit_test(verification),
+        cmocka_unit_test(verification),  cmocka_unit_test(pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
