@@ -49,6 +49,9 @@ static inline int64_t spryi_rows_words(int64_t first, int64_t last)
     return (last - first) / 64 + 2;
 }
 
+/* Rows with the same columns in A that are summed together, where the window is so many times as wide. */
+enum { SPRYI_TWINS = 4 };
+
 /* Rows whose span is that wide for their products are summed in the hash table: looking through it would cost more. */
 enum { SPRYI_FEW_WORDS = 256, SPRYI_WORDS_A_PRODUCT = 32 };
 static inline int spryi_rows_scattered(int64_t words, int64_t products)

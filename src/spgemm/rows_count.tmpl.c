@@ -129,20 +129,23 @@ static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int
                                  spryi_spgemm_spans *spans, int64_t *longest)
 {
     int64_t *restrict counts = job->offsets + 1;
+    int64_t words_before = 0;
     for (int64_t i = begin; i < end; i++) {
         SPRY_J shift;
         if (i > begin && SPRY_FN(repeats)(job, i, &shift)) {
             counts[i] = counts[i - 1];
+            if (shift == 0 && words_before > spans->twins) spans->twins = words_before;
             continue;
         }
         const int64_t products = SPRY_FN(row_products)(job, i);
-        counts[i] = 0;
+        counts[i] = words_before = 0;
         if (products == 0) continue;
 #if defined(__AVX512F__) && !SPRY_J_IS_64
         if (products <= FEW) {
             SPRY_FN(span) few;
             counts[i] = SPRY_FN(count_few)(job, i, &few);
-            SPRY_FN(note_span)(job, spans, spryi_rows_words(few.first, few.last), products);
+            words_before = spryi_rows_words(few.first, few.last);
+            SPRY_FN(note_span)(job, spans, words_before, products);
             if (counts[i] > *longest) *longest = counts[i];
             continue;
         }
@@ -156,7 +159,8 @@ static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int
             SPRY_FN(unmark_words)(job, mask, i);
         else
             SPRY_FN(unmark)(job, mask, i);
-        SPRY_FN(note_span)(job, spans, spryi_rows_words(span.first, span.last), products);
+        words_before = spryi_rows_words(span.first, span.last);
+        SPRY_FN(note_span)(job, spans, words_before, products);
         if (counts[i] > *longest) *longest = counts[i];
     }
 }

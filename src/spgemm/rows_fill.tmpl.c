@@ -275,6 +275,60 @@ static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const SPRY_FN(la
     }
 }
 
+/* Rows from i on, before `end`, with the columns of row i in A: 1 to SPRYI_TWINS, row i among them. */
+static inline int SPRY_FN(count_twins)(const spryi_spgemm_job *job, int64_t i, int64_t end)
+{
+    const SPRY_P *restrict Ap = job->a.offsets;
+    const SPRY_J *Aj = job->a.indices;
+    const SPRY_P n = Ap[i + 1] - Ap[i];
+    int twins = 1;
+    while (twins < SPRYI_TWINS && i + twins < end && Ap[i + twins + 1] - Ap[i + twins] == n &&
+           memcmp(Aj + Ap[i], Aj + Ap[i + twins], (size_t)n * sizeof *Aj) == 0)
+        twins++;
+    return twins;
+}
+
+/* Values of rows i .. i + twins - 1, which share their columns: each entry of B is read once for all of them. */
+static inline void SPRY_FN(gather_twins)(const spryi_spgemm_job *job, SPRY_V *restrict sums, int64_t i, int twins,
+                                         const SPRY_J *restrict columns, int64_t n)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = (SPRY_V)job->alpha;
+    const int64_t base = columns[0] & ~(int64_t)63;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
+        SPRY_V a[SPRYI_TWINS] = {0};
+        for (int r = 0; r < twins; r++) a[r] = Ax[Ap[i + r] + (k - Ap[i])];
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) {
+            SPRY_V *restrict to = sums + SPRYI_TWINS * (Bj[t] - base);
+            for (int r = 0; r < SPRYI_TWINS; r++) to[r] += a[r] * Bx[t];
+        }
+    }
+    SPRY_V *restrict Cx = (SPRY_V *)job->values + job->offsets[i];
+    for (int64_t k = 0; k < n; k++) {
+        SPRY_V *restrict from = sums + SPRYI_TWINS * (columns[k] - base);
+        for (int r = 0; r < twins; r++) Cx[r * n + k] = alpha * from[r];
+        for (int r = 0; r < SPRYI_TWINS; r++) from[r] = 0;
+    }
+}
+
+/* Values of row i, whose columns are there, and columns and values of its twins; returns how many rows that were. */
+static inline int64_t SPRY_FN(gather_some)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t i,
+                                           int64_t end)
+{
+    const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+    SPRY_J *restrict Cj = (SPRY_J *)job->columns + at;
+    const int64_t wide = SPRYI_TWINS * spryi_rows_words(Cj[0], Cj[n - 1]);
+    const int twins = wide <= job->windows ? SPRY_FN(count_twins)(job, i, end) : 1;
+    if (twins == 1) {
+        SPRY_FN(gather)(job, lane, i, Cj, (SPRY_V *)job->values + at, n);
+        return 1;
+    }
+    for (int r = 1; r < twins; r++) memcpy(Cj + r * n, Cj, (size_t)n * sizeof *Cj);
+    SPRY_FN(gather_twins)(job, lane->sums, i, twins, Cj, n);
+    return twins;
+}
+
 /* Row i of A has one entry, rows of B rise: the row of C is that of B times it. */
 static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx,
                                      int64_t n)
@@ -385,7 +439,7 @@ static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane)
         }
         if (i > begin && at - job->offsets[i - 1] == n && SPRY_FN(repeats)(job, i, &shift)) {
             for (int64_t k = 0; k < n; k++) Cj[at + k] = (SPRY_J)(Cj[at - n + k] + shift);
-            SPRY_FN(gather)(job, lane, i, Cj + at, Cx + at, n);
+            i += SPRY_FN(gather_some)(job, lane, i, end) - 1;
             continue;
         }
 #if defined(__AVX512F__) && !SPRY_J_IS_64
@@ -434,17 +488,15 @@ static void SPRY_FN(fill)(spryi_spgemm_job *job)
 
 static void SPRY_FN(refill)(spryi_spgemm_job *job)
 {
-    SPRY_J *Cj = job->columns;
-    SPRY_V *Cx = job->values;
 #pragma omp parallel num_threads(job->threads)
     {
         const SPRY_FN(lane) lane = SPRY_FN(lane_of)(job, omp_get_thread_num());
 #pragma omp for schedule(dynamic, 1)
         for (int64_t p = 0; p < job->pieces.count; p++)
-            for (int64_t i = job->pieces.rows[p]; i < job->pieces.rows[p + 1]; i++) {
-                const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
-                if (n > 0) SPRY_FN(gather)(job, &lane, i, Cj + at, Cx + at, n);
-            }
+            for (int64_t i = job->pieces.rows[p]; i < job->pieces.rows[p + 1];)
+                i += job->offsets[i + 1] == job->offsets[i]
+                         ? 1
+                         : SPRY_FN(gather_some)(job, &lane, i, job->pieces.rows[p + 1]);
     }
 }
 #undef FEW
