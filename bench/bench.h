@@ -46,12 +46,20 @@ typedef struct bench_record {
     bench_status status;
     char reason[512];
     int fewer_threads; /* 1: of a scalability study, with fewer threads than the run's; not in the JSON lines */
+    /* spgemm alone, where bytes are those of C, gflops count the products and gbps the bytes of A, B and C once */
+    int64_t products, nnz_c, peak_bytes;
+    double compression;
+    int unsorted;      /* 1: rows of C were left unsorted; in JSON the reason tells */
+    double convert_us; /* of a kernel that reads B by columns, what making them takes; in JSON the reason tells */
 } bench_record;
 
 void bench_record_init(bench_record *record);
 const char *bench_status_name(bench_status status);
 
-/* Whole figures as JSON, in the order of the fields above; adds to `object` (a cJSON object). 0: out of memory. */
+/*
+ * Whole figures as JSON, in the order of the fields above, the last ones where op is spgemm; adds to `object` (a cJSON
+ * object). 0: out of memory.
+ */
 struct cJSON;
 int bench_record_to_json(const bench_record *record, struct cJSON *object);
 
@@ -75,7 +83,9 @@ double bench_now_us(void); /* monotonic */
 /* A peer's kernel, or what is known of one that cannot be had. */
 typedef struct bench_peer {
     char module[32], version[32], name[64], format[32], device[32];
-    const spry_peer_kernel *kernel; /* NULL: not to be had, for this reason: */
+    int multiplies_matrices;        /* 1: for op spgemm, which */
+    const spry_peer_spgemm *spgemm; /* has this, others */
+    const spry_peer_kernel *kernel; /* this. Both NULL: not to be had, for this reason: */
     char reason[384];
 } bench_peer;
 
@@ -235,8 +245,8 @@ spry_status bench_read_csr(spry_context *context, spry_matrix **A, const char *p
 spry_status bench_run(bench_session *session, const bench_request *request, spry_error *err);
 
 /*
- * seed000 is every .mtx and .mtx.gz of the folder; csrk64 takes a twin for what is not there; the others are lists.
- * 1: suite known and its matrices appended; 0: no such suite; -1: known by name, not there yet; -2: out of memory.
+ * seed000 is every .mtx and .mtx.gz of the folder; csrk64 takes a twin for what is not there; spgemm002 is generated;
+ * the others are lists. 1: suite known and its matrices appended; 0: no such suite; -2: out of memory.
  */
 int bench_suite_sources(const char *suite, const char *folder, bench_source **sources, int *count);
 extern const char *const bench_suite_names[]; /* NULL-terminated, those that exist */
@@ -262,10 +272,14 @@ void bench_matrix_name(char *name, size_t size, const char *path);
 
 /* The records of one matrix and type as a block of a table. */
 void bench_print_group(FILE *out, const bench_record *records, int count);
+/* The same of op spgemm. */
+void bench_print_spgemm(FILE *out, const bench_record *records, int count);
 /* Geometric means by class and over all, performance profile, and every case that is not ok. */
 void bench_print_summary(FILE *out, const bench_record *records, int count);
 /* The tables of suite seed000, Evtushenko 2019, of records that include the baseline csr_plain. */
 void bench_print_seed000(FILE *out, const bench_record *records, int count);
+/* The figures of suite spgemm002, Rose 2013, of records that include the seed's kernels. */
+void bench_print_spgemm002(FILE *out, const bench_record *records, int count);
 /* The figures of the CSR-k study, of records of its 64 matrices. */
 void bench_print_csrk64(FILE *out, const bench_record *records, int count);
 

@@ -28,6 +28,8 @@ def load(paths):
             for line in file:
                 record = json.loads(line)
                 key = (path, record["op"], record["matrix"], record["type"], record["index"])
+                if record["format"] == "plan":  # of spgemm: the numeric phase alone, which no peer's whole product is
+                    continue
                 if record["status"] == "ok":
                     cases.setdefault(key, []).append(record)
                 else:

@@ -1,17 +1,19 @@
 /* Goes through matrices, types, kernels and peers, and hands out a record for every case. */
 #include "bench/bench.h"
+#include "bench/group.h"
+#include "bench/spgemm.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int list_has(const bench_list *list, const char *item)
+int bench_list_has(const bench_list *list, const char *item)
 {
     for (int i = 0; i < list->count; i++)
         if (strcmp(list->items[i], item) == 0) return 1;
     return 0;
 }
 
-static int device_wanted(const bench_request *request, const char *device)
+int bench_device_wanted(const bench_request *request, const char *device)
 {
     return strcmp(request->device, "all") == 0 || strcmp(request->device, device) == 0;
 }
@@ -42,12 +44,11 @@ static int is_part(part which, const char *format)
     return which == EVERYBODY || (which == CSRK_ALONE) == is_csrk(format);
 }
 
-/* 1: a device of this kind ("cpu", "cuda") can be used. */
-static int device_is_there(const bench_session *session, const char *kind)
+int bench_device_is_there(const spry_context *context, const char *kind)
 {
-    for (int d = 0; d < spry_device_count(session->context); d++) {
+    for (int d = 0; d < spry_device_count(context); d++) {
         spry_device_info device = SPRY_INIT(spry_device_info);
-        if (spry_device_get_info(session->context, d, &device, NULL) == SPRY_OK && device.available &&
+        if (spry_device_get_info(context, d, &device, NULL) == SPRY_OK && device.available &&
             strcmp(device.name, kind) == 0)
             return 1;
     }
@@ -79,9 +80,11 @@ static int add_kernels(bench_group *group, const bench_request *request, part wh
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
-        if (!device_wanted(request, kernel.device) || !is_part(which, kernel.format)) continue;
-        if (all && strcmp(request->device, "all") == 0 && !device_is_there(group->session, kernel.device)) continue;
-        if (!all && !list_has(&request->kernels, kernel.name)) continue;
+        if (!bench_device_wanted(request, kernel.device) || !is_part(which, kernel.format)) continue;
+        if (all && strcmp(request->device, "all") == 0 &&
+            !bench_device_is_there(group->session->context, kernel.device))
+            continue;
+        if (!all && !bench_list_has(&request->kernels, kernel.name)) continue;
         if (!add_kernel(group, &kernel)) return 0;
     }
     return 1;
@@ -132,17 +135,20 @@ static int add_peers(bench_group *group, const bench_request *request)
     const bench_peers *peers = request->peers;
     int named = 0;
     if (!peers || group->plan_ordering) return 1;
-    for (int p = 0; p < peers->count; p++) named |= list_has(&request->kernels, peers->items[p].name);
+    for (int p = 0; p < peers->count; p++) named |= bench_list_has(&request->kernels, peers->items[p].name);
     for (int p = 0; p < peers->count; p++) {
         const bench_peer *peer = &peers->items[p];
+        if (peer->multiplies_matrices) continue;
         int wanted = request->all_kernels || has_format(&request->formats, peer->format) ||
-                     list_has(&request->formats, "auto");
+                     bench_list_has(&request->formats, "auto");
         for (int i = 0; !wanted && i < group->case_count; i++)
             wanted = strcmp(group->cases[i].record.format, peer->format) == 0;
-        if (named) wanted = list_has(&request->kernels, peer->name);
-        if (!wanted || !device_wanted(request, peer->device)) continue;
+        if (named) wanted = bench_list_has(&request->kernels, peer->name);
+        if (!wanted || !bench_device_wanted(request, peer->device)) continue;
         /* all there are: what needs a GPU is not listed where there is none, unless it is asked for */
-        if (!named && strcmp(request->device, "all") == 0 && !device_is_there(group->session, peer->device)) continue;
+        if (!named && strcmp(request->device, "all") == 0 &&
+            !bench_device_is_there(group->session->context, peer->device))
+            continue;
         if (!bench_add_peer(group, peer)) return 0;
     }
     return 1;
@@ -164,7 +170,7 @@ static int add_cases(bench_group *group, const bench_request *request, part whic
 
 /* ---- matrices ----------------------------------------------------------------------------------- */
 
-static spry_status out_of_memory(spry_error *err)
+spry_status bench_out_of_memory(spry_error *err)
 {
     if (err) {
         *err = (spry_error){.status = SPRY_OUT_OF_MEMORY};
@@ -173,8 +179,7 @@ static spry_status out_of_memory(spry_error *err)
     return SPRY_OUT_OF_MEMORY;
 }
 
-/* The records cannot be handed on, so there is no point in going on. */
-static spry_status stop(bench_session *session, spry_error *err)
+spry_status bench_stop(bench_session *session, spry_error *err)
 {
     session->stopped = 1;
     if (err) {
@@ -198,7 +203,7 @@ static spry_status emit_without_matrix(bench_session *session, const bench_reque
     r.peer = -1;
     snprintf(r.matrix, sizeof r.matrix, "%s", source->name);
     snprintf(r.reason, sizeof r.reason, "%s", reason);
-    return request->emit(request->user, &r, 1) == 0 ? SPRY_OK : stop(session, err);
+    return request->emit(request->user, &r, 1) == 0 ? SPRY_OK : bench_stop(session, err);
 }
 
 /* Everybody, peers too, got the reordered matrix, and what that took is part of each set-up. */
@@ -243,6 +248,8 @@ static spry_status run_group(bench_session *session, const bench_request *reques
 {
     bench_group group;
     const char *name = source->name;
+    if (strcmp(session->op, "spgemm") == 0)
+        return bench_spgemm(session, request, A, source, n->ordering, reorder_us, err);
     spry_status status = bench_group_open(&group, session, A, name, err);
     if (status != SPRY_OK) return status;
     group.common.twin = source->twin;
@@ -257,9 +264,7 @@ static spry_status run_group(bench_session *session, const bench_request *reques
     bench_record *records = NULL;
     snprintf(text, sizeof text, "%s %s: planning and checking", name, group.common.type);
     request->progress(request->user, text);
-    int good = strcmp(session->op, "spgemm") == 0
-                   ? bench_add_skipped(&group, "", "", "", "this library has no product of two sparse matrices yet")
-                   : add_cases(&group, &narrowed, n->which);
+    int good = add_cases(&group, &narrowed, n->which);
     if (good && strcmp(n->ordering, "none") == 0) good = add_fewer(&group, &narrowed);
     note_ordering(&group, n->ordering, reorder_us);
     snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.type, group.case_count);
@@ -269,9 +274,9 @@ static spry_status run_group(bench_session *session, const bench_request *reques
     if (good) records = malloc((size_t)(group.case_count + 1) * sizeof *records);
     if (records) {
         for (int i = 0; i < group.case_count; i++) records[i] = group.cases[i].record;
-        status = request->emit(request->user, records, group.case_count) == 0 ? SPRY_OK : stop(session, err);
+        status = request->emit(request->user, records, group.case_count) == 0 ? SPRY_OK : bench_stop(session, err);
     } else {
-        status = out_of_memory(err);
+        status = bench_out_of_memory(err);
     }
     free(records);
     bench_group_close(&group);
@@ -351,7 +356,7 @@ static spry_status run_numbering(bench_session *session, const bench_request *re
 static int list_numberings(numbering *list, const bench_session *session, const bench_request *request)
 {
     int count = 0, csrk = request->all_kernels;
-    const int one_device = strcmp(request->device, "all") != 0 || !device_is_there(session, "cuda");
+    const int one_device = strcmp(request->device, "all") != 0 || !bench_device_is_there(session->context, "cuda");
     for (; count < request->orderings.count && count < MOST_NUMBERINGS; count++) {
         const char *name = request->orderings.items[count];
         list[count] = (numbering){.ordering = name, .of_plans = strncmp(name, "plan-", 5) == 0 ? name + 5 : NULL};
@@ -490,7 +495,7 @@ spry_status bench_run(bench_session *session, const bench_request *request, spry
     const int most = request->at_once > 1 ? request->at_once : 1;
     spry_status status = SPRY_OK;
     prepared *batch = calloc((size_t)most, sizeof *batch);
-    if (!batch) return out_of_memory(err);
+    if (!batch) return bench_out_of_memory(err);
     for (int s = 0, taken = 0; status == SPRY_OK && s < request->source_count;) {
         s = take_batch(session, request, batch, &taken, s, start, &status, err);
         if (taken == 0) continue;

@@ -39,7 +39,7 @@ static void fill_nan(void *data, int64_t length, spry_type type)
 }
 
 /* Eight bytes a step: it runs once a case, between timed runs, and must not take long. */
-static uint64_t hash_bytes(const void *data, size_t bytes)
+uint64_t bench_hash_bytes(const void *data, size_t bytes)
 {
     const unsigned char *p = data;
     uint64_t hash = bytes, word;
@@ -81,7 +81,7 @@ static void *new_vector(size_t bytes)
 
 /* ---- group -------------------------------------------------------------------------------------- */
 
-static const char *index_name(const spry_arrays *a)
+const char *bench_index_name(const spry_arrays *a)
 {
     if (a->offset_type == SPRY_I32) return "32/32";
     return a->index_type == SPRY_I32 ? "64/32" : "64/64";
@@ -99,7 +99,7 @@ static void fill_common(bench_group *group, const spry_matrix_stats *stats, cons
     r->class_name = stats->variance_row <= 10 ? "regular" : "irregular";
     r->twin = 0;
     r->type = spry_type_name(group->arrays.value_type);
-    r->index = index_name(&group->arrays);
+    r->index = bench_index_name(&group->arrays);
     r->state = group->session->cold ? "cold" : "warm";
     r->copy_gbps = group->session->copy_gbps;
 }
@@ -271,7 +271,7 @@ static int is_known(const bench_known *known, uint64_t hash, double alpha, doubl
 static int verify(bench_group *group, bench_case *c, double alpha, double beta, const char *what)
 {
     spry_error err = {0};
-    const uint64_t hash = hash_bytes(group->y, vector_bytes(group, group->y_length));
+    const uint64_t hash = bench_hash_bytes(group->y, vector_bytes(group, group->y_length));
     for (int k = 0; k < group->known_count; k++)
         if (is_known(&group->known[k], hash, alpha, beta)) {
             keep_error(c, group->known[k].max_error);
@@ -307,7 +307,7 @@ static void check(bench_group *group, bench_case *c)
     if (!bench_case_run(group, c, 1, 0) || !bench_case_wait(group, c)) return;
     c->record.first_us = bench_now_us() - start;
     if (!move_y(group, c, 0)) return;
-    c->y_hash = hash_bytes(group->y, bytes);
+    c->y_hash = bench_hash_bytes(group->y, bytes);
     if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
     memcpy(group->y, group->y_before, bytes);
     if (move_y(group, c, 1) && bench_case_run(group, c, -1.75, 0.625) && move_y(group, c, 0))
@@ -317,7 +317,7 @@ static void check(bench_group *group, bench_case *c)
 void bench_case_recheck(bench_group *group, bench_case *c)
 {
     if (!move_y(group, c, 0)) return;
-    if (hash_bytes(group->y, vector_bytes(group, group->y_length)) == c->y_hash) return;
+    if (bench_hash_bytes(group->y, vector_bytes(group, group->y_length)) == c->y_hash) return;
     if (c->record.deterministic == 1)
         set_status(c, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
     else

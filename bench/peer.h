@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-enum { SPRY_PEER_ABI = 2 };
+enum { SPRY_PEER_ABI = 3 };
 
 /* What a function of a module answers. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
 enum { SPRY_PEER_OK = 0, SPRY_PEER_UNSUPPORTED = 1, SPRY_PEER_FAILED = 2 };
@@ -44,6 +44,7 @@ typedef struct spry_peer_cost {
     int64_t bytes;     /* that a run reads of the matrix; 0: not known */
     int threads;       /* that a run really uses */
     int deterministic; /* comes filled with the kernel's; to be set where it is another for this request */
+    char version[64];  /* of the library measured, where only prepare finds it out; else empty */
 } spry_peer_cost;
 
 typedef struct spry_peer_kernel {
@@ -63,12 +64,48 @@ typedef struct spry_peer_kernel {
     void (*destroy)(void *state);
 } spry_peer_kernel;
 
+/* ---- sparse times sparse ------------------------------------------------------------------------ */
+
+typedef struct spry_peer_spgemm_request {
+    spry_peer_matrix a, b; /* rows of b = columns of a; the same arrays where a matrix is squared */
+    int threads;
+} spry_peer_spgemm_request;
+
+/* What one product was. */
+typedef struct spry_peer_product {
+    double us;          /* comes negative: the benchmark's clock counts. A peer in another process tells its own time */
+    int64_t peak_bytes; /* comes negative: not known. Inputs, result and buffers together, the most held at once */
+} spry_peer_product;
+
+/*
+ * C = A*B in CSR. The benchmark times run: one whole product from the inputs as prepare left them to C, with every
+ * allocation, conversion and sorting that it takes. A sequence is prepare, (run, [fetch], release)..., destroy.
+ */
+typedef struct spry_peer_spgemm {
+    const char *name;   /* "mkl_sp2m" */
+    const char *device; /* "cpu", "cuda" */
+    const char *title;
+    int deterministic; /* as in spry_peer_kernel */
+    int (*prepare)(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
+                   size_t error_size);
+    /* Returns when C is complete, wherever the peer keeps it. UNSUPPORTED: a limit of the peer's, not a fault. */
+    int (*run)(void *state, spry_peer_product *product, char *error, size_t error_size);
+    /* Shows the last C in host memory, its rows sorted or not as run left them; the arrays live until release. */
+    int (*fetch)(void *state, spry_peer_matrix *c, char *error, size_t error_size);
+    void (*release)(void *state); /* gives the last C back, if there is one */
+    void (*destroy)(void *state);
+} spry_peer_spgemm;
+
+/* ---- the module --------------------------------------------------------------------------------- */
+
 typedef struct spry_peer_module {
     int abi;             /* SPRY_PEER_ABI */
     const char *name;    /* "mkl" */
     const char *version; /* of the library measured: "2025.2.0" */
     int kernel_count;
     const spry_peer_kernel *kernels;
+    int spgemm_count; /* 0: none, and NULL */
+    const spry_peer_spgemm *spgemm;
 } spry_peer_module;
 
 /* NULL with a sentence in error when the module cannot be used here. */

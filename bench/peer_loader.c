@@ -11,23 +11,33 @@
 /* What a complete build has. A module that is not here is loaded all the same when it is found. */
 static const struct {
     const char *module, *kernel, *format, *device;
-} expected[] = {{"plain", "csr_plain", "csr", "cpu"},
-                {"csr5", "csr5", "csr", "cpu"},
-                {"eigen", "eigen_csr", "csr", "cpu"},
-                {"mkl", "mkl_csr", "csr", "cpu"},
-                {"mkl", "mkl_csr_optimized", "csr", "cpu"},
-                {"mkl", "mkl_csc", "csc", "cpu"},
-                {"mkl", "mkl_coo", "coo", "cpu"},
-                {"mkl", "mkl_bsr", "bsr", "cpu"},
-                {"rsb", "librsb", "csr", "cpu"},
-                {"rsb", "librsb_tuned", "csr", "cpu"},
-                {"cusparse", "cusparse_csr_alg1", "csr", "cuda"},
-                {"cusparse", "cusparse_csr_alg2", "csr", "cuda"},
-                {"cusparse", "cusparse_csc", "csc", "cuda"},
-                {"cusparse", "cusparse_coo_alg1", "coo", "cuda"},
-                {"cusparse", "cusparse_coo_alg2", "coo", "cuda"},
-                {"cusparse", "cusparse_sell", "sell", "cuda"},
-                {"cusparse", "cusparse_bsr", "bsr", "cuda"}};
+    int multiplies_matrices;
+} expected[] = {{"plain", "csr_plain", "csr", "cpu", 0},
+                {"csr5", "csr5", "csr", "cpu", 0},
+                {"eigen", "eigen_csr", "csr", "cpu", 0},
+                {"mkl", "mkl_csr", "csr", "cpu", 0},
+                {"mkl", "mkl_csr_optimized", "csr", "cpu", 0},
+                {"mkl", "mkl_csc", "csc", "cpu", 0},
+                {"mkl", "mkl_coo", "coo", "cpu", 0},
+                {"mkl", "mkl_bsr", "bsr", "cpu", 0},
+                {"rsb", "librsb", "csr", "cpu", 0},
+                {"rsb", "librsb_tuned", "csr", "cpu", 0},
+                {"cusparse", "cusparse_csr_alg1", "csr", "cuda", 0},
+                {"cusparse", "cusparse_csr_alg2", "csr", "cuda", 0},
+                {"cusparse", "cusparse_csc", "csc", "cuda", 0},
+                {"cusparse", "cusparse_coo_alg1", "coo", "cuda", 0},
+                {"cusparse", "cusparse_coo_alg2", "coo", "cuda", 0},
+                {"cusparse", "cusparse_sell", "sell", "cuda", 0},
+                {"cusparse", "cusparse_bsr", "bsr", "cuda", 0},
+                {"mkl", "mkl_sp2m", "csr", "cpu", 1},
+                {"eigen", "eigen_spgemm", "csr", "cpu", 1},
+                {"graphblas", "graphblas_mxm", "csr", "cpu", 1},
+                {"process", "scipy_smmp", "csr", "cpu", 1},
+                {"process", "scipy_smmp_sorted", "csr", "cpu", 1},
+                {"process", "octave", "csr", "cpu", 1},
+                {"cusparse", "cusparse_spgemm_alg1", "csr", "cuda", 1},
+                {"cusparse", "cusparse_spgemm_alg2", "csr", "cuda", 1},
+                {"cusparse", "cusparse_spgemm_alg3", "csr", "cuda", 1}};
 static const int expected_count = (int)(sizeof expected / sizeof *expected);
 
 static const char prefix[] = "spry-peer-", ending[] = ".so";
@@ -74,6 +84,7 @@ static int add_missing(bench_peers *peers, const char *module, const char *reaso
         snprintf(peer->name, sizeof peer->name, "%s", expected[e].kernel);
         snprintf(peer->format, sizeof peer->format, "%s", expected[e].format);
         snprintf(peer->device, sizeof peer->device, "%s", expected[e].device);
+        peer->multiplies_matrices = expected[e].multiplies_matrices;
         snprintf(peer->reason, sizeof peer->reason, "%s", reason);
         known = 1;
     }
@@ -98,6 +109,17 @@ static int add_module(bench_peers *peers, const char *name, const spry_peer_modu
         snprintf(peer->device, sizeof peer->device, "%s", kernel->device);
         snprintf(peer->version, sizeof peer->version, "%s", module->version);
         peer->kernel = kernel;
+    }
+    for (int k = 0; k < module->spgemm_count; k++) {
+        const spry_peer_spgemm *spgemm = &module->spgemm[k];
+        bench_peer *peer = add_peer(peers, name);
+        if (!peer) return 0;
+        snprintf(peer->name, sizeof peer->name, "%s", spgemm->name);
+        snprintf(peer->format, sizeof peer->format, "csr");
+        snprintf(peer->device, sizeof peer->device, "%s", spgemm->device);
+        snprintf(peer->version, sizeof peer->version, "%s", module->version);
+        peer->multiplies_matrices = 1;
+        peer->spgemm = spgemm;
     }
     return 1;
 }

@@ -28,7 +28,12 @@ void bench_record_init(bench_record *record)
                              .copy_gbps = NAN,
                              .roof = NAN,
                              .bytes = -1,
-                             .max_error = NAN};
+                             .max_error = NAN,
+                             .products = -1,
+                             .nnz_c = -1,
+                             .peak_bytes = -1,
+                             .compression = NAN,
+                             .convert_us = NAN};
 }
 
 const char *bench_status_name(bench_status status)
@@ -95,6 +100,14 @@ static int json_flag(cJSON *object, const char *name, int value)
     return cJSON_AddBoolToObject(object, name, value) != NULL;
 }
 
+/* What products of two sparse matrices have beside. */
+static int json_spgemm(cJSON *o, const bench_record *r)
+{
+    return !r->op || strcmp(r->op, "spgemm") != 0 ||
+           (bench_json_integer(o, "products", r->products) && bench_json_integer(o, "nnz_c", r->nnz_c) &&
+            bench_json_number(o, "compression", r->compression) && bench_json_integer(o, "peak_bytes", r->peak_bytes));
+}
+
 int bench_record_to_json(const bench_record *r, cJSON *o)
 {
     return bench_json_text(o, "op", r->op) && bench_json_text(o, "matrix", r->matrix) &&
@@ -113,5 +126,6 @@ int bench_record_to_json(const bench_record *r, cJSON *o)
            bench_json_number(o, "gbps", r->gbps) && bench_json_number(o, "copy_gbps", r->copy_gbps) &&
            bench_json_number(o, "roof", r->roof) && bench_json_integer(o, "bytes", r->bytes) &&
            bench_json_number(o, "max_error", r->max_error) &&
-           bench_json_text(o, "status", bench_status_name(r->status)) && bench_json_text(o, "reason", r->reason);
+           bench_json_text(o, "status", bench_status_name(r->status)) && bench_json_text(o, "reason", r->reason) &&
+           json_spgemm(o, r);
 }

@@ -8,17 +8,20 @@
 
 typedef struct suite {
     const char *name;
-    const char *matrices[12]; /* "gen:..." or the name of a file */
+    const char *matrices[16]; /* "gen:..." or the name of a file */
 } suite;
 
 static const suite suites[] = {
     {"mesh", {"gen:grid5", "gen:grid7", "gen:grid27", "gen:fem3", "gen:road", "gen:rgg21", "G3_circuit"}},
     {"scattered", {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"}},
     {"shuffled", {"gen:rgg21p", "gen:grid7p"}},
+    {"products",
+     {"gen:grid5", "gen:grid7", "gen:grid27s", "gen:fem3s", "gen:road", "gen:rgg20", "gen:rmat16", "gen:rmat17",
+      "gen:rmat18", "G3_circuit", "cnr-2000", "Andrews", "cont-300_kkt", "soc-Slashdot0902"}},
 };
-static const char *const later[] = {"spgemm002", "products"};
 
-const char *const bench_suite_names[] = {"mesh", "scattered", "shuffled", "seed000", "csrk64", NULL};
+const char *const bench_suite_names[] = {"mesh",    "scattered", "shuffled",  "products",
+                                         "seed000", "csrk64",    "spgemm002", NULL};
 
 void bench_matrix_name(char *name, size_t size, const char *path)
 {
@@ -135,12 +138,35 @@ static int append_csrk64(bench_source **sources, int *count, const char *folder)
     return 1;
 }
 
+/* 0: out of memory. */
+static int append_random(bench_source **sources, int *count, int size, double density)
+{
+    char matrix[128];
+    snprintf(matrix, sizeof matrix, "gen:random,rows=%d,cols=%d,density=%g", size, size, density);
+    return append(sources, count, matrix, NULL);
+}
+
+/* Rose 2013: three densities over sizes, here past the 65 536 of the study; 4096 x 4096 over densities. */
+static int append_spgemm002(bench_source **sources, int *count)
+{
+    static const double over_sizes[] = {1e-3, 1e-4, 1e-5};
+    static const int largest[] = {65536, 262144, 1048576};
+    static const double over_densities[] = {3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2};
+    int good = 1;
+    for (int d = 0; d < 3; d++)
+        for (int size = 256; size <= largest[d] && good; size *= 2)
+            good = append_random(sources, count, size, over_sizes[d]);
+    for (size_t d = 0; d < sizeof over_densities / sizeof *over_densities && good; d++)
+        if (over_densities[d] != 1e-3 && over_densities[d] != 1e-4) /* which are there already */
+            good = append_random(sources, count, 4096, over_densities[d]);
+    return good;
+}
+
 int bench_suite_sources(const char *name, const char *folder, bench_source **sources, int *count)
 {
-    for (size_t s = 0; s < sizeof later / sizeof *later; s++)
-        if (strcmp(name, later[s]) == 0) return -1;
     if (strcmp(name, "seed000") == 0) return !folder || !folder[0] ? 1 : append_folder(sources, count, folder) ? 1 : -2;
     if (strcmp(name, "csrk64") == 0) return append_csrk64(sources, count, folder) ? 1 : -2;
+    if (strcmp(name, "spgemm002") == 0) return append_spgemm002(sources, count) ? 1 : -2;
     for (size_t s = 0; s < sizeof suites / sizeof *suites; s++) {
         if (strcmp(name, suites[s].name) != 0) continue;
         for (int i = 0; suites[s].matrices[i]; i++)

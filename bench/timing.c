@@ -16,7 +16,7 @@ static const double batch_us = 1000, gpu_batch_us = 5000, warm_us = 10000, turn_
                     most_turn_warm_us = 60000, longest_batch_us = 10000;
 
 /* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
-static void flush_caches(const bench_session *session)
+void bench_flush_caches(const bench_session *session)
 {
     volatile char *bytes = session->flush;
     int64_t lines = (int64_t)(session->flush_bytes / 64);
@@ -74,7 +74,7 @@ static double run_batch(bench_group *group, bench_case *c)
     double us = 0;
     int64_t runs = 0;
     for (;;) {
-        if (group->session->cold) flush_caches(group->session);
+        if (group->session->cold) bench_flush_caches(group->session);
         if (!run_pieces(group, c, &runs, &us)) return us;
         if (group->session->cold || us >= least_batch_us(c)) break;
         c->batch_runs = c->batch_runs + c->batch_runs / 2 + 1;
@@ -118,14 +118,9 @@ static void fill_record(bench_group *group, bench_case *c)
 
 /* ---- other work on the machine ------------------------------------------------------------------ */
 
-/* Processor time in seconds: spent by anyone (or taken by the host), by us, and there in all. */
-typedef struct processor_time {
-    double busy, own, all;
-} processor_time;
-
-static processor_time read_processor_time(void)
+bench_processor_time bench_read_processor_time(void)
 {
-    processor_time t = {0};
+    bench_processor_time t = {0};
     struct rusage own;
     unsigned long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
     FILE *file = fopen("/proc/stat", "r");
@@ -143,21 +138,20 @@ static processor_time read_processor_time(void)
     return t;
 }
 
-/* Times measured beside other work mean little; the records say so. */
-static void note_other_work(bench_group *group, processor_time before)
+double bench_others_since(bench_processor_time before, double children)
 {
-    processor_time after = read_processor_time();
-    double all = after.all - before.all, others = after.busy - before.busy - (after.own - before.own);
-    group->others = all > 0.1 && others > 0 ? others / all : 0;
-    if (group->others < 0.05) return;
-    for (int i = 0; i < group->case_count; i++) {
-        bench_record *r = &group->cases[i].record;
-        size_t used = strlen(r->reason);
-        if (r->status == BENCH_OK)
-            snprintf(r->reason + used, sizeof r->reason - used,
-                     "%sdisturbed: other programs had %.0f %% of the processors meanwhile", used ? "; " : "",
-                     100 * group->others);
-    }
+    bench_processor_time after = bench_read_processor_time();
+    double all = after.all - before.all, others = after.busy - before.busy - (after.own - before.own) - children;
+    return all > 0.1 && others > 0 ? others / all : 0;
+}
+
+/* Times measured beside other work mean little; the records say so. */
+void bench_note_others(bench_record *r, double others)
+{
+    size_t used = strlen(r->reason);
+    if (r->status == BENCH_OK && others >= 0.05)
+        snprintf(r->reason + used, sizeof r->reason - used,
+                 "%sdisturbed: other programs had %.0f %% of the processors meanwhile", used ? "; " : "", 100 * others);
 }
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
@@ -185,7 +179,7 @@ static int measure_runs(bench_group *group, bench_case *c)
     const int64_t batch = c->device > 0 && !cold ? (int64_t)ceil(0.2 * gpu_batch_us / fmax(fastest, 0.01)) : 1;
     spent = 0;
     for (int r = 0; r < runs && (r < FEWEST_RUNS || spent < longest_runs_us); r++, spent += us) {
-        if (cold) flush_caches(group->session);
+        if (cold) bench_flush_caches(group->session);
         if (!run_many(group, c, batch, &us)) return 1;
         c->samples[c->sample_count++] = us / (double)batch;
     }
@@ -216,7 +210,7 @@ int bench_measure(bench_group *group)
 {
     const int one_by_one = group->session->runs > 0;
     double fastest_batch = INFINITY;
-    processor_time before = read_processor_time();
+    bench_processor_time before = bench_read_processor_time();
     for (int i = 0; i < group->case_count; i++) {
         bench_case *c = &group->cases[i];
         if (!is_live(c)) continue;
@@ -234,7 +228,8 @@ int bench_measure(bench_group *group)
     if (!one_by_one) measure_turns(group, batches_of(fastest_batch));
     for (int i = 0; i < group->case_count; i++)
         if (is_live(&group->cases[i]) && group->cases[i].sample_count > 0) fill_record(group, &group->cases[i]);
-    note_other_work(group, before);
+    group->others = bench_others_since(before, 0);
+    for (int i = 0; i < group->case_count; i++) bench_note_others(&group->cases[i].record, group->others);
     return 1;
 }
 

@@ -1,4 +1,5 @@
 /* spry bench: kernels and peers side by side, checked and timed. */
+#include "cli/bench_spgemm.h"
 #include "cli/cli.h"
 
 #include "bench/bench.h"
@@ -33,12 +34,14 @@ enum {
 
 static const cli_option options[] =
     {{"suite", 0, CLI_REQUIRED, "NAME",
-      "a named list of matrices: mesh, scattered, shuffled; or\n"
+      "a named list of matrices: mesh, scattered, shuffled; products,\n"
+      "which are squared; or spgemm002: the random matrices of that\n"
+      "study, squared by its kernels, and its tables; or\n"
       "seed000: every matrix of the folder, with that study's kernels\n"
       "and tables; csrk64: the 64 matrices of the CSR-k study, and its\n"
       "tables; twins, marked, are generated for those not in the folder"},
      {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
-     {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation (default: spmv)"},
+     {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)"},
      {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
       "the best kernel of each format named, with parameters if wanted\n"
       "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
@@ -57,7 +60,9 @@ static const cli_option options[] =
       "threads of a product (default: as many as OpenMP would use); of a\n"
       "list the most, and on the CPU, with the matrix as given, the others\n"
       "as well: csrk64 ends with a table of them"},
-     {"calls", 0, CLI_REQUIRED, "N", "products that plans are told to expect (default: many)"},
+     {"calls", 0, CLI_REQUIRED, "N",
+      "products that plans are told to expect (default: many); of\n"
+      "spgemm, above 1: plans too, whose numeric phase is timed alone"},
      {"runs", 0, CLI_REQUIRED, "N",
       "the CSR-k study's short protocol: N runs timed one by one after 5\n"
       "that are not (the study: 20), in place of batches in turns"},
@@ -72,9 +77,10 @@ static const cli_option options[] =
      {0}};
 
 typedef struct arguments {
-    const char *suite, *folder, *op, *device;
+    const char *suite, *folder, *op, *device; /* op: NULL until it is known */
     cli_list formats, kernels, orderings;
     int f32, f64, type_given, cold, want_peers;
+    int seed_kernels; /* 1: the library's choice and the kernels of seed 002 */
     spry_index_type offset_type, index_type;
     cli_list thread_list;
     int64_t threads, calls, runs, limit_nnz, time_limit, at_once; /* threads: the most of the list */
@@ -249,6 +255,10 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(context, k, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
     }
+    for (int k = 0; k < spry_spgemm_kernel_count() && known.count < MOST_NAMES; k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        if (spry_spgemm_kernel_get_info(context, k, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
+    }
     for (int p = 0; p < peers->count; p++) {
         for (int i = 0; !a->want_peers && i < a->kernels.count; i++)
             if (strcmp(a->kernels.items[i], peers->items[p].name) == 0)
@@ -261,6 +271,11 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
 static int is_suite(const arguments *a, const char *name)
 {
     return a->suite && strcmp(a->suite, name) == 0;
+}
+
+static int is_spgemm(const arguments *a)
+{
+    return strcmp(a->op, "spgemm") == 0;
 }
 
 /* ---- matrices ----------------------------------------------------------------------------------- */
@@ -311,9 +326,6 @@ static int add_suite(run_state *run)
                                "SPRY_MATRIX_DIR");
     switch (bench_suite_sources(run->a->suite, folder, &run->sources, &run->source_count)) {
     case 1: return CLI_GO_ON;
-    case -1:
-        return cli_usage_error("--suite: '%s' is not there yet; there are mesh, scattered, shuffled, seed000, csrk64",
-                               run->a->suite);
     case -2: cli_message("out of memory"); return CLI_UNSUCCESSFUL;
     default: break;
     }
@@ -354,7 +366,7 @@ static int emit(void *user, const bench_record *records, int count)
         if (!cli_json_line(&run->a->json, o, bench_record_to_json(&records[i], o))) return 1;
     }
     if (cli_for_people(&run->a->json)) {
-        bench_print_group(stdout, records, count);
+        (is_spgemm(run->a) ? bench_print_spgemm : bench_print_group)(stdout, records, count);
         fflush(stdout);
     }
     return 0;
@@ -430,6 +442,8 @@ static int measure(run_state *run, bench_session *session)
     if (cli_for_people(&a->json) && is_suite(a, "seed000"))
         bench_print_seed000(stdout, run->records, run->record_count);
     if (cli_for_people(&a->json) && is_suite(a, "csrk64")) bench_print_csrk64(stdout, run->records, run->record_count);
+    if (cli_for_people(&a->json) && is_suite(a, "spgemm002"))
+        bench_print_spgemm002(stdout, run->records, run->record_count);
     if (cli_for_people(&a->json)) bench_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
     return cli_json_close(&a->json, records > status ? records : status);
@@ -443,7 +457,9 @@ static int prepare_and_measure(run_state *run, spry_context *context)
         cli_message("out of memory");
         return CLI_UNSUCCESSFUL;
     }
-    int status = check_kernels(a, context, &run->peers);
+    int status = a->seed_kernels ? cli_add_seed_kernels(&a->formats, &a->kernels, a->device, context) : CLI_GO_ON;
+    if (status == CLI_GO_ON) status = check_kernels(a, context, &run->peers);
+    if (status == CLI_GO_ON) status = cli_check_operation(&a->kernels, is_spgemm(a), context, &run->peers);
     if (status != CLI_GO_ON) return status;
     bench_session session = {.op = a->op, .calls = a->calls, .cold = a->cold, .runs = (int)a->runs};
     cli_progress("measuring the copy bandwidth");
@@ -488,8 +504,18 @@ static int take_csrk64(arguments *a)
 
 static int take_defaults(arguments *a)
 {
+    const int squares = is_suite(a, "products") || is_suite(a, "spgemm002");
+    if (a->op && squares && strcmp(a->op, "spgemm") != 0)
+        return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, a->op);
+    if (!a->op) a->op = squares ? "spgemm" : "spmv";
     if (a->orderings.count == 0 && !is_suite(a, "csrk64") && !cli_take_list("ordering", "none", &a->orderings))
         return CLI_UNSUCCESSFUL;
+    if (is_suite(a, "spgemm002")) { /* its figures compare everybody; plans keep its stages apart */
+        a->want_peers = 1;
+        if (a->calls == 0) a->calls = 2;
+        a->seed_kernels = a->formats.count + a->kernels.count == 0;
+    }
+    if (is_spgemm(a)) return cli_check_spgemm_formats(&a->formats);
     if (is_suite(a, "csrk64") && take_csrk64(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     if (is_suite(a, "seed000") && take_seed000(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     static const char defaults[] = "csr,auto";
@@ -522,7 +548,7 @@ static void close_contexts(run_state *run)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.op = "spmv", .device = "all", .f64 = 1, .offset_type = SPRY_I32, .index_type = SPRY_I32};
+    arguments a = {.device = "all", .f64 = 1, .offset_type = SPRY_I32, .index_type = SPRY_I32};
     run_state state = {.a = &a};
     spry_context *context = NULL;
     int status = cli_parse(command, &argc, argv, apply, &a);
@@ -561,6 +587,7 @@ const cli_command cli_bench =
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
                  "  spry bench --suite seed000 --matrices ~/matrices\n"
+                 "  spry bench --suite products --matrices ~/matrices --peers\n"
                  "  spry bench --suite csrk64 --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",
      .options = options,
      .least = 0,

@@ -1,11 +1,13 @@
 # shellcheck shell=bash disable=SC2154 # $program is the script that sources this
 # Sourced by ./quickstart --peers: the libraries that the benchmark compares with.
 #   MKL    from PyPI, pinned, into .peers/venv (headers in include/, libraries in lib/)
-#   SciPy  from PyPI, pinned, into the same folder; bench/scipy_driver.py measures it
-#   Eigen, librsb  from the distribution
+#   SciPy  from PyPI, pinned, into the same folder; bench/scipy_driver.py and the module process measure it
+#   Matplotlib  the same way, for bench/plot_spgemm002.py
+#   Eigen, librsb, SuiteSparse:GraphBLAS  from the distribution
 
 mkl_version=2026.2.0
 scipy_version=1.17.1
+matplotlib_version=3.11.2
 peers_venv=.peers/venv
 
 need_peer_tools()
@@ -13,23 +15,26 @@ need_peer_tools()
     python3 -c 'import ensurepip, venv' 2>/dev/null || need python3-venv "Python's pip, which gets MKL"
     compiles c++ g++ <<<'int main() { return 0; }' || need g++ "C++ compiler for the Eigen module"
     has_module eigen3 || need libeigen3-dev "Eigen, a peer"
-    need_librsb
+    has_module librsb || need_if_there librsb-dev librsb
+    compiles c gcc -fsyntax-only <<<'#include <GraphBLAS.h>' ||
+        compiles c gcc -fsyntax-only <<<'#include <suitesparse/GraphBLAS.h>' ||
+        need_if_there libgraphblas-dev SuiteSparse:GraphBLAS
 }
 
-# Not every distribution has librsb; where it is missing the build goes on without it, and says so.
-need_librsb()
+# Not every distribution has them; where one is missing the build goes on without it, and says so.
+need_if_there() # PACKAGE NAME
 {
-    if has_module librsb || ! command -v apt-get >/dev/null; then
+    if ! command -v apt-get >/dev/null; then
         return
     fi
     # A new machine's lists are empty.
-    if [ -z "$(apt-cache policy librsb-dev 2>/dev/null)" ] && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }; then
+    if [ -z "$(apt-cache policy "$1" 2>/dev/null)" ] && { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }; then
         run_as_root apt-get update -q </dev/null >/dev/null 2>&1 || true
     fi
-    if apt-cache policy librsb-dev 2>/dev/null | grep -q 'Candidate: [0-9]'; then
-        need librsb-dev "librsb, a peer"
+    if apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [0-9]'; then
+        need "$1" "$2, a peer"
     else
-        echo "$program: this distribution has no librsb-dev; going on without it, the benchmark lists it as skipped" >&2
+        echo "$program: this distribution has no $1; going on without it, the benchmark lists it as skipped" >&2
     fi
 }
 
@@ -41,6 +46,7 @@ get_peers()
     *) echo "$program: MKL is made for x86-64 only; going on without it" >&2 ;;
     esac
     get_wheels SciPy "scipy-$scipy_version" "scipy==$scipy_version"
+    get_wheels Matplotlib "matplotlib-$matplotlib_version" "matplotlib==$matplotlib_version"
 }
 
 get_wheels() # NAME STAMP REQUIREMENT...

@@ -12,6 +12,7 @@
  */
 #include "bench/peer.h"
 #include "bench/peers/blocks.h"
+#include "bench/peers/cusparse_spgemm.h"
 
 /* cusparse<t>csr2bsr is on its way out and has no successor. */
 #define DISABLE_CUSPARSE_DEPRECATED
@@ -552,8 +553,9 @@ static int part_of_version(libraryPropertyType part)
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {
     static char version[64];
-    static const spry_peer_module module = {SPRY_PEER_ABI, "cusparse", version, sizeof kernels / sizeof *kernels,
-                                            kernels};
+    static const spry_peer_module module =
+        {SPRY_PEER_ABI,        "cusparse",          version, sizeof kernels / sizeof *kernels, kernels,
+         PEER_CUSPARSE_SPGEMM, peer_cusparse_spgemm};
     int devices = 0;
     cudaError_t code = cudaGetDeviceCount(&devices);
     if (code != cudaSuccess || devices == 0) {

@@ -1,10 +1,15 @@
-/* eigen_csr: Eigen's sparse matrix times vector, on the caller's arrays, with its OpenMP product. */
+/*
+ * On the caller's arrays, by Eigen:
+ *   eigen_csr     sparse matrix times vector, with its OpenMP product
+ *   eigen_spgemm  sparse times sparse, which has one thread; its rows come out sorted
+ */
 #include "bench/peer.h"
 
 #include <Eigen/SparseCore>
 
 #include <cstdio>
 #include <exception>
+#include <memory>
 
 namespace {
 
@@ -99,11 +104,121 @@ void destroy(void *state)
 const spry_peer_kernel kernels[] = {
     {"eigen_csr", "csr", "cpu", "Eigen's row-major SparseMatrix, OpenMP", 1, prepare, run, destroy}};
 
+/* ---- sparse times sparse ------------------------------------------------------------------------ */
+
+struct square {
+    virtual ~square() = default;
+    virtual void run() = 0;
+    virtual void release() = 0;
+    virtual spry_peer_matrix show() const = 0;
+};
+
+template <typename V, typename I> struct typed_square final : square {
+    using matrix = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
+    Eigen::Map<const matrix> a, b;
+    std::unique_ptr<matrix> c;
+
+    static Eigen::Map<const matrix> view(const spry_peer_matrix &m)
+    {
+        return {m.rows,
+                m.cols,
+                m.nnz,
+                static_cast<const I *>(m.offsets),
+                static_cast<const I *>(m.columns),
+                static_cast<const V *>(m.values)};
+    }
+    explicit typed_square(const spry_peer_spgemm_request &r) : a(view(r.a)), b(view(r.b))
+    {
+    }
+
+    void run() override
+    {
+        c = std::make_unique<matrix>(a * b);
+    }
+    void release() override
+    {
+        c.reset();
+    }
+    spry_peer_matrix show() const override
+    {
+        return {c->rows(),
+                c->cols(),
+                c->nonZeros(),
+                static_cast<int>(sizeof(V)),
+                static_cast<int>(sizeof(I)),
+                static_cast<int>(sizeof(I)),
+                c->outerIndexPtr(),
+                c->innerIndexPtr(),
+                c->valuePtr()};
+    }
+};
+
+int square_prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
+                   size_t error_size)
+{
+    const spry_peer_matrix &m = request->a;
+    if (m.offset_bytes != m.index_bytes) {
+        std::snprintf(error, error_size, "Eigen has one index type: 64-bit offsets with 32-bit columns do not fit it");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    try {
+        square *made;
+        if (m.value_bytes == 8 && m.index_bytes == 4)
+            made = new typed_square<double, std::int32_t>(*request);
+        else if (m.value_bytes == 8)
+            made = new typed_square<double, std::int64_t>(*request);
+        else if (m.index_bytes == 4)
+            made = new typed_square<float, std::int32_t>(*request);
+        else
+            made = new typed_square<float, std::int64_t>(*request);
+        *state = made;
+    } catch (const std::exception &failure) {
+        std::snprintf(error, error_size, "Eigen: %s", failure.what());
+        return SPRY_PEER_FAILED;
+    }
+    cost->threads = 1;
+    return SPRY_PEER_OK;
+}
+
+int square_run(void *state, spry_peer_product *, char *error, size_t error_size)
+{
+    try {
+        static_cast<square *>(state)->run();
+    } catch (const std::exception &failure) {
+        std::snprintf(error, error_size, "Eigen: %s", failure.what());
+        return SPRY_PEER_FAILED;
+    }
+    return SPRY_PEER_OK;
+}
+
+int square_fetch(void *state, spry_peer_matrix *c, char *, size_t)
+{
+    *c = static_cast<const square *>(state)->show();
+    return SPRY_PEER_OK;
+}
+
+void square_release(void *state)
+{
+    static_cast<square *>(state)->release();
+}
+
+void square_destroy(void *state)
+{
+    delete static_cast<square *>(state);
+}
+
+const spry_peer_spgemm products[] = {{"eigen_spgemm", "cpu", "Eigen's product of row-major SparseMatrix, one thread", 1,
+                                      square_prepare, square_run, square_fetch, square_release, square_destroy}};
+
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
-const spry_peer_module module = {SPRY_PEER_ABI, "eigen",
+const spry_peer_module module = {SPRY_PEER_ABI,
+                                 "eigen",
                                  TEXT(EIGEN_WORLD_VERSION) "." TEXT(EIGEN_MAJOR_VERSION) "." TEXT(EIGEN_MINOR_VERSION),
-                                 1, kernels};
+                                 1,
+                                 kernels,
+                                 1,
+                                 products};
 
 } // namespace
 

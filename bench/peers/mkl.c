@@ -4,6 +4,8 @@
  *   mkl_csr_optimized  the same after mkl_sparse_set_mv_hint and mkl_sparse_optimize
  *   mkl_csc, mkl_coo, mkl_bsr  as MKL's own conversions of them store it, without hints: with them MKL would be
  *                      free to store CSR behind the handle, and the format would not be what is measured
+ * and its product of two sparse matrices:
+ *   mkl_sp2m           mkl_sparse_sp2m in one go, then mkl_sparse_order, since it leaves its rows unsorted
  *
  * MKL runs on the OpenMP run-time of the program, through its GNU threading layer, which clang's run-time
  * serves too. A second run-time beside it (libiomp5) is out of the question: the idle threads of each spin
@@ -47,15 +49,14 @@ static int answer(sparse_status_t status, const char *call, char *error, size_t 
 }
 
 /* MKL's prototypes lack const; it does not write to the arrays. */
-static sparse_status_t create(mkl_state *s, const spry_peer_matrix *a)
+static sparse_status_t create_csr(sparse_matrix_t *A, const spry_peer_matrix *a)
 {
     MKL_INT *offsets = (MKL_INT *)(uintptr_t)a->offsets, *columns = (MKL_INT *)(uintptr_t)a->columns;
     MKL_INT rows = (MKL_INT)a->rows, cols = (MKL_INT)a->cols;
     void *values = (void *)(uintptr_t)a->values;
-    return s->f64 ? mkl_sparse_d_create_csr(&s->A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns,
-                                            values)
-                  : mkl_sparse_s_create_csr(&s->A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns,
-                                            values);
+    return a->value_bytes == 8
+               ? mkl_sparse_d_create_csr(A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns, values)
+               : mkl_sparse_s_create_csr(A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns, values);
 }
 
 static void destroy(void *state)
@@ -132,7 +133,7 @@ static int prepare_any(void **state, const spry_peer_request *request, spry_peer
     s->f64 = a->value_bytes == 8;
     s->descr.type = SPARSE_MATRIX_TYPE_GENERAL;
     s->operation = request->transpose ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE;
-    int result = answer(create(s, a), "mkl_sparse_create_csr", error, error_size);
+    int result = answer(create_csr(&s->A, a), "mkl_sparse_create_csr", error, error_size);
     if (result == SPRY_PEER_OK && layout == OPTIMIZED) result = optimize(s, request->expected_calls, error, error_size);
     if (result == SPRY_PEER_OK && layout > OPTIMIZED) result = convert(s, layout, blocks.size, error, error_size);
     if (result != SPRY_PEER_OK) {
@@ -174,10 +175,112 @@ static const spry_peer_kernel kernels[] =
      {"mkl_coo", "coo", "cpu", "oneMKL mkl_sparse_d_mv on COO", -1, prepare_coo, run, destroy},
      {"mkl_bsr", "bsr", "cpu", "oneMKL mkl_sparse_d_mv on BSR", -1, prepare_bsr, run, destroy}};
 
+/* ---- sparse times sparse ------------------------------------------------------------------------ */
+
+typedef struct mkl_product {
+    sparse_matrix_t A, B, C; /* C: NULL between products; B: A where it is squared */
+    int64_t inner;           /* columns of B */
+    int f64, threads;
+} mkl_product;
+
+static void product_release(void *state)
+{
+    mkl_product *p = state;
+    if (p->C) mkl_sparse_destroy(p->C);
+    p->C = NULL;
+}
+
+static void product_destroy(void *state)
+{
+    mkl_product *p = state;
+    product_release(p);
+    if (p->B && p->B != p->A) mkl_sparse_destroy(p->B);
+    if (p->A) mkl_sparse_destroy(p->A);
+    free(p);
+}
+
+static int product_prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
+                           size_t error_size)
+{
+    const spry_peer_matrix *a = &request->a, *b = &request->b;
+    (void)cost; /* the caller's arrays as they are: what prepare takes is what a handle takes */
+    if (a->offset_bytes != 4 || a->index_bytes != 4 || b->offset_bytes != 4 || b->index_bytes != 4) {
+        snprintf(error, error_size, "this module uses MKL's 32-bit interface, which takes indices 32/32 alone");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    mkl_product *p = calloc(1, sizeof *p);
+    if (!p) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    p->f64 = a->value_bytes == 8;
+    p->threads = request->threads;
+    p->inner = b->cols;
+    int result = answer(create_csr(&p->A, a), "mkl_sparse_create_csr", error, error_size);
+    if (result == SPRY_PEER_OK && a->values == b->values)
+        p->B = p->A;
+    else if (result == SPRY_PEER_OK)
+        result = answer(create_csr(&p->B, b), "mkl_sparse_create_csr", error, error_size);
+    if (result != SPRY_PEER_OK) {
+        product_destroy(p);
+        return result;
+    }
+    *state = p;
+    return SPRY_PEER_OK;
+}
+
+static int product_run(void *state, spry_peer_product *product, char *error, size_t error_size)
+{
+    mkl_product *p = state;
+    const struct matrix_descr general = {.type = SPARSE_MATRIX_TYPE_GENERAL};
+    const sparse_operation_t as_is = SPARSE_OPERATION_NON_TRANSPOSE;
+    (void)product;
+    mkl_set_dynamic(0);
+    mkl_set_num_threads(p->threads);
+    int result = answer(mkl_sparse_sp2m(as_is, general, p->A, as_is, general, p->B, SPARSE_STAGE_FULL_MULT, &p->C),
+                        "mkl_sparse_sp2m", error, error_size);
+    if (result != SPRY_PEER_OK) {
+        p->C = NULL;
+        return result;
+    }
+    return answer(mkl_sparse_order(p->C), "mkl_sparse_order", error, error_size);
+}
+
+/* MKL's rows follow one another, so that their starts are offsets. */
+static int product_fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+{
+    const mkl_product *p = state;
+    sparse_index_base_t base;
+    MKL_INT rows, cols, *starts, *ends, *columns;
+    double *f64 = NULL;
+    float *f32 = NULL;
+    int result = p->f64 ? answer(mkl_sparse_d_export_csr(p->C, &base, &rows, &cols, &starts, &ends, &columns, &f64),
+                                 "mkl_sparse_d_export_csr", error, error_size)
+                        : answer(mkl_sparse_s_export_csr(p->C, &base, &rows, &cols, &starts, &ends, &columns, &f32),
+                                 "mkl_sparse_s_export_csr", error, error_size);
+    if (result != SPRY_PEER_OK) return result;
+    for (MKL_INT i = 0; i < rows; i++)
+        if (base != SPARSE_INDEX_BASE_ZERO || starts[i + 1] != ends[i]) {
+            snprintf(error, error_size,
+                     "mkl_sparse_export_csr: indices from 1, or rows that do not follow one another");
+            return SPRY_PEER_FAILED;
+        }
+    *c = (spry_peer_matrix){rows,   p->inner, rows > 0 ? starts[rows] : 0,     p->f64 ? 8 : 4, 4, 4,
+                            starts, columns,  p->f64 ? (const void *)f64 : f32};
+    return SPRY_PEER_OK;
+}
+
+static const spry_peer_spgemm products[] = {{"mkl_sp2m", "cpu", "oneMKL mkl_sparse_sp2m and mkl_sparse_order", -1,
+                                             product_prepare, product_run, product_fetch, product_release,
+                                             product_destroy}};
+
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {
     static char version[64];
-    static const spry_peer_module module = {SPRY_PEER_ABI, "mkl", version, sizeof kernels / sizeof *kernels, kernels};
+    static const spry_peer_module module = {SPRY_PEER_ABI, "mkl",
+                                            version,       sizeof kernels / sizeof *kernels,
+                                            kernels,       sizeof products / sizeof *products,
+                                            products};
     (void)error, (void)error_size;
 #ifndef SPRY_MKL_STATIC /* there the layers are those that were linked */
     /* Before any other call of MKL. */

@@ -71,7 +71,7 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 
 static const spry_peer_kernel kernels[] = {
     {"csr_plain", "csr", "cpu", "the textbook CSR loop on one thread", 1, prepare, run, free}};
-static const spry_peer_module module = {SPRY_PEER_ABI, "plain", "1", 1, kernels};
+static const spry_peer_module module = {SPRY_PEER_ABI, "plain", "1", 1, kernels, 0, NULL};
 
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {

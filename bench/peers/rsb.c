@@ -128,7 +128,7 @@ static const spry_peer_kernel kernels[] = {{"librsb", "csr", "cpu", "librsb rsb_
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {
     static char version[64];
-    static const spry_peer_module module = {SPRY_PEER_ABI, "rsb", version, 2, kernels};
+    static const spry_peer_module module = {SPRY_PEER_ABI, "rsb", version, 2, kernels, 0, NULL};
     if (answer(rsb_lib_init(RSB_NULL_INIT_OPTIONS), "rsb_lib_init", error, error_size) != SPRY_PEER_OK) return NULL;
     snprintf(version, sizeof version, "%s", RSB_LIBRSB_VER_STRING);
     return &module;

@@ -89,9 +89,14 @@ static void suites(void **state)
     assert_int_equal(bench_suite_sources("scattered", NULL, &sources, &count), 1);
     assert_int_equal(count, 13);
     assert_non_null(strstr(sources[12].reason, "--matrices or SPRY_MATRIX_DIR"));
-    assert_int_equal(bench_suite_sources("products", NULL, &sources, &count), -1);
+    assert_int_equal(bench_suite_sources("products", NULL, &sources, &count), 1);
+    assert_int_equal(count, 13 + 14);
+    assert_int_equal(bench_suite_sources("spgemm002", NULL, &sources, &count), 1);
+    assert_int_equal(count, 13 + 14 + 9 + 11 + 13 + 5);
+    assert_string_equal(sources[27].path, "gen:random,rows=256,cols=256,density=0.001");
+    assert_string_equal(sources[count - 1].path, "gen:random,rows=4096,cols=4096,density=0.03");
     assert_int_equal(bench_suite_sources("sea", NULL, &sources, &count), 0);
-    assert_int_equal(count, 13);
+    assert_int_equal(count, 13 + 14 + 9 + 11 + 13 + 5);
     for (int s = 0; bench_suite_names[s]; s++)
         assert_int_equal(bench_suite_sources(bench_suite_names[s], NULL, &sources, &count), 1);
     free(sources);

@@ -3,7 +3,7 @@
 
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {
-    static const spry_peer_module module = {SPRY_PEER_ABI + 1, "outdated", "1", 0, NULL};
+    static const spry_peer_module module = {SPRY_PEER_ABI + 1, "outdated", "1", 0, NULL, 0, NULL};
     (void)error, (void)error_size;
     return &module;
 }

@@ -1,7 +1,13 @@
-/* A peer that is wrong in one entry of y: the benchmark must say so. Its twin `lost` fails in the product. */
+/*
+ * A peer that is wrong in one entry of y: the benchmark must say so. Its twin `lost` fails in the product. The same of
+ * products of matrices, where besides `misplaced` has an entry in a column beside its own, `unsorted` has its rows
+ * backwards, which is no fault, and `short` lacks an entry.
+ */
 #include "bench/peer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct wrong {
     spry_peer_matrix a;
@@ -56,7 +62,139 @@ static int fail(void *state, double alpha, const void *x, double beta, void *y)
 
 static const spry_peer_kernel kernels[] = {{"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free},
                                            {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free}};
-static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels};
+/* ---- sparse times sparse ------------------------------------------------------------------------ */
+
+typedef enum fault { NONE, VALUE, PLACE, ORDER, COUNT, LOST } fault;
+
+typedef struct product {
+    spry_peer_matrix a, b;
+    fault fault;
+    int64_t *offsets, *columns;
+    void *values;
+} product;
+
+static int prepare_product(void **state, const spry_peer_spgemm_request *request, fault fault)
+{
+    product *p = calloc(1, sizeof *p);
+    if (!p) return SPRY_PEER_FAILED;
+    p->a = request->a;
+    p->b = request->b;
+    p->fault = fault;
+    *state = p;
+    return SPRY_PEER_OK;
+}
+
+static void release(void *state)
+{
+    product *p = state;
+    free(p->offsets);
+    free(p->columns);
+    free(p->values);
+    p->offsets = p->columns = NULL;
+    p->values = NULL;
+}
+
+static void destroy_product(void *state)
+{
+    release(state);
+    free(state);
+}
+
+static void put(const product *p, int64_t k, int64_t j, double value)
+{
+    p->columns[k] = j;
+    if (p->a.value_bytes == 4)
+        ((float *)p->values)[k] = (float)value;
+    else
+        ((double *)p->values)[k] = value;
+}
+
+/* Row i by a dense row of sums, which has room for a mark beside each. */
+static int64_t fill_row(const product *p, int64_t i, double *sums, char *marks, int64_t at)
+{
+    const spry_peer_matrix *a = &p->a, *b = &p->b;
+    memset(marks, 0, (size_t)b->cols);
+    for (int64_t k = index_at(a->offset_bytes, a->offsets, i); k < index_at(a->offset_bytes, a->offsets, i + 1); k++) {
+        const int64_t row = index_at(a->index_bytes, a->columns, k);
+        for (int64_t l = index_at(b->offset_bytes, b->offsets, row); l < index_at(b->offset_bytes, b->offsets, row + 1);
+             l++) {
+            const int64_t j = index_at(b->index_bytes, b->columns, l);
+            sums[j] = (marks[j] ? sums[j] : 0) + value_at(a, a->values, k) * value_at(b, b->values, l);
+            marks[j] = 1;
+        }
+    }
+    for (int64_t n = 0; n < b->cols; n++) {
+        const int64_t j = p->fault == ORDER ? b->cols - 1 - n : n;
+        if (marks[j]) put(p, at++, j, sums[j]);
+    }
+    return at;
+}
+
+/* The fault is in the first entry of the middle row. */
+static void spoil(const product *p)
+{
+    const int64_t k = p->offsets[p->a.rows / 2];
+    if (p->fault == VALUE) put(p, k, p->columns[k], 1e3);
+    if (p->fault == PLACE) p->columns[k] = p->columns[k] > 0 ? p->columns[k] - 1 : p->b.cols - 1;
+    if (p->fault == COUNT) p->offsets[p->a.rows]--;
+}
+
+static int run_product(void *state, spry_peer_product *told, char *error, size_t error_size)
+{
+    product *p = state;
+    const size_t most = (size_t)(p->a.rows * p->b.cols) + 1;
+    (void)told;
+    snprintf(error, error_size, "failed on purpose");
+    if (p->fault == LOST) return SPRY_PEER_FAILED;
+    double *sums = malloc((size_t)p->b.cols * sizeof *sums + 1);
+    char *marks = malloc((size_t)p->b.cols + 1);
+    p->offsets = malloc((size_t)(p->a.rows + 1) * sizeof *p->offsets);
+    p->columns = malloc(most * sizeof *p->columns);
+    p->values = malloc(most * sizeof(double));
+    const int good = sums && marks && p->offsets && p->columns && p->values;
+    if (good) p->offsets[0] = 0;
+    for (int64_t i = 0; good && i < p->a.rows; i++) p->offsets[i + 1] = fill_row(p, i, sums, marks, p->offsets[i]);
+    if (good && p->a.rows > 0) spoil(p);
+    free(sums);
+    free(marks);
+    return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+{
+    const product *p = state;
+    (void)error, (void)error_size;
+    *c = (spry_peer_matrix){p->a.rows,  p->b.cols, p->offsets[p->a.rows], p->a.value_bytes, 8, 8, p->offsets,
+                            p->columns, p->values};
+    return SPRY_PEER_OK;
+}
+
+#define PREPARE(name, fault)                                                                                           \
+    static int name(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,          \
+                    size_t error_size)                                                                                 \
+    {                                                                                                                  \
+        (void)error, (void)error_size;                                                                                 \
+        cost->threads = 1;                                                                                             \
+        return prepare_product(state, request, fault);                                                                 \
+    }
+PREPARE(prepare_right, NONE)
+PREPARE(prepare_value, VALUE)
+PREPARE(prepare_place, PLACE)
+PREPARE(prepare_order, ORDER)
+PREPARE(prepare_count, COUNT)
+PREPARE(prepare_lost, LOST)
+#define PRODUCT(name, prepare)                                                                                         \
+    {                                                                                                                  \
+        name, "cpu", "on purpose", 1, prepare, run_product, fetch, release, destroy_product                            \
+    }
+static const spry_peer_spgemm products[] = {PRODUCT("spgemm_right", prepare_right),
+                                            PRODUCT("spgemm_wrong", prepare_value),
+                                            PRODUCT("spgemm_misplaced", prepare_place),
+                                            PRODUCT("spgemm_unsorted", prepare_order),
+                                            PRODUCT("spgemm_short", prepare_count),
+                                            PRODUCT("spgemm_lost", prepare_lost)};
+
+static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels, 6, products};
 
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {

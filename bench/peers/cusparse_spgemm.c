@@ -1,0 +1,353 @@
+/*
+ * cuSPARSE's product of two sparse matrices on the first GPU: cusparseSpGEMM with ALG1, ALG2 and ALG3.
+ *
+ * prepare uploads; run is the whole call: buffers, estimate, compute, the arrays of C, copy. All memory of run comes
+ * from CUDA's stream-ordered pool, which keeps what it has got: the first product after prepare, which empties the
+ * pool, pays for it, later ones do not. Rows of C are as cuSPARSE leaves them. ALG2 and ALG3 are told, as in the
+ * samples of cuSPARSE, that a chunk of a fifth of the products is held at a time. Too few resources is a limit of the
+ * algorithm, not a fault. Buffers that cuSPARSE allocates by itself are not counted among the bytes.
+ */
+#include "bench/peers/cusparse_spgemm.h"
+
+#define DISABLE_CUSPARSE_DEPRECATED
+#include <cuda_runtime_api.h>
+#include <cusparse.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST_BUFFERS = 3 };
+static const float chunk_fraction = 0.2F;
+
+static cusparseHandle_t handle; /* NULL until the first prepare */
+
+typedef struct device_csr {
+    cusparseSpMatDescr_t descr;
+    void *arrays[3]; /* offsets, columns, values */
+    int64_t bytes;
+} device_csr;
+
+typedef struct spgemm_state {
+    device_csr a, b, c; /* b: empty where a is squared */
+    int64_t rows, cols, nnz;
+    int value_bytes, squared;
+    cudaDataType type;
+    cusparseSpGEMMAlg_t algorithm;
+    cusparseSpGEMMDescr_t work;
+    void *buffers[MOST_BUFFERS];
+    int64_t buffer_bytes[MOST_BUFFERS];
+    int64_t held, peak;
+    void *host[3]; /* C when it was fetched */
+    char *error;   /* of the call that is under way */
+    size_t error_size;
+} spgemm_state;
+
+/* ---- answers ------------------------------------------------------------------------------------ */
+
+#define TRY(expression)                                                                                                \
+    do {                                                                                                               \
+        int result_ = (expression);                                                                                    \
+        if (result_ != SPRY_PEER_OK) return result_;                                                                   \
+    } while (0)
+
+static int cuda_answer(const spgemm_state *s, cudaError_t code, const char *call)
+{
+    if (code == cudaSuccess) return SPRY_PEER_OK;
+    (void)cudaGetLastError(); /* an allocation that failed must not be found by a later call */
+    snprintf(s->error, s->error_size, "%s: %s", call, cudaGetErrorString(code));
+    return code == cudaErrorMemoryAllocation ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+}
+
+static int answer(const spgemm_state *s, cusparseStatus_t status, const char *call)
+{
+    if (status == CUSPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
+    (void)cudaGetLastError();
+    snprintf(s->error, s->error_size, "%s: %s", call, cusparseGetErrorString(status));
+    return status == CUSPARSE_STATUS_NOT_SUPPORTED || status == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES ||
+                   status == CUSPARSE_STATUS_ALLOC_FAILED
+               ? SPRY_PEER_UNSUPPORTED
+               : SPRY_PEER_FAILED;
+}
+
+/* ---- device memory ------------------------------------------------------------------------------ */
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *what)
+{
+    cudaError_t code = cudaMallocAsync(array, bytes > 0 ? (size_t)bytes : 1, NULL);
+    if (code != cudaSuccess) {
+        *array = NULL;
+        (void)cudaGetLastError();
+        snprintf(s->error, s->error_size, "%lld bytes of the GPU for %s beside %lld held: %s", (long long)bytes, what,
+                 (long long)s->held, cudaGetErrorString(code));
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    s->held += bytes;
+    if (s->held > s->peak) s->peak = s->held;
+    return SPRY_PEER_OK;
+}
+
+static void give_back(spgemm_state *s, void **array, int64_t bytes)
+{
+    if (!*array) return;
+    (void)cudaFreeAsync(*array, NULL);
+    *array = NULL;
+    s->held -= bytes;
+}
+
+static int new_buffer(spgemm_state *s, int which, size_t bytes, const char *what)
+{
+    TRY(allocate(s, &s->buffers[which], (int64_t)bytes, what));
+    s->buffer_bytes[which] = (int64_t)bytes;
+    return SPRY_PEER_OK;
+}
+
+static void free_buffer(spgemm_state *s, int which)
+{
+    give_back(s, &s->buffers[which], s->buffer_bytes[which]);
+    s->buffer_bytes[which] = 0;
+}
+
+static cusparseIndexType_t index_type(int bytes)
+{
+    return bytes == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------- */
+
+static int upload(spgemm_state *s, device_csr *to, const spry_peer_matrix *a)
+{
+    const void *from[3] = {a->offsets, a->columns, a->values};
+    const int64_t bytes[3] = {(a->rows + 1) * a->offset_bytes, a->nnz * a->index_bytes, a->nnz * a->value_bytes};
+    for (int i = 0; i < 3; i++) {
+        cudaError_t code = cudaMalloc(&to->arrays[i], bytes[i] > 0 ? (size_t)bytes[i] : 1);
+        if (code != cudaSuccess) to->arrays[i] = NULL;
+        TRY(cuda_answer(s, code, "cudaMalloc for an input"));
+        if (bytes[i] > 0)
+            TRY(cuda_answer(s, cudaMemcpy(to->arrays[i], from[i], (size_t)bytes[i], cudaMemcpyHostToDevice),
+                            "cudaMemcpy to the GPU"));
+        to->bytes += bytes[i];
+    }
+    s->held += to->bytes;
+    return answer(s,
+                  cusparseCreateCsr(&to->descr, a->rows, a->cols, a->nnz, to->arrays[0], to->arrays[1], to->arrays[2],
+                                    index_type(a->offset_bytes), index_type(a->index_bytes), CUSPARSE_INDEX_BASE_ZERO,
+                                    s->type),
+                  "cusparseCreateCsr");
+}
+
+static void free_input(device_csr *a)
+{
+    if (a->descr) (void)cusparseDestroySpMat(a->descr);
+    for (int i = 0; i < 3; i++) (void)cudaFree(a->arrays[i]);
+    *a = (device_csr){0};
+}
+
+/* ---- one product -------------------------------------------------------------------------------- */
+
+static const void *scalar(const spgemm_state *s, int one)
+{
+    static const double f64[] = {0, 1};
+    static const float f32[] = {0, 1};
+    return s->type == CUDA_R_64F ? (const void *)&f64[one] : &f32[one];
+}
+
+#define AS_IS CUSPARSE_OPERATION_NON_TRANSPOSE
+#define OPERANDS                                                                                                       \
+    handle, AS_IS, AS_IS, scalar(s, 1), s->a.descr, b, scalar(s, 0), s->c.descr, s->type, s->algorithm, s->work
+
+static int estimate_and_compute(spgemm_state *s)
+{
+    const cusparseSpMatDescr_t b = s->squared ? s->a.descr : s->b.descr;
+    size_t first = 0, second = 0, third = 0;
+    TRY(answer(s, cusparseSpGEMM_workEstimation(OPERANDS, &first, NULL), "cusparseSpGEMM_workEstimation"));
+    TRY(new_buffer(s, 0, first, "cusparseSpGEMM_workEstimation"));
+    TRY(answer(s, cusparseSpGEMM_workEstimation(OPERANDS, &first, s->buffers[0]), "cusparseSpGEMM_workEstimation"));
+    if (s->algorithm == CUSPARSE_SPGEMM_ALG1) {
+        TRY(answer(s, cusparseSpGEMM_compute(OPERANDS, &second, NULL), "cusparseSpGEMM_compute"));
+    } else {
+        TRY(answer(s, cusparseSpGEMM_estimateMemory(OPERANDS, chunk_fraction, &third, NULL, NULL),
+                   "cusparseSpGEMM_estimateMemory"));
+        TRY(new_buffer(s, 2, third, "cusparseSpGEMM_estimateMemory"));
+        TRY(answer(s, cusparseSpGEMM_estimateMemory(OPERANDS, chunk_fraction, &third, s->buffers[2], &second),
+                   "cusparseSpGEMM_estimateMemory"));
+        free_buffer(s, 2);
+    }
+    TRY(new_buffer(s, 1, second, "cusparseSpGEMM_compute"));
+    TRY(answer(s, cusparseSpGEMM_compute(OPERANDS, &second, s->buffers[1]), "cusparseSpGEMM_compute"));
+    return SPRY_PEER_OK;
+}
+
+static int copy_result(spgemm_state *s)
+{
+    const cusparseSpMatDescr_t b = s->squared ? s->a.descr : s->b.descr;
+    int64_t rows, cols;
+    TRY(answer(s, cusparseSpMatGetSize(s->c.descr, &rows, &cols, &s->nnz), "cusparseSpMatGetSize"));
+    const int64_t bytes[3] = {(s->rows + 1) * 4, s->nnz * 4, s->nnz * s->value_bytes};
+    if (s->nnz > INT32_MAX) {
+        snprintf(s->error, s->error_size, "the result has %lld entries, past cusparseSpGEMM's 32-bit offsets",
+                 (long long)s->nnz);
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    for (int i = 0; i < 3; i++) {
+        TRY(allocate(s, &s->c.arrays[i], bytes[i], "the result"));
+        s->c.bytes += bytes[i];
+    }
+    TRY(answer(s, cusparseCsrSetPointers(s->c.descr, s->c.arrays[0], s->c.arrays[1], s->c.arrays[2]),
+               "cusparseCsrSetPointers"));
+    return answer(s, cusparseSpGEMM_copy(OPERANDS), "cusparseSpGEMM_copy");
+}
+
+static int multiply(spgemm_state *s)
+{
+    TRY(answer(s,
+               cusparseCreateCsr(&s->c.descr, s->rows, s->cols, 0, NULL, NULL, NULL, CUSPARSE_INDEX_32I,
+                                 CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type),
+               "cusparseCreateCsr"));
+    TRY(answer(s, cusparseSpGEMM_createDescr(&s->work), "cusparseSpGEMM_createDescr"));
+    TRY(estimate_and_compute(s));
+    return copy_result(s);
+}
+
+static void release(void *state)
+{
+    spgemm_state *s = state;
+    if (s->c.descr) (void)cusparseDestroySpMat(s->c.descr);
+    for (int i = 0; i < 3; i++) {
+        if (s->c.arrays[i]) (void)cudaFreeAsync(s->c.arrays[i], NULL);
+        free(s->host[i]);
+        s->host[i] = NULL;
+    }
+    s->held -= s->c.bytes;
+    s->c = (device_csr){0};
+    (void)cudaStreamSynchronize(NULL);
+}
+
+static int run(void *state, spry_peer_product *product, char *error, size_t error_size)
+{
+    spgemm_state *s = state;
+    s->error = error;
+    s->error_size = error_size;
+    s->peak = s->held;
+    int result = multiply(s);
+    if (s->work) (void)cusparseSpGEMM_destroyDescr(s->work);
+    s->work = NULL;
+    for (int i = 0; i < MOST_BUFFERS; i++) free_buffer(s, i);
+    cudaError_t code = cudaStreamSynchronize(NULL);
+    if (result == SPRY_PEER_OK) result = cuda_answer(s, code, "cudaStreamSynchronize after a product");
+    product->peak_bytes = s->peak;
+    if (result != SPRY_PEER_OK) release(s);
+    return result;
+}
+
+static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+{
+    spgemm_state *s = state;
+    const int64_t bytes[3] = {(s->rows + 1) * 4, s->nnz * 4, s->nnz * s->value_bytes};
+    s->error = error;
+    s->error_size = error_size;
+    for (int i = 0; i < 3; i++) {
+        if (!(s->host[i] = malloc((size_t)bytes[i] + 1))) {
+            snprintf(error, error_size, "out of memory for the result on the host");
+            return SPRY_PEER_FAILED;
+        }
+        if (bytes[i] > 0)
+            TRY(cuda_answer(s, cudaMemcpy(s->host[i], s->c.arrays[i], (size_t)bytes[i], cudaMemcpyDeviceToHost),
+                            "cudaMemcpy from the GPU"));
+    }
+    *c = (spry_peer_matrix){s->rows, s->cols, s->nnz, s->value_bytes, 4, 4, s->host[0], s->host[1], s->host[2]};
+    return SPRY_PEER_OK;
+}
+
+/* ---- the kernels -------------------------------------------------------------------------------- */
+
+static void destroy(void *state)
+{
+    spgemm_state *s = state;
+    release(s);
+    free_input(&s->a);
+    free_input(&s->b);
+    free(s);
+}
+
+/* A CUDA context, cuSPARSE's handle, and a pool that keeps its memory. */
+static int start(const spgemm_state *s, spry_peer_cost *cost)
+{
+    double begin = now_us();
+    uint64_t keep = UINT64_MAX;
+    cudaMemPool_t pool = NULL;
+    if (!handle) {
+        TRY(cuda_answer(s, cudaFree(NULL), "starting CUDA"));
+        cusparseStatus_t status = cusparseCreate(&handle);
+        if (status != CUSPARSE_STATUS_SUCCESS) handle = NULL;
+        TRY(answer(s, status, "cusparseCreate"));
+    }
+    TRY(cuda_answer(s, cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool"));
+    TRY(cuda_answer(s, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+                    "cudaMemPoolSetAttribute"));
+    TRY(cuda_answer(s, cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo"));
+    cost->startup_us = now_us() - begin;
+    return SPRY_PEER_OK;
+}
+
+static int prepare_any(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
+                       cusparseSpGEMMAlg_t algorithm, char *error, size_t error_size)
+{
+    const spry_peer_matrix *a = &request->a, *b = &request->b;
+    if (a->rows == 0 || a->cols == 0 || b->cols == 0 || a->offset_bytes != 4 || a->index_bytes != 4) {
+        snprintf(error, error_size,
+                 a->offset_bytes == 4 && a->index_bytes == 4 ? "this module leaves out matrices without rows or columns"
+                                                             : "cusparseSpGEMM takes indices 32/32 alone");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    spgemm_state *s = calloc(1, sizeof *s);
+    if (!s) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    *s = (spgemm_state){.rows = a->rows,
+
+                        .cols = b->cols,
+                        .value_bytes = a->value_bytes,
+                        .squared = a->values == b->values,
+                        .algorithm = algorithm,
+                        .type = a->value_bytes == 8 ? CUDA_R_64F : CUDA_R_32F,
+                        .error = error,
+                        .error_size = error_size};
+    int result = start(s, cost);
+    double begin = now_us();
+    if (result == SPRY_PEER_OK) result = upload(s, &s->a, a);
+    if (result == SPRY_PEER_OK && !s->squared) result = upload(s, &s->b, b);
+    cost->upload_us = now_us() - begin;
+    cost->threads = 0; /* of the host: as for the library's own GPU kernels */
+    if (result != SPRY_PEER_OK) {
+        destroy(s);
+        return result;
+    }
+    *state = s;
+    return SPRY_PEER_OK;
+}
+
+/* prepare has no argument that would tell the kernel. */
+#define PREPARE(name, algorithm)                                                                                       \
+    static int name(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,          \
+                    size_t error_size)                                                                                 \
+    {                                                                                                                  \
+        return prepare_any(state, request, cost, algorithm, error, error_size);                                        \
+    }
+PREPARE(prepare_alg1, CUSPARSE_SPGEMM_ALG1)
+PREPARE(prepare_alg2, CUSPARSE_SPGEMM_ALG2)
+PREPARE(prepare_alg3, CUSPARSE_SPGEMM_ALG3)
+
+/* Whether the bits of a result repeat is not relied on. */
+const spry_peer_spgemm peer_cusparse_spgemm[PEER_CUSPARSE_SPGEMM] =
+    {{"cusparse_spgemm_alg1", "cuda", "cuSPARSE SpGEMM ALG1", -1, prepare_alg1, run, fetch, release, destroy},
+     {"cusparse_spgemm_alg2", "cuda", "cuSPARSE SpGEMM ALG2", -1, prepare_alg2, run, fetch, release, destroy},
+     {"cusparse_spgemm_alg3", "cuda", "cuSPARSE SpGEMM ALG3", -1, prepare_alg3, run, fetch, release, destroy}};

@@ -1,0 +1,186 @@
+/*
+ * graphblas_mxm: SuiteSparse:GraphBLAS's GrB_mxm over plus-times, which picks between Gustavson, hash and heap by
+ * itself; then GrB_Matrix_wait, which sorts the rows that it had put off. Its indices are 64 bits wide: the inputs
+ * are converted in prepare.
+ */
+#include "bench/peer.h"
+
+#include <GraphBLAS.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct grb_state {
+    GrB_Matrix A, B, C; /* B: A where it is squared; C: NULL between products */
+    GrB_Index *offsets, *columns;
+    void *values; /* of C when it was fetched */
+    int64_t rows, cols;
+    int value_bytes, threads;
+} grb_state;
+
+static int answer(GrB_Info info, const char *call, char *error, size_t error_size)
+{
+    if (info == GrB_SUCCESS) return SPRY_PEER_OK;
+    snprintf(error, error_size, "%s: %s", call,
+             info == GrB_OUT_OF_MEMORY        ? "out of memory"
+             : info == GrB_DIMENSION_MISMATCH ? "dimension mismatch"
+                                              : "an error of GraphBLAS");
+    return SPRY_PEER_FAILED;
+}
+
+static int64_t index_at(int bytes, const void *array, int64_t k)
+{
+    return bytes == 4 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
+}
+
+/* GraphBLAS's own copy of the caller's arrays. */
+static int import(GrB_Matrix *A, const spry_peer_matrix *a, char *error, size_t error_size)
+{
+    GrB_Index *offsets = malloc(((size_t)a->rows + 1) * sizeof *offsets);
+    GrB_Index *columns = malloc((size_t)a->nnz * sizeof *columns + 1);
+    const GrB_Index rows = (GrB_Index)a->rows, cols = (GrB_Index)a->cols, nnz = (GrB_Index)a->nnz;
+    int result = SPRY_PEER_FAILED;
+    if (offsets && columns) {
+        for (int64_t i = 0; i <= a->rows; i++) offsets[i] = (GrB_Index)index_at(a->offset_bytes, a->offsets, i);
+        for (int64_t k = 0; k < a->nnz; k++) columns[k] = (GrB_Index)index_at(a->index_bytes, a->columns, k);
+        GrB_Info info = a->value_bytes == 8 ? GrB_Matrix_import_FP64(A, GrB_FP64, rows, cols, offsets, columns,
+                                                                     a->values, rows + 1, nnz, nnz, GrB_CSR_FORMAT)
+                                            : GrB_Matrix_import_FP32(A, GrB_FP32, rows, cols, offsets, columns,
+                                                                     a->values, rows + 1, nnz, nnz, GrB_CSR_FORMAT);
+        result = answer(info, "GrB_Matrix_import", error, error_size);
+        if (result == SPRY_PEER_OK)
+            result = answer(GrB_Matrix_wait(*A, GrB_MATERIALIZE), "GrB_Matrix_wait", error, error_size);
+    } else {
+        snprintf(error, error_size, "out of memory for 64-bit indices");
+    }
+    free(offsets);
+    free(columns);
+    return result;
+}
+
+static void release(void *state)
+{
+    grb_state *s = state;
+    if (s->C) GrB_Matrix_free(&s->C);
+    free(s->offsets);
+    free(s->columns);
+    free(s->values);
+    s->C = NULL;
+    s->offsets = s->columns = NULL;
+    s->values = NULL;
+}
+
+static void destroy(void *state)
+{
+    grb_state *s = state;
+    release(s);
+    if (s->B && s->B != s->A) GrB_Matrix_free(&s->B);
+    if (s->A) GrB_Matrix_free(&s->A);
+    free(s);
+}
+
+static int prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
+                   size_t error_size)
+{
+    const spry_peer_matrix *a = &request->a, *b = &request->b;
+    grb_state *s = calloc(1, sizeof *s);
+    if (!s) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    (void)cost;
+    s->rows = a->rows;
+    s->cols = b->cols;
+    s->value_bytes = a->value_bytes;
+    s->threads = request->threads;
+    int result = a->rows > 0 && a->cols > 0 && b->cols > 0 ? import(&s->A, a, error, error_size)
+                                                           : SPRY_PEER_UNSUPPORTED;
+    if (result == SPRY_PEER_UNSUPPORTED)
+        snprintf(error, error_size, "GraphBLAS has no matrix without rows or columns");
+    else if (result == SPRY_PEER_OK && a->values == b->values)
+        s->B = s->A;
+    else if (result == SPRY_PEER_OK)
+        result = import(&s->B, b, error, error_size);
+    if (result != SPRY_PEER_OK) {
+        destroy(s);
+        return result;
+    }
+    *state = s;
+    return SPRY_PEER_OK;
+}
+
+static int run(void *state, spry_peer_product *product, char *error, size_t error_size)
+{
+    grb_state *s = state;
+    const int f64 = s->value_bytes == 8;
+    (void)product;
+    int result =
+        answer(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, s->threads), "GxB_Global_Option_set", error, error_size);
+    if (result == SPRY_PEER_OK)
+        result = answer(GrB_Matrix_new(&s->C, f64 ? GrB_FP64 : GrB_FP32, (GrB_Index)s->rows, (GrB_Index)s->cols),
+                        "GrB_Matrix_new", error, error_size);
+    /* CSR is what is asked for: else a full result could be left as a bitmap. */
+    if (result == SPRY_PEER_OK)
+        result = answer(GxB_Matrix_Option_set(s->C, GxB_SPARSITY_CONTROL, GxB_SPARSE), "GxB_Matrix_Option_set", error,
+                        error_size);
+    if (result == SPRY_PEER_OK)
+        result = answer(GrB_mxm(s->C, NULL, NULL, f64 ? GrB_PLUS_TIMES_SEMIRING_FP64 : GrB_PLUS_TIMES_SEMIRING_FP32,
+                                s->A, s->B, NULL),
+                        "GrB_mxm", error, error_size);
+    if (result == SPRY_PEER_OK)
+        result = answer(GrB_Matrix_wait(s->C, GrB_MATERIALIZE), "GrB_Matrix_wait", error, error_size);
+    return result;
+}
+
+/* A matrix whose values are all the same keeps one of them alone. */
+static int spread(grb_state *s, GrB_Index nnz, char *error, size_t error_size)
+{
+    const size_t bytes = (size_t)s->value_bytes;
+    char *values = malloc((size_t)nnz * bytes + 1);
+    if (!values) {
+        snprintf(error, error_size, "out of memory for the values of C");
+        return SPRY_PEER_FAILED;
+    }
+    for (GrB_Index k = 0; k < nnz; k++) memcpy(values + k * bytes, s->values, bytes);
+    free(s->values);
+    s->values = values;
+    return SPRY_PEER_OK;
+}
+
+/* Takes C's arrays over. */
+static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+{
+    grb_state *s = state;
+    GrB_Index nnz = 0, offset_bytes, column_bytes, value_bytes;
+    bool same = false;
+    int result = answer(GrB_Matrix_nvals(&nnz, s->C), "GrB_Matrix_nvals", error, error_size);
+    if (result == SPRY_PEER_OK) /* NULL: to be sorted, which it is by now */
+        result = answer(GxB_Matrix_unpack_CSR(s->C, &s->offsets, &s->columns, &s->values, &offset_bytes, &column_bytes,
+                                              &value_bytes, &same, NULL, NULL),
+                        "GxB_Matrix_unpack_CSR", error, error_size);
+    if (result == SPRY_PEER_OK && same && nnz > 0) result = spread(s, nnz, error, error_size);
+    if (result != SPRY_PEER_OK) return result;
+    *c = (spry_peer_matrix){s->rows, s->cols, (int64_t)nnz, s->value_bytes, 8, 8, s->offsets, s->columns, s->values};
+    return SPRY_PEER_OK;
+}
+
+static const spry_peer_spgemm products[] = {{"graphblas_mxm", "cpu",
+                                             "SuiteSparse:GraphBLAS GrB_mxm, plus-times, and GrB_Matrix_wait", -1,
+                                             prepare, run, fetch, release, destroy}};
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+{
+    static const spry_peer_module module = {SPRY_PEER_ABI,
+                                            "graphblas",
+                                            TEXT(GxB_IMPLEMENTATION_MAJOR) "." TEXT(GxB_IMPLEMENTATION_MINOR) "." TEXT(
+                                                GxB_IMPLEMENTATION_SUB),
+                                            0,
+                                            NULL,
+                                            sizeof products / sizeof *products,
+                                            products};
+    if (answer(GrB_init(GrB_NONBLOCKING), "GrB_init", error, error_size) != SPRY_PEER_OK) return NULL;
+    return &module;
+}

@@ -1,0 +1,377 @@
+/*
+ * Products by programs that need a process of their own, an interpreter each, started by prepare and ended by destroy:
+ *   scipy_smmp         SciPy's csr_matrix @ csr_matrix, which is SMMP: one thread, rows left unsorted
+ *   scipy_smmp_sorted  the same and sort_indices
+ *   octave             GNU Octave's sparse product, the seed's Matlab column: f64, one thread, sorted
+ *
+ * Matrices go to the process, and a result comes back, as raw arrays in a temporary file; commands and answers are
+ * lines on a socket. The process takes the time of its product itself, so that neither line nor file is in it.
+ * SPRY_PYTHON and SPRY_OCTAVE name the interpreters; without them it is the Python that ./quickstart --peers made, else
+ * python3, and octave-cli.
+ */
+#include "bench/peer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A command ends with a blank behind its line, since Octave's fgetl looks at what follows before it returns.
+ * Answers are "ok ..." or "no REASON". load FILE SORT ROWS INNER COLS NNZ_A NNZ_B SQUARE VALUE_BYTES INDEX_BYTES;
+ * run -> "ok MICROSECONDS"; fetch FILE -> "ok NNZ OFFSET_BYTES INDEX_BYTES"; release.
+ */
+static const char scipy_script[] =
+    "import sys, time\n"
+    "def say(text): print(text, flush=True)\n"
+    "try:\n"
+    "    import numpy as np, scipy, scipy.sparse as sp\n"
+    "except ImportError as fault:\n"
+    "    say('no %s' % fault); sys.exit()\n"
+    "say('ok ' + scipy.__version__)\n"
+    "C = None\n"
+    "def matrix(file, rows, cols, nnz):\n"
+    "    p = np.fromfile(file, index, rows + 1); j = np.fromfile(file, index, nnz); v = np.fromfile(file, value, nnz)\n"
+    "    return sp.csr_matrix((v, j, p), shape=(rows, cols), copy=False)\n"
+    "for line in sys.stdin:\n"
+    "    word = line.split()\n"
+    "    try:\n"
+    "        if word[0] == 'load':\n"
+    "            sort, rows, inner, cols, na, nb, square, vb, ib = map(int, word[2:])\n"
+    "            value, index = {4: np.float32, 8: np.float64}[vb], {4: np.int32, 8: np.int64}[ib]\n"
+    "            with open(word[1], 'rb') as file:\n"
+    "                A = matrix(file, rows, inner, na)\n"
+    "                B = A if square else matrix(file, inner, cols, nb)\n"
+    "            A.has_sorted_indices, B.has_sorted_indices\n"
+    "            say('ok')\n"
+    "        elif word[0] == 'run':\n"
+    "            start = time.perf_counter(); C = A @ B\n"
+    "            if sort: C.sort_indices()\n"
+    "            say('ok %.3f' % (1e6 * (time.perf_counter() - start)))\n"
+    "        elif word[0] == 'fetch':\n"
+    "            with open(word[1], 'wb') as file:\n"
+    "                C.indptr.tofile(file); C.indices.tofile(file); C.data.tofile(file)\n"
+    "            say('ok %d %d %d' % (C.nnz, C.indptr.itemsize, C.indices.itemsize))\n"
+    "        else:\n"
+    "            C = None; say('ok')\n"
+    "    except Exception as fault:\n"
+    "        say('no ' + ' '.join(str(fault).split() or [type(fault).__name__]))\n";
+
+/* Octave has columns where CSR has rows: it multiplies B^T*A^T, whose columns are the rows of C. */
+static const char octave_script[] =
+    "crash_dumps_octave_core(false); sighup_dumps_octave_core(false); sigterm_dumps_octave_core(false);\n"
+    "function S = matrix(file, rows, cols, nnz, index, value)\n"
+    "  p = fread(file, rows + 1, [index '=>double']); j = fread(file, nnz, [index '=>double']);\n"
+    "  v = fread(file, nnz, [value '=>double']); i = repelems(1:rows, [1:rows; diff(p)']);\n"
+    "  S = sparse(j + 1, i(:), v, cols, rows);\n"
+    "end\n"
+    "function say(varargin)\n"
+    "  printf(varargin{:}); fflush(stdout);\n"
+    "end\n"
+    "say('ok %s\\n', version());\n"
+    "T = [];\n"
+    "while ischar(line = fgetl(stdin))\n"
+    "  word = strsplit(strtrim(line), ' ');\n"
+    "  try\n"
+    "    switch word{1}\n"
+    "    case 'load'\n"
+    "      n = cellfun(@str2double, word(3:end)); kind = {'int32', 'int64'}{n(9) / 4};\n"
+    "      file = fopen(word{2}, 'r'); A = matrix(file, n(2), n(3), n(5), kind, 'double');\n"
+    "      if n(7), B = A; else B = matrix(file, n(3), n(4), n(6), kind, 'double'); end\n"
+    "      fclose(file); say('ok\\n');\n"
+    "    case 'run'\n"
+    "      start = tic; T = B * A; us = 1e6 * toc(start); say('ok %.3f\\n', us);\n"
+    "    case 'fetch'\n"
+    "      [j, i, v] = find(T); file = fopen(word{2}, 'w');\n"
+    "      fwrite(file, [0; cumsum(accumarray(i(:), 1, [columns(T), 1]))], 'int64');\n"
+    "      fwrite(file, j - 1, 'int64'); fwrite(file, v, 'double'); fclose(file);\n"
+    "      say('ok %d 8 8\\n', numel(v));\n"
+    "    otherwise\n"
+    "      T = []; say('ok\\n');\n"
+    "    end\n"
+    "  catch fault\n"
+    "    say('no %s\\n', strrep(fault.message, \"\\n\", ' '));\n"
+    "  end\n"
+    "end\n";
+
+typedef struct process {
+    pid_t id; /* 0: none */
+    FILE *in; /* its answers, */
+    int out;  /* our commands: the same socket */
+    char line[512];
+    int64_t rows, cols;
+    int value_bytes;
+    void *arrays; /* of C when it was fetched */
+} process;
+
+/* ---- lines -------------------------------------------------------------------------------------- */
+
+/* The rest of an answer behind "ok"; NULL, with the reason in error. */
+static const char *hear(process *p, char *error, size_t error_size)
+{
+    if (!fgets(p->line, sizeof p->line, p->in)) {
+        snprintf(error, error_size, "the interpreter ended");
+        return NULL;
+    }
+    p->line[strcspn(p->line, "\n")] = '\0';
+    if (strncmp(p->line, "ok", 2) == 0) return p->line + 2;
+    snprintf(error, error_size, "%.240s", strncmp(p->line, "no ", 3) == 0 ? p->line + 3 : p->line);
+    return NULL;
+}
+
+static const char *ask(process *p, const char *command, char *error, size_t error_size)
+{
+    size_t length = strlen(command);
+    /* The interpreter may be gone: an answer, not a signal. */
+    if (send(p->out, command, length, MSG_NOSIGNAL) != (ssize_t)length) {
+        snprintf(error, error_size, "the interpreter ended");
+        return NULL;
+    }
+    return hear(p, error, error_size);
+}
+
+/* ---- the process -------------------------------------------------------------------------------- */
+
+static int start_process(process *p, char *const *arguments, spry_peer_cost *cost, char *error, size_t error_size)
+{
+    extern char **environ;
+    posix_spawn_file_actions_t actions;
+    int ends[2] = {-1, -1};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 || posix_spawn_file_actions_init(&actions) != 0) {
+        snprintf(error, error_size, "a socket: %s", strerror(errno));
+        return SPRY_PEER_FAILED;
+    }
+    int fault = posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+    if (!fault) fault = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    if (!fault) fault = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1, 0);
+    if (!fault) fault = posix_spawnp(&p->id, arguments[0], &actions, NULL, arguments, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (fault) {
+        p->id = 0;
+        close(ends[0]);
+        snprintf(error, error_size, "there is no %s: %s", arguments[0], strerror(fault));
+        return fault == ENOENT ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+    }
+    p->out = ends[0];
+    p->in = fdopen(ends[0], "r");
+    const char *name = p->in ? hear(p, error, error_size) : NULL;
+    if (name) snprintf(cost->version, sizeof cost->version, "%s", name + strspn(name, " "));
+    return name ? SPRY_PEER_OK : SPRY_PEER_UNSUPPORTED;
+}
+
+static void release(void *state)
+{
+    process *p = state;
+    char error[64];
+    free(p->arrays);
+    p->arrays = NULL;
+    if (p->id > 0 && p->in) (void)ask(p, "release\n ", error, sizeof error);
+}
+
+static void destroy(void *state)
+{
+    process *p = state;
+    free(p->arrays);
+    if (p->in) fclose(p->in); /* the end of its input ends it */
+    if (p->id > 0) {
+        while (waitpid(p->id, NULL, 0) < 0 && errno == EINTR) {
+        }
+    }
+    free(p);
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+static FILE *new_file(char *path, size_t size, char *error, size_t error_size)
+{
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, size, "%.200s/spry-peer-XXXXXX", folder && folder[0] ? folder : "/tmp");
+    int descriptor = strpbrk(path, " \n") ? -1 : mkstemp(path); /* a path is a word of a line */
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w+") : NULL;
+    if (!file) snprintf(error, error_size, "a temporary file %.200s: %s", path, strerror(errno));
+    return file;
+}
+
+static int put(FILE *file, const void *array, int64_t count, int bytes)
+{
+    return count == 0 || fwrite(array, (size_t)bytes, (size_t)count, file) == (size_t)count;
+}
+
+static int put_matrix(FILE *file, const spry_peer_matrix *a)
+{
+    return put(file, a->offsets, a->rows + 1, a->offset_bytes) && put(file, a->columns, a->nnz, a->index_bytes) &&
+           put(file, a->values, a->nnz, a->value_bytes);
+}
+
+static int load(process *p, const spry_peer_spgemm_request *request, int sort, char *error, size_t error_size)
+{
+    const spry_peer_matrix *a = &request->a, *b = &request->b;
+    const int square = a->values == b->values;
+    char path[256], command[512];
+    FILE *file = new_file(path, sizeof path, error, error_size);
+    if (!file) return SPRY_PEER_FAILED;
+    int good = put_matrix(file, a) && (square || put_matrix(file, b));
+    good &= fclose(file) == 0;
+    if (!good) snprintf(error, error_size, "%.200s: %s", path, strerror(errno));
+    snprintf(command, sizeof command, "load %s %d %lld %lld %lld %lld %lld %d %d %d\n ", path, sort, (long long)a->rows,
+             (long long)a->cols, (long long)b->cols, (long long)a->nnz, (long long)b->nnz, square, a->value_bytes,
+             a->index_bytes);
+    good = good && ask(p, command, error, error_size);
+    unlink(path);
+    return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+/* ---- the interface ------------------------------------------------------------------------------ */
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+static int prepare_any(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
+                       char *const *arguments, int sort, char *error, size_t error_size)
+{
+    const spry_peer_matrix *a = &request->a;
+    if (a->offset_bytes != a->index_bytes) {
+        snprintf(error, error_size, "it has one index type: 64-bit offsets with 32-bit columns do not fit it");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    process *p = calloc(1, sizeof *p);
+    if (!p) {
+        snprintf(error, error_size, "out of memory");
+        return SPRY_PEER_FAILED;
+    }
+    p->rows = a->rows;
+    p->cols = request->b.cols;
+    p->value_bytes = a->value_bytes;
+    double begin = now_us();
+    int result = start_process(p, arguments, cost, error, error_size);
+    cost->startup_us = now_us() - begin;
+    cost->threads = 1;
+    if (result == SPRY_PEER_OK) result = load(p, request, sort, error, error_size);
+    if (result != SPRY_PEER_OK) {
+        destroy(p);
+        return result;
+    }
+    *state = p;
+    return SPRY_PEER_OK;
+}
+
+static const char *interpreter(const char *variable, const char *built, const char *other)
+{
+    const char *named = getenv(variable);
+    if (named && named[0]) return named;
+    return built && access(built, X_OK) == 0 ? built : other;
+}
+
+#define CONST_OFF(text) ((char *)(uintptr_t)(text)) /* posix_spawn's arguments lack const */
+
+static int prepare_scipy(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, int sort,
+                         char *error, size_t error_size)
+{
+    const char *python = interpreter("SPRY_PYTHON", SPRY_PEERS_PYTHON, "python3");
+    char *const arguments[] = {CONST_OFF(python), CONST_OFF("-c"), CONST_OFF(scipy_script), NULL};
+    return prepare_any(state, request, cost, arguments, sort, error, error_size);
+}
+
+static int prepare_unsorted(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
+                            size_t error_size)
+{
+    return prepare_scipy(state, request, cost, 0, error, error_size);
+}
+
+static int prepare_sorted(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
+                          size_t error_size)
+{
+    return prepare_scipy(state, request, cost, 1, error, error_size);
+}
+
+static int has_zeros(const spry_peer_matrix *a)
+{
+    for (int64_t k = 0; k < a->nnz; k++)
+        if (((const double *)a->values)[k] == 0) return 1;
+    return 0;
+}
+
+static int prepare_octave(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
+                          size_t error_size)
+{
+    const char *octave = interpreter("SPRY_OCTAVE", NULL, "octave-cli");
+    char *const arguments[] = {CONST_OFF(octave),   CONST_OFF("--no-init-file"), CONST_OFF("--no-site-file"),
+                               CONST_OFF("--eval"), CONST_OFF(octave_script),    NULL};
+    if (request->a.value_bytes != 8) {
+        snprintf(error, error_size, "Octave's sparse matrices are f64 alone");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    if (has_zeros(&request->a) || has_zeros(&request->b)) {
+        snprintf(error, error_size, "Octave leaves stored zeros out: it would multiply another structure");
+        return SPRY_PEER_UNSUPPORTED;
+    }
+    return prepare_any(state, request, cost, arguments, 0, error, error_size);
+}
+
+static int run(void *state, spry_peer_product *product, char *error, size_t error_size)
+{
+    const char *answer = ask(state, "run\n ", error, error_size);
+    if (!answer) return SPRY_PEER_FAILED;
+    product->us = strtod(answer, NULL);
+    return SPRY_PEER_OK;
+}
+
+static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+{
+    process *p = state;
+    char path[256], command[320];
+    FILE *file = new_file(path, sizeof path, error, error_size);
+    if (!file) return SPRY_PEER_FAILED;
+    snprintf(command, sizeof command, "fetch %s\n ", path);
+    const char *answer = ask(p, command, error, error_size);
+    long long nnz = 0;
+    int offset_bytes = 8, index_bytes = 8,
+        good = answer && sscanf(answer, "%lld %d %d", &nnz, &offset_bytes, &index_bytes) == 3;
+    if (good) {
+        size_t offsets = ((size_t)p->rows + 1) * (size_t)offset_bytes, columns = (size_t)nnz * (size_t)index_bytes;
+        size_t values = (size_t)nnz * (size_t)p->value_bytes;
+        /* values behind columns of 4 bytes: on a place that suits them */
+        size_t columns_at = (offsets + 7) & ~(size_t)7, values_at = columns_at + ((columns + 7) & ~(size_t)7);
+        char *arrays = p->arrays = malloc(values_at + values + 8);
+        good = arrays && fread(arrays, 1, offsets, file) == offsets &&
+               fread(arrays + columns_at, 1, columns, file) == columns &&
+               fread(arrays + values_at, 1, values, file) == values;
+        if (good)
+            *c = (spry_peer_matrix){p->rows,           p->cols,     nnz,    p->value_bytes,
+                                    offset_bytes,      index_bytes, arrays, arrays + columns_at,
+                                    arrays + values_at};
+        else
+            snprintf(error, error_size, "the result could not be taken over from %.200s", path);
+    }
+    fclose(file);
+    unlink(path);
+    return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
+}
+
+static const spry_peer_spgemm products[] =
+    {{"scipy_smmp", "cpu", "SciPy's csr_matrix product (SMMP), rows left unsorted", 1, prepare_unsorted, run, fetch,
+      release, destroy},
+     {"scipy_smmp_sorted", "cpu", "SciPy's csr_matrix product (SMMP) and sort_indices", 1, prepare_sorted, run, fetch,
+      release, destroy},
+     {"octave", "cpu", "GNU Octave's sparse product", 1, prepare_octave, run, fetch, release, destroy}};
+
+const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+{
+    static const spry_peer_module module = {SPRY_PEER_ABI,  "process",
+                                            "as installed", 0,
+                                            NULL,           sizeof products / sizeof *products,
+                                            products};
+    (void)error, (void)error_size;
+    return &module;
+}

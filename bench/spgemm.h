@@ -1,0 +1,69 @@
+/*
+ * Op spgemm: C = A*A, one whole product a run, from the arrays of A on the device to C there, allocations included.
+ *
+ * A case's first run is checked: the number of entries against the library's exact count, and with up to
+ * EXACT_PRODUCTS products the structure and every value, else C*x against A*(A*x) (spry_verify_spgemm). After the
+ * timing a deterministic kernel must give the same bits once more. Set-up is what is done once: uploads and handles;
+ * first is the first run; time the median of later ones, with memory that allocators keep: C of one run is given back,
+ * untimed, before the next. With --calls above 1 our kernels also run as plans (format "plan"): set-up is then the
+ * symbolic phase and time the numeric one alone.
+ *
+ * Timed as other cases are, in turns, but a run may take seconds: a turn ends after turn_us, and has one run at least.
+ */
+#ifndef SPRY_BENCH_SPGEMM_H
+#define SPRY_BENCH_SPGEMM_H
+
+#include "bench/bench.h"
+
+enum { EXACT_PRODUCTS = 16000000 };
+
+/* All cases of A*A in one type, and their records. source and the ordering are told in them. */
+spry_status bench_spgemm(bench_session *session, const bench_request *request, const spry_matrix *A,
+                         const bench_source *source, const char *ordering, double reorder_us, spry_error *err);
+
+/* ---- the engine's own --------------------------------------------------------------------------- */
+
+typedef struct spgemm_case {
+    bench_record record;
+    spry_spgemm_options options;  /* of ours, */
+    spry_spgemm_plan *plan;       /* where it is one; */
+    const spry_peer_spgemm *peer; /* or a peer's */
+    void *peer_state;
+    int device;     /* where it runs: 0 the CPU, 1 the first GPU */
+    spry_matrix *C; /* of our last run */
+    uint64_t hash;  /* of the first C: a deterministic kernel must repeat it */
+    int64_t batch_runs;
+    double *samples;
+    int sample_count;
+} spgemm_case;
+
+typedef struct spgemm_group {
+    bench_session *session;
+    const spry_matrix *A; /* in host memory */
+    spry_arrays arrays;
+    spry_matrix *device_A; /* on the first GPU, NULL until a case needs it */
+    void *device_arrays[3];
+    double upload_us;
+    bench_record common;
+    spry_spgemm_estimate estimate;
+    spgemm_case *cases;
+    int case_count;
+    double children; /* seconds that peers in processes of their own took */
+    double others;
+} spgemm_group;
+
+/* One product; *us is what it took. 0: it did not succeed, and the record says why. */
+int spgemm_run(spgemm_group *group, spgemm_case *c, double *us);
+/* Gives the last C back. */
+void spgemm_release(spgemm_case *c);
+
+/* The first product, with its time, compared with what it must be. */
+void spgemm_check(spgemm_group *group, spgemm_case *c);
+/* The same bits as in the first product? */
+void spgemm_recheck(spgemm_group *group, spgemm_case *c);
+int spgemm_fail(spgemm_case *c, bench_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Times all cases that passed, in turn. 0: out of memory. */
+int spgemm_measure(spgemm_group *group);
+
+#endif

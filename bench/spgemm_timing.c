@@ -1,0 +1,112 @@
+/* Times products of two sparse matrices in turn. */
+#include "bench/group.h"
+#include "bench/spgemm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TURNS = 5, BATCHES = 5 };
+static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most_us = 30e6, warm_us = 50000;
+
+static int is_live(const spgemm_case *c)
+{
+    return c->record.status == BENCH_OK;
+}
+
+/* Some runs, each timed by itself, so that giving C back is no part of it. */
+static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *us)
+{
+    *us = 0;
+    for (int64_t r = 0; r < runs; r++) {
+        double one = 0;
+        if (group->session->cold) bench_flush_caches(group->session);
+        if (!spgemm_run(group, c, &one)) return 0;
+        spgemm_release(c);
+        *us += one;
+    }
+    return 1;
+}
+
+/* Untimed runs before the first turn: allocators and caches fill, and the fastest tells how many make a batch. */
+static void warm_up(spgemm_group *group, spgemm_case *c)
+{
+    double fastest = c->record.first_us, spent = 0, us = 0;
+    for (int r = 0; r < 100 && spent < warm_us && fastest < 10 * warm_us; r++) {
+        if (!run_many(group, c, 1, &us)) return;
+        if (us < fastest) fastest = us;
+        spent += us;
+    }
+    double least = c->device > 0 ? gpu_batch_us : batch_us;
+    c->batch_runs = group->session->cold || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
+}
+
+/* Short products first run untimed: the case before left its own data in the caches. */
+static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
+{
+    double us = 0, spent = 0;
+    for (int r = 0; !group->session->cold && r < 8 && spent < warm_us / 10; r++) {
+        if (c->record.first_us > warm_us) break;
+        if (!run_many(group, c, 1, &us)) return;
+        spent += us;
+    }
+    spent = 0;
+    for (int b = 0; b < BATCHES && spent < turn_us; b++) {
+        if (!run_many(group, c, c->batch_runs, &us)) return;
+        c->samples[c->sample_count++] = us / (double)c->batch_runs;
+        c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + c->batch_runs;
+        spent += us;
+    }
+    *total += spent;
+}
+
+static double csr_bytes(int64_t rows, int64_t nnz, double entry, double offset)
+{
+    return (double)nnz * entry + (double)(rows + 1) * offset;
+}
+
+static void fill_record(const spgemm_group *group, spgemm_case *c)
+{
+    bench_record *r = &c->record;
+    const spry_arrays *a = &group->arrays;
+    bench_summary s = bench_summarise(c->samples, c->sample_count);
+    const double entry = (double)spry_type_bytes(a->value_type) + (double)spry_index_type_bytes(a->index_type);
+    const double offset = (double)spry_index_type_bytes(a->offset_type);
+    r->time_us = s.median;
+    r->mean_us = s.mean;
+    r->min_us = s.min;
+    r->spread_us = s.spread;
+    r->gflops = 2e-3 * (double)r->products / s.median;
+    r->gbps = 1e-3 * (csr_bytes(r->rows, r->nnz, entry, offset) + csr_bytes(r->rows, r->nnz_c, entry, offset)) /
+              s.median;
+    r->roof = r->gbps / r->copy_gbps;
+}
+
+int spgemm_measure(spgemm_group *group)
+{
+    double *totals = calloc((size_t)group->case_count + 1, sizeof *totals);
+    if (!totals) return 0;
+    bench_processor_time before = bench_read_processor_time();
+    group->children = 0;
+    int good = 1;
+    for (int i = 0; i < group->case_count && good; i++) {
+        spgemm_case *c = &group->cases[i];
+        if (!is_live(c)) continue;
+        c->samples = malloc(TURNS * BATCHES * sizeof *c->samples);
+        if (c->samples)
+            warm_up(group, c);
+        else
+            good = 0;
+    }
+    for (int turn = 0; turn < TURNS && good; turn++)
+        for (int i = 0; i < group->case_count; i++) {
+            spgemm_case *c = &group->cases[i];
+            if (is_live(c) && totals[i] < most_us) take_turn(group, c, &totals[i]);
+            if (is_live(c) && turn == TURNS - 1) spgemm_recheck(group, c);
+        }
+    for (int i = 0; i < group->case_count && good; i++)
+        if (is_live(&group->cases[i]) && group->cases[i].sample_count > 0) fill_record(group, &group->cases[i]);
+    group->others = bench_others_since(before, group->children);
+    for (int i = 0; i < group->case_count; i++) bench_note_others(&group->cases[i].record, group->others);
+    free(totals);
+    return good;
+}
