@@ -39,7 +39,7 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen, cli_pagerank,
-    cli_reorder, cli_solve, cli_tune;
+    cli_reorder, cli_solve, cli_spgemm, cli_tune;
 
 /* Takes the value (NULL: none) of options[option]; CLI_GO_ON, or an exit status after a message. */
 typedef int (*cli_apply)(void *state, int option, const char *value);

@@ -1,0 +1,499 @@
+/* spry spgemm: the product of two sparse matrices, under a memory limit if wanted, checked if wanted. */
+#include "cli/cli.h"
+
+#include "bench/bench.h"
+
+#include <cjson/cJSON.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPTION_OUT,
+    OPTION_TRANSPOSE_B,
+    OPTION_DEVICE,
+    OPTION_MEMORY_LIMIT,
+    OPTION_VERIFY,
+    OPTION_ESTIMATE,
+    OPTION_ALPHA,
+    OPTION_DROP_ZEROS,
+    OPTION_KERNEL,
+    OPTION_TYPE,
+    OPTION_INDEX,
+    OPTION_THREADS,
+    OPTION_JSON
+};
+
+static const cli_option options[] =
+    {{"out", 'o', CLI_REQUIRED, "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output"},
+     {"transpose-b", 0, CLI_NONE, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T"},
+     {"device", 0, CLI_REQUIRED, "auto|cpu|cuda",
+      "where to multiply; auto: where it is foretold to be faster (default: auto)"},
+     {"memory-limit", 0, CLI_REQUIRED, "BYTES",
+      "most that inputs, result and workspace may take together on the\n"
+      "device that computes; K, M and G behind the number are powers of\n"
+      "1024. What does not fit is refused with the bytes it needs"},
+     {"verify", 0, CLI_OPTIONAL, "random|exact",
+      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
+      "every value, against the product in about twice the precision"},
+     {"estimate", 0, CLI_NONE, NULL, "tell products, entries of C and bytes; multiply nothing"},
+     {"alpha", 0, CLI_REQUIRED, "A", "factor of the product (default: 1)"},
+     {"drop-zeros", 0, CLI_NONE, NULL, "leave out entries that come out as 0 (default: they stay)"},
+     {"kernel", 0, CLI_REQUIRED, "NAME", "a kernel of 'spry kernels' whose operation is spgemm"},
+     {"type", 0, CLI_REQUIRED, "f32|f64", "type of values (default: f64)"},
+     {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64",
+      "bits of the inputs' offsets/columns (default: the smallest that fit)"},
+     {"threads", 0, CLI_REQUIRED, "N", "threads of the product (default: as many as OpenMP would use)"},
+     {"json", 0, CLI_OPTIONAL, "FILE", "a JSON line to standard output or FILE"},
+     {0}};
+
+typedef struct arguments {
+    const char *out, *device, *kernel;
+    int transpose_b, verify, estimate, drop_zeros; /* verify: 0 none, 1 random, 2 exact */
+    double alpha;
+    int64_t memory_limit, threads;
+    spry_type type;
+    spry_index_type offset_type, index_type;
+    cli_json json;
+} arguments;
+
+/* The matrices and what became of them. */
+typedef struct product {
+    spry_context *context;
+    const char *a_path, *b_path; /* b_path NULL: A once more */
+    char name[256];              /* "a" where it is squared, else "a*b" or "a*b^T" */
+    spry_matrix *A, *B, *C;      /* B: A itself where it is squared */
+    spry_arrays a, b, c;
+    double read_us, whole_us;
+    spry_spgemm_info info;
+    spry_spgemm_estimate estimate;
+    spry_spgemm_verification check;
+} product;
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+static int take_word(const char **word, const char *option, const char *value, const char *const *names)
+{
+    int index = 0;
+    if (!cli_take_name(option, value, names, &index)) return CLI_USAGE;
+    *word = names[index];
+    return CLI_GO_ON;
+}
+
+/* "4G", "1.5M", "65536": powers of 1024. */
+static int take_bytes(const char *option, const char *text, int64_t *bytes)
+{
+    static const char units[] = "KMG";
+    const size_t digits = strspn(text, "0123456789.");
+    char *end = NULL;
+    double value = digits > 0 ? strtod(text, &end) : 0;
+    const char *unit = "";
+    if (digits > 0 && end == text + digits) {
+        const char upper[2] = {(char)(*end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end), '\0'};
+        unit = *end ? strchr(units, upper[0]) : "";
+        if (unit && *end)
+            for (const char *u = units; u <= unit; u++) value *= 1024;
+        if (unit && *end && end[1]) unit = NULL;
+    } else {
+        unit = NULL;
+    }
+    if (!unit)
+        return cli_usage_error("--%s is '%s', expected a number of bytes, or one with K, M or G behind it for powers "
+                               "of 1024",
+                               option, text);
+    if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--%s is %s, expected 1 byte to 2^62", option, text);
+    *bytes = (int64_t)value;
+    return CLI_GO_ON;
+}
+
+static int take_verify(const char *value, int *verify)
+{
+    static const char *const names[] = {"random", "exact", NULL};
+    int index = 0;
+    if (value && !cli_take_name("verify", value, names, &index)) return CLI_USAGE;
+    *verify = 1 + index;
+    return CLI_GO_ON;
+}
+
+static int apply(void *state, int option, const char *value)
+{
+    static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
+    arguments *a = state;
+    switch (option) {
+    case OPTION_OUT: a->out = value; break;
+    case OPTION_TRANSPOSE_B: a->transpose_b = 1; break;
+    case OPTION_DEVICE: return take_word(&a->device, "device", value, devices);
+    case OPTION_MEMORY_LIMIT: return take_bytes("memory-limit", value, &a->memory_limit);
+    case OPTION_VERIFY: return take_verify(value, &a->verify);
+    case OPTION_ESTIMATE: a->estimate = 1; break;
+    case OPTION_ALPHA: return cli_take_number("alpha", value, &a->alpha) ? CLI_GO_ON : CLI_USAGE;
+    case OPTION_DROP_ZEROS: a->drop_zeros = 1; break;
+    case OPTION_KERNEL: a->kernel = value; break;
+    case OPTION_TYPE: return cli_take_type(value, SPRY_F64, &a->type);
+    case OPTION_INDEX: return cli_take_index(value, &a->offset_type, &a->index_type);
+    case OPTION_THREADS: return cli_take_integer("threads", value, 1, 1024, &a->threads) ? CLI_GO_ON : CLI_USAGE;
+    default:
+        a->json.wanted = 1;
+        a->json.path = value;
+        break;
+    }
+    return CLI_GO_ON;
+}
+
+static int check_arguments(const arguments *a, const product *p)
+{
+    const double size = fabs(a->alpha);
+    if (a->estimate && a->out) return cli_usage_error("--estimate multiplies nothing: there is no C for --out");
+    if (a->estimate && a->verify) return cli_usage_error("--estimate multiplies nothing: there is no C to --verify");
+    if (a->out && strcmp(a->out, "-") == 0 && a->json.wanted && !cli_for_people(&a->json))
+        return cli_usage_error("--out - and --json both want standard output");
+    if (p->b_path && strcmp(p->a_path, "-") == 0 && strcmp(p->b_path, "-") == 0)
+        return cli_usage_error("A and B are both '-': name A alone to multiply it with itself");
+    if (a->type == SPRY_F32 && size != 0 && !(size >= FLT_TRUE_MIN && size <= FLT_MAX))
+        return cli_usage_error("--alpha is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64",
+                               a->alpha, (double)FLT_TRUE_MIN, (double)FLT_MAX);
+    const char *const inputs[] = {p->a_path, p->b_path};
+    int status = CLI_GO_ON;
+    for (int i = 0; i < 2 && status == CLI_GO_ON; i++) {
+        if (!inputs[i]) continue;
+        status = cli_spare_input("out", a->out, inputs[i]);
+        if (status == CLI_GO_ON) status = cli_spare_input("json", a->json.path, inputs[i]);
+    }
+    return status;
+}
+
+/* alpha must live as long as the options. */
+static spry_spgemm_options product_options(const arguments *a, const void *alpha)
+{
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    o.alpha = alpha;
+    o.op_b = a->transpose_b ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    o.device = a->device;
+    o.kernel = a->kernel;
+    o.drop_zeros = a->drop_zeros;
+    o.memory_limit_bytes = a->memory_limit;
+    return o;
+}
+
+/* A name mistyped, or of what is not here, is told before minutes go into reading: one number is squared. */
+static int check_names(spry_context *context, const arguments *a)
+{
+    static const int32_t offsets[] = {0, 1}, columns[] = {0};
+    static const double f64[] = {1};
+    static const float f32[] = {1};
+    spry_matrix *A = NULL, *C = NULL;
+    spry_spgemm_options o = product_options(a, NULL);
+    spry_error err = {0};
+    o.memory_limit_bytes = 0;
+    if (!a->kernel && strcmp(a->device, "auto") == 0) return CLI_GO_ON;
+    spry_status status = a->type == SPRY_F32
+                             ? spry_matrix_borrow_csr_f32(context, &A, 1, 1, offsets, columns, f32, &err)
+                             : spry_matrix_borrow_csr_f64(context, &A, 1, 1, offsets, columns, f64, &err);
+    if (status == SPRY_OK) status = spry_spgemm(context, &C, A, A, &o, &err);
+    spry_matrix_destroy(C);
+    spry_matrix_destroy(A);
+    int certain = status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT || status == SPRY_DEVICE_UNAVAILABLE;
+    return certain ? cli_fail(&err) : CLI_GO_ON;
+}
+
+/* ---- matrices ----------------------------------------------------------------------------------- */
+
+static int read_one(const product *p, const arguments *a, const char *path, spry_matrix **A, spry_arrays *arrays)
+{
+    spry_error err = {0};
+    spry_read_options reading = SPRY_INIT(spry_read_options);
+    reading.value_type = a->type;
+    reading.offset_type = a->offset_type;
+    reading.index_type = a->index_type;
+    spry_status status = bench_read_csr(p->context, A, path, &reading, &err);
+    if (status == SPRY_OK) status = spry_matrix_get_arrays(*A, arrays, &err);
+    return status == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
+}
+
+static int check_sizes(const product *p, const arguments *a)
+{
+    const int64_t needed = p->a.cols, there = a->transpose_b ? p->b.cols : p->b.rows;
+    if (needed == there) return CLI_GO_ON;
+    if (!p->b_path)
+        return cli_usage_error("%s: the matrix is %lld x %lld, expected a square one to multiply with itself; name B, "
+                               "or "
+                               "--transpose-b",
+                               p->a_path, (long long)p->a.rows, (long long)p->a.cols);
+    return cli_usage_error("%s: the matrix has %lld %s, expected %lld, as many as %s has columns", p->b_path,
+                           (long long)there, a->transpose_b ? "columns" : "rows", (long long)needed, p->a_path);
+}
+
+static int read_matrices(product *p, const arguments *a)
+{
+    char name_a[128], name_b[100];
+    const double start = bench_now_us();
+    cli_progress("reading");
+    int status = read_one(p, a, p->a_path, &p->A, &p->a);
+    p->B = p->A;
+    p->b = p->a;
+    if (status == CLI_GO_ON && p->b_path) status = read_one(p, a, p->b_path, &p->B, &p->b);
+    p->read_us = bench_now_us() - start;
+    bench_matrix_name(name_a, sizeof name_a, p->a_path);
+    bench_matrix_name(name_b, sizeof name_b, p->b_path ? p->b_path : p->a_path);
+    if (!p->b_path && !a->transpose_b) /* as the benchmark names what it squares */
+        snprintf(p->name, sizeof p->name, "%s", name_a);
+    else
+        snprintf(p->name, sizeof p->name, "%s*%s%s", name_a, name_b, a->transpose_b ? "^T" : "");
+    return status == CLI_GO_ON ? check_sizes(p, a) : status;
+}
+
+/* ---- record ------------------------------------------------------------------------------------- */
+
+static const char *index_name(const spry_arrays *a)
+{
+    if (a->offset_type == SPRY_I32) return "32/32";
+    return a->index_type == SPRY_I32 ? "64/32" : "64/64";
+}
+
+static void fill_record(bench_record *r, const product *p, const arguments *a)
+{
+    bench_record_init(r);
+    r->op = "spgemm";
+    snprintf(r->matrix, sizeof r->matrix, "%s", p->name);
+    r->rows = p->a.rows;
+    r->cols = a->transpose_b ? p->b.rows : p->b.cols;
+    r->nnz = p->a.nnz;
+    r->class_name = "";
+    r->twin = 0;
+    r->type = spry_type_name(a->type);
+    r->index = index_name(&p->a);
+    r->state = "warm";
+    r->peer = 0;
+    snprintf(r->format, sizeof r->format, "csr");
+    snprintf(r->ordering, sizeof r->ordering, "none");
+    r->status = BENCH_OK;
+    if (a->estimate) {
+        const spry_spgemm_estimate *e = &p->estimate;
+        snprintf(r->device, sizeof r->device, "%s", e->device ? e->device : "");
+        snprintf(r->kernel, sizeof r->kernel, "%s", e->kernel ? e->kernel : "");
+        r->products = e->products;
+        r->nnz_c = e->nnz;
+        r->compression = e->compression;
+        r->peak_bytes = e->peak_bytes;
+        r->bytes = e->result_bytes;
+    }
+}
+
+/* One product, so that its first call is its time too. */
+static void fill_from_info(bench_record *r, const product *p)
+{
+    const spry_spgemm_info *i = &p->info;
+    snprintf(r->device, sizeof r->device, "%s", i->device);
+    snprintf(r->kernel, sizeof r->kernel, "%s", i->kernel);
+    snprintf(r->reason, sizeof r->reason, "%s", i->reason);
+    r->threads = i->threads;
+    r->deterministic = i->deterministic;
+    r->setup_us = i->setup_us;
+    r->upload_us = i->upload_us;
+    r->first_us = r->time_us = r->mean_us = r->min_us = p->whole_us;
+    r->runs = 1;
+    r->gflops = 2e-3 * (double)i->products / p->whole_us;
+    r->products = i->products;
+    r->nnz_c = i->nnz;
+    r->compression = i->compression;
+    r->peak_bytes = i->peak_bytes;
+    r->bytes = (p->c.rows + 1) * (int64_t)spry_index_type_bytes(p->c.offset_type) +
+               p->c.nnz * (int64_t)(spry_index_type_bytes(p->c.index_type) + spry_type_bytes(p->c.value_type));
+}
+
+/* The benchmark's record, and behind it what this command alone knows. */
+static int json_line(const bench_record *r, const product *p, arguments *a)
+{
+    cJSON *o = cJSON_CreateObject();
+    int good = bench_record_to_json(r, o) && bench_json_integer(o, "nnz_b", p->b.nnz) &&
+               bench_json_number(o, "read_us", p->read_us) && bench_json_number(o, "alpha", a->alpha) &&
+               bench_json_integer(o, "memory_limit", a->memory_limit > 0 ? a->memory_limit : -1);
+    if (good && a->estimate) {
+        const spry_spgemm_estimate *e = &p->estimate;
+        good = cJSON_AddBoolToObject(o, "exact", e->exact) && bench_json_integer(o, "nnz_bound", e->nnz_bound) &&
+               bench_json_integer(o, "input_bytes", e->input_bytes) &&
+               bench_json_integer(o, "result_bytes", e->result_bytes) &&
+               bench_json_integer(o, "workspace_bytes", e->workspace_bytes) &&
+               bench_json_integer(o, "least_bytes", e->least_bytes);
+    } else if (good) {
+        const int done = p->C != NULL;
+        static const char *const checks[] = {"", "random", "exact"};
+        good = bench_json_integer(o, "chunks", done ? p->info.chunks : -1) &&
+               bench_json_integer(o, "workspace_bytes", done ? p->info.workspace_bytes : -1) &&
+               bench_json_text(o, "verified", done ? checks[a->verify] : "");
+    }
+    return cli_json_line(&a->json, o, good);
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static void print_head(const product *p, const arguments *a)
+{
+    printf("%s: %s x %s, %s entries", p->a_path, cli_count(p->a.rows).s, cli_count(p->a.cols).s, cli_count(p->a.nnz).s);
+    if (p->b_path)
+        printf("; %s: %s x %s, %s entries", p->b_path, cli_count(p->b.rows).s, cli_count(p->b.cols).s,
+               cli_count(p->b.nnz).s);
+    printf("\n  read in         %s\n  product         C = ", cli_time(p->read_us).s);
+    if (a->alpha != 1) printf("%g ", a->alpha);
+    printf("A*%s%s, %s, indices %s\n", p->b_path ? "B" : "A", a->transpose_b ? "^T" : "", spry_type_name(a->type),
+           index_name(&p->a));
+}
+
+static void print_memory(int64_t inputs, int64_t result, int64_t workspace, int64_t peak)
+{
+    printf("  memory          %s at most at once: inputs %s, C %s, workspace %s\n", cli_bytes(peak).s,
+           cli_bytes(inputs).s, cli_bytes(result).s, cli_bytes(workspace).s);
+}
+
+static void print_estimate(const product *p, const arguments *a)
+{
+    const spry_spgemm_estimate *e = &p->estimate;
+    print_head(p, a);
+    printf("  products        %s, so %s operations\n", cli_count(e->products).s, cli_count(2 * e->products).s);
+    printf("  C               %s x %s, %s%s entries", cli_count(e->rows).s, cli_count(e->cols).s,
+           e->exact ? "" : "about ", cli_count(e->nnz).s);
+    if (!e->exact) printf(", at most %s", cli_count(e->nnz_bound).s);
+    printf("; %.3g products to one\n", e->compression);
+    printf("  kernel          %s on %s\n", e->kernel ? e->kernel : "-", e->device ? e->device : "-");
+    print_memory(e->input_bytes, e->result_bytes, e->workspace_bytes, e->peak_bytes);
+    printf("  least limit     %s (--memory-limit %lld)\n", cli_bytes(e->least_bytes).s, (long long)e->least_bytes);
+    if (a->memory_limit > 0)
+        printf("  --memory-limit  %s: %s\n", cli_bytes(a->memory_limit).s,
+               e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
+}
+
+static void print_report(const bench_record *r, const product *p, const arguments *a)
+{
+    const spry_spgemm_info *i = &p->info;
+    print_head(p, a);
+    printf("  kernel          %s on %s (", i->kernel, i->device);
+    if (i->threads > 0) printf("%d threads, ", i->threads);
+    printf("%s)\n  because         %s\n", i->deterministic ? "same bits every run" : "bits may vary", i->reason);
+    printf("  products        %s, %.3g to an entry of C\n", cli_count(i->products).s, i->compression);
+    printf("  C               %s x %s, %s entries, %s\n", cli_count(i->rows).s, cli_count(i->cols).s,
+           cli_count(i->nnz).s, cli_bytes(r->bytes).s);
+    printf("  time            %s, %.2f GFLOP/s: symbolic phase %s, numeric phase %s\n", cli_time(p->whole_us).s,
+           r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
+    print_memory(i->peak_bytes - i->workspace_bytes - r->bytes, r->bytes, i->workspace_bytes, i->peak_bytes);
+    if (i->chunks > 1) printf("                  in %s pieces, to keep the limit\n", cli_count(i->chunks).s);
+    if (a->verify)
+        printf("  verified        %s, error %.2g of the bound in the worst row: %s\n",
+               a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
+               r->status == BENCH_OK ? "correct" : bench_status_name(r->status));
+    if (a->out && strcmp(a->out, "-") != 0) printf("  C written to    %s\n", a->out);
+}
+
+/* ---- command ------------------------------------------------------------------------------------ */
+
+static spry_status verify(product *p, const arguments *a, const spry_spgemm_options *o, bench_record *r,
+                          spry_error *err)
+{
+    cli_progress("verifying");
+    spry_status status = spry_verify_spgemm(p->context, &p->check, p->C, p->A, p->B, o,
+                                            a->verify == 2 ? SPRY_VERIFY_EXACT : SPRY_VERIFY_RANDOM, err);
+    if (status != SPRY_OK) return status;
+    r->max_error = p->check.max_error;
+    if (p->check.wrong_rows == 0) return SPRY_OK;
+    r->status = BENCH_WRONG;
+    if (p->check.first_misshapen >= 0)
+        snprintf(r->reason, sizeof r->reason, "%lld rows of C are wrong, row %lld in its positions",
+                 (long long)p->check.wrong_rows, (long long)p->check.first_misshapen);
+    else
+        snprintf(r->reason, sizeof r->reason, "%lld rows of C are past the error bound, the worst is %lld",
+                 (long long)p->check.wrong_rows, (long long)p->check.worst_row);
+    cli_message("%s", r->reason);
+    return SPRY_OK;
+}
+
+static spry_status multiply(product *p, const arguments *a, bench_record *r, spry_error *err)
+{
+    const float f32 = (float)a->alpha;
+    spry_spgemm_options o = product_options(a, a->type == SPRY_F32 ? (const void *)&f32 : &a->alpha);
+    p->info = SPRY_INIT(spry_spgemm_info);
+    p->check = SPRY_INIT(spry_spgemm_verification);
+    p->estimate = SPRY_INIT(spry_spgemm_estimate);
+    cli_progress(a->estimate ? "counting" : "multiplying");
+    if (a->estimate) return spry_estimate_spgemm(p->context, &p->estimate, p->A, p->B, &o, err);
+    o.info = &p->info;
+    const double start = bench_now_us();
+    spry_status status = spry_spgemm(p->context, &p->C, p->A, p->B, &o, err);
+    p->whole_us = bench_now_us() - start;
+    o.info = NULL;
+    if (status == SPRY_OK) status = spry_matrix_get_arrays(p->C, &p->c, err);
+    if (status == SPRY_OK) fill_from_info(r, p);
+    if (status == SPRY_OK && a->verify) status = verify(p, a, &o, r, err);
+    return status;
+}
+
+static int report(const product *p, arguments *a, const bench_record *r, int status)
+{
+    int opened = cli_json_open(&a->json);
+    if (opened != CLI_GO_ON) return opened;
+    if (a->json.wanted && !json_line(r, p, a)) status = CLI_UNSUCCESSFUL;
+    if (cli_for_people(&a->json) && r->status != BENCH_FAILED && !(a->out && strcmp(a->out, "-") == 0)) {
+        if (a->estimate)
+            print_estimate(p, a);
+        else
+            print_report(r, p, a);
+    }
+    return cli_json_close(&a->json, status);
+}
+
+/* A wrong C is not written. */
+static int multiply_and_write(product *p, arguments *a)
+{
+    bench_record r;
+    spry_error err = {0};
+    fill_record(&r, p, a);
+    spry_status done = multiply(p, a, &r, &err);
+    if (a->estimate && done == SPRY_OK) fill_record(&r, p, a);
+    int status = done != SPRY_OK ? cli_fail(&err) : r.status == BENCH_OK ? CLI_OK : CLI_UNSUCCESSFUL;
+    if (done == SPRY_OK && status == CLI_OK && a->out) {
+        cli_progress("writing");
+        done = spry_matrix_write(p->C, a->out, NULL, &err);
+        if (done != SPRY_OK) status = cli_fail(&err);
+    }
+    if (status == CLI_USAGE) return status;
+    if (done != SPRY_OK) {
+        r.status = BENCH_FAILED;
+        snprintf(r.reason, sizeof r.reason, "%s", err.message);
+    }
+    return report(p, a, &r, status);
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {.alpha = 1, .type = SPRY_F64, .device = "auto"};
+    product p = {.a = SPRY_INIT(spry_arrays), .b = SPRY_INIT(spry_arrays), .c = SPRY_INIT(spry_arrays)};
+    int status = cli_parse(command, &argc, argv, apply, &a);
+    if (status != CLI_GO_ON) return status;
+    p.a_path = argv[0];
+    p.b_path = argc > 1 ? argv[1] : NULL;
+    status = check_arguments(&a, &p);
+    if (status == CLI_GO_ON) status = cli_open_context(&p.context, a.threads);
+    if (status == CLI_GO_ON) status = check_names(p.context, &a);
+    if (status == CLI_GO_ON) status = read_matrices(&p, &a);
+    if (status == CLI_GO_ON) status = multiply_and_write(&p, &a);
+    spry_matrix_destroy(p.C);
+    if (p.B != p.A) spry_matrix_destroy(p.B);
+    spry_matrix_destroy(p.A);
+    spry_context_destroy(p.context);
+    return status;
+}
+
+const cli_command cli_spgemm =
+    {.name = "spgemm",
+     .summary = "multiply two sparse matrices, within a memory limit",
+     .usage = "A [B] [OPTIONS]",
+     .about = "Computes C = alpha*A*B in CSR, rows sorted; B is A when it is not given. A limit in bytes holds for\n"
+              "inputs, result and workspace together; a product that needs more ends with status 1 and the bytes,\n"
+              "also with -o, which never writes C piece by piece around the limit.",
+     .examples = "  spry spgemm matrix.mtx.gz -o square.mtx\n"
+                 "  spry spgemm gen:rmat16 --estimate\n"
+                 "  spry spgemm A.mtx B.mtx --transpose-b --memory-limit 4G --verify -o C.spry\n",
+     .options = options,
+     .least = 1,
+     .most = 2,
+     .positional = "matrix FILEs, A and B",
+     .run = run};
