@@ -12,6 +12,7 @@ extern const spryi_cuda_kernel spry_cuda_csr_scalar, spry_cuda_csr_vector_shared
     spry_cuda_csr3_gpuspmv35, spry_cuda_packed_slices;
 
 extern const struct spryi_vector_ops spry_cuda_vector_ops; /* src/solve/vector_ops_cuda.cu */
+extern const struct spryi_cuda_spgemm spry_cuda_spgemm;    /* src/spgemm/gpu_support_cuda.cu */
 
 /* clang-format off */
 #define SPRY_CUDA_KERNELS                                                                                              \

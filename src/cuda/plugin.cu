@@ -224,6 +224,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi
     plugin.enter = enter;
     plugin.leave = leave;
     plugin.vector_ops = &spry_cuda_vector_ops;
+    plugin.spgemm = &spry_cuda_spgemm;
     plugin.build_id = SPRYI_BUILD_ID;
     return &plugin;
 }

@@ -120,6 +120,12 @@ const spryi_spgemm_kernel *const spryi_spgemm_kernels[] = {
     &spryi_spgemm_smmp_cpu,
     &spryi_spgemm_rows_cpu,
     X86(spryi_spgemm_rows_avx512_cpu)
+    &spryi_spgemm_seed_getvals_cuda,
+    &spryi_spgemm_seed_reset_cuda,
+    &spryi_spgemm_seed_rows_cuda,
+    &spryi_spgemm_seed_claim_cuda,
+    &spryi_spgemm_seed_balance_cuda,
+    &spryi_spgemm_rows_cuda,
 };
 /* clang-format on */
 const int spryi_spgemm_kernel_count = sizeof spryi_spgemm_kernels / sizeof *spryi_spgemm_kernels;

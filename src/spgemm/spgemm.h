@@ -100,6 +100,10 @@ void spryi_spgemm_drop_words(spry_context *context, spryi_spgemm_job *job);
 /* pieces.c: 1 if each row's columns rise. Looks at all of them, or knows it. */
 int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
 
+/* gpu_cuda.c */
+extern const spryi_spgemm_kernel spryi_spgemm_seed_getvals_cuda, spryi_spgemm_seed_reset_cuda,
+    spryi_spgemm_seed_rows_cuda, spryi_spgemm_seed_claim_cuda, spryi_spgemm_seed_balance_cuda, spryi_spgemm_rows_cuda;
+
 extern const spryi_spgemm_kernel *const spryi_spgemm_kernels[];
 extern const int spryi_spgemm_kernel_count;
 const spryi_spgemm_kernel *spryi_find_spgemm_kernel(const char *name);

@@ -13,7 +13,7 @@ may_include()
     core) echo 'spry/spry\.h|core/.*' ;;
     formats) echo 'spry/spry\.h|core/.*|formats/.*|cuda/.*' ;; # cuda/ in *.cu
     reorder) echo 'spry/spry\.h|core/.*|reorder/.*' ;;
-    spgemm) echo 'spry/spry\.h|core/.*|spgemm/.*' ;;
+    spgemm) echo 'spry/spry\.h|core/.*|spgemm/.*|cuda/.*' ;; # cuda/ in *.cu
     io) echo 'spry/spry\.h|core/.*|io/.*' ;;
     ops) echo 'spry/spry\.h|(core|formats|reorder|spgemm|io|ops)/.*' ;;
     choose) echo 'spry/spry\.h|(core|formats|reorder|spgemm|io|ops|choose)/.*' ;;

@@ -1,0 +1,186 @@
+/*
+ * spgemm_rows_cuda: classify rows, count C's, scan, compute. What is done to which row: gpu_rows_cuda.cuh.
+ *
+ * Cost: 24 bytes a row of workspace, room for columns that counting finds (224 MB and half of A, none under a limit),
+ *       and a table of windows where rows of C are giant; one or two waits for the device, for the sizes of launches.
+ */
+#include "cuda/convert.cuh"
+#include "spgemm/gpu_kernels_cuda.h"
+#include "spgemm/gpu_spgemm_cuda.h"
+
+#include <cub/device/device_scan.cuh>
+#include <stdlib.h>
+
+enum { GIANT_TABLE_BYTES = 64 << 20, KEPT_BYTES = 224 << 20 };
+
+struct gpu_product {
+    gpu_rows rows;
+    gpu_row_counts found; /* the host's copy */
+    gpu_limits limits;
+    int lanes;
+    void *workspace, *columns;
+    int32_t *table;
+    int64_t table_bytes, columns_bytes, workspace_bytes;
+};
+
+static gpu_csr csr_of(const spry_arrays *a)
+{
+    gpu_csr m = {};
+    m.rows = a->rows;
+    m.cols = a->cols;
+    m.nnz = a->nnz;
+    m.p.at = a->offsets;
+    m.p.wide = a->offset_type == SPRY_I64;
+    m.j = (const int32_t *)a->indices;
+    m.x = a->values;
+    return m;
+}
+
+static int64_t rounded(int64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Workspace, and room for the scan at its end. */
+static spry_status make_rows(spryi_cuda_product *product, gpu_product *own, void **scan_space, size_t *scan_bytes,
+                             spry_error *err)
+{
+    gpu_rows *r = &own->rows;
+    const int64_t rows = product->row_end - product->row_begin;
+    if (rows >= 0x7fffffff) {
+        return spryi_fail_value(err, SPRY_TOO_LARGE, NULL, rows, 0x7ffffffe,
+                                "%lld rows in one piece of a product on the GPU, where 2147483646 is the most",
+                                (long long)rows);
+    }
+    r->A = csr_of(&product->a);
+    r->B = csr_of(&product->b);
+    r->first = product->row_begin;
+    r->rows = (int)rows;
+    SPRY_CUDA_CHECK(cub::DeviceScan::ExclusiveScan(NULL, *scan_bytes, (int32_t *)NULL, product->c_offsets,
+                                                   cuda::std::plus<>(), int64_t(0), rows + 1),
+                    "spgemm: scan", err);
+    const int64_t each = rounded(4 * (rows + 1)), head = rounded(sizeof(gpu_row_counts));
+    own->workspace_bytes = head + 6 * each + (int64_t)*scan_bytes;
+    SPRY_CUDA_TRY(product->allocate(product, &own->workspace, own->workspace_bytes, "rows of a product", err));
+    char *at = (char *)own->workspace;
+    r->found = (gpu_row_counts *)at;
+    int32_t **arrays[] = {&r->counts, &r->low, &r->words, &r->products, &r->list, &r->kept};
+    for (int a = 0; a < 6; a++) *arrays[a] = (int32_t *)(at + head + a * each);
+    *scan_space = at + head + 6 * each;
+    return SPRY_OK;
+}
+
+/* The device's findings to the host. */
+static spry_status read_found(gpu_product *own, cudaStream_t stream, spry_error *err)
+{
+    SPRY_CUDA_CHECK(cudaMemcpyAsync(&own->found, own->rows.found, sizeof own->found, cudaMemcpyDeviceToHost, stream),
+                    "spgemm: read counts", err);
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(stream), "spgemm: count", err);
+    return SPRY_OK;
+}
+
+/* Offsets of what is counted; the findings to the host. */
+static spry_status scan_counts(spryi_cuda_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
+                               spry_error *err)
+{
+    gpu_rows *r = &own->rows;
+    cudaStream_t stream = (cudaStream_t)product->stream;
+    SPRY_CUDA_CHECK(cub::DeviceScan::ExclusiveScan(scan_space, scan_bytes, r->counts, product->c_offsets,
+                                                   cuda::std::plus<>(), int64_t(0), (int64_t)r->rows + 1, stream),
+                    "spgemm: scan", err);
+    SPRY_CUDA_CHECK(cudaMemcpyAsync(&r->found->entries, product->c_offsets + r->rows, sizeof(int64_t),
+                                    cudaMemcpyDeviceToDevice, stream),
+                    "spgemm: count", err);
+    return read_found(own, stream, err);
+}
+
+static spry_status count(spryi_cuda_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
+                         spry_error *err)
+{
+    gpu_rows *r = &own->rows;
+    cudaStream_t stream = (cudaStream_t)product->stream;
+    SPRY_CUDA_CHECK(cudaMemsetAsync(r->found, 0, sizeof *r->found, stream), "spgemm: clear", err);
+    if (r->rows == 0) {
+        SPRY_CUDA_CHECK(cudaMemsetAsync(product->c_offsets, 0, sizeof(int64_t), stream), "spgemm: clear", err);
+        return read_found(own, stream, err);
+    }
+    SPRY_CUDA_TRY(gpu_classify_rows(r, stream, err));
+    SPRY_CUDA_TRY(scan_counts(product, own, scan_space, scan_bytes, err)); /* it may be all that there is to do */
+    own->lanes = gpu_lanes_of(&own->found, r->A.nnz);
+    unsigned others = 0;
+    for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) others += own->found.rows[c];
+    if (others > 0) {
+        const int64_t value = (int64_t)spry_type_bytes(product->type);
+        int64_t room = (KEPT_BYTES + r->A.nnz * (4 + value) / 2) / 4;
+        if ((int64_t)own->found.products < room) room = (int64_t)own->found.products;
+        if (product->most_bytes == 0) {
+            own->columns_bytes = 4 * room;
+            SPRY_CUDA_TRY(product->allocate(product, &own->columns, 4 * room, "columns of a product", err));
+            r->columns = (int32_t *)own->columns;
+            r->columns_room = (int)room;
+        }
+        SPRY_CUDA_TRY(gpu_list_classes(r, &own->found, stream, err));
+        SPRY_CUDA_TRY(gpu_block_count(r, &own->found, &own->limits, stream, err));
+        SPRY_CUDA_TRY(gpu_group_count(r, &own->found, own->lanes, stream, err));
+    }
+    if (others == 0) return SPRY_OK;
+    SPRY_CUDA_TRY(gpu_list_numeric(r, (int)spry_type_bytes(product->type), &own->limits, stream, err));
+    return scan_counts(product, own, scan_space, scan_bytes, err);
+}
+
+static void discard(spryi_cuda_product *product)
+{
+    gpu_product *own = (gpu_product *)product->state;
+    if (!own) return;
+    if (own->table) product->release(product, own->table, own->table_bytes);
+    if (own->columns) product->release(product, own->columns, own->columns_bytes);
+    if (own->workspace) product->release(product, own->workspace, own->workspace_bytes);
+    free(own);
+    product->state = NULL;
+}
+
+static spry_status symbolic(spryi_cuda_product *product, spry_error *err)
+{
+    gpu_product *own = (gpu_product *)calloc(1, sizeof *own);
+    if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %zu bytes", sizeof *own);
+    product->state = own;
+    own->limits.multiprocessors = product->multiprocessors;
+    own->limits.shared_bytes = product->shared_bytes;
+    void *scan_space = NULL;
+    size_t scan_bytes = 0;
+    spry_status status = gpu_require_rising(product, err);
+    if (status == SPRY_OK) status = make_rows(product, own, &scan_space, &scan_bytes, err);
+    if (status == SPRY_OK) status = count(product, own, scan_space, scan_bytes, err);
+    product->products = (int64_t)own->found.products;
+    product->nnz = (int64_t)own->found.entries;
+    if (status == SPRY_OK && own->found.list[LIST_GIANT] > 0) {
+        own->table_bytes = gpu_giant_table(&own->rows, &own->found, &own->limits, (int)spry_type_bytes(product->type),
+                                           GIANT_TABLE_BYTES);
+        status = product->allocate(product, (void **)&own->table, own->table_bytes, "windows of a product", err);
+    }
+    if (status != SPRY_OK) discard(product);
+    return status;
+}
+
+static spry_status numeric(spryi_cuda_product *product, spry_error *err)
+{
+    gpu_product *own = (gpu_product *)product->state;
+    cudaStream_t stream = (cudaStream_t)product->stream;
+    gpu_result C = {};
+    if (product->nnz == 0) return SPRY_OK;
+    own->rows.A.x = product->a.values;
+    own->rows.B.x = product->b.values;
+    C.type = product->type;
+    C.p.at = product->c_offsets;
+    C.p.wide = 1;
+    C.j = product->values_alone ? NULL : product->c_columns;
+    C.known = product->c_columns;
+    C.x = product->c_values;
+    C.alpha = product->alpha;
+    SPRY_CUDA_TRY(
+        gpu_block_values(&own->rows, &own->found, &own->limits, &C, own->table, own->table_bytes, stream, err));
+    SPRY_CUDA_TRY(gpu_group_values(&own->rows, &own->found, own->lanes, &C, stream, err));
+    return gpu_merge_values(&own->rows, &own->found, &C, stream, err);
+}
+
+const spryi_cuda_spgemm_kernel spry_cuda_spgemm_rows = {"spgemm_rows_cuda", symbolic, numeric, discard};
