@@ -152,9 +152,9 @@ static int is_on_gpu(const spry_spmv_options *options)
 }
 
 /*
- * After the tree, on a GPU: rows that are uniform, with columns that are local (or swept would have been taken), go into
- * slices whose indices are short or none; others are cut by entries, which COO and HYB lose to wherever they are chosen
- * (docs/results). Small matrices are bound by their launch, where ELL needs the least.
+ * After the tree, on a GPU: rows that are uniform, with columns that are local (or swept would have been taken), go
+ * into slices whose indices are short or none; others are cut by entries, which COO and HYB lose to wherever they are
+ * chosen (docs/results). Small matrices are bound by their launch, where ELL needs the least.
  */
 static void prefer_for_gpu(spryi_choice *choice, const spry_matrix *A, const row_figures *f)
 {

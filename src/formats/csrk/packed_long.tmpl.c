@@ -1,6 +1,6 @@
 /*
- * What all kernels of packed on the CPU share: long rows from the sums of their pieces, and the transposed product, which
- * goes through the slices one slot after the other (formats/ell/windows.h).
+ * What all kernels of packed on the CPU share: long rows from the sums of their pieces, and the transposed product,
+ * which goes through the slices one slot after the other (formats/ell/windows.h).
  */
 
 static void SPRY_FN(long_rows)(const spryi_packed_job *job, int64_t begin, int64_t end)
