@@ -58,8 +58,8 @@ static __device__ __forceinline__ int64_t position_of(const int32_t *j, int64_t 
 }
 
 /*
- * Entries k .. k + EACH * blockDim.x - 1 of the row of A that ends at `end`; whole: rows of B are not cut to the window.
- * EACH: entries a thread, searched for together.
+ * Entries k .. k + EACH * blockDim.x - 1 of the row of A that ends at `end`; whole: rows of B are not cut to the
+ * window. EACH: entries a thread, searched for together.
  */
 template <int EACH, bool VALUES, typename V> static __device__ __forceinline__ void
 meet_batch(const gpu_rows &r, met_batch<V> *b, int64_t k, int64_t end, bool whole, int64_t first, int64_t last)

@@ -53,7 +53,7 @@ static void one_trial(const char *kernel, uint64_t trial)
     spry_spgemm_options o = options_for(kernel);
     o.alpha = trial % 4 ? NULL : trial % 2 ? (const void *)&two_f32 : (const void *)&two;
     o.drop_zeros = trial % 5 == 4;
-    spry_error err = SPRY_INIT(spry_error);
+    spry_error err;
     if (spry_spgemm(context, &C, A, B, &o, &err) != SPRY_OK)
         fail_msg("%s, trial %d: %s", kernel, (int)trial, err.message);
     test_dense d = test_multiply(&a, &b, SPRY_NO_TRANSPOSE, trial % 4 ? 1 : 2, 0, 0);
