@@ -3,9 +3,10 @@
 /*
  * The widest dense window, 2^16 words of 64 columns: 32 MB of f64 a thread, about what the last cache holds. Rows that
  * span more are summed in the hash table. A memory limit makes the window narrower. Twins are summed together where
- * their sums stay in the second-level cache or about.
+ * their sums stay in the second-level cache or about; rows that repeat the one before are looked through nowhere, so
+ * they are summed densely however few their products.
  */
-enum { WIDEST_BIN = 16, WIDEST_TWINS = 2048 };
+enum { WIDEST_BIN = 16, WIDEST_TWINS = 2048, WIDEST_REPEATED = 8192 };
 
 void spryi_rows_merge_spans(spryi_spgemm_job *job, const spryi_spgemm_spans *seen, int64_t longest)
 {
@@ -15,6 +16,7 @@ void spryi_rows_merge_spans(spryi_spgemm_job *job, const spryi_spgemm_spans *see
         if (seen->busiest[b] > all->busiest[b]) all->busiest[b] = seen->busiest[b];
     }
     if (seen->twins > all->twins) all->twins = seen->twins;
+    if (seen->repeated > all->repeated) all->repeated = seen->repeated;
     if (seen->scattered > all->scattered) all->scattered = seen->scattered;
     if (longest > job->longest) job->longest = longest;
 }
@@ -37,6 +39,8 @@ static int64_t settle(spryi_spgemm_job *job, int bin)
     }
     if (bin == WIDEST_BIN && job->spans.twins <= WIDEST_TWINS && SPRYI_TWINS * job->spans.twins > widest)
         widest = SPRYI_TWINS * job->spans.twins;
+    if (bin == WIDEST_BIN && job->spans.repeated <= WIDEST_REPEATED && job->spans.repeated > widest)
+        widest = job->spans.repeated;
     job->windows = (widest + 63) / 64 * 64; /* looked through 64 words at a time */
     job->slots = spryi_rows_slots(busiest, job->b.cols);
     if (job->slots > 0 && job->slots < 64) job->slots = 64;

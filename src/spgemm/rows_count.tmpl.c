@@ -135,6 +135,7 @@ static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, int64_t begin, int
         if (i > begin && SPRY_FN(repeats)(job, i, &shift)) {
             counts[i] = counts[i - 1];
             if (shift == 0 && words_before > spans->twins) spans->twins = words_before;
+            if (words_before > spans->repeated) spans->repeated = words_before;
             continue;
         }
         const int64_t products = SPRY_FN(row_products)(job, i);

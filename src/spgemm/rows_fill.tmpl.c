@@ -261,12 +261,9 @@ static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const SPRY_FN(la
     const int64_t base = Cj[0] & ~(int64_t)63, words = spryi_rows_words(Cj[0], Cj[n - 1]);
     const SPRY_V alpha = (SPRY_V)job->alpha;
     SPRY_V *restrict sums = lane->sums;
-    if (words > SPRYI_FEW_WORDS || words > job->windows) {
-        const int64_t products = SPRY_FN(products_of)(job, i);
-        if (words > job->windows || spryi_rows_scattered(words, products)) {
-            SPRY_FN(hash_row)(job, lane, i, products, Cj, Cx, n, 1);
-            return;
-        }
+    if (words > job->windows) {
+        SPRY_FN(hash_row)(job, lane, i, SPRY_FN(products_of)(job, i), Cj, Cx, n, 1);
+        return;
     }
     SPRY_FN(add_products)(job, sums, i, base);
     for (int64_t k = 0; k < n; k++) {

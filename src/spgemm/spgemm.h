@@ -53,6 +53,7 @@ typedef struct spryi_spgemm_spans {
     int64_t busiest[SPRYI_SPAN_BINS]; /* most slots that a row of the bin needs: products, or columns if less */
     int64_t scattered; /* of rows with few products in a wide span, the most slots: no part of the bins */
     int64_t twins;     /* of rows whose columns in A are those of the row before, the most words */
+    int64_t repeated;  /* of rows that repeat the one before, the most words */
 } spryi_spgemm_spans;
 
 /* Rows of B as bits: columns that follow each other in one word of 64 are one entry. count 0: not made. */
