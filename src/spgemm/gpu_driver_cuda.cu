@@ -106,7 +106,8 @@ static spry_status count(spryi_cuda_product *product, gpu_product *own, void *sc
     }
     SPRY_CUDA_TRY(gpu_classify_rows(r, stream, err));
     SPRY_CUDA_TRY(scan_counts(product, own, scan_space, scan_bytes, err)); /* it may be all that there is to do */
-    own->lanes = gpu_lanes_of(&own->found, r->A.nnz);
+    /* of a piece of the rows its share of the entries, about */
+    own->lanes = gpu_lanes_of(&own->found, (int64_t)((double)r->A.nnz * r->rows / (double)r->A.rows));
     unsigned others = 0;
     for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) others += own->found.rows[c];
     if (others > 0) {
