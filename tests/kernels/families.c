@@ -95,6 +95,16 @@ static void empty_rows(builder *b, int64_t rows, int64_t every, int64_t most)
         random_row(b, i > 0 && i < rows - 1 && below(b, every) == 0 ? 1 + below(b, most) : 0, 2000);
 }
 
+/* Bands of `length` entries a row or one more, `apart` columns apart; of 192 rows the first 64 have none. */
+static void bands_and_gaps(builder *b, int64_t rows, int64_t length, int64_t apart)
+{
+    b->f.cols = rows + length * apart;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t e = 0; i / 64 % 3 > 0 && e < length + i / 64 % 2; e++) entry(b, i + e * apart);
+        end_row(b);
+    }
+}
+
 /* `rows` rows of three entries among which row `at` and the one after it, if `two`, have `length`. */
 static void dense_row(builder *b, int64_t length, int64_t at, int64_t two)
 {
@@ -292,6 +302,7 @@ static const line table[] = {
     {"1 x n, pieces", full, 1, 100003, 0, 0, 1},
     {"empty rows", empty_rows, 3000, 3, 20, 0, 0},
     {"nearly all rows empty", empty_rows, 40000, 100, 9, 0, 0},
+    {"bands and empty rows", bands_and_gaps, 1391, 3, 2, 0, 0},
     {"dense row first", dense_row, 5000, 0, 0, 0, 0},
     {"long row first", dense_row, 100001, 0, 0, 0, 1},
     {"long row in the middle", dense_row, 100001, 151, 0, 0, 1},
