@@ -70,12 +70,12 @@ def draw_stages(lines, path):
                              (record["setup_us"] - (record["upload_us"] or 0)) / 1e3, record["time_us"] / 1e3))
     if not bars:
         return
-    names, symbolic, numeric = zip(*bars)
     figure, axes = plt.subplots(figsize=(9, 1.5 + 0.3 * len(bars)))
-    axes.barh(names, symbolic, label="symbolic phase: C is counted")
-    axes.barh(names, numeric, left=symbolic, label="numeric phase: C is filled")
-    axes.set(title="By stage", xlabel="ms", xscale="symlog")
-    axes.legend(fontsize=8)
+    for name, symbolic, numeric in bars:
+        whole = symbolic + numeric
+        axes.barh(f"{name}: {whole:.3g} ms", 100 * symbolic / whole, color="tab:blue")
+        axes.barh(f"{name}: {whole:.3g} ms", 100 * numeric / whole, left=100 * symbolic / whole, color="tab:orange")
+    axes.set(title="By stage: C is counted (blue), then filled (orange)", xlabel="share of both, %", xlim=(0, 100))
     figure.savefig(path, dpi=120, bbox_inches="tight")
     plt.close(figure)
     print(path)
