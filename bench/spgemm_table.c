@@ -127,12 +127,14 @@ static void print_figure(FILE *out, const bench_record *records, int count, cons
         fprintf(out, "4096 x 4096, %s: ms a product\n", type);
     for (int n = 0; n < c.count; n++) fprintf(out, "  [%d] %s\n", n + 1, c.names[n]);
     fprintf(out, "  %9s  %12s  %12s", density > 0 ? "size" : "density", "products", "entries in C");
-    for (int n = 0; n < c.count; n++) fprintf(out, "  %7s[%d]", "", n + 1);
+    for (int n = 0; n < c.count; n++) fprintf(out, "  %9d]", n + 1);
     fputc('\n', out);
     for (int i = 0; i < count; i++) {
         const bench_record *r = &records[i];
         double size, d;
-        if (!in_figure(r, type, density) || strcmp(r->matrix, last) == 0 || !study_point(r, &size, &d)) continue;
+        if (r->products < 0 || !in_figure(r, type, density) || strcmp(r->matrix, last) == 0 ||
+            !study_point(r, &size, &d))
+            continue;
         last = r->matrix;
         fprintf(out, "  %9g  %12lld  %12lld", density > 0 ? size : d, (long long)r->products, (long long)r->nnz_c);
         for (int n = 0; n < c.count; n++) {
