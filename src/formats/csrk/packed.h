@@ -181,10 +181,10 @@ spry_status spryi_packed_check(const void *storage, spry_error *err);
  * packed_build.c: survey settles a and the sizes of s, otherwise zero, and *parts, what make needs of it, to be
  * released by the caller; make allocates the arrays and fills them. On failure of either the caller clears.
  */
-struct spryi_packed_part;
-spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, struct spryi_packed_part **parts,
+struct spryi_packed_surveyed;
+spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, struct spryi_packed_surveyed **parts,
                                 const spry_arrays *csr, spry_error *err);
-spry_status spryi_packed_make(spry_context *context, spryi_packed *s, const struct spryi_packed_part *parts,
+spry_status spryi_packed_make(spry_context *context, spryi_packed *s, struct spryi_packed_surveyed *parts,
                               const spry_arrays *csr, spry_error *err);
 spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const spryi_packed *s, spry_error *err);
 

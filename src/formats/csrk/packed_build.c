@@ -1,9 +1,9 @@
 /*
  * From CSR to packed slices and back.
  *
- * Every super-super-row is looked at twice by the same code: counted first (survey), then, when a scan has told where
- * its share of each array begins, written (make). Neither looks at another's, so both are parallel, and the result
- * depends on the matrix alone.
+ * Every super-super-row is gone along twice by the same code: first what its slices are is settled and counted (survey),
+ * then, when a scan has told where its share of each array begins, written (make). Neither looks at another's, so both
+ * are parallel, and the result depends on the matrix alone.
  */
 #include "core/context.h"
 #include "core/error.h"
@@ -13,16 +13,39 @@
 
 #include <string.h>
 
-/* Lanes that a slot of the slice has room for, `count` of which have it. */
-static inline int64_t stride_of(const spryi_packed_lanes *n, int count)
-{
-    return n->padded ? SPRYI_PACKED_LANES : count;
-}
-
 /* In lane l's mask of 1, 2 or 4 bytes, little-endian as the processors are. */
 static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
 {
     masks[l * bytes + bit / 8] = (uint8_t)(masks[l * bytes + bit / 8] | 1u << bit % 8);
+}
+
+/* Zeros for numbers begin .. end - 1. */
+static inline void clear_values(const spryi_packed *s, int64_t begin, int64_t end)
+{
+    const size_t size = spry_type_bytes(s->a.value_type);
+    if (s->values) memset((char *)s->values + (size_t)begin * size, 0, (size_t)(end - begin) * size);
+}
+
+/* What the survey settled of the slice; and what it is to remember. */
+static inline void recall(spryi_packed_lanes *n, const spryi_packed_settled *r)
+{
+    n->kind = r->kind;
+    n->full = r->full;
+    n->width = r->width;
+    n->shared = r->shared;
+    n->padded = r->padded;
+    n->low = r->low;
+}
+
+static inline spryi_packed_settled settled_of(const spryi_packed_lanes *n)
+{
+    return (spryi_packed_settled){.low = n->low,
+                                  .kind = (uint8_t)n->kind,
+                                  .full = (uint8_t)n->full,
+                                  .width = (uint8_t)n->width,
+                                  .shared = (uint8_t)n->shared,
+                                  .padded = (uint8_t)n->padded,
+                                  .b = (uint8_t)n->b};
 }
 
 #define SPRYI_TEMPLATE "formats/csrk/packed_build.tmpl.c"
@@ -81,8 +104,8 @@ static int find_block(const spry_arrays *csr)
 
 /* ---- survey -------------------------------------------------------------------------------------------- */
 
-/* parts[g + 1] = what group g takes; or the group, written. */
-static spryi_packed_walk walk_of(const spryi_packed *s, const spry_arrays *csr, int64_t g)
+/* The way along group g. */
+static spryi_packed_walk walk_of(const spryi_packed *s, const spry_arrays *csr, spryi_packed_surveyed *part, int64_t g)
 {
     const int64_t rows = spryi_packed_group(s->block);
     return (spryi_packed_walk){
@@ -90,6 +113,7 @@ static spryi_packed_walk walk_of(const spryi_packed *s, const spry_arrays *csr, 
         .b = (int)s->block,
         .begin = g * rows,
         .end = (g + 1) * rows < csr->rows ? (g + 1) * rows : csr->rows,
+        .surveyed = part,
     };
 }
 
@@ -104,7 +128,7 @@ static void add(spryi_packed_part *sum, const spryi_packed_part *part)
     sum->long_nnz += part->long_nnz;
 }
 
-spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_packed_part **parts,
+spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_packed_surveyed **parts,
                                 const spry_arrays *csr, spry_error *err)
 {
     s->a = *csr;
@@ -116,17 +140,17 @@ spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_pa
     const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
     spry_status status = SPRYI_NEW(context, parts, groups + 1, "super-super-rows", err);
     if (status != SPRY_OK) return status;
-    spryi_packed_part *p = *parts;
-    p[0] = (spryi_packed_part){0};
+    spryi_packed_surveyed *p = *parts;
+    p[0].at = (spryi_packed_part){0};
     int threads = spryi_threads(context, csr->nnz + csr->rows);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t g = 0; g < groups; g++) {
-        spryi_packed_walk w = walk_of(s, csr, g);
+        spryi_packed_walk w = walk_of(s, csr, &p[g], g);
         walk(&w);
-        p[g + 1] = w.at;
+        p[g + 1].at = w.at;
     }
-    for (int64_t g = 0; g < groups; g++) add(&p[g + 1], &p[g]);
-    spryi_packed_set_sizes(s, &p[groups]);
+    for (int64_t g = 0; g < groups; g++) add(&p[g + 1].at, &p[g].at);
+    spryi_packed_set_sizes(s, &p[groups].at);
     return spryi_packed_check_sizes(s, err);
 }
 
@@ -151,15 +175,7 @@ done:
     return status;
 }
 
-/* Zeros where the group's values and indices will be: masks are set bit by bit, padding stays. */
-static void clear_share(spryi_packed *s, const spryi_packed_part *begin, const spryi_packed_part *end)
-{
-    const int64_t size = (int64_t)spry_type_bytes(s->a.value_type);
-    memset(s->indices + begin->units * SPRYI_PACKED_UNIT, 0, (size_t)((end->units - begin->units) * SPRYI_PACKED_UNIT));
-    if (s->values) memset((char *)s->values + begin->slots * size, 0, (size_t)((end->slots - begin->slots) * size));
-}
-
-spry_status spryi_packed_make(spry_context *context, spryi_packed *s, const spryi_packed_part *parts,
+spry_status spryi_packed_make(spry_context *context, spryi_packed *s, spryi_packed_surveyed *parts,
                               const spry_arrays *csr, spry_error *err)
 {
     const spry_status status = allocate(context, s, err);
@@ -169,10 +185,9 @@ spry_status spryi_packed_make(spry_context *context, spryi_packed *s, const spry
     int threads = spryi_threads(context, csr->nnz + csr->rows);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t g = 0; g < groups; g++) {
-        spryi_packed_walk w = walk_of(s, csr, g);
+        spryi_packed_walk w = walk_of(s, csr, &parts[g], g);
         w.s = s;
-        w.at = parts[g];
-        clear_share(s, &parts[g], &parts[g + 1]);
+        w.at = parts[g].at;
         walk(&w);
     }
     s->slices[s->slice_count] = spryi_packed_last_record(s);

@@ -56,17 +56,20 @@ static inline int64_t SPRY_FN(column)(const spryi_packed_walk *w, const spryi_pa
 /* 1 if all lanes, of one length, have the columns of the one before plus one. */
 static int SPRY_FN(all_step)(const spryi_packed_walk *w, const spryi_packed_lanes *n)
 {
+    const int b = n->b;
     const SPRY_J *Aj = (const SPRY_J *)w->csr->indices + n->begin[0];
     const int64_t length = n->length[0];
-    if (n->b == 1) {
-        SPRY_J other = 0;
+    SPRY_J other = 0;
+    if (b == 1 && !n->sorted) {
         for (int64_t k = length; k < SPRYI_PACKED_LANES * length; k++) other |= (Aj[k] - Aj[k - length]) ^ 1;
         return other == 0;
     }
-    for (int l = 1; l < SPRYI_PACKED_LANES; l++)
-        for (int64_t k = 0; k < length; k++)
-            if (SPRY_FN(column)(w, n, l, k) != SPRY_FN(column)(w, n, l - 1, k) + 1) return 0;
-    return 1;
+    for (int l = 1; l < SPRYI_PACKED_LANES && other == 0; l++) {
+        const SPRY_J *before = (const SPRY_J *)w->csr->indices + n->begin[l - 1];
+        const SPRY_J *own = (const SPRY_J *)w->csr->indices + n->begin[l];
+        for (int64_t k = 0; k < length * b; k += b) other |= (own[k] - before[k]) ^ (SPRY_J)b;
+    }
+    return other == 0;
 }
 
 /* The distances of all lanes, rising; -1 where they are more than `most` or those of a lane do not rise. */
@@ -91,23 +94,40 @@ static int SPRY_FN(find_distances)(const spryi_packed_walk *w, spryi_packed_lane
     return found;
 }
 
-/* Settles kind, full, width, shared and low: what costs the fewest bytes. */
-static void SPRY_FN(settle)(const spryi_packed_walk *w, spryi_packed_lanes *n)
+/* Settles all of it if the slice is best STEPPED. */
+static int SPRY_FN(settle_steps)(const spryi_packed_walk *w, spryi_packed_lanes *n)
 {
-    int64_t low = INT64_MAX, high = -1;
     const int most = spryi_packed_most_steps(n), steps = most >= 0 ? SPRY_FN(find_distances)(w, n, most) : -1;
     const int listed = steps == w->list && memcmp(n->distances, w->distances, (size_t)steps * 4) == 0;
-    if (spryi_packed_steps_pay(n, steps, listed)) {
-        spryi_packed_settle_stepped(n, steps, listed);
-        return;
-    }
-    for (int l = 0; l < n->count; l++)
-        for (int64_t k = 0; k < n->length[l]; k++) {
-            const int64_t j = SPRY_FN(column)(w, n, l, k);
-            low = j < low ? j : low;
-            high = j > high ? j : high;
+    if (!spryi_packed_steps_pay(n, steps, listed)) return 0;
+    spryi_packed_settle_stepped(n, steps, listed);
+    return 1;
+}
+
+/* Settles kind, full, width, shared, padded and low: what costs the fewest bytes. */
+static void SPRY_FN(settle)(const spryi_packed_walk *w, spryi_packed_lanes *n)
+{
+    if (SPRY_FN(settle_steps)(w, n)) return;
+    int64_t low = INT64_MAX, high = -1;
+    for (int l = 0; l < n->count; l++) {
+        const SPRY_J *Aj = (const SPRY_J *)w->csr->indices + n->begin[l];
+        for (int64_t k = 0, end = (int64_t)n->length[l] * n->b; k < end; k += n->b) {
+            low = Aj[k] < low ? Aj[k] : low;
+            high = Aj[k] > high ? Aj[k] : high;
         }
-    spryi_packed_settle_indexed(n, low, high);
+    }
+    spryi_packed_settle_indexed(n, low / n->b, high < 0 ? high : high / n->b);
+}
+
+/* As the survey settled it. */
+static void SPRY_FN(recall)(const spryi_packed_walk *w, spryi_packed_lanes *n, const spryi_packed_settled *r)
+{
+    recall(n, r);
+    if (n->kind != SPRYI_PACKED_STEPPED) return;
+    if (n->shared)
+        memcpy(n->distances, w->distances, (size_t)n->width * sizeof *n->distances);
+    else
+        SPRY_FN(find_distances)(w, n, spryi_packed_most_steps(n));
 }
 
 /* The lanes that have slot k, in order, and how many they are; next[l]: entries of lane l that were taken. */
@@ -124,7 +144,7 @@ static int SPRY_FN(slot)(const spryi_packed_walk *w, const spryi_packed_lanes *n
     return count;
 }
 
-/* Values and indices of a slice that is not both full and of rows. */
+/* Values and indices of a slice whose lanes lie side by side in each slot. */
 static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, uint8_t *masks,
                                 void *indices)
 {
@@ -139,17 +159,16 @@ static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_l
             for (int c = 0; c < b; c++)
                 for (int q = 0; q < count; q++) {
                     const int l = lane[q];
-                    Vx[((int64_t)r * b + c) * stride_of(n, count) + (n->padded ? l : q)] =
+                    Vx[((int64_t)r * b + c) * count + q] =
                         Ax[n->begin[l] + ((int64_t)r * n->length[l] + next[l]) * b + c];
                 }
-        if (Ax) Vx += (int64_t)b * b * stride_of(n, count);
+        if (Ax) Vx += (int64_t)b * b * count;
         for (int q = 0; q < count; q++) {
             const int64_t j = SPRY_FN(column)(w, n, lane[q], next[lane[q]]);
-            const int64_t to = n->padded ? (int64_t)k * SPRYI_PACKED_LANES + lane[q] : before + q;
             if (n->kind == SPRYI_PACKED_OFFSETS)
-                ((uint16_t *)indices)[to] = (uint16_t)(j - n->low);
+                ((uint16_t *)indices)[before + q] = (uint16_t)(j - n->low);
             else if (n->kind == SPRYI_PACKED_WIDE)
-                ((SPRY_J *)indices)[to] = (SPRY_J)j;
+                ((SPRY_J *)indices)[before + q] = (SPRY_J)j;
             else if (masks)
                 set_bit(masks, spryi_packed_mask_bytes(n->width), lane[q], k);
             next[lane[q]]++;
@@ -158,23 +177,61 @@ static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_l
     }
 }
 
-/* A full slice of rows: entry k of lane l is value 32*k + l. */
-static void SPRY_FN(fill_full)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, void *indices)
+/*
+ * Values and indices of a slice whose slots have room for all lanes: number e of the block in slot d of lane l is value
+ * 32*(d*b*b + e) + l. kind and b are constants.
+ */
+static inline __attribute__((always_inline)) void SPRY_FN(fill_room)(const spryi_packed_walk *w,
+                                                                     const spryi_packed_lanes *n, SPRY_V *Vx,
+                                                                     uint8_t *masks, void *indices, const int kind,
+                                                                     const int b)
 {
-    const SPRY_V *Ax = w->csr->values;
-    const SPRY_J *Aj = w->csr->indices;
-    const int64_t width = n->width, *begin = n->begin;
-    for (int64_t k = 0; Ax && k < width; k++)
-        for (int64_t l = 0; l < SPRYI_PACKED_LANES; l++) Vx[SPRYI_PACKED_LANES * k + l] = Ax[begin[l] + k];
-    if (n->kind == SPRYI_PACKED_STEPPED) return;
-    for (int64_t k = 0; k < width; k++)
-        for (int64_t l = 0; l < SPRYI_PACKED_LANES; l++) {
-            const SPRY_J j = Aj[begin[l] + k];
-            if (n->kind == SPRYI_PACKED_OFFSETS)
-                ((uint16_t *)indices)[SPRYI_PACKED_LANES * k + l] = (uint16_t)(j - (SPRY_J)n->low);
-            else
-                ((SPRY_J *)indices)[SPRYI_PACKED_LANES * k + l] = j;
+    enum { LANES = SPRYI_PACKED_LANES };
+    const int stepped = kind == SPRYI_PACKED_STEPPED, holes = stepped && !n->full;
+    for (int l = 0; l < n->count; l++) {
+        const SPRY_J *Aj = (const SPRY_J *)w->csr->indices + n->begin[l];
+        const SPRY_V *Ax = Vx ? (const SPRY_V *)w->csr->values + n->begin[l] : NULL;
+        const int64_t own = n->row / n->b + l, length = n->length[l];
+        uint32_t mask = 0;
+        for (int64_t k = 0, d = 0; k < length; k++, d++) {
+            if (holes) {
+                while (n->distances[d] != Aj[k * b] / b - own) d++;
+                mask |= 1u << d;
+            } else if (kind == SPRYI_PACKED_OFFSETS) {
+                ((uint16_t *)indices)[LANES * k + l] = (uint16_t)(Aj[k * b] / b - (SPRY_J)n->low);
+            } else if (kind == SPRYI_PACKED_WIDE) {
+                ((SPRY_J *)indices)[LANES * k + l] = Aj[k * b] / b;
+            }
+            for (int r = 0; Ax && r < b; r++)
+                for (int c = 0; c < b; c++) Vx[((d * b + r) * b + c) * LANES + l] = Ax[(r * length + k) * b + c];
         }
+        if (holes) {
+            const int bytes = spryi_packed_mask_bytes(n->width);
+            for (int q = 0; q < bytes; q++) masks[l * bytes + q] = (uint8_t)(mask >> 8 * q);
+        }
+    }
+}
+
+static void SPRY_FN(fill)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, uint8_t *masks,
+                          void *indices)
+{
+    if (!n->full && !n->padded) {
+        SPRY_FN(fill_slots)(w, n, Vx, masks, indices);
+        return;
+    }
+    switch (n->b) {
+    case 1: break;
+    case 2: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 2); return;
+    case 3: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 3); return;
+    case 4: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 4); return;
+    default: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 5); return;
+    }
+    if (n->kind == SPRYI_PACKED_STEPPED)
+        SPRY_FN(fill_room)(w, n, Vx, masks, indices, SPRYI_PACKED_STEPPED, 1);
+    else if (n->kind == SPRYI_PACKED_OFFSETS)
+        SPRY_FN(fill_room)(w, n, Vx, masks, indices, SPRYI_PACKED_OFFSETS, 1);
+    else
+        SPRY_FN(fill_room)(w, n, Vx, masks, indices, SPRYI_PACKED_WIDE, 1);
 }
 
 /* Writes slice k, at its place. */
@@ -197,25 +254,32 @@ static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_la
         indices += SPRYI_PACKED_LANES * sizeof *w->order;
     }
     SPRY_V *Vx = s->values ? (SPRY_V *)s->values + place->values : NULL;
-    if (n->full && n->b == 1)
-        SPRY_FN(fill_full)(w, n, Vx, indices);
-    else
-        SPRY_FN(fill_slots)
-    (w, n, Vx, stepped && !n->full ? s->indices + place->masks * SPRYI_PACKED_UNIT : NULL, indices);
+    SPRY_FN(fill)(w, n, Vx, stepped && !n->full ? s->indices + place->masks * SPRYI_PACKED_UNIT : NULL, indices);
 }
 
 /* Counts the slice, whose list, if it has one of its own, becomes the last, and writes it where there is room. */
 static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int count)
 {
     spryi_packed_lanes n;
+    spryi_packed_settled *settled = &w->surveyed->settled[w->taken++];
     SPRY_FN(take_lanes)(w, &n, row, b, count);
-    SPRY_FN(settle)(w, &n);
+    if (w->s) {
+        SPRY_FN(recall)(w, &n, settled);
+    } else {
+        SPRY_FN(settle)(w, &n);
+        *settled = settled_of(&n);
+    }
+    const spryi_packed_part before = w->at;
     const spryi_packed_place place = spryi_packed_take_place(&w->at, &w->list_at, &n, (int64_t)sizeof(SPRY_J));
     if (n.kind == SPRYI_PACKED_STEPPED && !n.shared) {
         w->list = n.width;
         memcpy(w->distances, n.distances, (size_t)n.width * sizeof *n.distances);
     }
-    if (w->s) SPRY_FN(put_slice)(w, &n, w->at.slices - 1, &place);
+    if (!w->s) return;
+    clear_values(w->s, before.slots, n.full ? place.values : w->at.slots);
+    memset(w->s->indices + before.units * SPRYI_PACKED_UNIT, 0,
+           (size_t)(w->at.units - before.units) * SPRYI_PACKED_UNIT);
+    SPRY_FN(put_slice)(w, &n, w->at.slices - 1, &place);
 }
 
 static void SPRY_FN(add_long_row)(spryi_packed_walk *w, int64_t row, int64_t from, int64_t length)
@@ -240,12 +304,13 @@ static void SPRY_FN(add_long_row)(spryi_packed_walk *w, int64_t row, int64_t fro
 static int SPRY_FN(mostly_steps)(const spryi_packed_walk *w)
 {
     spryi_packed_lanes n;
-    int64_t stepped = 0, slices = 0;
-    for (int64_t i = w->begin; i < w->end; i += SPRYI_PACKED_LANES, slices++) {
+    const int64_t slices = (w->end - w->begin + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
+    int64_t stepped = 0, left = slices;
+    for (int64_t i = w->begin; i < w->end && 2 * stepped < slices; i += SPRYI_PACKED_LANES) {
+        if (2 * (stepped + left--) < slices) return 0;
         SPRY_FN(take_lanes)
         (w, &n, i, 1, (int)(w->end - i < SPRYI_PACKED_LANES ? w->end - i : SPRYI_PACKED_LANES));
-        SPRY_FN(settle)(w, &n);
-        stepped += n.kind == SPRYI_PACKED_STEPPED;
+        stepped += SPRY_FN(settle_steps)(w, &n);
     }
     return 2 * stepped >= slices;
 }
@@ -277,7 +342,10 @@ static void SPRY_FN(sort)(spryi_packed_walk *w)
     }
     sorted = SPRY_FN(order_rows)(length, w->order, rows);
     const int64_t slices = (rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
-    w->sorted = spryi_packed_sort_pays(unsorted, sorted, slices) && !SPRY_FN(mostly_steps)(w);
+    if (w->s)
+        w->sorted = w->surveyed->sorted;
+    else
+        w->surveyed->sorted = w->sorted = spryi_packed_sort_pays(unsorted, sorted, slices) && !SPRY_FN(mostly_steps)(w);
 }
 
 /* Rows w->begin .. w->end - 1. */
@@ -294,7 +362,8 @@ static void SPRY_FN(walk)(spryi_packed_walk *w)
     for (int64_t row = w->begin; row < w->end; row += unit) {
         const int64_t end = row + unit < w->end ? row + unit : w->end;
         w->long_over = over * w->b;
-        if (w->b > 1 && (end - row) % w->b == 0 && SPRY_FN(has_blocks)(w, row, end - row, w->b)) {
+        if (w->b > 1 && (w->s ? w->surveyed->settled[w->taken].b > 1
+                              : (end - row) % w->b == 0 && SPRY_FN(has_blocks)(w, row, end - row, w->b))) {
             SPRY_FN(add_slice)(w, row, w->b, (int)((end - row) / w->b));
             continue;
         }
@@ -304,7 +373,9 @@ static void SPRY_FN(walk)(spryi_packed_walk *w)
         for (int64_t i = row; i < end; i += SPRYI_PACKED_LANES)
             SPRY_FN(add_slice)(w, i, 1, (int)(end - i < SPRYI_PACKED_LANES ? end - i : SPRYI_PACKED_LANES));
     }
-    w->at.slots = spryi_packed_align(w->at.slots);
+    const int64_t slots = w->at.slots;
+    w->at.slots = spryi_packed_align(slots);
+    if (w->s) clear_values(w->s, slots, w->at.slots);
 }
 
 /* Lanes of a slot to where offsets say: entries that next[l] already holds come before. */

@@ -29,7 +29,7 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
                            spry_error *err)
 {
     spryi_packed s = {0};
-    spryi_packed_part *parts = NULL;
+    spryi_packed_surveyed *parts = NULL;
     const spry_status status = spryi_packed_survey(context, &s, &parts, &request->csr->a, err);
     if (status == SPRY_OK) spryi_packed_figure(figure, &s);
     spryi_release(context, parts);
@@ -40,7 +40,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
 {
     spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
-    spryi_packed_part *parts = NULL;
+    spryi_packed_surveyed *parts = NULL;
     spryi_packed *s = NULL;
     spryi_figure figure = {0};
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "packed storage", err));

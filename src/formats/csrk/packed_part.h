@@ -188,10 +188,25 @@ spry_status spryi_packed_check_sizes(const spryi_packed *s, spry_error *err);
 int64_t spryi_packed_array_bytes(const spryi_packed *s);
 void spryi_packed_figure(spryi_figure *figure, const spryi_packed *s);
 
+/* What the host's survey settled of a slice; b of the first slice of rows that may be blocks tells whether they are. */
+typedef struct spryi_packed_settled {
+    int64_t low;
+    uint8_t kind, full, width, shared, padded, b;
+} spryi_packed_settled;
+
+/* A super-super-row between survey and make: where its share of each array begins, and what was settled. */
+typedef struct spryi_packed_surveyed {
+    spryi_packed_part at;
+    int sorted;
+    spryi_packed_settled settled[SPRYI_PACKED_GROUP / SPRYI_PACKED_LANES];
+} spryi_packed_surveyed;
+
 /* The host's way along a super-super-row. */
 typedef struct spryi_packed_walk {
     const spry_arrays *csr;
-    spryi_packed *s; /* NULL: only counted */
+    spryi_packed *s; /* NULL: it is surveyed */
+    spryi_packed_surveyed *surveyed;
+    int taken; /* slices of it */
     int b;
     int64_t begin, end;   /* rows */
     int64_t long_over;    /* entries from which on rows are long */
