@@ -1,17 +1,9 @@
 #include "core/assemble.h"
 #include "core/error.h"
+#include "core/shares.h"
 #include "formats/csr/csr.h"
 
 #include <omp.h>
-#include <stdatomic.h>
-
-enum { MOST_SHARES = 64 }; /* more threads take what OpenMP gives them */
-
-/* The blocks of one thread that nobody has taken. */
-typedef struct share {
-    _Alignas(64) atomic_llong next; /* a line each: threads write their own */
-    int64_t end;
-} share;
 
 static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_leaves *leaves,
                       const spryi_csr_block *block, double *sums)
@@ -56,22 +48,15 @@ static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_
     }
 }
 
-/*
- * A thread meets the same rows in every run, so they stay in its cache and on its node. One that is done takes of the
- * others' blocks what they have left, so that a processor that other work slows down is not waited for.
- */
 static void run_shares(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_leaves *leaves, double *sums,
                        int threads)
 {
-    share shares[MOST_SHARES];
-    for (int t = 0; t < threads; t++) {
-        atomic_init(&shares[t].next, s->block_count * t / threads);
-        shares[t].end = s->block_count * (t + 1) / threads;
-    }
+    spryi_share shares[SPRYI_MOST_SHARES];
+    spryi_cut_shares(shares, threads, s->block_count);
 #pragma omp parallel num_threads(threads)
-    for (int t = 0, own = omp_get_thread_num(); t < threads; t++) {
-        share *from = &shares[(own + t) % threads];
-        for (int64_t b; (b = atomic_fetch_add_explicit(&from->next, 1, memory_order_relaxed)) < from->end;)
+    {
+        int turn = 0;
+        for (int64_t b; (b = spryi_take_block(shares, threads, omp_get_thread_num(), &turn)) >= 0;)
             run_block(s, job, leaves, &s->blocks[b], sums);
     }
 }
@@ -93,7 +78,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *
     int threads = args->threads < s->block_count ? args->threads : (int)s->block_count;
     if (threads <= 1) {
         for (int64_t b = 0; b < s->block_count; b++) run_block(s, &job, leaves, &s->blocks[b], sums);
-    } else if (threads <= MOST_SHARES) {
+    } else if (threads <= SPRYI_MOST_SHARES) {
         run_shares(s, &job, leaves, sums, threads);
     } else {
 #pragma omp parallel for num_threads(threads) schedule(static)

@@ -72,10 +72,10 @@ INLINE void SPRY_FN(put_apart)(const spryi_packed_job *job, const SPRY_FN(piece)
 /* Fetches the values and indices of a slot ahead. */
 INLINE void SPRY_FN(fetch)(const SPRY_FN(piece) * p, const int b)
 {
-    for (int v = 0; p->Ax && v < b * b * VECTORS; v++) spryi_prefetch_near(p->Ax, v * 64 + AHEAD);
-    if (p->offsets) spryi_prefetch_near(p->offsets, AHEAD);
+    for (int v = 0; p->Ax && v < b * b * VECTORS; v++) spryi_prefetch(p->Ax, v * 64 + SPRYI_AHEAD_STEPPED);
+    if (p->offsets) spryi_prefetch(p->offsets, SPRYI_AHEAD_STEPPED);
     for (int n = 0; p->columns && n < (int)sizeof(SPRY_J) * SPRYI_PACKED_LANES; n += 64)
-        spryi_prefetch_near(p->columns, n + AHEAD);
+        spryi_prefetch(p->columns, n + SPRYI_AHEAD_STEPPED);
 }
 
 /* On to the next slot. */
@@ -92,17 +92,6 @@ INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(piece) * p, int k, int l, const spryi_
     if (kind == SPRYI_PACKED_STEPPED) return LOAD(p->x + p->distances[k] + l);
     if (kind == SPRYI_PACKED_WIDE) return SPRY_FN(gather)(p->x, p->columns + l);
     const uint16_t *at = p->offsets + l;
-#ifdef V_ZERO
-    static const uint16_t zeros[16] = {0,3,9,12,4,5,6,20};
-    at = zeros;
-#endif
-#ifdef V_GATHER
-#if SPRY_IS_F64
-    return _mm512_i32gather_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128((const void *)at)), p->x, 8);
-#else
-    return _mm512_i32gather_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)at)), p->x, 4);
-#endif
-#endif
 #if SPRY_IS_F64
     return join_pd(four_pd(p->x + at[0], p->x + at[1], p->x + at[2], p->x + at[3]),
                    four_pd(p->x + at[4], p->x + at[5], p->x + at[6], p->x + at[7]));

@@ -5,15 +5,14 @@
  *       columns step, a slot's x is loaded in order, no index is read and nothing is gathered; lanes without the slot
  *       are masked. Elsewhere x is put together by loads and inserts, which beats the gather instruction where that
  *       is microcode. Of blocks, x is put together once for all rows of the block. Slots of a few lanes, not padded,
- *       go through memory. The stream of values is fetched ahead by software.
+ *       go through memory. Values and indices are fetched ahead by software, into the second-level cache alone: in
+ *       the first they would push out x, of which sorted rows meet the same again and again.
  * Work: one thread a block of slices of about equal cost; a piece of a long row. Transposed: as packed_portable_cpu.
  * Cost: bytes of packed.
  * Good at: grids, blocks. Bad at: slices of which most slots are holes.
  */
 #include "formats/csrk/packed_avx512.h"
 #include "formats/ell/slots_avx512.h"
-
-enum { AHEAD = 2048 }; /* bytes that values and indices are fetched ahead */
 
 #define SPRYI_TEMPLATE "formats/csrk/packed_avx512.tmpl.c"
 #include "core/instantiate.h"

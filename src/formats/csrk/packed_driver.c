@@ -1,5 +1,8 @@
 #include "core/assemble.h"
+#include "core/shares.h"
 #include "formats/csrk/packed.h"
+
+#include <omp.h>
 
 /* Values and lanes before slice k. */
 static int64_t cost_of(const spryi_packed *s, int64_t k)
@@ -42,6 +45,28 @@ int64_t spryi_packed_workspace(const void *storage)
     return numbers * (int64_t)(s->a.value_type == SPRY_PATTERN ? sizeof(double) : spry_type_bytes(s->a.value_type));
 }
 
+/* Blocks of slices, then pieces of long rows, then those. */
+static void run_shares(const spryi_packed_job *job, const spryi_packed_leaves *leaves, int64_t blocks, int threads)
+{
+    const spryi_packed *s = job->s;
+    spryi_share shares[SPRYI_MOST_SHARES];
+    const int shared = threads <= SPRYI_MOST_SHARES;
+    if (shared) spryi_cut_shares(shares, threads, blocks);
+#pragma omp parallel num_threads(threads)
+    {
+        int turn = 0;
+        for (int64_t c; shared && (c = spryi_take_block(shares, threads, omp_get_thread_num(), &turn)) >= 0;)
+            leaves->slices(job, block_begin(s, c), block_begin(s, c + 1));
+#pragma omp for schedule(static) nowait
+        for (int64_t c = shared ? blocks : 0; c < blocks; c++)
+            leaves->slices(job, block_begin(s, c), block_begin(s, c + 1));
+#pragma omp for schedule(static)
+        for (int64_t p = 0; p < s->piece_count; p++) leaves->pieces(job, p, p + 1);
+#pragma omp for schedule(static)
+        for (int64_t n = 0; n < s->long_count; n++) leaves->rows(job, n, n + 1);
+    }
+}
+
 spry_status spryi_packed_drive(const spryi_run_args *args, const spryi_packed_leaves *leaves)
 {
     const spryi_packed *s = args->storage;
@@ -59,20 +84,12 @@ spry_status spryi_packed_drive(const spryi_run_args *args, const spryi_packed_le
     const int64_t blocks = (cost + SPRYI_PACKED_BLOCK_COST - 1) / SPRYI_PACKED_BLOCK_COST;
     const int64_t most = blocks > pieces ? blocks : pieces;
     const int threads = args->threads < most ? args->threads : (int)most;
-    if (threads <= 1) {
-        leaves->slices(&job, 0, s->slice_count);
-        leaves->pieces(&job, 0, pieces);
-        leaves->rows(&job, 0, s->long_count);
+    if (threads > 1) {
+        run_shares(&job, leaves, blocks, threads);
         return SPRY_OK;
     }
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp for schedule(static) nowait
-        for (int64_t c = 0; c < blocks; c++) leaves->slices(&job, block_begin(s, c), block_begin(s, c + 1));
-#pragma omp for schedule(static)
-        for (int64_t p = 0; p < pieces; p++) leaves->pieces(&job, p, p + 1);
-#pragma omp for schedule(static)
-        for (int64_t n = 0; n < s->long_count; n++) leaves->rows(&job, n, n + 1);
-    }
+    leaves->slices(&job, 0, s->slice_count);
+    leaves->pieces(&job, 0, pieces);
+    leaves->rows(&job, 0, s->long_count);
     return SPRY_OK;
 }
