@@ -10,7 +10,9 @@
  *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
  *
  * After the tree: CSR in place of ELL or HYB where its product on a CPU reads clearly fewer bytes, since it reads no
- * columns of rows that step (src/formats/csr/csr.h), as on grids.
+ * columns of rows that step (src/formats/csr/csr.h), as on grids. In place of csr then packed, where most of its slices
+ * have no index an entry, so that it reads no more bytes and gathers nothing, for matrices that come from memory and
+ * plans of many products, on processors with AVX-512 (docs/csr-k.md has what was measured).
  *
  * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
  * (the transposed product): CSC; scattered columns on a GPU: swept (choose_gpu.c). After it, on a GPU: packed for large
@@ -21,10 +23,12 @@
 #include "ops/choice.h"
 
 #include "core/assemble.h"
+#include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/row_lengths.h"
 #include "formats/csrk/csrk.h"
+#include "formats/csrk/packed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,8 +38,13 @@ static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format's */
 static const double SHORT = 8;           /* a mean row, for GPUs */
 static const double MOST_LONGEST = 8;    /* times the mean row, of packed on a GPU */
-enum { LEAST_PACKED = 1 << 20 };         /* entries */
-enum { FEW_CALLS = 8 };                  /* conversions take a few products' time and save a share of one each */
+static const double UNMARKED = 0.5;      /* slices of packed without an index an entry, on a CPU */
+enum { LEAST_PACKED = 1 << 20 };         /* entries, on a GPU */
+enum {
+    FEW_CALLS = 8,           /* conversions take a few products' time and save a share of one each */
+    MANY_CALLS = 256,        /* packed takes some ten, which a quarter of one each pays */
+    CACHED_BYTES = 48 << 20, /* of CSR: what lies in caches was not measured */
+};
 
 /* ---- row lengths ---------------------------------------------------------------------------------- */
 
@@ -243,6 +252,27 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
              csr, by_tree.format->name, other, 100 * unread, by_tree.reason);
 }
 
+/* After that. */
+static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
+{
+    const spry_arrays *a = &A->a;
+    const int many = options->expected_calls == 0 || options->expected_calls >= MANY_CALLS;
+    if (strcmp(choice->format->name, "csr") != 0 || a->layout != SPRY_CSR || is_on_gpu(options) || !many ||
+        A->context->simd < SPRYI_AVX512 || spryi_arrays_bytes(a) <= CACHED_BYTES)
+        return;
+    const spryi_packed_guess guess = spryi_packed_guess_of(a);
+    const double csr = (double)spry_type_bytes(a->value_type) +
+                       (double)spry_index_type_bytes(a->index_type) * (1 - unread_columns(a)) +
+                       (double)spry_index_type_bytes(a->offset_type) * (double)a->rows / (double)a->nnz;
+    if (guess.unmarked < UNMARKED || guess.bytes > csr) return;
+    spryi_choice before = *choice;
+    choice->format = spryi_find_format("packed");
+    snprintf(choice->reason, sizeof choice->reason,
+             "packed: %.0f %% of its slices of 32 rows have no index an entry, so that x is not gathered, and its "
+             "product reads %.1f bytes an entry, csr's %.1f; else %.140s",
+             100 * guess.unmarked, guess.bytes, csr, before.reason);
+}
+
 /* Cases that the tree is not asked about. 1: decided. */
 static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
 {
@@ -277,6 +307,7 @@ static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options 
     follow_tree(choice, &figures);
     if (is_on_gpu(options)) prefer_for_gpu(choice, A, &figures);
     prefer_fewer_bytes(choice, A, options, &figures);
+    prefer_packed(choice, A, options);
     return SPRY_OK;
 }
 

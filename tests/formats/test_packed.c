@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "core/context.h"
 #include "formats/csrk/packed.h"
 #include "ops/plan.h"
 
@@ -352,6 +353,43 @@ static void bytes(void **state)
     spry_context_destroy(context);
 }
 
+/* auto takes packed for large grids where AVX-512 is, and many products are to come; not where x is gathered. */
+static void automatic(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"grid5,x=1000,y=1000", "rgg21,scale=14", "grid5,x=300,y=300"};
+    static const int64_t calls[] = {0, 255, 256};
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (int n = 0; n < 3; n++) {
+        spry_matrix *A = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_storage figure = SPRY_INIT(spry_storage);
+        assert_int_equal(spry_matrix_generate(context, &A, names[n], NULL, &err), SPRY_OK);
+        options.format = "packed";
+        assert_int_equal(spry_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
+        const spryi_packed_guess guess = spryi_packed_guess_of(&A->a);
+        const double bytes = (double)figure.bytes / (double)A->a.nnz;
+        if (fabs(guess.bytes - bytes) > 0.05 * bytes) fail_msg("%s: %g bytes of %g", names[n], guess.bytes, bytes);
+        assert_true(n == 1 ? guess.unmarked < 0.1 : guess.unmarked > 0.9);
+        options.format = NULL;
+        for (int c = 0; c < 3; c++) {
+            spry_plan *plan = NULL;
+            spry_plan_info info = SPRY_INIT(spry_plan_info);
+            options.expected_calls = calls[c];
+            assert_int_equal(spry_plan_spmv(context, &plan, A, &options, &err), SPRY_OK);
+            assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+            const int packed = n == 0 && calls[c] != 255 && context->simd >= SPRYI_AVX512;
+            assert_int_equal(strcmp(info.format, "packed") == 0, packed);
+            if (packed) assert_non_null(strstr(info.reason, "100 % of its slices of 32 rows have no index an entry"));
+            spry_plan_destroy(plan);
+        }
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
+}
+
 /* Values change, their places do not. */
 static void new_values(void **state)
 {
@@ -378,9 +416,10 @@ static void new_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layout), cmocka_unit_test(edge_of_16_bits), cmocka_unit_test(steps_and_holes),
-        cmocka_unit_test(blocks), cmocka_unit_test(long_rows),       cmocka_unit_test(sorting),
-        cmocka_unit_test(empty),  cmocka_unit_test(bytes),           cmocka_unit_test(new_values),
+        cmocka_unit_test(layout),    cmocka_unit_test(edge_of_16_bits), cmocka_unit_test(steps_and_holes),
+        cmocka_unit_test(blocks),    cmocka_unit_test(long_rows),       cmocka_unit_test(sorting),
+        cmocka_unit_test(empty),     cmocka_unit_test(bytes),           cmocka_unit_test(new_values),
+        cmocka_unit_test(automatic),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -188,6 +188,14 @@ spry_status spryi_packed_make(spry_context *context, spryi_packed *s, struct spr
                               const spry_arrays *csr, spry_error *err);
 spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const spryi_packed *s, spry_error *err);
 
+/* What packed would be, by a sample of the super-super-rows of CSR. */
+typedef struct spryi_packed_guess {
+    double bytes;    /* an entry */
+    double unmarked; /* share of the slices that have no index an entry: they step, or are of blocks */
+} spryi_packed_guess;
+
+spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr);
+
 /* What the inner functions of a kernel work on. alpha and beta hold an f32 exactly. */
 typedef struct spryi_packed_job {
     const spryi_packed *s;

@@ -28,8 +28,8 @@ typedef struct SPRY_FN(piece) {
     lane_slots slots;
     lanes_by by;
     int width, padded;
-    int64_t row;    /* the first */
-    uint32_t lanes; /* that are rows */
+    int64_t row;          /* the first */
+    uint32_t lanes;       /* that are rows */
     const uint16_t *rows; /* of the lanes, from `row` on; NULL: in order */
 } SPRY_FN(piece);
 

@@ -154,6 +154,33 @@ spry_status spryi_packed_survey(spry_context *context, spryi_packed *s, spryi_pa
     return spryi_packed_check_sizes(s, err);
 }
 
+spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
+{
+    enum { PLACES = 32 };
+    const spryi_packed s = {.block = find_block(csr)};
+    const int64_t groups = spryi_packed_groups(csr, s.block), places = groups < PLACES ? groups : PLACES;
+    const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    spryi_packed_part sum = {0};
+    int64_t entries = 0, marked = 0;
+    for (int64_t p = 0; p < places; p++) {
+        spryi_packed_surveyed part;
+        spryi_packed_walk w = walk_of(&s, csr, &part, groups * p / places);
+        walk(&w);
+        add(&sum, &w.at);
+        entries += spryi_index_at(csr->offsets, csr->offset_type, w.end) -
+                   spryi_index_at(csr->offsets, csr->offset_type, w.begin);
+        for (int n = 0; n < w.taken; n++)
+            marked += part.settled[n].b == 1 && part.settled[n].kind != SPRYI_PACKED_STEPPED;
+    }
+    if (entries == 0) return (spryi_packed_guess){0};
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(csr->index_type);
+    const int64_t bytes = (sum.slots + sum.long_nnz) * (int64_t)spry_type_bytes(csr->value_type) +
+                          sum.units * SPRYI_PACKED_UNIT + sum.long_nnz * index_bytes +
+                          sum.slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
+    return (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
+                                .unmarked = 1 - (double)marked / (double)sum.slices};
+}
+
 /* ---- making -------------------------------------------------------------------------------------------- */
 
 static spry_status allocate(spry_context *context, spryi_packed *s, spry_error *err)

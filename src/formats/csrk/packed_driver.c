@@ -78,8 +78,8 @@ spry_status spryi_packed_drive(const spryi_run_args *args, const spryi_packed_le
         .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
         .beta = spryi_value_at(args->beta, args->vector_type, 0),
     };
-    job.stream_y =
-        job.beta == 0 && s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_PACKED_STREAM_BYTES;
+    job.stream_y = job.beta == 0 &&
+                   s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_PACKED_STREAM_BYTES;
     const int64_t cost = cost_of(s, s->slice_count), pieces = s->piece_count;
     const int64_t blocks = (cost + SPRYI_PACKED_BLOCK_COST - 1) / SPRYI_PACKED_BLOCK_COST;
     const int64_t most = blocks > pieces ? blocks : pieces;
