@@ -264,7 +264,8 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
     const double csr = (double)spry_type_bytes(a->value_type) +
                        (double)spry_index_type_bytes(a->index_type) * (1 - unread_columns(a)) +
                        (double)spry_index_type_bytes(a->offset_type) * (double)a->rows / (double)a->nnz;
-    if (guess.unmarked < UNMARKED || guess.bytes > csr) return;
+    const int behind = guess.block > 1 && a->value_type == SPRY_F32; /* as measured: csr shares columns of such rows */
+    if (guess.unmarked < UNMARKED || guess.bytes > csr || behind) return;
     spryi_choice before = *choice;
     choice->format = spryi_find_format("packed");
     snprintf(choice->reason, sizeof choice->reason,

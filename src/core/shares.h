@@ -1,7 +1,7 @@
 /*
- * Blocks of work that threads share: each has its own, which it meets again in every run, so that they stay in its cache
- * and on its node; one that is done takes of the others' blocks what they have left, so that a processor that other
- * work slows down is not waited for.
+ * Blocks of work that threads share: each has its own, which it meets again in every run, so that they stay in its
+ * cache and on its node; one that is done takes of the others' blocks what they have left, so that a processor that
+ * other work slows down is not waited for.
  */
 #ifndef SPRYI_SHARES_H
 #define SPRYI_SHARES_H

@@ -191,6 +191,7 @@ spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const 
 /* What packed would be, by a sample of the super-super-rows of CSR. */
 typedef struct spryi_packed_guess {
     double bytes;    /* an entry */
+    int64_t block;   /* see spryi_packed */
     double unmarked; /* share of the slices that have no index an entry: they step, or are of blocks */
 } spryi_packed_guess;
 

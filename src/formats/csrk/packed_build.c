@@ -1,9 +1,9 @@
 /*
  * From CSR to packed slices and back.
  *
- * Every super-super-row is gone along twice by the same code: first what its slices are is settled and counted (survey),
- * then, when a scan has told where its share of each array begins, written (make). Neither looks at another's, so both
- * are parallel, and the result depends on the matrix alone.
+ * Every super-super-row is gone along twice by the same code: first what its slices are is settled and counted
+ * (survey), then, when a scan has told where its share of each array begins, written (make). Neither looks at
+ * another's, so both are parallel, and the result depends on the matrix alone.
  */
 #include "core/context.h"
 #include "core/error.h"
@@ -178,6 +178,7 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
                           sum.units * SPRYI_PACKED_UNIT + sum.long_nnz * index_bytes +
                           sum.slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
     return (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
+                                .block = s.block,
                                 .unmarked = 1 - (double)marked / (double)sum.slices};
 }
 
