@@ -91,7 +91,7 @@ template <int G, bool HASH, bool PAIRS> static __device__ __forceinline__ void c
     if (HASH) {
         if (lane == 0) *index.distinct = 0;
     } else {
-        for (int s = lane; s < 32; s += G) index.summary[s] = 0;
+        for (int s = lane; s < SUMMARY_WORDS; s += G) index.summary[s] = 0;
     }
 }
 
@@ -218,7 +218,7 @@ template <int G, bool PAIRS> static __device__ __forceinline__ int columns_of_la
     const int lane = threadIdx.x % G;
     int mine = 0;
 #pragma unroll
-    for (int s = lane * (32 / G); s < (lane + 1) * (32 / G); s++) {
+    for (int s = lane * (SUMMARY_WORDS / G); s < (lane + 1) * (SUMMARY_WORDS / G); s++) {
         for (unsigned left = index.summary[s]; left; left &= left - 1) {
             const int slot = s * 32 + __ffs(left) - 1;
             mine += __popc(index.mask[PAIRS ? 2 * slot : slot]);
@@ -233,7 +233,7 @@ static __device__ __forceinline__ void write_span(const word_index &index, int a
 {
     const int lane = threadIdx.x % G;
 #pragma unroll
-    for (int s = lane * (32 / G); s < (lane + 1) * (32 / G); s++) {
+    for (int s = lane * (SUMMARY_WORDS / G); s < (lane + 1) * (SUMMARY_WORDS / G); s++) {
         for (unsigned left = index.summary[s]; left; left &= left - 1) {
             const int slot = s * 32 + __ffs(left) - 1, here = __popc(index.mask[PAIRS ? 2 * slot : slot]);
             write_word<PAIRS>(index, slot, index.low + slot, at, j);
@@ -345,7 +345,7 @@ template <int G, bool HASH> static __global__ void __launch_bounds__(GROUP_THREA
     const group_row row = row_of_group<G>(r, list, count);
     word_index index = {};
     index.summary = (unsigned *)shared;
-    index.mask = HASH ? (unsigned *)shared : index.summary + 32;
+    index.mask = HASH ? (unsigned *)shared : index.summary + SUMMARY_WORDS;
     index.low = row.i >= 0 ? r.low[row.i] : 0;
     index.slots = row.i < 0 ? 32 : HASH ? gpu_slots_for(r.products[row.i]) : r.words[row.i];
     index.key = (int32_t *)index.mask + index.slots;
@@ -373,7 +373,7 @@ template <int G, bool HASH> static __global__ void __launch_bounds__(GROUP_THREA
     } else {
         /* where few words of a wide span have columns, values are computed with a table of them */
         int distinct = 0;
-        for (int s = 0; s < 32; s++) distinct += __popc(index.summary[s]);
+        for (int s = 0; s < SUMMARY_WORDS; s++) distinct += __popc(index.summary[s]);
         const int bytes = gpu_slots_for(distinct) * GPU_SLOT_BYTES;
         if (distinct <= MOST_DISTINCT && bytes < 4 * index.slots && bytes + total * 8 + 16 <= 16384)
             r.words[row.i] = -distinct;
@@ -409,7 +409,7 @@ template <int G, bool HASH, typename V> static __global__ void __launch_bounds__
     index.words = index.key + index.slots;
     index.distinct = (int *)(shared + bytes) - 1;
     V *values = (V *)(HASH ? index.words + index.slots / 2 : index.key);
-    index.summary = (unsigned *)(shared + bytes) - 32;
+    index.summary = (unsigned *)(shared + bytes) - SUMMARY_WORDS;
     clear_index<G, HASH, true>(index);
     for (int e = lane; e < entries; e += G) values[e] = 0;
     __syncwarp();
@@ -465,9 +465,10 @@ spry_status gpu_group_count(const gpu_rows *r, const gpu_row_counts *found, int 
             const int slots = gpu_slots_for(HASH_PRODUCTS >> (ROW_HASH_HIGH - c));
             status = launch_count<32, true>(r, list, count, slots * 10 + 8, stream, err);
         } else {
-            const int bytes = 4 * (32 + (c == ROW_SPAN_LOW ? (int)SPAN_LOW_WORDS : (int)SPAN_WORDS));
-            status = lanes == 32 ? launch_count<32, false>(r, list, count, bytes, stream, err)
-                                 : launch_count<16, false>(r, list, count, bytes, stream, err);
+            static const int words[3] = {SPAN_LOW_WORDS, SPAN_HIGH_WORDS, SPAN_WORDS};
+            const int bytes = 4 * (SUMMARY_WORDS + words[c - ROW_SPAN_LOW]);
+            status = lanes == 32 || c == ROW_SPAN_WIDE ? launch_count<32, false>(r, list, count, bytes, stream, err)
+                                                       : launch_count<16, false>(r, list, count, bytes, stream, err);
         }
         if (status != SPRY_OK) return status;
         list += count;

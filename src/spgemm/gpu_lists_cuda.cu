@@ -19,7 +19,7 @@ static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int
             if (need <= hash_bytes(c)) return LIST_HASH + c;
     }
     if (words > 0 && words <= SPAN_WORDS && r.products[i] <= SPAN_PRODUCTS) {
-        const int64_t need = words * 8 + 128 + (int64_t)entries * value_bytes;
+        const int64_t need = words * 8 + 4 * SUMMARY_WORDS + (int64_t)entries * value_bytes;
         for (int c = 0; c < 4; c++)
             if (need <= 2048 << c) return LIST_SPAN + c;
     }

@@ -19,7 +19,7 @@
 enum {
     MERGE_MOST = 8,      /* entries of a row of A that a thread merges */
     MERGE_PRODUCTS = 64, /* and products */
-    SPAN_WORDS = 1024,   /* words of 32 columns: 32 words of summary, one a lane of a warp */
+    SPAN_WORDS = 2048,   /* words of 32 columns of a span */
     HASH_PRODUCTS = 512, /* of a row that a warp counts by a table */
     NO_COLUMN = 0x7fffffff
 };
@@ -48,6 +48,7 @@ enum row_class {
     ROW_MERGE,
     ROW_SPAN_LOW,
     ROW_SPAN_HIGH,
+    ROW_SPAN_WIDE,
     ROW_HASH_LOW, /* at most 128, 256, 512 products */
     ROW_HASH_MIDDLE,
     ROW_HASH_HIGH,

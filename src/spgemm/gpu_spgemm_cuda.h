@@ -12,6 +12,8 @@ enum {
     LIST_GIANT = 13,
     LISTS = 14,
     SPAN_LOW_WORDS = 352,
+    SPAN_HIGH_WORDS = 1024,
+    SUMMARY_WORDS = SPAN_WORDS / 32,
     SPAN_PRODUCTS = 16384,  /* more are too many for a warp */
     MOST_DISTINCT = 512,    /* words of a hashed row */
     GPU_BATCH_BYTES = 12288 /* static shared memory of a block, and what the device takes */
@@ -93,7 +95,10 @@ static inline __host__ __device__ int gpu_block_words(int bytes)
 /* Of a row that is not merged, after its products and the words that its columns span. */
 static __device__ __forceinline__ int gpu_class_of(int64_t products, int words)
 {
-    if (words <= SPAN_WORDS && products <= SPAN_PRODUCTS) return words <= SPAN_LOW_WORDS ? ROW_SPAN_LOW : ROW_SPAN_HIGH;
+    if (products <= SPAN_PRODUCTS) {
+        if (words <= SPAN_HIGH_WORDS) return words <= SPAN_LOW_WORDS ? ROW_SPAN_LOW : ROW_SPAN_HIGH;
+        if (words <= SPAN_WORDS && products > HASH_PRODUCTS / 8) return ROW_SPAN_WIDE; /* clearing it has to pay */
+    }
     if (products > HASH_PRODUCTS) return ROW_BLOCK;
     return products <= HASH_PRODUCTS / 4   ? ROW_HASH_LOW
            : products <= HASH_PRODUCTS / 2 ? ROW_HASH_MIDDLE
