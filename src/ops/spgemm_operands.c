@@ -64,6 +64,16 @@ done:
     return status;
 }
 
+/*
+ * 1: kernels of a GPU want this one's rows sorted, each column once. Where it is one run's, entries at one position are
+ * summed on the way; a plan keeps them, since it looks up where each value came from, and is refused by the kernels.
+ */
+static int has_to_rise(const spry_spgemm_plan *plan, const spryi_operand *to)
+{
+    const int as_b = to == &plan->b || (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE);
+    return plan->gpu && as_b;
+}
+
 /* `to` by rows, of `given` or its transpose, with these index types. */
 static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_op op, int pair, spry_error *err)
 {
@@ -77,8 +87,9 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
         view = spryi_matrix_retain(to->given);
     }
     const spry_arrays *a = &view->a;
+    const int rise = has_to_rise(plan, to) && a->device == 0;
     if (a->layout == SPRY_CSR && (op == SPRY_NO_TRANSPOSE || a->device == 0) && a->value_type == plan->job.type &&
-        spryi_index_pair(a->offset_type, a->index_type) == pair) {
+        spryi_index_pair(a->offset_type, a->index_type) == pair && (!rise || spryi_spgemm_rises(context, a))) {
         to->csr = view;
         view = NULL;
         goto done;
@@ -94,7 +105,7 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
     options.value_type = plan->job.type;
     options.offset_type = pair == 0 ? SPRY_I32 : SPRY_I64;
     options.index_type = pair == 2 ? SPRY_I64 : SPRY_I32;
-    options.keep_duplicates = 1;
+    options.keep_duplicates = !(rise && plan->once);
     SPRYI_TRY(convert(plan, to, view, &options, err));
 done:
     spry_matrix_destroy(view);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TRIALS = 60, SKIPPED = 77 };
+enum { TRIALS = 64, SKIPPED = 77 };
 
 static spry_context *context;
 
@@ -43,9 +43,9 @@ static void one_trial(const char *kernel, uint64_t trial)
     uint64_t state = trial * 7919 + 1;
     const int64_t m = test_below(&state, 90), k = 1 + test_below(&state, 90), n = 1 + test_below(&state, 4000);
     test_kind kinds[] = {TEST_UNIFORM, TEST_BANDED,     TEST_STENCIL, TEST_GROUPED,
-                         TEST_ONE_ROW, TEST_ONE_COLUMN, TEST_DENSE};
-    test_entries a = test_make(kinds[trial % 7], m, k, 1 + (double)test_below(&state, 12), &state);
-    test_entries b = test_make(kinds[trial / 7 % 7], k, n, 1 + (double)test_below(&state, 40), &state);
+                         TEST_ONE_ROW, TEST_ONE_COLUMN, TEST_DENSE,   TEST_SHUFFLED};
+    test_entries a = test_make(kinds[trial % 8], m, k, 1 + (double)test_below(&state, 12), &state);
+    test_entries b = test_make(kinds[trial / 8 % 8], k, n, 1 + (double)test_below(&state, 40), &state);
     const test_form form = {SPRY_CSR, trial % 2 ? SPRY_F32 : SPRY_F64, trial % 3 ? SPRY_I32 : SPRY_I64, SPRY_I32};
     spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form), *C = NULL, *D = NULL;
     const double two = 2;
