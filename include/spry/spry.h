@@ -1,5 +1,5 @@
 /*
- * Spry: sparse matrix products on CPUs and NVIDIA GPUs. On GPUs: formats csr, csc, coo, ell and sell so far.
+ * Spry: sparse matrix products on CPUs and NVIDIA GPUs.
  * SPDX-License-Identifier: Apache-2.0
  *
  * The only public header. It is written in the order in which it is learned:
