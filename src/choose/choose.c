@@ -36,7 +36,7 @@
 
 static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format's */
-static const double SHORT = 8;           /* a mean row, for GPUs */
+static const double SHORT = 8;           /* a mean row: csr's kernels on GPUs, csr in place of hyb on CPUs */
 static const double MOST_LONGEST = 8;    /* times the mean row, of packed on a GPU */
 static const double UNMARKED = 0.5;      /* slices of packed without an index an entry, on a CPU */
 enum { LEAST_PACKED = 1 << 20 };         /* entries, on a GPU */
@@ -232,7 +232,7 @@ static double unread_columns(const spry_arrays *a)
     return seen > 0 ? (double)unread / (double)seen : 0;
 }
 
-/* After the tree. */
+/* After the tree, on a CPU. HYB of rows that are not short loses to CSR wherever that was measured (docs/formats.md). */
 static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
                                const row_figures *f)
 {
@@ -243,9 +243,17 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
     const double unread = unread_columns(a);
     const double csr = value + index * (1 - unread) + (double)spry_index_type_bytes(a->offset_type) / f->mean;
     const double other = (value + index) * (ell ? f->longest / f->mean : 1);
-    if (csr > CLEARLY_FEWER * other) return;
+    const int fewer = csr <= CLEARLY_FEWER * other;
+    if (!fewer && (ell || f->mean < SHORT)) return;
     spryi_choice by_tree = *choice;
     choice->format = spryi_find_format("csr");
+    if (!fewer) {
+        snprintf(choice->reason, sizeof choice->reason,
+                 "csr: with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU; by the lecture's tree "
+                 "%.180s",
+                 f->mean, SHORT, by_tree.reason);
+        return;
+    }
     snprintf(choice->reason, sizeof choice->reason,
              "csr: its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow from "
              "the row before; by the lecture's tree %.180s",

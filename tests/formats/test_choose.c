@@ -1,4 +1,4 @@
-/* What "auto" takes on a GPU, which needs none: the host chooses. */
+/* What "auto" takes; on a GPU, which needs none: the host chooses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,13 +13,37 @@
 
 #include <string.h>
 
+typedef struct choice_case {
+    const char *spec, *format, *why;
+    int64_t calls;
+} choice_case;
+
+static void check_choices(const char *device, const choice_case *cases, size_t count)
+{
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (size_t c = 0; c < count; c++) {
+        spry_matrix *A = NULL;
+        spryi_choice choice = {0};
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_error err = SPRY_ERROR_INIT;
+        options.device = device;
+        options.expected_calls = cases[c].calls;
+        if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (spryi_choose_spmv(A, &options, &choice, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
+            fail_msg("%s on %s: %s", cases[c].spec, device, choice.reason);
+        assert_true(strstr(choice.reason, choice.format->name) == choice.reason);
+        spry_matrix_destroy(A);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
 static void choices_on_a_gpu(void **state)
 {
     (void)state;
-    static const struct {
-        const char *spec, *format, *why;
-        int64_t calls;
-    } cases[] = {
+    static const choice_case cases[] = {
         {"grid7,x=60,y=60,z=60", "packed", "columns are local", 0},
         {"rgg20,scale=17", "packed", "columns are local", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
@@ -29,28 +53,23 @@ static void choices_on_a_gpu(void **state)
         {"uniform,rows=300000,degree=9", "swept", "from all over", 0},
         {"grid7,x=80,y=80,z=80,shuffle=3", "swept", "from all over", 0},
     };
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_matrix *A = NULL;
-        spryi_choice choice = {0};
-        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_error err = SPRY_ERROR_INIT;
-        options.device = "cuda";
-        options.expected_calls = cases[c].calls;
-        if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-        if (spryi_choose_spmv(A, &options, &choice, &err) != SPRY_OK) fail_msg("%s", err.message);
-        if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
-            fail_msg("%s: %s", cases[c].spec, choice.reason);
-        assert_true(strstr(choice.reason, choice.format->name) == choice.reason);
-        spry_matrix_destroy(A);
-    }
-    assert_int_equal(spry_context_bytes(context), 0);
-    spry_context_destroy(context);
+    check_choices("cuda", cases, sizeof cases / sizeof *cases);
+}
+
+static void choices_on_a_cpu(void **state)
+{
+    (void)state;
+    static const choice_case cases[] = {
+        {"rgg20,scale=15", "csr", "ahead of hyb's", 0},    /* 9 entries a row and more */
+        {"arrow,rows=4000", "hyb", "rows are uniform", 0}, /* 3 */
+        {"rmat16,scale=10", "csr", "row lengths vary", 0},   {"grid7,x=20,y=20,z=20", "csr", "fewer", 0},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls", 5},
+    };
+    check_choices("cpu", cases, sizeof cases / sizeof *cases);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu), cmocka_unit_test(choices_on_a_cpu)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
