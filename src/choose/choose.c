@@ -232,7 +232,7 @@ static double unread_columns(const spry_arrays *a)
     return seen > 0 ? (double)unread / (double)seen : 0;
 }
 
-/* After the tree, on a CPU. HYB of rows that are not short loses to CSR wherever that was measured (docs/formats.md). */
+/* After the tree, on a CPU. HYB of rows that are not short loses to CSR wherever it was measured (docs/formats.md). */
 static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
                                const row_figures *f)
 {

@@ -62,7 +62,7 @@ static void choices_on_a_cpu(void **state)
     static const choice_case cases[] = {
         {"rgg20,scale=15", "csr", "ahead of hyb's", 0},    /* 9 entries a row and more */
         {"arrow,rows=4000", "hyb", "rows are uniform", 0}, /* 3 */
-        {"rmat16,scale=10", "csr", "row lengths vary", 0},   {"grid7,x=20,y=20,z=20", "csr", "fewer", 0},
+        {"rmat16,scale=10", "csr", "row lengths vary", 0},   {"grid7,x=20,y=20,z=20", "csr", "bytes an entry", 0},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls", 5},
     };
     check_choices("cpu", cases, sizeof cases / sizeof *cases);
