@@ -56,6 +56,10 @@ int cli_take_integer(const char *option, const char *text, int64_t least, int64_
 int cli_take_number(const char *option, const char *text, double *value);
 /* *index: which of the NULL-terminated names. */
 int cli_take_name(const char *option, const char *text, const char *const *names, int *index);
+/* The number 1 as a matrix: names of kernels, formats and devices are tried on it before minutes go into reading. */
+spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err);
+/* What that said: reported, where no other matrix would change it. */
+int cli_certain(spry_status status, const spry_error *err);
 
 /* --type f32|f64|pattern up to `last`, --index 32/32|64/32|64/64. CLI_GO_ON, or an exit status after a message. */
 int cli_take_type(const char *text, spry_type last, spry_type *type);

@@ -290,3 +290,19 @@ void cli_release_list(cli_list *list)
     free(list->items);
     *list = (cli_list){0};
 }
+
+spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err)
+{
+    static const int32_t offsets[] = {0, 1}, columns[] = {0};
+    static const double f64[] = {1};
+    static const float f32[] = {1};
+    return type == SPRY_F32 ? spry_matrix_borrow_csr_f32(context, A, 1, 1, offsets, columns, f32, err)
+                            : spry_matrix_borrow_csr_f64(context, A, 1, 1, offsets, columns, f64, err);
+}
+
+int cli_certain(spry_status status, const spry_error *err)
+{
+    const int certain = status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT ||
+                        status == SPRY_DEVICE_UNAVAILABLE;
+    return certain ? cli_fail(err) : CLI_GO_ON;
+}

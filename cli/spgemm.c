@@ -179,22 +179,16 @@ static spry_spgemm_options product_options(const arguments *a, const void *alpha
 /* A name mistyped, or of what is not here, is told before minutes go into reading: one number is squared. */
 static int check_names(spry_context *context, const arguments *a)
 {
-    static const int32_t offsets[] = {0, 1}, columns[] = {0};
-    static const double f64[] = {1};
-    static const float f32[] = {1};
     spry_matrix *A = NULL, *C = NULL;
     spry_spgemm_options o = product_options(a, NULL);
     spry_error err = {0};
     o.memory_limit_bytes = 0;
     if (!a->kernel && strcmp(a->device, "auto") == 0) return CLI_GO_ON;
-    spry_status status = a->type == SPRY_F32
-                             ? spry_matrix_borrow_csr_f32(context, &A, 1, 1, offsets, columns, f32, &err)
-                             : spry_matrix_borrow_csr_f64(context, &A, 1, 1, offsets, columns, f64, &err);
+    spry_status status = cli_one(context, &A, a->type, &err);
     if (status == SPRY_OK) status = spry_spgemm(context, &C, A, A, &o, &err);
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
-    int certain = status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT || status == SPRY_DEVICE_UNAVAILABLE;
-    return certain ? cli_fail(&err) : CLI_GO_ON;
+    return cli_certain(status, &err);
 }
 
 /* ---- matrices ----------------------------------------------------------------------------------- */

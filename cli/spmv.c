@@ -132,21 +132,15 @@ static spry_spmv_options plan_options(const arguments *a)
  */
 static int check_names(spry_context *context, const arguments *a)
 {
-    static const int32_t offsets[] = {0, 1}, columns[] = {0};
-    static const double f64[] = {1};
-    static const float f32[] = {1};
     spry_matrix *A = NULL;
     spry_plan *plan = NULL;
     spry_spmv_options options = plan_options(a);
     spry_error err = {0};
-    spry_status status = a->type == SPRY_F32
-                             ? spry_matrix_borrow_csr_f32(context, &A, 1, 1, offsets, columns, f32, &err)
-                             : spry_matrix_borrow_csr_f64(context, &A, 1, 1, offsets, columns, f64, &err);
+    spry_status status = cli_one(context, &A, a->type, &err);
     if (status == SPRY_OK) status = spry_plan_spmv(context, &plan, A, &options, &err);
     spry_plan_destroy(plan);
     spry_matrix_destroy(A);
-    int certain = status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT || status == SPRY_DEVICE_UNAVAILABLE;
-    return certain ? cli_fail(&err) : CLI_GO_ON;
+    return cli_certain(status, &err);
 }
 
 /* ---- the product asked for ---------------------------------------------------------------------- */

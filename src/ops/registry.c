@@ -242,16 +242,25 @@ static const char *operations_of(const spryi_kernel *kernel)
     return spryi_kernel_offers(kernel, SPRY_NO_TRANSPOSE) ? "spmv spmv_t" : "spmv_t";
 }
 
-spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
+/* About kernel `index` of `count`. */
+static spry_status check_question(const spry_context *context, const spry_kernel_info *info, int index, int count,
+                                  spry_error *err)
 {
     if (!context || !info)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
                           "context and info must not be NULL");
     spry_status status = SPRYI_CHECK_OPTIONS(info, err);
     if (status != SPRY_OK) return status;
-    if (index < 0 || index >= spryi_kernel_count)
-        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spryi_kernel_count - 1,
-                                "kernel %d does not exist, expected 0 to %d", index, spryi_kernel_count - 1);
+    if (index < 0 || index >= count)
+        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, count - 1,
+                                "kernel %d does not exist, expected 0 to %d", index, count - 1);
+    return SPRY_OK;
+}
+
+spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
+{
+    spry_status status = check_question(context, info, index, spryi_kernel_count, err);
+    if (status != SPRY_OK) return status;
     const spryi_kernel *kernel = spryi_kernels[index];
     const char *reason;
     int available = spryi_kernel_available(context, kernel, &reason);
@@ -279,14 +288,8 @@ int spry_spgemm_kernel_count(void)
 
 spry_status spry_spgemm_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
 {
-    if (!context || !info)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
-                          "context and info must not be NULL");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    spry_status status = check_question(context, info, index, spryi_spgemm_kernel_count, err);
     if (status != SPRY_OK) return status;
-    if (index < 0 || index >= spryi_spgemm_kernel_count)
-        return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spryi_spgemm_kernel_count - 1,
-                                "kernel %d does not exist, expected 0 to %d", index, spryi_spgemm_kernel_count - 1);
     const spryi_spgemm_kernel *kernel = spryi_spgemm_kernels[index];
     const char *reason;
     int available = spryi_spgemm_kernel_available(context, kernel, &reason);
