@@ -367,7 +367,7 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry
 {
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
     const double start = spryi_now_us(), usual = plan->job.alpha;
-    if (plan->runs > 0) spryi_refresh_operands(plan);
+    spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
     if (alpha) plan->job.alpha = spryi_value_at(alpha, plan->job.type, 0);
     spry_status status = SPRY_OK;
     if (plan->gpu)

@@ -392,7 +392,7 @@ spry_status spryi_spgemm_cuda_fill(spry_spgemm_plan *plan, spry_error *err)
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: zeros are not dropped from a result in device memory that is made in chunks");
     if (!plan->C) SPRYI_TRY(make_result(plan, err));
-    if (plan->runs > 0) SPRYI_TRY(upload_values(plan, err));
+    if (!plan->once) SPRYI_TRY(upload_values(plan, err)); /* they may have changed since the plan was made */
     int64_t at = 0;
     for (int64_t c = 0; c < g->chunks; c++) {
         if (g->chunks > 1) SPRYI_TRY(count_chunk(plan, c, err));
