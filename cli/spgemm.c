@@ -274,6 +274,13 @@ static void fill_record(bench_record *r, const product *p, const arguments *a)
     }
 }
 
+/* Of CSR. */
+static int64_t array_bytes(const spry_arrays *a)
+{
+    return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
+           a->nnz * (int64_t)(spry_index_type_bytes(a->index_type) + spry_type_bytes(a->value_type));
+}
+
 /* One product, so that its first call is its time too. */
 static void fill_from_info(bench_record *r, const product *p)
 {
@@ -292,8 +299,7 @@ static void fill_from_info(bench_record *r, const product *p)
     r->nnz_c = i->nnz;
     r->compression = i->compression;
     r->peak_bytes = i->peak_bytes;
-    r->bytes = (p->c.rows + 1) * (int64_t)spry_index_type_bytes(p->c.offset_type) +
-               p->c.nnz * (int64_t)(spry_index_type_bytes(p->c.index_type) + spry_type_bytes(p->c.value_type));
+    r->bytes = array_bytes(&p->c);
 }
 
 /* The benchmark's record, and behind it what this command alone knows. */
@@ -369,7 +375,8 @@ static void print_report(const bench_record *r, const product *p, const argument
            cli_count(i->nnz).s, cli_bytes(r->bytes).s);
     printf("  time            %s, %.2f GFLOP/s: symbolic phase %s, numeric phase %s\n", cli_time(p->whole_us).s,
            r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
-    print_memory(i->peak_bytes - i->workspace_bytes - r->bytes, r->bytes, i->workspace_bytes, i->peak_bytes);
+    const int64_t inputs = array_bytes(&p->a) + (p->B == p->A ? 0 : array_bytes(&p->b));
+    print_memory(inputs, r->bytes, i->workspace_bytes, i->peak_bytes);
     if (i->chunks > 1) printf("                  in %s pieces, to keep the limit\n", cli_count(i->chunks).s);
     if (a->verify)
         printf("  verified        %s, error %.2g of the bound in the worst row: %s\n",

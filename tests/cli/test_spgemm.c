@@ -21,6 +21,17 @@ static int make_factors(void **state)
     return 0;
 }
 
+/* The symbolic phase's workspace, a bit a column, is more than C and the numeric phase's: the peak is no sum. */
+static void tells_bytes(void **state)
+{
+    (void)state;
+    write_file("tall.mtx", "%%MatrixMarket matrix coordinate real general\n3 1 3\n1 1 1\n2 1 2\n3 1 3\n");
+    write_file("wide.mtx", "%%MatrixMarket matrix coordinate real general\n1 100000000 1\n1 77777777 1\n");
+    expect("spgemm $D/tall.mtx $D/wide.mtx --threads 1", 0, "inputs 72 B, C 52 B, workspace 12.5 MB", NULL);
+    expect("spgemm $D/square.mtx --drop-zeros", 0, "inputs 48 B, C 48 B", NULL);
+    expect("spgemm $D/p.mtx $D/q.mtx --drop-zeros", 0, "inputs 124 B, C 36 B", NULL);
+}
+
 static void expect_file(const char *command, const char *text)
 {
     outcome o = spry("%s", command);
@@ -322,6 +333,7 @@ int main(void)
         cmocka_unit_test(reads_standard_input),
         cmocka_unit_test(says_what_it_did),
         cmocka_unit_test(kernels_by_name),
+        cmocka_unit_test(tells_bytes),
         cmocka_unit_test(estimates),
         cmocka_unit_test(keeps_a_memory_limit),
         cmocka_unit_test(mistakes),
