@@ -515,7 +515,7 @@ static int take_defaults(arguments *a)
         if (a->calls == 0) a->calls = 2;
         a->seed_kernels = a->formats.count + a->kernels.count == 0;
     }
-    if (is_spgemm(a)) return cli_check_spgemm_formats(&a->formats);
+    if (is_spgemm(a)) return cli_check_spgemm_formats(&a->formats, &a->orderings);
     if (is_suite(a, "csrk64") && take_csrk64(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     if (is_suite(a, "seed000") && take_seed000(a) != CLI_GO_ON) return CLI_UNSUCCESSFUL;
     static const char defaults[] = "csr,auto";

@@ -36,8 +36,13 @@ int cli_add_seed_kernels(cli_list *formats, cli_list *kernels, const char *devic
     return CLI_GO_ON;
 }
 
-int cli_check_spgemm_formats(const cli_list *formats)
+int cli_check_spgemm_formats(const cli_list *formats, const cli_list *orderings)
 {
+    for (int i = 0; i < orderings->count; i++)
+        if (strncmp(orderings->items[i], "plan-", 5) == 0)
+            return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
+                                   "none, rcm, bandk or degree",
+                                   orderings->items[i]);
     for (int i = 0; i < formats->count; i++)
         if (strcmp(formats->items[i], "auto") != 0 && strcmp(formats->items[i], "all") != 0)
             return cli_usage_error("--formats is '%s': matrices are squared as CSR, expected auto or all; --kernels "

@@ -11,6 +11,6 @@ int cli_check_operation(const cli_list *kernels, int squared, const spry_context
 /* Those of seed 002 that the library has for the wanted devices, beside its choice. */
 int cli_add_seed_kernels(cli_list *formats, cli_list *kernels, const char *device, const spry_context *context);
 
-int cli_check_spgemm_formats(const cli_list *formats);
+int cli_check_spgemm_formats(const cli_list *formats, const cli_list *orderings);
 
 #endif

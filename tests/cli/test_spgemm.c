@@ -225,6 +225,7 @@ static void mistakes(void **state)
         {"bench $D/square.mtx --op spgemm --kernels csr_reference_cpu", "multiplies with a vector"},
         {"bench $D/square.mtx --kernels mkl_sp2m --peers", "add --op spgemm"},
         {"bench $D/square.mtx --op spgemm --formats ell", "expected auto or all"},
+        {"bench $D/square.mtx --op spgemm --ordering none,plan-rcm", "--ordering is 'plan-rcm'"},
         {"bench --suite products --op spmv_t", "--suite products squares matrices, --op is spmv_t: expected spgemm"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) expect(cases[c].command, 2, NULL, cases[c].message);
