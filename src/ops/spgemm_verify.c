@@ -213,6 +213,9 @@ static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, c
     if (how != SPRY_VERIFY_RANDOM && how != SPRY_VERIFY_EXACT)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "how", how, SPRY_VERIFY_EXACT,
                                 "how is %d, expected SPRY_VERIFY_RANDOM or SPRY_VERIFY_EXACT", (int)how);
+    if (o->op_b != SPRY_NO_TRANSPOSE && o->op_b != SPRY_TRANSPOSE)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op_b", o->op_b, SPRY_TRANSPOSE,
+                                "op_b is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)o->op_b);
     if (A->a.cols != inner || C->a.rows != A->a.rows || C->a.cols != n)
         return spryi_fail(err, SPRY_INVALID_SIZE, A->a.cols != inner ? "B" : "C",
                           "the sizes do not fit: C is %lld x %lld, A %lld x %lld, %s %lld x %lld", (long long)C->a.rows,

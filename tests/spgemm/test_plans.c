@@ -320,6 +320,10 @@ static void bad_arguments(void **unused)
     spry_matrix_destroy(C);
     o.device = "auto"; /* no GPU, or none that would pay for so little */
     assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
+    spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
+    o.op_b = (spry_op)2;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "op_b");
+    EXPECT(spry_verify_spgemm(context, &found, C, A, A, &o, SPRY_VERIFY_EXACT, &err), SPRY_INVALID_ARGUMENT, "op_b");
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
     spry_matrix_destroy(F);
