@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "spgemm/spgemm.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -384,6 +385,29 @@ static spry_spgemm_verification verify(spry_context *context, const spry_matrix 
     return found;
 }
 
+/* Inf in A over an empty row of B: no product is not finite, nor is C. */
+static void infinite_over_nothing(void **unused)
+{
+    (void)unused;
+    static const int32_t a_offsets[] = {0, 2}, a_columns[] = {0, 1}, b_offsets[] = {0, 0, 1}, b_columns[] = {0};
+    static const double a_values[] = {INFINITY, 2}, b_values[] = {3};
+    spry_context *context = test_context(NULL, 1);
+    spry_matrix *A = NULL, *B = NULL, *C = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 1, 2, a_offsets, a_columns, a_values, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 2, 1, b_offsets, b_columns, b_values, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm(context, &C, A, B, NULL, NULL), SPRY_OK);
+    assert_true(((const double *)C->a.values)[0] == 6);
+    for (int how = 0; how < 2; how++) {
+        spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
+        assert_int_equal(spry_verify_spgemm(context, &found, C, A, B, NULL, (spry_thoroughness)how, NULL), SPRY_OK);
+        assert_int_equal(found.wrong_rows, 0);
+    }
+    spry_matrix_destroy(C);
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 static void verification(void **unused)
 {
     (void)unused;
@@ -418,9 +442,15 @@ static void verification(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bits),     cmocka_unit_test(limits),       cmocka_unit_test(values_change),
-        cmocka_unit_test(bad_arguments), cmocka_unit_test(past_32_bits), cmocka_unit_test(every_allocation_fails),
-        cmocka_unit_test(verification),  cmocka_unit_test(pieces),
+        cmocka_unit_test(same_bits),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(values_change),
+        cmocka_unit_test(bad_arguments),
+        cmocka_unit_test(past_32_bits),
+        cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(infinite_over_nothing),
+        cmocka_unit_test(verification),
+        cmocka_unit_test(pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
