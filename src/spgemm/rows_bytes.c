@@ -24,6 +24,7 @@ void spryi_rows_merge_spans(spryi_spgemm_job *job, const spryi_spgemm_spans *see
 int64_t spryi_rows_count_bytes(spryi_spgemm_job *job)
 {
     const int64_t bytes = spryi_rows_mask_words(job) * 8;
+    if (bytes > INT64_MAX / 2 / job->threads) return INT64_MAX / 2; /* past any memory; the product would overflow */
     while (job->threads > 1 && job->most_bytes > 0 && bytes * job->threads > job->most_bytes) job->threads--;
     return bytes * job->threads;
 }

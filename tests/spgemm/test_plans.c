@@ -279,6 +279,15 @@ static void every_allocation_fails(void **unused)
         assert_true(strlen(err.message) > 10);                                                                         \
     } while (0)
 
+/* As many columns as there may be, for as many threads: no product of the two that wraps around. */
+static void bytes_past_64_bits(void **unused)
+{
+    (void)unused;
+    const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel("spgemm_rows_cpu");
+    spryi_spgemm_job job = {.b = {.cols = INT64_MAX / 64}, .threads = 1024};
+    assert_true(kernel->count_bytes(&job) >= INT64_MAX / 2);
+}
+
 static void bad_arguments(void **unused)
 {
     (void)unused;
@@ -449,6 +458,7 @@ int main(void)
         cmocka_unit_test(past_32_bits),
         cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(infinite_over_nothing),
+        cmocka_unit_test(bytes_past_64_bits),
         cmocka_unit_test(verification),
         cmocka_unit_test(pieces),
     };
