@@ -55,6 +55,9 @@ typedef struct bench_record {
 
 void bench_record_init(bench_record *record);
 const char *bench_status_name(bench_status status);
+/* The status and why. Returns 0, as what could not be measured does. */
+int bench_set_status(bench_record *record, bench_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /*
  * Whole figures as JSON, in the order of the fields above, the last ones where op is spgemm; adds to `object` (a cJSON

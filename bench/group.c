@@ -2,7 +2,6 @@
 #include "bench/group.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -163,16 +162,6 @@ void bench_group_close(bench_group *group)
 
 /* ---- running and checking ----------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static int set_status(bench_case *c, bench_status status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(c->record.reason, sizeof c->record.reason, format, arguments);
-    va_end(arguments);
-    c->record.status = status;
-    return 0;
-}
-
 /* A scalar of the compute type, as the library takes it. */
 typedef struct scalar {
     float f32;
@@ -198,7 +187,7 @@ int bench_case_run(bench_group *group, bench_case *c, double alpha, double beta)
 {
     if (c->peer) {
         if (c->peer->run(c->peer_state, alpha, x_of(group, c), beta, y_of(group, c)) == SPRY_PEER_OK) return 1;
-        return set_status(c, BENCH_FAILED, "%s failed in a product", c->peer->name);
+        return bench_set_status(&c->record, BENCH_FAILED, "%s failed in a product", c->peer->name);
     }
     spry_error err = {0};
     spry_type type = group->arrays.value_type;
@@ -208,14 +197,14 @@ int bench_case_run(bench_group *group, bench_case *c, double alpha, double beta)
                                        scalar_pointer(&b, type),
                                        vector_on(group, y_of(group, c), group->y_length, c->device), NULL, &err);
     if (status == SPRY_OK) return 1;
-    return set_status(c, BENCH_FAILED, "%s", err.message);
+    return bench_set_status(&c->record, BENCH_FAILED, "%s", err.message);
 }
 
 int bench_case_wait(bench_group *group, bench_case *c)
 {
     spry_error err = {0};
     if (c->device == 0 || spry_device_synchronize(group->session->context, c->device, NULL, &err) == SPRY_OK) return 1;
-    return set_status(c, BENCH_FAILED, "%s", err.message);
+    return bench_set_status(&c->record, BENCH_FAILED, "%s", err.message);
 }
 
 /* The group's x and room for y on the GPU, and the GPU's bandwidth for the records. */
@@ -237,7 +226,8 @@ static int make_device_vectors(bench_group *group, bench_case *c)
     c->record.copy_gbps = group->session->gpu_copy_gbps;
     if (status == SPRY_OK) return 1;
     /* A peer may be able to use a GPU that the library's own plug-in cannot. */
-    return set_status(c, status == SPRY_DEVICE_UNAVAILABLE ? BENCH_SKIPPED : BENCH_FAILED, "%s", err.message);
+    return bench_set_status(&c->record, status == SPRY_DEVICE_UNAVAILABLE ? BENCH_SKIPPED : BENCH_FAILED, "%s",
+                            err.message);
 }
 
 /* Between group->y and the GPU's y, for cases that run there. */
@@ -250,7 +240,7 @@ static int move_y(bench_group *group, bench_case *c, int to_device)
                                           to_device ? 0 : c->device, (int64_t)vector_bytes(group, group->y_length),
                                           NULL, &err);
     if (status == SPRY_OK) return bench_case_wait(group, c);
-    return set_status(c, BENCH_FAILED, "%s", err.message);
+    return bench_set_status(&c->record, BENCH_FAILED, "%s", err.message);
 }
 
 static void keep_error(bench_case *c, double error)
@@ -285,15 +275,17 @@ static int verify(bench_group *group, bench_case *c, double alpha, double beta, 
         spry_verify_spmv(group->session->context, &v, group->A, group->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE,
                          scalar_pointer(&a, type), vector(group, group->x, group->x_length), scalar_pointer(&b, type),
                          before, vector(group, group->y, group->y_length), &err);
-    if (status != SPRY_OK) return set_status(c, BENCH_FAILED, "the check itself failed: %s", err.message);
+    if (status != SPRY_OK)
+        return bench_set_status(&c->record, BENCH_FAILED, "the check itself failed: %s", err.message);
     keep_error(c, v.max_error);
     if (v.wrong_rows == 0) {
         if (group->known_count < BENCH_MOST_KNOWN)
             group->known[group->known_count++] = (bench_known){hash, alpha, beta, v.max_error};
         return 1;
     }
-    return set_status(c, BENCH_WRONG, "%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound",
-                      what, (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+    return bench_set_status(&c->record, BENCH_WRONG,
+                            "%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound", what,
+                            (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
 }
 
 /* The first product, with its time, and one with other scalars, which a peer need not offer as well. */
@@ -319,7 +311,7 @@ void bench_case_recheck(bench_group *group, bench_case *c)
     if (!move_y(group, c, 0)) return;
     if (bench_hash_bytes(group->y, vector_bytes(group, group->y_length)) == c->y_hash) return;
     if (c->record.deterministic == 1)
-        set_status(c, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
+        bench_set_status(&c->record, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
     else
         verify(group, c, 1, 0, "after timing");
 }
@@ -347,7 +339,7 @@ int bench_add_skipped(bench_group *group, const char *format, const char *kernel
     SET_TEXT(c->record.format, format);
     SET_TEXT(c->record.kernel, kernel);
     SET_TEXT(c->record.device, device);
-    set_status(c, BENCH_SKIPPED, "%s", reason);
+    bench_set_status(&c->record, BENCH_SKIPPED, "%s", reason);
     return 1;
 }
 
@@ -368,7 +360,7 @@ static void fill_from_plan(bench_case *c, const char *label)
     spry_plan_info info = SPRY_INIT(spry_plan_info);
     spry_error err = {0};
     if (spry_plan_get_info(c->plan, &info, &err) != SPRY_OK) {
-        set_status(c, BENCH_FAILED, "%s", err.message);
+        bench_set_status(&c->record, BENCH_FAILED, "%s", err.message);
         return;
     }
     bench_record *r = &c->record;
@@ -398,7 +390,7 @@ int bench_add_plan(bench_group *group, const spry_spmv_options *options, const c
     spry_status status = spry_plan_spmv(context, &c->plan, group->A, &given, &c->err);
     if (status != SPRY_OK) {
         c->plan = NULL;
-        set_status(c, status_of_plan(status), "%s", c->err.message);
+        bench_set_status(&c->record, status_of_plan(status), "%s", c->err.message);
         return 1;
     }
     fill_from_plan(c, label);
@@ -419,7 +411,7 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
     c->record.peer = 1;
     c->device = strcmp(peer->device, "cuda") == 0;
     if (!peer->kernel) {
-        set_status(c, BENCH_SKIPPED, "%s", peer->reason);
+        bench_set_status(&c->record, BENCH_SKIPPED, "%s", peer->reason);
         return 1;
     }
     spry_peer_request request = {.matrix = {a->rows, a->cols, a->nnz, (int)spry_type_bytes(a->value_type),
@@ -436,7 +428,7 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
     double setup_us = bench_now_us() - start;
     if (result != SPRY_PEER_OK) {
         c->peer_state = NULL;
-        set_status(c, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s", error);
+        bench_set_status(&c->record, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s", error);
         return 1;
     }
     c->peer = peer->kernel;

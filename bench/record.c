@@ -4,6 +4,7 @@
 #include <cjson/cJSON.h>
 #include <float.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,16 @@ void bench_record_init(bench_record *record)
                              .peak_bytes = -1,
                              .compression = NAN,
                              .convert_us = NAN};
+}
+
+int bench_set_status(bench_record *record, bench_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(record->reason, sizeof record->reason, format, arguments);
+    va_end(arguments);
+    record->status = status;
+    return 0;
 }
 
 const char *bench_status_name(bench_status status)

@@ -120,8 +120,9 @@ static int fits(const spgemm_group *group, spgemm_case *c)
     const double cached = 0.5 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     const double limit = there > cached ? there : cached; /* memory of the file cache counts as free */
     if (2.0 * (double)group->estimate.peak_bytes <= limit) return 1;
-    return spgemm_fail(c, BENCH_SKIPPED, "C and its inputs take %lld bytes, twice of which this machine has not free",
-                       (long long)group->estimate.peak_bytes);
+    return bench_set_status(&c->record, BENCH_SKIPPED,
+                            "C and its inputs take %lld bytes, twice of which this machine has not free",
+                            (long long)group->estimate.peak_bytes);
 }
 
 static int reads_columns(const char *kernel)
@@ -187,7 +188,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     }
     if (status == SPRY_OK && planned) status = make_plan(group, c, &err);
     if (status != SPRY_OK)
-        spgemm_fail(c, status_of(status), "%s", err.message);
+        bench_set_status(&c->record, status_of(status), "%s", err.message);
     else
         spgemm_check(group, c);
     if (c->record.status == BENCH_OK && c->device == 0 && reads_columns(kernel)) measure_conversion(group, c);
@@ -197,7 +198,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
 static int add_skipped(spgemm_group *group, const char *kernel, const char *device, const char *reason)
 {
     spgemm_case *c = add_case(group, kernel, device);
-    if (c) spgemm_fail(c, BENCH_SKIPPED, "%s", reason);
+    if (c) bench_set_status(&c->record, BENCH_SKIPPED, "%s", reason);
     return c != NULL;
 }
 
@@ -227,7 +228,7 @@ static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *
     r->setup_us = bench_now_us() - start - cost.startup_us;
     if (result != SPRY_PEER_OK) {
         c->peer_state = NULL;
-        spgemm_fail(c, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s", error);
+        bench_set_status(&c->record, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s", error);
         return;
     }
     c->peer = peer->spgemm;
@@ -246,7 +247,7 @@ static int add_peer(spgemm_group *group, const bench_peer *peer)
     if (!c) return 0;
     c->record.peer = 1;
     if (!peer->spgemm)
-        spgemm_fail(c, BENCH_SKIPPED, "%s", peer->reason);
+        bench_set_status(&c->record, BENCH_SKIPPED, "%s", peer->reason);
     else if (fits(group, c))
         prepare_peer(group, c, peer);
     return 1;

@@ -61,7 +61,6 @@ void spgemm_release(spgemm_case *c);
 void spgemm_check(spgemm_group *group, spgemm_case *c);
 /* The same bits as in the first product? */
 void spgemm_recheck(spgemm_group *group, spgemm_case *c);
-int spgemm_fail(spgemm_case *c, bench_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Times all cases that passed, in turn. 0: out of memory. */
 int spgemm_measure(spgemm_group *group);

@@ -3,19 +3,8 @@
 #include "bench/spgemm.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-int spgemm_fail(spgemm_case *c, bench_status status, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(c->record.reason, sizeof c->record.reason, format, arguments);
-    va_end(arguments);
-    c->record.status = status;
-    return 0;
-}
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
@@ -27,8 +16,8 @@ static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
     int result = c->peer->run(c->peer_state, &product, error, sizeof error);
     *us = bench_now_us() - start;
     if (result != SPRY_PEER_OK)
-        return spgemm_fail(c, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s: %s", c->peer->title,
-                           error);
+        return bench_set_status(&c->record, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s: %s",
+                                c->peer->title, error);
     if (product.us >= 0) {
         group->children += 1e-6 * *us;
         *us = product.us;
@@ -58,10 +47,11 @@ int spgemm_run(spgemm_group *group, spgemm_case *c, double *us)
     *us = bench_now_us() - start;
     c->options.info = NULL;
     if (status != SPRY_OK)
-        return spgemm_fail(c, status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
-                           "%s", err.message);
+        return bench_set_status(&c->record,
+                                status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
+                                "%s", err.message);
     if (c->plan) status = spry_spgemm_plan_get_info(c->plan, &info, &err);
-    if (status != SPRY_OK) return spgemm_fail(c, BENCH_FAILED, "%s", err.message);
+    if (status != SPRY_OK) return bench_set_status(&c->record, BENCH_FAILED, "%s", err.message);
     bench_record *r = &c->record;
     r->peak_bytes = info.peak_bytes;
     r->deterministic = info.deterministic;
@@ -103,7 +93,7 @@ static int fetch_from_peer(spgemm_case *c, host_result *r)
     char error[256] = "no reason given";
     spry_peer_matrix m = {0};
     if (c->peer->fetch(c->peer_state, &m, error, sizeof error) != SPRY_PEER_OK)
-        return spgemm_fail(c, BENCH_FAILED, "the result cannot be read: %s", error);
+        return bench_set_status(&c->record, BENCH_FAILED, "the result cannot be read: %s", error);
     spry_arrays *a = &r->arrays;
     a->layout = SPRY_CSR;
     a->rows = m.rows;
@@ -161,7 +151,7 @@ static int fetch(spgemm_group *group, spgemm_case *c, host_result *r)
     r->arrays.ownership = 0;
     if (status == SPRY_OK) return 1;
     forget(r);
-    return spgemm_fail(c, BENCH_FAILED, "the result cannot be read: %s", err.message);
+    return bench_set_status(&c->record, BENCH_FAILED, "the result cannot be read: %s", err.message);
 }
 
 static uint64_t hash(const spry_arrays *a)
@@ -186,15 +176,16 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     const bench_record *r = &c->record;
     int64_t wrong = 0, unsorted = 0;
     if (a->rows != r->rows || a->cols != r->cols)
-        return spgemm_fail(c, BENCH_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
-                           (long long)a->cols, (long long)r->rows, (long long)r->cols);
+        return bench_set_status(&c->record, BENCH_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
+                                (long long)a->cols, (long long)r->rows, (long long)r->cols);
     if (a->nnz != group->estimate.nnz)
-        return spgemm_fail(c, BENCH_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
-                           (long long)group->estimate.nnz);
+        return bench_set_status(&c->record, BENCH_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
+                                (long long)group->estimate.nnz);
     wrong += at(a->offsets, a->offset_type, 0) != 0 || at(a->offsets, a->offset_type, a->rows) != a->nnz;
     for (int64_t i = 0; i < a->rows && wrong == 0; i++)
         wrong += at(a->offsets, a->offset_type, i + 1) < at(a->offsets, a->offset_type, i);
-    if (wrong > 0) return spgemm_fail(c, BENCH_WRONG, "the row offsets of C do not rise from 0 to its entries");
+    if (wrong > 0)
+        return bench_set_status(&c->record, BENCH_WRONG, "the row offsets of C do not rise from 0 to its entries");
 #pragma omp parallel for schedule(static) reduction(+ : wrong, unsorted)
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t end = at(a->offsets, a->offset_type, i + 1);
@@ -206,7 +197,8 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
             before = j;
         }
     }
-    if (wrong > 0) return spgemm_fail(c, BENCH_WRONG, "%lld columns of C are out of range", (long long)wrong);
+    if (wrong > 0)
+        return bench_set_status(&c->record, BENCH_WRONG, "%lld columns of C are out of range", (long long)wrong);
     c->record.unsorted = unsorted > 0;
     return 1;
 }
@@ -244,14 +236,16 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
         status = spry_verify_spgemm(group->session->context, &v, C, group->A, group->A, &options,
                                     exact ? SPRY_VERIFY_EXACT : SPRY_VERIFY_RANDOM, &err);
     spry_matrix_destroy(C);
-    if (status != SPRY_OK) return spgemm_fail(c, BENCH_FAILED, "the check itself failed: %s", err.message);
+    if (status != SPRY_OK)
+        return bench_set_status(&c->record, BENCH_FAILED, "the check itself failed: %s", err.message);
     c->record.max_error = v.max_error;
     if (v.wrong_rows == 0) return 1;
     if (exact && v.first_misshapen >= 0)
-        return spgemm_fail(c, BENCH_WRONG, "%lld rows of C are wrong, row %lld in its positions",
-                           (long long)v.wrong_rows, (long long)v.first_misshapen);
-    return spgemm_fail(c, BENCH_WRONG, "%lld rows of C are past the error bound, worst at row %lld with %.3g times it",
-                       (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+        return bench_set_status(&c->record, BENCH_WRONG, "%lld rows of C are wrong, row %lld in its positions",
+                                (long long)v.wrong_rows, (long long)v.first_misshapen);
+    return bench_set_status(&c->record, BENCH_WRONG,
+                            "%lld rows of C are past the error bound, worst at row %lld with %.3g times it",
+                            (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
 }
 
 /* bytes, and what a reader must know of a result whose rows were left as they came. */
@@ -287,7 +281,7 @@ void spgemm_recheck(spgemm_group *group, spgemm_case *c)
     if (fetch(group, c, &result)) {
         const int same = hash(&result.arrays) == c->hash;
         if (!same && c->record.deterministic == 1)
-            spgemm_fail(c, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
+            bench_set_status(&c->record, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
         else if (!same && is_sound(group, c, &result.arrays))
             compare(group, c, &result.arrays);
         forget(&result);
