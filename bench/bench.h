@@ -55,6 +55,8 @@ typedef struct bench_record {
 
 void bench_record_init(bench_record *record);
 const char *bench_status_name(bench_status status);
+/* A field that is an array, cut where it is too short; NULL counts as "". */
+#define BENCH_SET_TEXT(field, text) snprintf((field), sizeof(field), "%s", (text) ? (text) : "")
 /* The status and why. Returns 0, as what could not be measured does. */
 int bench_set_status(bench_record *record, bench_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

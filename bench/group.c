@@ -329,16 +329,14 @@ static bench_case *add_case(bench_group *group)
     return c;
 }
 
-#define SET_TEXT(field, text) snprintf((field), sizeof(field), "%s", (text) ? (text) : "")
-
 int bench_add_skipped(bench_group *group, const char *format, const char *kernel, const char *device,
                       const char *reason)
 {
     bench_case *c = add_case(group);
     if (!c) return 0;
-    SET_TEXT(c->record.format, format);
-    SET_TEXT(c->record.kernel, kernel);
-    SET_TEXT(c->record.device, device);
+    BENCH_SET_TEXT(c->record.format, format);
+    BENCH_SET_TEXT(c->record.kernel, kernel);
+    BENCH_SET_TEXT(c->record.device, device);
     bench_set_status(&c->record, BENCH_SKIPPED, "%s", reason);
     return 1;
 }
@@ -364,11 +362,11 @@ static void fill_from_plan(bench_case *c, const char *label)
         return;
     }
     bench_record *r = &c->record;
-    SET_TEXT(r->format, label ? label : info.format);
-    SET_TEXT(r->kernel, info.kernel);
-    SET_TEXT(r->device, info.device);
-    SET_TEXT(r->ordering, info.ordering);
-    SET_TEXT(r->reason, info.reason);
+    BENCH_SET_TEXT(r->format, label ? label : info.format);
+    BENCH_SET_TEXT(r->kernel, info.kernel);
+    BENCH_SET_TEXT(r->device, info.device);
+    BENCH_SET_TEXT(r->ordering, info.ordering);
+    BENCH_SET_TEXT(r->reason, info.reason);
     r->threads = info.threads;
     r->deterministic = info.deterministic;
     r->setup_us = info.setup_us;
@@ -380,10 +378,10 @@ int bench_add_plan(bench_group *group, const spry_spmv_options *options, const c
 {
     bench_case *c = add_case(group);
     if (!c) return 0;
-    SET_TEXT(c->record.format, label ? label : options->format);
-    SET_TEXT(c->record.kernel, options->kernel);
-    SET_TEXT(c->record.device, options->device);
-    SET_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
+    BENCH_SET_TEXT(c->record.format, label ? label : options->format);
+    BENCH_SET_TEXT(c->record.kernel, options->kernel);
+    BENCH_SET_TEXT(c->record.device, options->device);
+    BENCH_SET_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     c->device = given.vector_device = options->device && strncmp(options->device, "cuda", 4) == 0;
     spry_context *context = group->planner ? group->planner : group->session->context;
@@ -404,10 +402,10 @@ int bench_add_peer(bench_group *group, const bench_peer *peer)
     if (!c) return 0;
     const spry_arrays *a = &group->arrays;
     int threads = spry_context_threads(group->planner ? group->planner : group->session->context);
-    SET_TEXT(c->record.format, peer->format);
-    SET_TEXT(c->record.kernel, peer->name);
-    SET_TEXT(c->record.device, peer->device);
-    SET_TEXT(c->record.ordering, "none");
+    BENCH_SET_TEXT(c->record.format, peer->format);
+    BENCH_SET_TEXT(c->record.kernel, peer->name);
+    BENCH_SET_TEXT(c->record.device, peer->device);
+    BENCH_SET_TEXT(c->record.ordering, "none");
     c->record.peer = 1;
     c->device = strcmp(peer->device, "cuda") == 0;
     if (!peer->kernel) {

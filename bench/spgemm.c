@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SET_TEXT(field, text) snprintf((field), sizeof(field), "%s", (text) ? (text) : "")
-
 /* Above this many candidates for an entry, a kernel that forms every dot product would take its time. */
 static const double most_dots = 1e8;
 
@@ -21,7 +19,7 @@ static void fill_common(spgemm_group *group, const spry_matrix_stats *stats, con
     const spry_spgemm_estimate *e = &group->estimate;
     bench_record_init(r);
     r->op = "spgemm";
-    SET_TEXT(r->matrix, source->name);
+    BENCH_SET_TEXT(r->matrix, source->name);
     r->rows = group->arrays.rows;
     r->cols = group->arrays.cols;
     r->nnz = group->arrays.nnz;
@@ -34,8 +32,8 @@ static void fill_common(spgemm_group *group, const spry_matrix_stats *stats, con
     r->products = e->products;
     r->nnz_c = e->nnz;
     r->compression = e->compression;
-    SET_TEXT(r->format, "csr");
-    SET_TEXT(r->ordering, ordering);
+    BENCH_SET_TEXT(r->format, "csr");
+    BENCH_SET_TEXT(r->ordering, ordering);
 }
 
 static spry_status open_group(spgemm_group *group, bench_session *session, const spry_matrix *A,
@@ -108,8 +106,8 @@ static spgemm_case *add_case(spgemm_group *group, const char *kernel, const char
     spgemm_case *c = &grown[group->case_count++];
     *c = (spgemm_case){.record = group->common, .options = SPRY_INIT(spry_spgemm_options)};
     c->device = strncmp(device, "cuda", 4) == 0;
-    SET_TEXT(c->record.kernel, kernel);
-    SET_TEXT(c->record.device, device);
+    BENCH_SET_TEXT(c->record.kernel, kernel);
+    BENCH_SET_TEXT(c->record.device, device);
     return c;
 }
 
@@ -156,7 +154,7 @@ static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *er
     const double start = bench_now_us();
     spry_status status = spry_plan_spgemm(group->session->context, &c->plan, A, A, &c->options, err);
     c->record.setup_us += bench_now_us() - start;
-    SET_TEXT(c->record.format, "plan");
+    BENCH_SET_TEXT(c->record.format, "plan");
     return status;
 }
 
