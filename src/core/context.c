@@ -1,5 +1,6 @@
 #include "core/context.h"
 
+#include "core/cuda_plugin.h"
 #include "core/error.h"
 
 #include <omp.h>
@@ -63,6 +64,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
 void spry_context_destroy(spry_context *context)
 {
     if (!context) return;
+    if (context->cuda->plugin) context->cuda->plugin->close();
     pthread_mutex_destroy(&context->cuda->lock);
     (void)spryi_spares_release(context);
     pthread_mutex_destroy(&context->spares.lock);
@@ -85,7 +87,11 @@ int64_t spry_context_bytes(const spry_context *context)
 
 int64_t spry_context_trim(spry_context *context)
 {
-    return context ? spryi_spares_release(context) : 0;
+    if (!context) return 0;
+    pthread_mutex_lock(&context->cuda->lock); /* a plug-in that is not loaded stays so */
+    const spryi_cuda_plugin *plugin = context->cuda->plugin;
+    pthread_mutex_unlock(&context->cuda->lock);
+    return spryi_spares_release(context) + (plugin ? plugin->trim() : 0);
 }
 
 int64_t spry_context_peak_bytes(const spry_context *context)

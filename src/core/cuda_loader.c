@@ -101,6 +101,7 @@ static void load(spryi_cuda_state *state)
     } else {
         describe_devices(state, plugin);
         state->plugin = plugin;
+        plugin->open();
     }
     if (!state->plugin) dlclose(library); /* a plug-in in use stays: CUDA's run-time does not survive being unloaded */
 }

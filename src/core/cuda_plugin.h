@@ -84,8 +84,18 @@ struct spryi_cuda_plugin {
     /* Devices, 0 with the reason where there are none or the driver cannot be used. */
     int (*count)(char *reason, size_t reason_size);
     spry_status (*describe)(int device, spryi_cuda_device *info, spry_error *err);
+    /* Usable in any stream on return; given back when the work of all streams of the device is done. NULL is fine. */
     spry_status (*allocate)(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
     void (*release)(int device, void *pointer);
+    /*
+     * In the order of the default stream, without waiting: for memory that is used there alone until somebody has
+     * waited for that stream. Each takes memory of the other kind too.
+     */
+    spry_status (*allocate_in_order)(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
+    void (*release_in_order)(int device, void *pointer);
+    int64_t (*trim)(void); /* gives unused memory that is kept back to the driver: how many bytes, of all devices */
+    void (*open)(void);    /* a context begins to use the plug-in */
+    void (*close)(void);   /* and is gone; with the last one goes what trim gives back */
     spry_status (*clear)(int device, void *pointer, int64_t bytes, spry_error *err); /* to zeros, at once */
     /* In the order of the stream; from or to pageable host memory it returns when the host side is done with. */
     spry_status (*copy)(int device, void *to, const void *from, int64_t bytes, spryi_copy kind, void *stream,

@@ -26,7 +26,7 @@ struct scratch {
     }
     ~scratch()
     {
-        (void)cudaFree(at);
+        spry_cuda_free(at);
     }
     scratch(const scratch &) = delete;
     scratch &operator=(const scratch &) = delete;

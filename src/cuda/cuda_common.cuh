@@ -16,7 +16,10 @@ extern "C" {
 template <typename V> struct scalar {
     V value;
     const V *address;
-    __device__ V get() const { return address ? *address : value; }
+    __device__ V get() const
+    {
+        return address ? *address : value;
+    }
 };
 
 template <typename V> static inline scalar<V> scalar_of(const void *pointer, int on_device)
@@ -80,8 +83,27 @@ static __device__ __forceinline__ double load_once(const double *p)
     return v;
 }
 
-/* Device memory for what a kernel's prepare keeps; *made becomes the address. */
+/* Runs with `device` current and puts the caller's back: declare one at the top of a function. */
+struct device_scope {
+    int previous;
+    cudaError_t code;
+    explicit device_scope(int device) : previous(-1)
+    {
+        code = cudaGetDevice(&previous);
+        if (code == cudaSuccess && previous != device) code = cudaSetDevice(device);
+    }
+    ~device_scope()
+    {
+        if (previous >= 0) (void)cudaSetDevice(previous);
+    }
+};
+
+/*
+ * Device memory for what a kernel's prepare keeps, on the device that is current; *made becomes the address. Free it
+ * with spry_cuda_free, which waits for the device's work: cudaFree would not, the memory being of a pool.
+ */
 spry_status spry_cuda_new(void **made, int64_t bytes, const char *what, spry_error *err);
+void spry_cuda_free(void *pointer); /* whichever device is current; NULL is fine */
 
 /* The tables of a host function template `run<V, P, J>`, 32/32 and 64/32. */
 #define SPRY_CUDA_TABLE(run)                                                                                           \

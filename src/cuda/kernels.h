@@ -26,6 +26,15 @@ extern const struct spryi_cuda_spgemm spry_cuda_spgemm;    /* src/spgemm/gpu_sup
     &spry_cuda_csr2_lanes, &spry_cuda_csr3_gpuspmv3, &spry_cuda_csr3_gpuspmv35, &spry_cuda_packed_slices
 /* clang-format on */
 
+/* memory.cu: the plug-in's device memory. */
+spry_status spry_cuda_allocate(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
+spry_status spry_cuda_allocate_in_order(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
+void spry_cuda_release(int device, void *pointer);
+void spry_cuda_release_in_order(int device, void *pointer);
+int64_t spry_cuda_trim(void);
+void spry_cuda_open(void);
+void spry_cuda_close(void);
+
 /* gather.cu: the plug-in's gather. */
 spry_status spry_cuda_gather(const spryi_cuda_gather *request, spry_error *err);
 

@@ -1,4 +1,4 @@
-/* The plug-in's entry: devices, memory, copies, and the list of kernels. */
+/* The plug-in's entry: devices, copies, and the list of kernels; memory is memory.cu's. */
 #include "cuda/cuda_common.cuh"
 
 #include "core/build_id.h"
@@ -14,21 +14,6 @@ spry_status spry_cuda_fail(spry_error *err, cudaError_t code, const char *what)
     return spryi_fail(err, status, NULL, "%s: CUDA says \"%s\" (%s)", what, cudaGetErrorString(code),
                       cudaGetErrorName(code));
 }
-
-/* Runs with `device` current and puts the caller's back: declare one at the top of a function. */
-struct device_scope {
-    int previous;
-    cudaError_t code;
-    explicit device_scope(int device) : previous(-1)
-    {
-        code = cudaGetDevice(&previous);
-        if (code == cudaSuccess && previous != device) code = cudaSetDevice(device);
-    }
-    ~device_scope()
-    {
-        if (previous >= 0) (void)cudaSetDevice(previous);
-    }
-};
 
 static int count(char *reason, size_t reason_size)
 {
@@ -57,36 +42,6 @@ static spry_status describe(int device, spryi_cuda_device *info, spry_error *err
     info->memory_bytes = (int64_t)p.totalGlobalMem;
     info->cache_bytes = p.l2CacheSize;
     return SPRY_OK;
-}
-
-static spry_status allocate(int device, void **pointer, int64_t bytes, const char *what, spry_error *err)
-{
-    device_scope scope(device);
-    void *made = NULL;
-    cudaError_t code = scope.code;
-    if (code == cudaSuccess) code = cudaMalloc(&made, bytes > 0 ? (size_t)bytes : 1);
-    if (code == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, NULL, bytes, 0, "out of device memory: %lld bytes for %s",
-                                (long long)bytes, what);
-    }
-    if (code != cudaSuccess) return spry_cuda_fail(err, code, what);
-    *pointer = made;
-    return SPRY_OK;
-}
-
-spry_status spry_cuda_new(void **made, int64_t bytes, const char *what, spry_error *err)
-{
-    int device = 0;
-    cudaError_t code = cudaGetDevice(&device);
-    return code == cudaSuccess ? allocate(device, made, bytes, what, err) : spry_cuda_fail(err, code, what);
-}
-
-static void release(int device, void *pointer)
-{
-    if (!pointer) return;
-    device_scope scope(device);
-    (void)cudaFree(pointer);
 }
 
 static spry_status clear(int device, void *pointer, int64_t bytes, spry_error *err)
@@ -213,8 +168,13 @@ extern "C" __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi
     plugin.converter_count = (int)(sizeof converters / sizeof *converters);
     plugin.count = count;
     plugin.describe = describe;
-    plugin.allocate = allocate;
-    plugin.release = release;
+    plugin.allocate = spry_cuda_allocate;
+    plugin.release = spry_cuda_release;
+    plugin.allocate_in_order = spry_cuda_allocate_in_order;
+    plugin.release_in_order = spry_cuda_release_in_order;
+    plugin.trim = spry_cuda_trim;
+    plugin.open = spry_cuda_open;
+    plugin.close = spry_cuda_close;
     plugin.clear = clear;
     plugin.copy = copy;
     plugin.synchronize = synchronize;

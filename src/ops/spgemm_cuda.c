@@ -11,7 +11,7 @@
 #include "ops/plan.h"
 #include "ops/spgemm_plan.h"
 
-/* ---- device memory, counted ---------------------------------------------------------------------- */
+/* ---- device memory, counted; all work of a product is in the default stream ---------------------------------- */
 
 static spry_status take(spry_spgemm_plan *plan, void **pointer, int64_t bytes, const char *what, spry_error *err)
 {
@@ -20,7 +20,7 @@ static spry_status take(spry_spgemm_plan *plan, void **pointer, int64_t bytes, c
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", g->held + bytes, g->limit,
                                 "spgemm: inputs, result and workspace need at least %lld bytes, the limit is %lld",
                                 (long long)(g->held + bytes), (long long)g->limit);
-    spry_status status = g->plugin->allocate(g->device, pointer, bytes, what, err);
+    spry_status status = g->plugin->allocate_in_order(g->device, pointer, bytes, what, err);
     if (status != SPRY_OK) return status;
     g->held += bytes;
     if (g->held > g->most) g->most = g->held;
@@ -30,7 +30,7 @@ static spry_status take(spry_spgemm_plan *plan, void **pointer, int64_t bytes, c
 static void give(spry_spgemm_plan *plan, void *pointer, int64_t bytes)
 {
     if (!pointer) return;
-    plan->gpu->plugin->release(plan->gpu->device, pointer);
+    plan->gpu->plugin->release_in_order(plan->gpu->device, pointer);
     plan->gpu->held -= bytes;
 }
 
@@ -111,7 +111,6 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
     spryi_spgemm_gpu *g = plan->gpu;
     spryi_cuda_product *p = &g->product;
     const double start = spryi_now_us();
-    spryi_cuda_device info;
     *p = (spryi_cuda_product){.a = plan->job.a, .b = plan->job.b, .type = plan->job.type, .device = g->device};
     SPRYI_TRY(upload(plan, &p->a, 0, err));
     if (plan->b.csr == plan->a.csr)
@@ -119,10 +118,9 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
     else
         SPRYI_TRY(upload(plan, &p->b, 3, err));
     SPRYI_TRY(g->plugin->synchronize(g->device, NULL, err));
-    SPRYI_TRY(g->plugin->describe(g->device, &info, err));
-    p->multiprocessors = info.multiprocessors;
-    p->shared_bytes = info.shared_bytes;
-    p->major = info.major;
+    p->multiprocessors = plan->context->cuda->gpus[g->device].multiprocessors;
+    p->shared_bytes = plan->context->cuda->gpus[g->device].shared_bytes;
+    p->major = plan->context->cuda->gpus[g->device].major;
     p->allocate = kernel_takes;
     p->release = kernel_gives;
     p->owner = plan;
@@ -416,10 +414,12 @@ void spryi_spgemm_cuda_close(spry_spgemm_plan *plan)
     spryi_spgemm_gpu *g = plan->gpu;
     if (!g) return;
     if (g->kernel) discard(plan);
-    for (int n = 0; n < 6; n++) g->plugin->release(g->device, g->inputs[n]);
-    g->plugin->release(g->device, g->c_offsets);
-    g->plugin->release(g->device, g->c_columns);
-    g->plugin->release(g->device, g->c_values);
+    for (int n = 0; n < 6; n++) g->plugin->release_in_order(g->device, g->inputs[n]);
+    g->plugin->release_in_order(g->device, g->c_offsets);
+    g->plugin->release_in_order(g->device, g->c_columns);
+    g->plugin->release_in_order(g->device, g->c_values);
+    (void)g->plugin->synchronize(g->device, NULL,
+                                 NULL); /* after a failure: nothing reads the caller's arrays any more */
     spryi_release(plan->context, g->scan);
     spryi_release(plan->context, g->cuts);
     spryi_release(plan->context, g);

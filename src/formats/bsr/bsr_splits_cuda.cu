@@ -41,9 +41,9 @@ static int settle_lanes(const spryi_bsr_head *h)
 void spry_cuda_bsr_discard(int device, void *auxiliary)
 {
     bsr_splits *c = (bsr_splits *)auxiliary;
-    (void)device; /* cudaFree finds it out */
-    (void)cudaFree(c->pieces);
-    (void)cudaFree(c->long_rows);
+    (void)device; /* spry_cuda_free finds it out */
+    spry_cuda_free(c->pieces);
+    spry_cuda_free(c->long_rows);
     free(c);
 }
 
@@ -112,7 +112,7 @@ static spry_status find_splits(bsr_splits *c, const spryi_bsr *s, spry_error *er
     c->long_count = (int64_t)count;
     if (status == SPRY_OK && count > 0) status = cut(c, on_host, err);
     free(on_host);
-    (void)cudaFree(found);
+    spry_cuda_free(found);
     return status;
 }
 

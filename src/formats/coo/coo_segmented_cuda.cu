@@ -317,10 +317,10 @@ static __global__ void mark_rows(const J *rows, int64_t nnz, unsigned *with_entr
 void spry_cuda_coo_discard(void *splits)
 {
     coo_splits *s = (coo_splits *)splits;
-    (void)cudaFree(s->place);
-    (void)cudaFree(s->link);
-    (void)cudaFree(s->chains);
-    (void)cudaFree(s->with_entries);
+    spry_cuda_free(s->place);
+    spry_cuda_free(s->link);
+    spry_cuda_free(s->chains);
+    spry_cuda_free(s->with_entries);
     free(s);
 }
 
@@ -416,12 +416,12 @@ template <typename J> static spry_status find_empty_rows(coo_splits *s, const sp
         status = launched(err, "coo_segmented_cuda: rows with entries");
     }
     if (code == cudaSuccess && status == SPRY_OK) code = cudaMemcpy(&on_host, count, 8, cudaMemcpyDeviceToHost);
-    (void)cudaFree(count);
+    spry_cuda_free(count);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "coo_segmented_cuda: rows with entries");
     if (status != SPRY_OK) return status;
     s->empty_count = a->rows - (int64_t)on_host;
     if (s->empty_count == 0) {
-        (void)cudaFree(s->with_entries);
+        spry_cuda_free(s->with_entries);
         s->with_entries = NULL;
         s->bytes -= words * 4;
     }
@@ -450,7 +450,7 @@ static spry_status find_splits(coo_splits *s, const spry_arrays *a, int every_ro
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "coo_segmented_cuda: boundaries of blocks");
     if (status == SPRY_OK) status = make_splits(s, on_host, err);
     free(on_host);
-    (void)cudaFree(found);
+    spry_cuda_free(found);
     return status;
 }
 
@@ -514,7 +514,7 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
 
 static void discard(int device, void *auxiliary)
 {
-    (void)device; /* cudaFree finds it out */
+    (void)device; /* spry_cuda_free finds it out */
     spry_cuda_coo_discard(auxiliary);
 }
 

@@ -254,10 +254,10 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
 static void discard(int device, void *auxiliary)
 {
     merge_splits *s = (merge_splits *)auxiliary;
-    (void)device; /* cudaFree finds it out */
-    (void)cudaFree(s->tiles);
-    (void)cudaFree(s->long_rows);
-    (void)cudaFree(s->pieces);
+    (void)device; /* spry_cuda_free finds it out */
+    spry_cuda_free(s->tiles);
+    spry_cuda_free(s->long_rows);
+    spry_cuda_free(s->pieces);
     free(s);
 }
 
@@ -326,7 +326,7 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
     if (status == SPRY_OK) status = spry_cuda_new((void **)&first_row, (s->blocks + 1) * 8, "rows of blocks", err);
     if (status == SPRY_OK) status = spry_cuda_new((void **)&found, (int64_t)bytes, "long rows of blocks", err);
     if (status != SPRY_OK) {
-        (void)cudaFree(first_row);
+        spry_cuda_free(first_row);
         return status;
     }
     find_rows<<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>(Ap, a->rows, s->tile, s->blocks, first_row);
@@ -343,8 +343,8 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
     }
     if (status == SPRY_OK) status = cut_long_rows(s, on_host, err);
     free(on_host);
-    (void)cudaFree(found);
-    (void)cudaFree(first_row);
+    spry_cuda_free(found);
+    spry_cuda_free(first_row);
     return status;
 }
 

@@ -82,9 +82,9 @@ static spry_status to_device(void **made, const void *host, int64_t bytes, const
 void spry_cuda_row_blocks_discard(int device, void *auxiliary)
 {
     csr_row_blocks *s = (csr_row_blocks *)auxiliary;
-    (void)device; /* cudaFree finds it out */
-    (void)cudaFree(s->block);
-    (void)cudaFree(s->long_rows);
+    (void)device; /* spry_cuda_free finds it out */
+    spry_cuda_free(s->block);
+    spry_cuda_free(s->long_rows);
     free(s);
 }
 

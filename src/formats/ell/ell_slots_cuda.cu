@@ -53,7 +53,7 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
 static void discard(int device, void *auxiliary)
 {
     (void)device;
-    (void)cudaFree(auxiliary);
+    spry_cuda_free(auxiliary);
 }
 
 template <typename V, typename P, typename J>

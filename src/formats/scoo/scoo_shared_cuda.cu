@@ -180,8 +180,8 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS, 1)
 static void discard(int device, void *auxiliary)
 {
     scoo_parts *c = (scoo_parts *)auxiliary;
-    (void)device; /* cudaFree finds it out */
-    (void)cudaFree(c->part);
+    (void)device; /* spry_cuda_free finds it out */
+    spry_cuda_free(c->part);
     free(c);
 }
 

@@ -299,10 +299,10 @@ static spry_status prepare_steps(const spryi_sell *s, sell_auxiliary *made, int6
 static void discard(int device, void *auxiliary)
 {
     sell_auxiliary *made = (sell_auxiliary *)auxiliary;
-    (void)device; /* cudaFree finds it out */
-    (void)cudaFree(made->chunks);
-    (void)cudaFree(made->table);
-    (void)cudaFree(made->steps);
+    (void)device; /* spry_cuda_free finds it out */
+    spry_cuda_free(made->chunks);
+    spry_cuda_free(made->table);
+    spry_cuda_free(made->steps);
     free(made);
 }
 

@@ -25,6 +25,15 @@ static spry_status describe(int device, spryi_cuda_device *info, spry_error *err
     return SPRY_DEVICE_FAILED;
 }
 
+static int64_t trim(void)
+{
+    return 0;
+}
+
+static void opened_or_closed(void)
+{
+}
+
 __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi_cuda_plugin_entry(void);
 
 const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
@@ -33,6 +42,9 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
         .build_id = FAKE_KIND == OTHER_BUILD ? "0.0.1-another" : SPRYI_BUILD_ID,
         .count = count,
         .describe = describe,
+        .trim = trim,
+        .open = opened_or_closed,
+        .close = opened_or_closed,
     };
     return FAKE_KIND == NOTHING ? NULL : &plugin;
 }

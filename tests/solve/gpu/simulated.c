@@ -89,6 +89,15 @@ static void release(int device, void *pointer)
     }
 }
 
+static int64_t trim(void)
+{
+    return 0;
+}
+
+static void opened_or_closed(void)
+{
+}
+
 static spry_status clear_memory(int device, void *pointer, int64_t bytes, spry_error *err)
 {
     (void)device;
@@ -308,6 +317,9 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
                                              .describe = describe,
                                              .allocate = allocate,
                                              .release = release,
+                                             .trim = trim,
+                                             .open = opened_or_closed,
+                                             .close = opened_or_closed,
                                              .clear = clear_memory,
                                              .copy = copy,
                                              .synchronize = synchronize,

@@ -1,0 +1,241 @@
+/*
+ * The pool that device memory comes from: what is given back is kept and given away as promised, memory is not handed
+ * on while kernels of any stream may read it, and what is kept does not make an allocation fail. Skipped without a GPU,
+ * and where there is no pool (SPRY_CUDA_POOL=off). Nothing else may run on the GPU meanwhile.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cuda_support.h"
+#include "trials.h"
+
+#include <cuda_runtime_api.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIB = 1 << 20 };
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        cudaError_t code_ = (call);                                                                                    \
+        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
+    } while (0)
+
+static int64_t free_memory(void)
+{
+    size_t now = 0, all = 0;
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemGetInfo(&now, &all));
+    return (int64_t)now;
+}
+
+static void *allocate(const spry_context *context, int64_t bytes)
+{
+    void *data = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_device_allocate(context, &data, 1, bytes, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return data;
+}
+
+static int pools_there(void)
+{
+    int supported = 0;
+    const char *choice = getenv("SPRY_CUDA_POOL");
+    OK(cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, 0));
+    return supported && !(choice && strcmp(choice, "off") == 0);
+}
+
+static void kept_and_given_back(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1), *other = context_of(1);
+    assert_true(spry_device_count(other) > 1); /* uses the plug-in from here on */
+    spry_device_free(context, 1, allocate(context, MIB));
+    (void)spry_context_trim(context);
+    const int64_t before = free_memory();
+    void *block = allocate(context, 256 * MIB);
+    assert_true(before - free_memory() >= 256 * MIB);
+    assert_int_equal(spry_context_trim(context), 0); /* in use */
+    spry_device_free(context, 1, block);
+    assert_true(before - free_memory() >= 256 * MIB); /* kept */
+    assert_ptr_equal(allocate(context, 256 * MIB), block);
+    spry_device_free(context, 1, block);
+    assert_true(spry_context_trim(context) >= 256 * MIB);
+    assert_int_equal(free_memory(), before);
+    assert_int_equal(spry_context_trim(context), 0);
+    spry_device_free(context, 1, allocate(context, 256 * MIB));
+    spry_context_destroy(context);
+    assert_true(before - free_memory() >= 256 * MIB); /* kept for the other context */
+    spry_context_destroy(other);
+    assert_int_equal(free_memory(), before);
+}
+
+/* At most a quarter of the device stays when everything is given back. */
+static void bounded(void **state)
+{
+    (void)state;
+    size_t unused = 0, all = 0;
+    spry_context *context = context_of(1);
+    spry_device_free(context, 1, allocate(context, MIB));
+    (void)spry_context_trim(context);
+    const int64_t before = free_memory();
+    OK(cudaMemGetInfo(&unused, &all));
+    const int64_t share = (int64_t)all / 4, block = share / 8;
+    void *blocks[16];
+    int count = 0;
+    while (count < 16 && free_memory() > block + share / 16) blocks[count++] = allocate(context, block);
+    for (int b = 0; b < count; b++) spry_device_free(context, 1, blocks[b]);
+    assert_true(before - free_memory() <= share);
+    spry_context_destroy(context);
+    assert_int_equal(free_memory(), before);
+}
+
+static void aligned(void **state)
+{
+    (void)state;
+    enum { BLOCKS = 64 };
+    spry_context *context = context_of(1);
+    void *blocks[BLOCKS];
+    for (int b = 0; b < BLOCKS; b++) blocks[b] = allocate(context, 1 + b * 37);
+    for (int b = 0; b < BLOCKS; b++) {
+        assert_int_equal((uintptr_t)blocks[b] % 256, 0); /* cudaMalloc's promise */
+        spry_device_free(context, 1, blocks[b]);
+    }
+    spry_context_destroy(context);
+}
+
+/* Kept memory in pieces is no reason to fail: with all else of the device taken, three quarters of it are one block. */
+static void pieces_serve(void **state)
+{
+    (void)state;
+    enum { PIECES = 64, PIECE = 4 * MIB };
+    spry_context *context = context_of(1);
+    void *pieces[PIECES], *hog[64];
+    int hogs = 0;
+    for (int b = 0; b < PIECES; b++) pieces[b] = allocate(context, PIECE);
+    for (size_t size = (size_t)free_memory(); size >= MIB && hogs < 64;) {
+        if (cudaMalloc(&hog[hogs], size) == cudaSuccess) {
+            hogs++;
+            continue;
+        }
+        (void)cudaGetLastError();
+        size /= 2;
+    }
+    for (int b = 0; b < PIECES; b++) spry_device_free(context, 1, pieces[b]);
+    void *block = allocate(context, (int64_t)PIECES / 4 * 3 * PIECE);
+    spry_device_free(context, 1, block);
+    while (hogs > 0) OK(cudaFree(hog[--hogs]));
+    spry_context_destroy(context);
+}
+
+/* A plan is destroyed while its runs are under way in a stream that waits for no other; its memory is overwritten. */
+static void freed_under_way(void **state)
+{
+    (void)state;
+    enum { RUNS = 300, BLOCKS = 48, SIDE = 1000, ROWS = SIDE * SIDE };
+    static const char *const kernels[] = {"csr_merge_cuda", "ell_slots_cuda", "coo_segmented_cuda"};
+    spry_context *context = context_of(2);
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_matrix_generate(context, &A, "gen:grid5,x=1000,y=1000", NULL, &err) != SPRY_OK)
+        fail_msg("%s", err.message);
+    double *expected = malloc(ROWS * sizeof *expected), *found = malloc(ROWS * sizeof *found);
+    if (!expected || !found) abort();
+    for (int i = 0; i < ROWS; i++) expected[i] = 1 + i % 7;
+    spry_vector x = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64};
+    spry_vector y = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64};
+    OK(cudaMemcpy((void *)(uintptr_t)x.data, expected, ROWS * 8, cudaMemcpyHostToDevice));
+    spry_run_options o = SPRY_INIT(spry_run_options);
+    cudaStream_t stream, junk;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&junk, cudaStreamNonBlocking));
+    o.stream = stream;
+    for (int k = 0; k < 3; k++) {
+        spry_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 1);
+        assert_int_equal(spry_plan_run(plan, NULL, x, NULL, y, &o, NULL), SPRY_OK);
+        OK(cudaStreamSynchronize(stream));
+        OK(cudaMemcpy(expected, y.data, ROWS * 8, cudaMemcpyDeviceToHost));
+        for (int r = 0; r < RUNS; r++) assert_int_equal(spry_plan_run(plan, NULL, x, NULL, y, &o, NULL), SPRY_OK);
+        spry_plan_destroy(plan);
+        void *blocks[BLOCKS];
+        for (int b = 0; b < BLOCKS; b++) {
+            const int64_t bytes = (int64_t)(1 + b % 16) * 4 * MIB;
+            blocks[b] = allocate(context, bytes);
+            OK(cudaMemsetAsync(blocks[b], 0xff, (size_t)bytes, junk));
+        }
+        OK(cudaDeviceSynchronize());
+        OK(cudaMemcpy(found, y.data, ROWS * 8, cudaMemcpyDeviceToHost));
+        for (int b = 0; b < BLOCKS; b++) spry_device_free(context, 1, blocks[b]);
+        if (memcmp(found, expected, ROWS * 8) != 0) fail_msg("%s: memory was handed on too early", kernels[k]);
+    }
+    OK(cudaStreamDestroy(stream));
+    OK(cudaStreamDestroy(junk));
+    spry_device_free(context, 1, (void *)(uintptr_t)x.data);
+    spry_device_free(context, 1, y.data);
+    spry_matrix_destroy(A);
+    free(expected);
+    free(found);
+    spry_context_destroy(context);
+}
+
+enum { TURNS = 400, MOST_BYTES = 8 * MIB };
+
+/* A thread with a context of its own: no block is another thread's while it is held. */
+static void *one_thread(void *number)
+{
+    const unsigned own = (unsigned)(uintptr_t)number;
+    unsigned state = own;
+    spry_context *context = context_of(1);
+    unsigned char *host = malloc(MOST_BYTES);
+    cudaStream_t stream;
+    intptr_t wrong = !host || cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess;
+    for (int turn = 0; turn < TURNS && !wrong; turn++) {
+        void *data = NULL;
+        state = state * 1103515245u + 12345u;
+        const size_t bytes = 1 + state / 7 % MOST_BYTES;
+        if (spry_device_allocate(context, &data, 1, (int64_t)bytes, NULL) != SPRY_OK) wrong = 1;
+        const int fill = (int)(own * 16 + (unsigned)turn % 16);
+        if (!wrong) wrong |= cudaMemsetAsync(data, fill, bytes, stream) != cudaSuccess;
+        if (!wrong) wrong |= cudaMemcpyAsync(host, data, bytes, cudaMemcpyDeviceToHost, stream) != cudaSuccess;
+        if (!wrong) wrong |= cudaStreamSynchronize(stream) != cudaSuccess;
+        for (size_t i = 0; i < bytes && !wrong; i += 509) wrong = host[i] != fill;
+        spry_device_free(context, 1, data);
+        if (turn % 64 == 63) (void)spry_context_trim(context);
+    }
+    if (host) (void)cudaStreamDestroy(stream);
+    free(host);
+    spry_context_destroy(context);
+    return (void *)wrong;
+}
+
+static void threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    for (uintptr_t t = 0; t < THREADS; t++)
+        assert_int_equal(pthread_create(&thread[t], NULL, one_thread, (void *)(t + 1)), 0);
+    for (int t = 0; t < THREADS; t++) {
+        void *wrong = NULL;
+        assert_int_equal(pthread_join(thread[t], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(kept_and_given_back),
+                                       cmocka_unit_test(bounded),
+                                       cmocka_unit_test(aligned),
+                                       cmocka_unit_test(pieces_serve),
+                                       cmocka_unit_test(freed_under_way),
+                                       cmocka_unit_test(threads)};
+    if (!gpu_is_there() || !pools_there()) return SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
