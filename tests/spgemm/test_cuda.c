@@ -1,6 +1,8 @@
 /* Sparse times sparse on a GPU: each kernel against a triple loop, and the CPU; runs again, limits, results there. */
 #include "spgemm/support.h"
 
+#include "core/matrix.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -126,6 +128,80 @@ static void chunks(void **unused)
     test_discard(&a);
 }
 
+/* Plans whose values change, also before the first run, of operands that the host converts first; sums are exact. */
+static void plans_of_new_values(void **unused)
+{
+    (void)unused;
+    static const spry_layout layouts[] = {SPRY_CSR, SPRY_COO, SPRY_CSC};
+    static const test_kind kinds[] = {TEST_UNIFORM, TEST_BANDED, TEST_GROUPED, TEST_ONE_ROW};
+    for (int trial = 0; trial < TRIALS; trial++) {
+        uint64_t state = (uint64_t)trial + 99;
+        const spry_op op = trial / 3 % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        test_entries a = test_make(trial % 4 ? TEST_SHUFFLED : TEST_UNIFORM, 70, 70, 6, &state);
+        test_entries b = test_make(kinds[trial % 4], 70, 70, 6, &state);
+        const test_form forms[] = {{SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32},
+                                   {layouts[trial % 3], SPRY_F64, trial % 2 ? SPRY_I64 : SPRY_I32, SPRY_I32}};
+        spry_matrix *A = test_matrix(context, &a, forms[0]), *B = test_matrix(context, &b, forms[1]);
+        spry_matrix *both[] = {A, B}, *C = NULL, *D = NULL;
+        spry_spgemm_options o = options_for("spgemm_rows_cuda"), on_cpu = SPRY_INIT(spry_spgemm_options);
+        o.op_b = on_cpu.op_b = op;
+        spry_spgemm_plan *plan = NULL;
+        spry_error err;
+        if (spry_plan_spgemm(context, &plan, A, B, &o, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
+        for (int run = 0; run < 3; run++) {
+            for (int m = 0; m < 2 && run + trial % 2 > 0; m++)
+                for (int64_t k = 0; k < both[m]->a.nnz; k++)
+                    ((double *)(uintptr_t)both[m]->a.values)[k] += (double)(test_below(&state, 7) - 3);
+            if (spry_spgemm_plan_run(plan, NULL, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
+            assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
+            assert_int_equal(spry_spgemm(context, &D, A, B, &on_cpu, NULL), SPRY_OK);
+            if (!test_same_bits(C, D)) fail_msg("trial %d, run %d", trial, run);
+            spry_matrix_destroy(C);
+            spry_matrix_destroy(D);
+        }
+        spry_spgemm_plan_destroy(plan);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        test_discard(&a);
+        test_discard(&b);
+    }
+}
+
+/* Under limits from nothing up: refused with the bytes, or done in chunks; either way the device holds what it did. */
+static void limits_from_nothing(void **unused)
+{
+    (void)unused;
+    uint64_t state = 17;
+    test_entries a = test_make(TEST_UNIFORM, 400, 400, 10, &state);
+    const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+    int index = 0;
+    for (const char *kernel; (kernel = next_kernel(&index));) {
+        spry_matrix *A = test_matrix(context, &a, form), *C = NULL;
+        spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+        spry_spgemm_options o = options_for(kernel);
+        o.info = &info;
+        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        spry_matrix_destroy(C);
+        const int64_t most = info.peak_bytes, held = spry_context_bytes(context);
+        int refused = 0;
+        for (int step = 0; step <= 24; step++) {
+            spry_error err = SPRY_ERROR_INIT;
+            o.memory_limit_bytes = 1 + most * step / 24;
+            C = NULL;
+            const spry_status status = spry_spgemm(context, &C, A, A, &o, &err);
+            if (status != SPRY_OK && status != SPRY_TOO_LARGE) fail_msg("%s, step %d: %s", kernel, step, err.message);
+            assert_true((status == SPRY_OK) == (C != NULL));
+            if (status == SPRY_OK) assert_true(info.peak_bytes <= o.memory_limit_bytes);
+            refused += status != SPRY_OK;
+            spry_matrix_destroy(C);
+            assert_int_equal(spry_context_bytes(context), held);
+        }
+        assert_true(refused > 0);
+        spry_matrix_destroy(A);
+    }
+    test_discard(&a);
+}
+
 int main(void)
 {
     context = test_context(NULL, 2);
@@ -134,7 +210,8 @@ int main(void)
         return SKIPPED;
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_products), cmocka_unit_test(large_rows),
-                                       cmocka_unit_test(chunks)};
+                                       cmocka_unit_test(chunks), cmocka_unit_test(plans_of_new_values),
+                                       cmocka_unit_test(limits_from_nothing)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
     return failed;
