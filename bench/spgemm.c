@@ -154,7 +154,6 @@ static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *er
     const double start = bench_now_us();
     spry_status status = spry_plan_spgemm(group->session->context, &c->plan, A, A, &c->options, err);
     c->record.setup_us += bench_now_us() - start;
-    BENCH_SET_TEXT(c->record.format, "plan");
     return status;
 }
 
@@ -166,8 +165,12 @@ static bench_status status_of(spry_status status)
                : BENCH_FAILED;
 }
 
+/* How one of ours is called; the names are the records' format, NULL for a whole product where A is. */
+enum { WHOLE, PLANNED, FROM_HOST, ROUTED };
+static const char *const call_names[] = {NULL, "plan", "host", "auto"};
+
 /* kernel NULL: the library's choice. Checked at once. 0: out of memory. */
-static int add_ours(spgemm_group *group, const char *kernel, const char *device, int planned)
+static int add_ours(spgemm_group *group, const char *kernel, const char *device, int call)
 {
     spgemm_case *c = add_case(group, kernel, device);
     if (!c) return 0;
@@ -176,6 +179,8 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     if (!fits(group, c)) return 1;
     c->record.peer = 0;
     c->record.setup_us = c->record.upload_us = 0;
+    if (call_names[call]) BENCH_SET_TEXT(c->record.format, call_names[call]);
+    if (call >= FROM_HOST) c->device = 0;
     c->options.kernel = kernel;
     c->options.device = c->device > 0 ? NULL : device; /* NULL: where A is */
     c->options.result_device = c->device;
@@ -184,7 +189,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
         c->record.copy_gbps = group->session->gpu_copy_gbps;
         c->record.setup_us = c->record.upload_us = group->upload_us;
     }
-    if (status == SPRY_OK && planned) status = make_plan(group, c, &err);
+    if (status == SPRY_OK && call == PLANNED) status = make_plan(group, c, &err);
     if (status != SPRY_OK)
         bench_set_status(&c->record, status_of(status), "%s", err.message);
     else
@@ -271,14 +276,14 @@ static int add_kernels(spgemm_group *group, const bench_request *request)
             good = add_skipped(group, kernel.name, kernel.device,
                                "it forms a dot product for every entry that C could have, here over 1e8 of them");
         } else {
-            good = add_ours(group, kernel.name, kernel.device, 0);
-            if (good && calls > 1) good = add_ours(group, kernel.name, kernel.device, 1);
+            good = add_ours(group, kernel.name, kernel.device, WHOLE);
+            if (good && calls > 1) good = add_ours(group, kernel.name, kernel.device, PLANNED);
         }
     }
     return good;
 }
 
-/* The library's choice on each wanted device that is there. */
+/* The library's choice on each wanted device that is there, and of the device where there is one. */
 static int add_choices(spgemm_group *group, const bench_request *request)
 {
     static const char *const devices[] = {"cpu", "cuda"};
@@ -287,9 +292,12 @@ static int add_choices(spgemm_group *group, const bench_request *request)
     for (int d = 0; d < 2 && good; d++) {
         const int named = strcmp(request->device, devices[d]) == 0; /* asked for by name, it says why it is not there */
         if (!named && (strcmp(request->device, "all") != 0 || !bench_device_is_there(context, devices[d]))) continue;
-        good = add_ours(group, NULL, devices[d], 0);
-        if (good && group->session->calls > 1) good = add_ours(group, NULL, devices[d], 1);
+        good = add_ours(group, NULL, devices[d], WHOLE);
+        if (good && group->session->calls > 1) good = add_ours(group, NULL, devices[d], PLANNED);
     }
+    if (strcmp(request->device, "all") != 0 || !bench_device_is_there(context, "cuda")) return good;
+    if (good) good = add_ours(group, NULL, "cuda", FROM_HOST);
+    if (good) good = add_ours(group, NULL, "auto", ROUTED);
     return good;
 }
 

@@ -6,7 +6,9 @@
  * timing a deterministic kernel must give the same bits once more. Set-up is what is done once: uploads and handles;
  * first is the first run; time the median of later ones, with memory that allocators keep: C of one run is given back,
  * untimed, before the next. With --calls above 1 our kernels also run as plans (format "plan"): set-up is then the
- * symbolic phase and time the numeric one alone.
+ * symbolic phase and time the numeric one alone. With a GPU, --device all adds the library's choice there with
+ * A and C in host memory (format "host": the bus, both ways, is in its time), and with the device left to the library
+ * (format "auto").
  *
  * Timed as other cases are, in turns, but a run may take seconds: a turn ends after turn_us, and has one run at least.
  */
@@ -29,7 +31,7 @@ typedef struct spgemm_case {
     spry_spgemm_plan *plan;       /* where it is one; */
     const spry_peer_spgemm *peer; /* or a peer's */
     void *peer_state;
-    int device;     /* where it runs: 0 the CPU, 1 the first GPU */
+    int device;     /* where A and C are: 0 the host, 1 the first GPU */
     spry_matrix *C; /* of our last run */
     uint64_t hash;  /* of the first C: a deterministic kernel must repeat it */
     int64_t batch_runs;

@@ -261,7 +261,8 @@ void spgemm_check(spgemm_group *group, spgemm_case *c)
 {
     host_result result;
     double us = 0;
-    if (c->device > 0 && !c->peer) (void)spry_context_trim(group->session->context); /* as peers empty their pool */
+    const int on_cpu = c->options.device && strcmp(c->options.device, "cpu") == 0;
+    if (!c->peer && !on_cpu) (void)spry_context_trim(group->session->context); /* as peers empty their pool */
     if (!spgemm_run(group, c, &us)) return;
     c->record.first_us = us;
     if (fetch(group, c, &result)) {

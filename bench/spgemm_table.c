@@ -15,13 +15,21 @@ static int is_plan(const bench_record *r)
     return strcmp(r->format, "plan") == 0;
 }
 
+/* What is said behind a kernel's name of how it was called. */
+static const char *call_of(const bench_record *r)
+{
+    return is_plan(r)                       ? " (plan)"
+           : strcmp(r->format, "host") == 0 ? " (from host)"
+           : strcmp(r->format, "auto") == 0 ? " (auto)"
+                                            : "";
+}
+
 /* ---- one matrix --------------------------------------------------------------------------------- */
 
 static void print_record(FILE *out, const bench_record *r, const bench_record *peer)
 {
     char name[80], peak[32] = "-", ratio[24] = "-";
-    snprintf(name, sizeof name, "%s%s%s", r->kernel[0] ? r->kernel : "-", is_plan(r) ? " (plan)" : "",
-             r->unsorted ? " *" : "");
+    snprintf(name, sizeof name, "%s%s%s", r->kernel[0] ? r->kernel : "-", call_of(r), r->unsorted ? " *" : "");
     fprintf(out, "  %-30s", name);
     if (!timed(r)) {
         fprintf(out, "  %s: %s\n", bench_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
@@ -81,7 +89,10 @@ typedef struct columns {
 
 static void column_name(const bench_record *r, char *name, size_t size)
 {
-    snprintf(name, size, "%s%s", r->kernel, is_plan(r) ? " (plan)" : "");
+    if (strcmp(r->format, "auto") == 0) /* whichever kernel that was */
+        snprintf(name, size, "device auto");
+    else
+        snprintf(name, size, "%s%s", r->kernel, call_of(r));
 }
 
 static void add_column(columns *c, const bench_record *r)
