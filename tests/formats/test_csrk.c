@@ -2,6 +2,7 @@
  * CSR-2 and CSR-3: pointers as the seed draws them, no copy of the matrix, the same bits as csr, giant rows; sizes of
  * groups for GPUs by the paper's formulas.
  */
+#include "core/context.h"
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "ops/choice.h"
@@ -323,12 +324,52 @@ static void test_giant_row(void **state)
     }
 }
 
+/* Rows of columns that lie close: with AVX-512 they are loaded by spans, as in csr, and have the same bits. */
+static void test_spans(void **state)
+{
+    (void)state;
+    enum { M = 960, LENGTH = 10, N = 3 * M + LENGTH + 1 };
+    static const char *const formats[] = {"csr", "csr2", "csr3", "csr2"};
+    static int32_t offsets[M + 1], columns[M * LENGTH];
+    static float values[M * LENGTH], x[N], y[M], first[M];
+    spry_context *context = context_of(2);
+    if (context->simd < SPRYI_AVX512) {
+        spry_context_destroy(context);
+        skip();
+    }
+    for (int i = 0; i < M; i++) offsets[i + 1] = (i + 1) * LENGTH;
+    for (int k = 0; k < M * LENGTH; k++) {
+        columns[k] = k / LENGTH * 3 + k % LENGTH + (k % LENGTH > 4); /* a gap in the middle */
+        values[k] = 1.0F / (float)(1 + k % 97);
+    }
+    for (int j = 0; j < N; j++) x[j] = (float)(j % 13) - 6.25F;
+    spry_matrix *A = NULL;
+    assert_int_equal(SPRY_OK, spry_matrix_borrow_csr_f32(context, &A, M, N, offsets, columns, values, NULL));
+    for (int f = 0; f < 4; f++) {
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.format = formats[f];
+        options.expected_calls = f == 3 ? 5 : 0;
+        spry_plan *plan = NULL;
+        assert_int_equal(SPRY_OK, spry_plan_spmv(context, &plan, A, &options, NULL));
+        const spryi_csr *s = plan->storage; /* of csr2 and csr3 it is the first */
+        for (int64_t r = 0; r < s->run_count; r++) assert_true((s->runs[r].least > 0) == (f < 3));
+        assert_int_equal(SPRY_OK,
+                         spry_plan_run(plan, NULL, spry_vector_f32(x, N), NULL, spry_vector_f32(y, M), NULL, NULL));
+        if (f == 0) memcpy(first, y, sizeof y);
+        if (f < 3) assert_memory_equal(first, y, sizeof y);
+        spry_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pointers),  cmocka_unit_test(test_parameters),       cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_for_gpu),   cmocka_unit_test(test_choice_of_kernel), cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_giant_row), cmocka_unit_test(test_large_groups),     cmocka_unit_test(test_hopper),
+        cmocka_unit_test(test_spans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,7 +133,9 @@ extern const spryi_kernel spryi_csr_vector_shared_cuda, spryi_csr_adaptive_atomi
 spry_status spryi_csr_partition(spry_context *context, spryi_csr *s, spry_error *err);
 spry_status spryi_csr_find_runs(spry_context *context, spryi_csr *s, spry_error *err);
 
-/* csr_spans_avx512.c: then the spans of the runs. */
+/* Then the spans of the runs, for a plan that will use them (csr_format.c); by csr_spans_avx512.c. */
+spry_status spryi_csr_make_spans(spry_context *context, spryi_csr *s, const spry_spmv_options *options,
+                                 spry_error *err);
 spry_status spryi_csr_find_spans(spry_context *context, spryi_csr *s, spry_error *err);
 
 /* csr_chunks.c: fills s->scatter, of blocks that have their runs. */

@@ -57,16 +57,19 @@ static spry_status general_runs(spry_context *context, spryi_csr *s, spry_error 
     return SPRY_OK;
 }
 
-#ifdef SPRY_HAVE_X86
-/* Kernels with AVX-512 do; of a plan that names none, the best that the context can run. */
-static int uses_spans(const spry_context *context, const spry_spmv_options *options)
+/* Kernels with AVX-512 use them; of a plan that names none, the best that the context can run. */
+spry_status spryi_csr_make_spans(spry_context *context, spryi_csr *s, const spry_spmv_options *options, spry_error *err)
 {
+#ifdef SPRY_HAVE_X86
     enum { CALLS_THAT_PAY = 16 }; /* finding spans takes two to four products, and spares a fifth to a half of each */
-    if (options->expected_calls > 0 && options->expected_calls < CALLS_THAT_PAY) return 0;
+    if (options->expected_calls > 0 && options->expected_calls < CALLS_THAT_PAY) return SPRY_OK;
     const spryi_kernel *kernel = options->kernel ? spryi_find_kernel(options->kernel) : NULL;
-    return (kernel ? kernel->simd : context->simd) >= SPRYI_AVX512;
-}
+    if ((kernel ? kernel->simd : context->simd) >= SPRYI_AVX512) return spryi_csr_find_spans(context, s, err);
+#else
+    (void)context, (void)s, (void)options, (void)err;
 #endif
+    return SPRY_OK;
+}
 
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spry_spmv_options *options, int scatters,
                              spry_error *err)
@@ -77,10 +80,7 @@ spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spry_spm
     SPRYI_TRY(spryi_csr_partition(context, s, err));
     int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
     SPRYI_TRY(lives ? spryi_csr_find_runs(context, s, err) : general_runs(context, s, err));
-#ifdef SPRY_HAVE_X86
-    if (!scatters && uses_spans(context, options)) SPRYI_TRY(spryi_csr_find_spans(context, s, err));
-#endif
-    if (scatters) SPRYI_TRY(spryi_csr_make_chunks(context, s, err));
+    SPRYI_TRY(scatters ? spryi_csr_make_chunks(context, s, err) : spryi_csr_make_spans(context, s, options, err));
 done:
     return status;
 }

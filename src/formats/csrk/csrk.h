@@ -12,7 +12,7 @@
  * cut, so one of a million entries holds its thread up while the others wait: the scheme has no answer to that,
  * and csr, which cuts such rows into pieces, is the format for them. Bits do not depend on who multiplies what.
  *
- * The inner functions are csr's, on blocks of whole super-rows with the runs (csr.h) found in them.
+ * The inner functions are csr's, on blocks of whole super-rows with the runs and spans (csr.h) found in them.
  *
  * On a GPU a super-super-row (csr2: a super-row) is a block of threads, and the sizes of the groups, unless given,
  * follow from the mean row length: csrk_tuning.c. Blocks and runs are the CPU's and are not made.

@@ -15,6 +15,7 @@ static void destroy(spry_context *context, void *storage)
     spryi_matrix_release(s->matrix);
     spryi_release(context, s->csr.blocks);
     spryi_release(context, s->csr.runs);
+    spryi_release(context, s->csr.spans);
     spryi_csr_release_chunks(context, &s->csr);
     spryi_release(context, s->sr_ptr);
     spryi_release(context, s->ssr_ptr);
@@ -63,12 +64,14 @@ static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error 
     return SPRY_OK;
 }
 
-static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, spry_op op, spry_error *err)
+static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, const spry_spmv_options *options,
+                                       spry_error *err)
 {
     spry_status status = SPRY_OK;
     SPRYI_TRY(make_blocks(context, s, err));
     SPRYI_TRY(spryi_csr_find_runs(context, &s->csr, err));
-    if (op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_csr_make_chunks(context, &s->csr, err));
+    SPRYI_TRY(options->op == SPRY_TRANSPOSE ? spryi_csr_make_chunks(context, &s->csr, err)
+                                            : spryi_csr_make_spans(context, &s->csr, options, err));
 done:
     return status;
 }
@@ -95,7 +98,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
         SPRYI_TRY(group(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count, s->ssrs,
                         "super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
-    if (!request->for_gpu) SPRYI_TRY(prepare_for_threads(context, s, request->options->op, err));
+    if (!request->for_gpu) SPRYI_TRY(prepare_for_threads(context, s, request->options, err));
     *storage = s;
     s = NULL;
 done:
@@ -106,7 +109,7 @@ done:
 static int64_t auxiliary_bytes(const spryi_csrk *s)
 {
     return spryi_csrk_pointers(s) * (int64_t)sizeof(int64_t) + s->csr.block_count * (int64_t)sizeof *s->csr.blocks +
-           s->csr.run_count * (int64_t)sizeof *s->csr.runs;
+           s->csr.run_count * (int64_t)sizeof *s->csr.runs + s->csr.span_count * (int64_t)sizeof *s->csr.spans;
 }
 
 static int64_t storage_bytes(const void *storage)
