@@ -60,7 +60,8 @@ enum {
     SPRYI_PACKED_HOLES = 2,          /* PADDED: at most one slot in so many is a hole */
     SPRYI_PACKED_UNIT = 16,          /* bytes of `indices` */
     SPRYI_PACKED_BLOCK_COST = 32768, /* values and lanes that a thread takes at once */
-    SPRYI_PACKED_STREAM_BYTES = 16 << 20, /* from this size y is streamed: it would not stay near a core anyway */
+    SPRYI_PACKED_STREAM_BYTES =
+        16 << 20, /* from this size y, and values being made, are streamed: they would not stay near */
 };
 
 typedef enum spryi_packed_kind {

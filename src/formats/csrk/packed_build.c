@@ -12,6 +12,37 @@
 #include "formats/ell/ell.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* A cache line to where it belongs; stream: past the caches, where it would not stay, so that nothing is read there. */
+static inline void put_line(void *to, const void *line, int stream)
+{
+#ifdef __SSE2__
+    if (stream) {
+        for (int q = 0; q < 4; q++) _mm_stream_si128((__m128i *)to + q, ((const __m128i *)line)[q]);
+        return;
+    }
+#endif
+    memcpy(to, line, 64);
+}
+
+/* Lines that were streamed are there for other threads. */
+static inline void after_lines(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
+/* Lines of b x b blocks, and the columns that go with them. */
+static inline void fetch(spryi_packed_ahead *a, int b)
+{
+    for (int e = 0; a->values && e < b * b; e++, a->values += 64) __builtin_prefetch((const void *)a->values, 0, 2);
+    if (a->columns) __builtin_prefetch((const void *)a->columns, 0, 2);
+    if (a->columns) a->columns += a->column_bytes;
+}
 
 /* In lane l's mask of 1, 2 or 4 bytes, little-endian as the processors are. */
 static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
@@ -210,12 +241,15 @@ spry_status spryi_packed_make(spry_context *context, spryi_packed *s, spryi_pack
     if (status != SPRY_OK) return status;
     const int64_t groups = spryi_packed_groups(csr, s->block);
     const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    const int stream = s->slots * (int64_t)spry_type_bytes(s->a.value_type) >= SPRYI_PACKED_STREAM_BYTES &&
+                       (uintptr_t)s->values % 64 == 0;
     int threads = spryi_threads(context, csr->nnz + csr->rows);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t g = 0; g < groups; g++) {
         spryi_packed_walk w = walk_of(s, csr, &parts[g], g);
         w.s = s;
         w.at = parts[g].at;
+        w.stream = stream;
         walk(&w);
     }
     s->slices[s->slice_count] = spryi_packed_last_record(s);

@@ -4,6 +4,7 @@
 static void SPRY_FN(take_lanes)(const spryi_packed_walk *w, spryi_packed_lanes *n, int64_t row, int b, int count)
 {
     const SPRY_P *Ap = w->csr->offsets;
+    SPRY_P length[SPRYI_PACKED_LANES], longest = 0, differs = 0;
     n->row = row;
     n->b = b;
     n->count = count;
@@ -11,19 +12,31 @@ static void SPRY_FN(take_lanes)(const spryi_packed_walk *w, spryi_packed_lanes *
     n->entries = 0;
     n->longest = 0;
     n->sorted = w->sorted;
-    int32_t differs = 0;
-    for (int l = 0; l < count; l++) {
-        const int64_t i = w->sorted ? w->begin + w->order[row - w->begin + l] : row + (int64_t)l * b;
-        const int64_t length = Ap[i + 1] - Ap[i];
-        const int is_long = length > w->long_over;
-        n->begin[l] = Ap[i];
-        n->length[l] = is_long ? 0 : (int32_t)length / b;
-        n->outside |= (uint32_t)is_long << l;
-        n->entries += n->length[l];
-        n->longest = n->length[l] > n->longest ? n->length[l] : n->longest;
-        differs |= n->length[l] ^ n->length[0];
+    if (b == 1 && !w->sorted) {
+        for (int l = 0; l < count; l++) n->begin[l] = Ap[row + l];
+        for (int l = 0; l < count; l++) length[l] = Ap[row + l + 1] - Ap[row + l];
+    } else {
+        for (int l = 0; l < count; l++) {
+            const int64_t i = w->sorted ? w->begin + w->order[row - w->begin + l] : row + (int64_t)l * b;
+            n->begin[l] = Ap[i];
+            length[l] = Ap[i + 1] - Ap[i];
+        }
     }
-    for (int l = count; l < SPRYI_PACKED_LANES; l++) n->length[l] = 0;
+    for (int l = 0; l < count; l++) longest = length[l] > longest ? length[l] : longest;
+    for (int l = 0; l < count && longest > w->long_over; l++) {
+        const int is_long = length[l] > w->long_over;
+        n->outside |= (uint32_t)is_long << l;
+        if (is_long) length[l] = 0;
+    }
+    if (b > 1)
+        for (int l = 0; l < count; l++) length[l] /= (SPRY_P)b;
+    for (int l = 0; l < count; l++) {
+        n->length[l] = (int32_t)length[l];
+        n->entries += length[l];
+        n->longest = n->length[l] > n->longest ? n->length[l] : n->longest;
+        differs |= length[l] ^ length[0];
+    }
+    for (int l = count; l < SPRYI_PACKED_LANES; l++) n->begin[l] = n->length[l] = 0;
     n->even = count == SPRYI_PACKED_LANES && !differs && !n->outside;
 }
 
@@ -72,23 +85,46 @@ static int SPRY_FN(all_step)(const spryi_packed_walk *w, const spryi_packed_lane
     return other == 0;
 }
 
-/* The distances of all lanes, rising; -1 where they are more than `most` or those of a lane do not rise. */
+/* Whether lane l has the columns of the lane before plus one. */
+static inline int SPRY_FN(steps_on)(const spryi_packed_walk *w, const spryi_packed_lanes *n, int l)
+{
+    const SPRY_J *before = (const SPRY_J *)w->csr->indices + n->begin[l - 1];
+    const SPRY_J *own = (const SPRY_J *)w->csr->indices + n->begin[l];
+    const int64_t end = (int64_t)n->length[l] * n->b;
+    if (n->length[l] != n->length[l - 1]) return 0;
+    for (int64_t k = 0; k < end; k += n->b)
+        if (own[k] - before[k] != n->b) return 0;
+    return 1;
+}
+
+/*
+ * The distances of all lanes, rising; -1 where they are more than `most` or those of a lane do not rise. Few are looked
+ * through at once, since where in the list one is cannot be guessed; what follows them there repeats one.
+ */
 static int SPRY_FN(find_distances)(const spryi_packed_walk *w, spryi_packed_lanes *n, int most)
 {
-    int found = 0;
+    enum { FEW = 8 };
+    int found = 0, steps = 0;
     const int lanes = n->even && SPRY_FN(all_step)(w, n) ? 1 : n->count;
     for (int l = 0; l < lanes; l++) {
         const int64_t own = n->row / n->b + l;
         int64_t before = INT64_MIN;
+        steps = l > 0 && (steps || l % 4 == 0) && SPRY_FN(steps_on)(w, n, l); /* as its neighbours do, mostly */
+        if (steps) continue;
         for (int32_t k = 0, d = 0; k < n->length[l]; k++, d++) {
             const int64_t distance = SPRY_FN(column)(w, n, l, k) - own;
-            if (distance <= before || distance != (int32_t)distance) return -1;
+            const int32_t short_one = (int32_t)distance;
+            int known = 0;
+            if (distance <= before || distance != short_one) return -1;
             before = distance;
+            for (int q = 0; q < FEW; q++) known |= n->distances[q] == short_one;
+            if (known && found > 0) continue;
             while (d < found && n->distances[d] < distance) d++;
             if (d < found && n->distances[d] == distance) continue;
             if (found == most) return -1;
+            for (int q = 0; q < FEW && found == 0; q++) n->distances[q] = short_one;
             for (int q = found++; q > d; q--) n->distances[q] = n->distances[q - 1];
-            n->distances[d] = (int32_t)distance;
+            n->distances[d] = short_one;
         }
     }
     return found;
@@ -109,9 +145,11 @@ static void SPRY_FN(settle)(const spryi_packed_walk *w, spryi_packed_lanes *n)
 {
     if (SPRY_FN(settle_steps)(w, n)) return;
     int64_t low = INT64_MAX, high = -1;
+    const int rising = w->csr->sorted == SPRY_KNOWN_YES;
     for (int l = 0; l < n->count; l++) {
         const SPRY_J *Aj = (const SPRY_J *)w->csr->indices + n->begin[l];
-        for (int64_t k = 0, end = (int64_t)n->length[l] * n->b; k < end; k += n->b) {
+        const int64_t last = ((int64_t)n->length[l] - 1) * n->b;
+        for (int64_t k = 0; k <= last; k += rising && k < last ? last : n->b) {
             low = Aj[k] < low ? Aj[k] : low;
             high = Aj[k] > high ? Aj[k] : high;
         }
@@ -178,37 +216,52 @@ static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_l
 }
 
 /*
- * Values and indices of a slice whose slots have room for all lanes: number e of the block in slot d of lane l is value
- * 32*(d*b*b + e) + l. kind and b are constants.
+ * Values of a slice whose slots have room for all lanes: number e of the block in slot d of lane l is value
+ * 32*(d*b*b + e) + l. As many lanes at a time as make a cache line, which is written whole, while what later slices are
+ * made of is fetched line by line. b is a constant; masks: of the lanes, where they tell who has a slot.
  */
-static inline __attribute__((always_inline)) void SPRY_FN(fill_room)(const spryi_packed_walk *w,
-                                                                     const spryi_packed_lanes *n, SPRY_V *Vx,
-                                                                     uint8_t *masks, void *indices, const int kind,
-                                                                     const int b)
+static inline __attribute__((always_inline)) void
+SPRY_FN(fill_room)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY_V *Vx, uint32_t *masks, const int b)
 {
-    enum { LANES = SPRYI_PACKED_LANES };
-    const int stepped = kind == SPRYI_PACKED_STEPPED, holes = stepped && !n->full;
+    enum { LANES = SPRYI_PACKED_LANES, LINE = 64 / sizeof(SPRY_V), MOST = SPRYI_PACKED_MOST_BLOCK };
+    const SPRY_J *Aj = w->csr->indices;
+    const SPRY_V *Ax = w->csr->values;
+    _Alignas(64) SPRY_V line[MOST * MOST * LINE];
+    spryi_packed_ahead ahead = w->ahead;
+    for (int first = 0; first < LANES; first += LINE) {
+        int64_t next[LINE] = {0}; /* entry of each lane */
+        for (int d = 0; d < n->width; d++) {
+            fetch(&ahead, b);
+            for (int q = 0; q < LINE; q++) {
+                const int l = first + q;
+                const int64_t k = next[q], length = n->length[l], at = n->begin[l] + k * b;
+                const int has = k < length && (!masks || Aj[at] / b - (n->row / b + l) == n->distances[d]);
+                if (masks) masks[l] |= (uint32_t)has << d;
+                next[q] += has;
+                for (int r = 0; Vx && r < b; r++)
+                    for (int c = 0; c < b; c++) line[(r * b + c) * LINE + q] = has ? Ax[at + r * length * b + c] : 0;
+            }
+            for (int e = 0; Vx && e < b * b; e++)
+                put_line(Vx + ((int64_t)d * b * b + e) * LANES + first, line + e * LINE, w->stream);
+        }
+    }
+}
+
+/* Their indices, if they have any. kind is a constant. */
+static inline __attribute__((always_inline)) void
+SPRY_FN(fill_indices)(const spryi_packed_walk *w, const spryi_packed_lanes *n, void *indices, const int kind)
+{
+    const int b = n->b;
+    const SPRY_J low = (SPRY_J)n->low;
     for (int l = 0; l < n->count; l++) {
         const SPRY_J *Aj = (const SPRY_J *)w->csr->indices + n->begin[l];
-        const SPRY_V *Ax = Vx ? (const SPRY_V *)w->csr->values + n->begin[l] : NULL;
-        const int64_t own = n->row / n->b + l, length = n->length[l];
-        uint32_t mask = 0;
-        for (int64_t k = 0, d = 0; k < length; k++, d++) {
-            if (holes) {
-                while (n->distances[d] != Aj[k * b] / b - own) d++;
-                mask |= 1u << d;
-            } else if (kind == SPRYI_PACKED_OFFSETS) {
-                ((uint16_t *)indices)[LANES * k + l] = (uint16_t)(Aj[k * b] / b - (SPRY_J)n->low);
-            } else if (kind == SPRYI_PACKED_WIDE) {
-                ((SPRY_J *)indices)[LANES * k + l] = Aj[k * b] / b;
-            }
-            for (int r = 0; Ax && r < b; r++)
-                for (int c = 0; c < b; c++) Vx[((d * b + r) * b + c) * LANES + l] = Ax[(r * length + k) * b + c];
-        }
-        if (holes) {
-            const int bytes = spryi_packed_mask_bytes(n->width);
-            for (int q = 0; q < bytes; q++) masks[l * bytes + q] = (uint8_t)(mask >> 8 * q);
-        }
+        uint16_t *offsets = (uint16_t *)indices + l;
+        SPRY_J *columns = (SPRY_J *)indices + l;
+        for (int32_t k = 0; k < n->length[l]; k++)
+            if (kind == SPRYI_PACKED_OFFSETS)
+                offsets[SPRYI_PACKED_LANES * k] = (uint16_t)((b == 1 ? Aj[k] : Aj[k * b] / b) - low);
+            else
+                columns[SPRYI_PACKED_LANES * k] = b == 1 ? Aj[k] : Aj[k * b] / b;
     }
 }
 
@@ -219,19 +272,25 @@ static void SPRY_FN(fill)(const spryi_packed_walk *w, const spryi_packed_lanes *
         SPRY_FN(fill_slots)(w, n, Vx, masks, indices);
         return;
     }
+    uint32_t mask[SPRYI_PACKED_LANES] = {0}, *holes = masks ? mask : NULL;
     switch (n->b) {
-    case 1: break;
-    case 2: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 2); return;
-    case 3: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 3); return;
-    case 4: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 4); return;
-    default: SPRY_FN(fill_room)(w, n, Vx, masks, indices, n->kind, 5); return;
+    case 1:
+        if (holes)
+            SPRY_FN(fill_room)(w, n, Vx, holes, 1);
+        else
+            SPRY_FN(fill_room)(w, n, Vx, NULL, 1);
+        break;
+    case 2: SPRY_FN(fill_room)(w, n, Vx, holes, 2); break;
+    case 3: SPRY_FN(fill_room)(w, n, Vx, holes, 3); break;
+    case 4: SPRY_FN(fill_room)(w, n, Vx, holes, 4); break;
+    default: SPRY_FN(fill_room)(w, n, Vx, holes, 5); break;
     }
-    if (n->kind == SPRYI_PACKED_STEPPED)
-        SPRY_FN(fill_room)(w, n, Vx, masks, indices, SPRYI_PACKED_STEPPED, 1);
-    else if (n->kind == SPRYI_PACKED_OFFSETS)
-        SPRY_FN(fill_room)(w, n, Vx, masks, indices, SPRYI_PACKED_OFFSETS, 1);
-    else
-        SPRY_FN(fill_room)(w, n, Vx, masks, indices, SPRYI_PACKED_WIDE, 1);
+    const int bytes = spryi_packed_mask_bytes(n->width);
+    for (int l = 0; holes && l < n->count; l++) memcpy(masks + l * bytes, &mask[l], (size_t)bytes);
+    if (n->kind == SPRYI_PACKED_OFFSETS)
+        SPRY_FN(fill_indices)(w, n, indices, SPRYI_PACKED_OFFSETS);
+    else if (n->kind == SPRYI_PACKED_WIDE)
+        SPRY_FN(fill_indices)(w, n, indices, SPRYI_PACKED_WIDE);
 }
 
 /* Writes slice k, at its place. */
@@ -257,6 +316,29 @@ static void SPRY_FN(put_slice)(const spryi_packed_walk *w, const spryi_packed_la
     SPRY_FN(fill)(w, n, Vx, stepped && !n->full ? s->indices + place->masks * SPRYI_PACKED_UNIT : NULL, indices);
 }
 
+/*
+ * Where the entries of the slice after this one begin; of a super-super-row later where rows are sorted. The survey
+ * fetches the columns there.
+ */
+static inline void SPRY_FN(look_ahead)(spryi_packed_walk *w, const spryi_packed_lanes *n)
+{
+    enum { MOST = 1 << 14 };
+    const SPRY_P *Ap = w->csr->offsets;
+    const int64_t rows = (int64_t)SPRYI_PACKED_LANES * n->b;
+    const int64_t row = n->row + (n->sorted || !w->s ? SPRYI_PACKED_GROUP : rows);
+    w->ahead = (spryi_packed_ahead){0};
+    if (row + rows > w->csr->rows) return;
+    const uintptr_t columns = (uintptr_t)((const SPRY_J *)w->csr->indices + Ap[row]);
+    if (w->s) {
+        if (w->s->values) w->ahead.values = (uintptr_t)((const SPRY_V *)w->csr->values + Ap[row]);
+        if (n->b == 1 && !(n->kind == SPRYI_PACKED_STEPPED && n->full)) w->ahead.columns = columns;
+        w->ahead.column_bytes = 64 / sizeof(SPRY_V) * sizeof(SPRY_J);
+        return;
+    }
+    const size_t bytes = (size_t)(Ap[row + rows] - Ap[row]) * sizeof(SPRY_J);
+    for (size_t q = 0; q < bytes && q < MOST; q += 64) __builtin_prefetch((const void *)(columns + q), 0, 2);
+}
+
 /* Counts the slice, whose list, if it has one of its own, becomes the last, and writes it where there is room. */
 static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int count)
 {
@@ -269,6 +351,7 @@ static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int cou
         SPRY_FN(settle)(w, &n);
         *settled = settled_of(&n);
     }
+    SPRY_FN(look_ahead)(w, &n);
     const spryi_packed_part before = w->at;
     const spryi_packed_place place = spryi_packed_take_place(&w->at, &w->list_at, &n, (int64_t)sizeof(SPRY_J));
     if (n.kind == SPRYI_PACKED_STEPPED && !n.shared) {
@@ -276,7 +359,7 @@ static void SPRY_FN(add_slice)(spryi_packed_walk *w, int64_t row, int b, int cou
         memcpy(w->distances, n.distances, (size_t)n.width * sizeof *n.distances);
     }
     if (!w->s) return;
-    clear_values(w->s, before.slots, n.full ? place.values : w->at.slots);
+    clear_values(w->s, before.slots, place.values);
     memset(w->s->indices + before.units * SPRYI_PACKED_UNIT, 0,
            (size_t)(w->at.units - before.units) * SPRYI_PACKED_UNIT);
     SPRY_FN(put_slice)(w, &n, w->at.slices - 1, &place);
@@ -327,23 +410,33 @@ static int64_t SPRY_FN(order_rows)(const uint8_t *length, uint16_t *order, int r
     return slots;
 }
 
-/* Sorts the rows where that pays. */
+/* Sorts the rows where that pays; a look at the lengths tells mostly that it cannot. */
 static void SPRY_FN(sort)(spryi_packed_walk *w)
 {
+    enum { LANES = SPRYI_PACKED_LANES };
     const SPRY_P *Ap = (const SPRY_P *)w->csr->offsets + w->begin;
     const int rows = (int)(w->end - w->begin);
+    const int64_t slices = (rows + LANES - 1) / LANES;
     uint8_t length[SPRYI_PACKED_GROUP];
-    int64_t unsorted = 0, sorted, longest = 0;
-    for (int i = 0; i < rows; i++) {
-        const int64_t l = Ap[i + 1] - Ap[i];
-        length[i] = (uint8_t)(l > w->long_over ? 0 : l);
-        longest = i % SPRYI_PACKED_LANES > 0 && longest > length[i] ? longest : length[i];
-        if (i % SPRYI_PACKED_LANES == SPRYI_PACKED_LANES - 1 || i == rows - 1) unsorted += longest;
+    int64_t unsorted = 0, entries = 0;
+    if (w->s && !w->surveyed->sorted) return;
+    for (int i = 0; i < rows; i += LANES) {
+        SPRY_P longest = 0;
+        for (int l = i; l < rows && l < i + LANES; l++) {
+            const SPRY_P own = Ap[l + 1] - Ap[l], counted = own > w->long_over ? 0 : own;
+            length[l] = (uint8_t)counted;
+            entries += counted;
+            longest = longest > counted ? longest : counted;
+        }
+        unsorted += longest;
     }
-    sorted = SPRY_FN(order_rows)(length, w->order, rows);
-    const int64_t slices = (rows + SPRYI_PACKED_LANES - 1) / SPRYI_PACKED_LANES;
+    if (!w->s && !spryi_packed_sort_pays(unsorted, (entries + LANES - 1) / LANES, slices)) {
+        w->surveyed->sorted = 0;
+        return;
+    }
+    const int64_t sorted = SPRY_FN(order_rows)(length, w->order, rows);
     if (w->s)
-        w->sorted = w->surveyed->sorted;
+        w->sorted = 1;
     else
         w->surveyed->sorted = w->sorted = spryi_packed_sort_pays(unsorted, sorted, slices) && !SPRY_FN(mostly_steps)(w);
 }
@@ -376,6 +469,7 @@ static void SPRY_FN(walk)(spryi_packed_walk *w)
     const int64_t slots = w->at.slots;
     w->at.slots = spryi_packed_align(slots);
     if (w->s) clear_values(w->s, slots, w->at.slots);
+    if (w->stream) after_lines();
 }
 
 /* Lanes of a slot to where offsets say: entries that next[l] already holds come before. */

@@ -201,10 +201,17 @@ typedef struct spryi_packed_surveyed {
     spryi_packed_settled settled[SPRYI_PACKED_GROUP / SPRYI_PACKED_LANES];
 } spryi_packed_surveyed;
 
+/* Addresses that are fetched, not read; 0: none. */
+typedef struct spryi_packed_ahead {
+    uintptr_t values, columns;
+    size_t column_bytes; /* that go with a line of values */
+} spryi_packed_ahead;
+
 /* The host's way along a super-super-row. */
 typedef struct spryi_packed_walk {
     const spry_arrays *csr;
     spryi_packed *s; /* NULL: it is surveyed */
+    int stream;      /* values go past the caches */
     spryi_packed_surveyed *surveyed;
     int taken; /* slices of it */
     int b;
@@ -216,6 +223,7 @@ typedef struct spryi_packed_walk {
     int list;        /* distances of the last list; 0: none */
     int64_t list_at; /* in units */
     int32_t distances[SPRYI_PACKED_LANES];
+    spryi_packed_ahead ahead;
 } spryi_packed_walk;
 
 #endif
