@@ -17,7 +17,7 @@ typedef struct verify_job {
     double alpha, beta;
     spry_type type;
     const void *x, *y_before, *y;
-    spryi_row_sum *rows;
+    spryi_row_sum *rows; /* NULL: made row by row as they are judged */
 } verify_job;
 
 static void accumulate(const verify_job *job, spryi_row_sum *s, int64_t k, int64_t j)
@@ -27,22 +27,29 @@ static void accumulate(const verify_job *job, spryi_row_sum *s, int64_t k, int64
     s->entries++;
 }
 
-/* Sums of op(A)x: by rows in parallel where the arrays run over them, else one entry after the other. */
-static void sum_rows(const verify_job *job, int threads)
+/* 1: the arrays run over rows of op(A), and a row's sum is complete when its entries are through. */
+static int runs_over_rows(const verify_job *job)
+{
+    return (job->a->layout == SPRY_CSR && job->op == SPRY_NO_TRANSPOSE) ||
+           (job->a->layout == SPRY_CSC && job->op == SPRY_TRANSPOSE);
+}
+
+/* The sum of row i, where the arrays run over rows. */
+static spryi_row_sum sum_of_row(const verify_job *job, int64_t i)
 {
     const spry_arrays *a = job->a;
-    int over_rows = (a->layout == SPRY_CSR && job->op == SPRY_NO_TRANSPOSE) ||
-                    (a->layout == SPRY_CSC && job->op == SPRY_TRANSPOSE);
-    int64_t majors = a->layout == SPRY_CSR ? a->rows : a->layout == SPRY_CSC ? a->cols : 0;
-    if (over_rows) {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-        for (int64_t i = 0; i < majors; i++) {
-            int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
-            for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
-                accumulate(job, &job->rows[i], k, spryi_index_at(a->indices, a->index_type, k));
-        }
-        return;
-    }
+    spryi_row_sum sum = {0};
+    const int64_t end = job->alpha == 0 ? 0 : spryi_index_at(a->offsets, a->offset_type, i + 1);
+    for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
+        accumulate(job, &sum, k, spryi_index_at(a->indices, a->index_type, k));
+    return sum;
+}
+
+/* Sums of op(A)x where the arrays do not run over rows: one entry after the other. */
+static void sum_entries(const verify_job *job)
+{
+    const spry_arrays *a = job->a;
+    const int64_t majors = a->layout == SPRY_CSR ? a->rows : a->layout == SPRY_CSC ? a->cols : 0;
     for (int64_t i = 0; i < majors; i++) {
         int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
         for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
@@ -98,6 +105,7 @@ static void take_row(spry_verification *v, double share, int64_t i)
     v->worst_row = i;
 }
 
+/* Each row's sum is made as it is judged, or was made before. */
 static spry_verification judge_rows(const verify_job *job, int64_t m, int threads)
 {
     spry_verification all = SPRY_INIT(spry_verification);
@@ -106,9 +114,10 @@ static spry_verification judge_rows(const verify_job *job, int64_t m, int thread
     {
         spry_verification own = SPRY_INIT(spry_verification);
         own.worst_row = -1;
-#pragma omp for schedule(static) nowait
+#pragma omp for schedule(dynamic, 1024) nowait
         for (int64_t i = 0; i < m; i++) {
-            const double share = share_of_bound(job, &job->rows[i], i);
+            const spryi_row_sum sum = job->rows ? job->rows[i] : sum_of_row(job, i);
+            const double share = share_of_bound(job, &sum, i);
             if (!(share <= 1)) own.wrong_rows++;
             take_row(&own, share, i);
         }
@@ -165,14 +174,17 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
     }
     SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
     int64_t m = y.length;
-    SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));
-    verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .rows = rows};
+    verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type};
     job.alpha = alpha ? spryi_value_at(alpha, x.type, 0) : 1;
     job.x = x.data;
     job.y = y.data;
     job.y_before = y_before.data;
-    clear_rows(rows, m, context->threads);
-    if (job.alpha != 0) sum_rows(&job, context->threads);
+    if (!runs_over_rows(&job)) {
+        SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));
+        clear_rows(rows, m, context->threads);
+        job.rows = rows;
+        if (job.alpha != 0) sum_entries(&job);
+    }
     *verification = judge_rows(&job, m, context->threads);
 done:
     spryi_release(context, rows);
