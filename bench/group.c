@@ -17,6 +17,7 @@ static uint64_t mix(uint64_t z)
 
 void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed)
 {
+#pragma omp parallel for schedule(static) if (length > 1 << 16)
     for (int64_t i = 0; i < length; i++) {
         uint64_t bits = mix((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15) + seed);
         double value = 0.25 + 0.75 * (double)(bits >> 11) * 0x1p-53;
@@ -28,8 +29,9 @@ void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed
     }
 }
 
-static void fill_nan(void *data, int64_t length, spry_type type)
+static void fill_nan(void *data, int64_t length, spry_type type, int threads)
 {
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < length; i++)
         if (type == SPRY_F32)
             ((float *)data)[i] = NAN;
@@ -37,10 +39,9 @@ static void fill_nan(void *data, int64_t length, spry_type type)
             ((double *)data)[i] = NAN;
 }
 
-/* Eight bytes a step: it runs once a case, between timed runs, and must not take long. */
-uint64_t bench_hash_bytes(const void *data, size_t bytes)
+/* Eight bytes a step. */
+static uint64_t hash_piece(const unsigned char *p, size_t bytes)
 {
-    const unsigned char *p = data;
     uint64_t hash = bytes, word;
     for (; bytes >= 8; bytes -= 8, p += 8) {
         memcpy(&word, p, 8);
@@ -49,6 +50,25 @@ uint64_t bench_hash_bytes(const void *data, size_t bytes)
     }
     for (; bytes > 0; bytes--, p++) hash = (hash ^ *p) * UINT64_C(0x100000001B3);
     return hash;
+}
+
+/* Of pieces of a fixed size by several threads: it runs a few times a case, and would take longer than the case. */
+uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
+{
+    const size_t piece = (size_t)1 << 20;
+    const int64_t pieces = (int64_t)((bytes + piece - 1) / piece);
+    uint64_t hash = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : hash)
+    for (int64_t k = 0; k < pieces; k++) {
+        const size_t from = (size_t)k * piece, length = bytes - from < piece ? bytes - from : piece;
+        hash += mix(hash_piece((const unsigned char *)data + from, length) + (uint64_t)k);
+    }
+    return hash;
+}
+
+static int threads_of(const bench_group *group)
+{
+    return spry_context_threads(group->session->context);
 }
 
 static spry_vector vector(const bench_group *group, void *data, int64_t length)
@@ -76,6 +96,11 @@ static void *new_vector(size_t bytes)
     if (posix_memalign(&memory, bytes < large ? 64 : large, bytes + 8) != 0) return NULL;
     if (bytes >= large) (void)madvise(memory, bytes, MADV_HUGEPAGE); /* advice only */
     return memory;
+}
+
+static uint64_t hash_of_y(const bench_group *group)
+{
+    return bench_hash_bytes(group->y, vector_bytes(group, group->y_length), threads_of(group));
 }
 
 /* ---- group -------------------------------------------------------------------------------------- */
@@ -261,7 +286,7 @@ static int is_known(const bench_known *known, uint64_t hash, double alpha, doubl
 static int verify(bench_group *group, bench_case *c, double alpha, double beta, const char *what)
 {
     spry_error err = {0};
-    const uint64_t hash = bench_hash_bytes(group->y, vector_bytes(group, group->y_length));
+    const uint64_t hash = hash_of_y(group);
     for (int k = 0; k < group->known_count; k++)
         if (is_known(&group->known[k], hash, alpha, beta)) {
             keep_error(c, group->known[k].max_error);
@@ -288,20 +313,32 @@ static int verify(bench_group *group, bench_case *c, double alpha, double beta, 
                             (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
 }
 
+static void copy_y_before(bench_group *group)
+{
+    const int threads = threads_of(group);
+    const size_t bytes = vector_bytes(group, group->y_length), share = bytes / (size_t)threads + 1;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < threads; t++) {
+        const size_t from = (size_t)t * share;
+        if (from < bytes)
+            memcpy((char *)group->y + from, (const char *)group->y_before + from,
+                   bytes - from < share ? bytes - from : share);
+    }
+}
+
 /* The first product, with its time, and one with other scalars, which a peer need not offer as well. */
 static void check(bench_group *group, bench_case *c)
 {
-    size_t bytes = vector_bytes(group, group->y_length);
     if (c->device > 0 && !make_device_vectors(group, c)) return;
-    fill_nan(group->y, group->y_length, group->arrays.value_type);
+    fill_nan(group->y, group->y_length, group->arrays.value_type, threads_of(group));
     if (!move_y(group, c, 1)) return;
     double start = bench_now_us();
     if (!bench_case_run(group, c, 1, 0) || !bench_case_wait(group, c)) return;
     c->record.first_us = bench_now_us() - start;
     if (!move_y(group, c, 0)) return;
-    c->y_hash = bench_hash_bytes(group->y, bytes);
+    c->y_hash = hash_of_y(group);
     if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
-    memcpy(group->y, group->y_before, bytes);
+    copy_y_before(group);
     if (move_y(group, c, 1) && bench_case_run(group, c, -1.75, 0.625) && move_y(group, c, 0))
         verify(group, c, -1.75, 0.625, "alpha -1.75, beta 0.625");
 }
@@ -309,7 +346,7 @@ static void check(bench_group *group, bench_case *c)
 void bench_case_recheck(bench_group *group, bench_case *c)
 {
     if (!move_y(group, c, 0)) return;
-    if (bench_hash_bytes(group->y, vector_bytes(group, group->y_length)) == c->y_hash) return;
+    if (hash_of_y(group) == c->y_hash) return;
     if (c->record.deterministic == 1)
         bench_set_status(&c->record, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
     else

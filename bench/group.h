@@ -23,8 +23,8 @@ spry_status bench_out_of_memory(spry_error *err);
 /* The records cannot be handed on, so there is no point in going on. */
 spry_status bench_stop(bench_session *session, spry_error *err);
 
-const char *bench_index_name(const spry_arrays *a); /* "32/32" */
-uint64_t bench_hash_bytes(const void *data, size_t bytes);
+const char *bench_index_name(const spry_arrays *a);                     /* "32/32" */
+uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads); /* the same whatever the threads */
 
 /* Processor time in seconds: spent by anyone (or taken by the host), by us, and there in all. */
 typedef struct bench_processor_time {

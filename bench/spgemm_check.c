@@ -154,12 +154,13 @@ static int fetch(spgemm_group *group, spgemm_case *c, host_result *r)
     return bench_set_status(&c->record, BENCH_FAILED, "the result cannot be read: %s", err.message);
 }
 
-static uint64_t hash(const spry_arrays *a)
+static uint64_t hash(const spry_arrays *a, int threads)
 {
     const void *parts[3] = {a->offsets, a->indices, a->values};
     uint64_t all = 0;
     for (int i = 0; i < 3; i++)
-        all = all * UINT64_C(0x9E3779B97F4A7C15) + (parts[i] ? bench_hash_bytes(parts[i], part_bytes(a, i)) : 0);
+        all = all * UINT64_C(0x9E3779B97F4A7C15) +
+              (parts[i] ? bench_hash_bytes(parts[i], part_bytes(a, i), threads) : 0);
     return all;
 }
 
@@ -267,7 +268,7 @@ void spgemm_check(spgemm_group *group, spgemm_case *c)
     c->record.first_us = us;
     if (fetch(group, c, &result)) {
         if (is_sound(group, c, &result.arrays) && compare(group, c, &result.arrays)) {
-            c->hash = hash(&result.arrays);
+            c->hash = hash(&result.arrays, spry_context_threads(group->session->context));
             describe(c, &result.arrays);
         }
         forget(&result);
@@ -281,7 +282,7 @@ void spgemm_recheck(spgemm_group *group, spgemm_case *c)
     double us = 0;
     if (!spgemm_run(group, c, &us)) return;
     if (fetch(group, c, &result)) {
-        const int same = hash(&result.arrays) == c->hash;
+        const int same = hash(&result.arrays, spry_context_threads(group->session->context)) == c->hash;
         if (!same && c->record.deterministic == 1)
             bench_set_status(&c->record, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
         else if (!same && is_sound(group, c, &result.arrays))
