@@ -239,6 +239,8 @@ typedef struct numbering {
     const char *device;    /* of the cases; NULL: the request's */
     spry_ordering *handle; /* NULL: as given, or not found yet */
     double us;             /* that finding it took */
+    spry_status status;    /* of that, */
+    spry_error fault;      /* and what went wrong */
 } numbering;
 enum { MOST_NUMBERINGS = 8 };
 
@@ -394,15 +396,28 @@ typedef struct prepared {
     spry_error fault;   /* and what went wrong */
 } prepared;
 
-static void prepare(prepared *p, spry_context *context, const bench_session *session, const bench_request *request)
+static void read_source(prepared *p, spry_context *context, const bench_session *session, const bench_request *request)
 {
     p->status = SPRY_OK;
     if (!p->source->path[0]) return;
     p->count = list_numberings(p->list, session, request);
     p->status = read_matrix(context, request, p->source, &p->A, &p->fault);
-    for (int n = 0; n < p->count && p->status == SPRY_OK; n++)
-        if (!p->list[n].of_plans && strcmp(p->list[n].ordering, "none") != 0)
-            p->status = find_ordering(context, request, p->A, &p->list[n], &p->fault);
+}
+
+/* The n-th of its numberings; what went wrong is kept aside, for several may be looked for at once. */
+static void find_numbering(prepared *p, int n, spry_context *context, const bench_request *request)
+{
+    if (n < p->count && p->status == SPRY_OK && !p->list[n].of_plans && strcmp(p->list[n].ordering, "none") != 0)
+        p->list[n].status = find_ordering(context, request, p->A, &p->list[n], &p->list[n].fault);
+}
+
+/* Without all of them nothing is measured: the first that was not found tells why. */
+static void close_preparation(prepared *p)
+{
+    for (int n = 0; n < p->count && p->status == SPRY_OK; n++) {
+        p->status = p->list[n].status;
+        p->fault = p->list[n].fault;
+    }
 }
 
 static void release(prepared *p)
@@ -465,18 +480,30 @@ static int take_batch(bench_session *session, const bench_request *request, prep
     return s;
 }
 
-/* Each by one thread where there are several: orderings are mostly one thread's work, and so are twins. */
+/*
+ * Each matrix, and then each ordering, by one thread where there are several: orderings are mostly one thread's work,
+ * and so are twins. Large ones, which come last, are begun first, so that none is left over when the others are done.
+ */
 static void prepare_batch(prepared *batch, int count, const bench_session *session, const bench_request *request)
 {
     char text[320];
     snprintf(text, sizeof text, "%s%s: reading and reordering", batch[0].source->name, count > 1 ? " and others" : "");
     request->progress(request->user, text);
     if (request->at_once <= 1) {
-        prepare(&batch[0], session->context, session, request);
-        return;
+        read_source(&batch[0], session->context, session, request);
+        for (int n = 0; n < batch[0].count; n++) find_numbering(&batch[0], n, session->context, request);
+    } else {
+#pragma omp parallel num_threads(request->at_once)
+        {
+#pragma omp for schedule(dynamic, 1)
+            for (int b = 0; b < count; b++) read_source(&batch[count - 1 - b], request->preparer, session, request);
+#pragma omp for schedule(dynamic, 1)
+            for (int k = 0; k < count * MOST_NUMBERINGS; k++)
+                find_numbering(&batch[count - 1 - k / MOST_NUMBERINGS], k % MOST_NUMBERINGS, request->preparer,
+                               request);
+        }
     }
-#pragma omp parallel for num_threads(count) schedule(dynamic, 1)
-    for (int b = 0; b < count; b++) prepare(&batch[b], request->preparer, session, request);
+    for (int b = 0; b < count; b++) close_preparation(&batch[b]);
 }
 
 /* A matrix of a batch whose turn comes too late is refused as well. */
