@@ -1,19 +1,19 @@
 /* spry bench: kernels and peers side by side, checked and timed. */
+#include "cli/bench_sources.h"
 #include "cli/bench_spgemm.h"
 #include "cli/cli.h"
 
 #include "bench/bench.h"
 
 #include <cjson/cJSON.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     OPTION_SUITE,
     OPTION_MATRICES,
+    OPTION_ONLY,
+    OPTION_PART,
     OPTION_OP,
     OPTION_FORMATS,
     OPTION_KERNELS,
@@ -41,6 +41,10 @@ static const cli_option options[] =
       "and tables; csrk64: the 64 matrices of the CSR-k study, and its\n"
       "tables; twins, marked, are generated for those not in the folder"},
      {"matrices", 0, CLI_REQUIRED, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)"},
+     {"only", 0, CLI_REQUIRED, "LIST", "of the matrices only these, by name"},
+     {"part", 0, CLI_REQUIRED, "I/N",
+      "of the matrices the I-th and every N-th after it (csrk64: small ones\n"
+      "first): N runs make the whole, and bench/csrk64_tables.py its tables"},
      {"op", 0, CLI_REQUIRED, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)"},
      {"formats", 0, CLI_REQUIRED, "all|auto|LIST",
       "the best kernel of each format named, with parameters if wanted\n"
@@ -78,12 +82,13 @@ static const cli_option options[] =
 
 typedef struct arguments {
     const char *suite, *folder, *op, *device; /* op: NULL until it is known */
-    cli_list formats, kernels, orderings;
+    cli_list formats, kernels, orderings, only;
     int f32, f64, type_given, cold, want_peers;
     int seed_kernels; /* 1: the library's choice and the kernels of seed 002 */
     spry_index_type offset_type, index_type;
     cli_list thread_list;
     int64_t threads, calls, runs, limit_nnz, time_limit, at_once; /* threads: the most of the list */
+    int64_t part, parts;                                          /* parts 0: the whole */
     cli_json json;
 } arguments;
 
@@ -92,8 +97,7 @@ enum { MOST_TEAMS = 16 };
 /* A run: what came of it so far. */
 typedef struct run_state {
     arguments *a;
-    bench_source *sources;
-    int source_count;
+    cli_sources sources;
     bench_peers peers;
     spry_context *fewer[MOST_TEAMS], *preparer; /* with fewer threads; with one */
     int fewer_count;
@@ -154,6 +158,17 @@ static int take_threads(arguments *a, const char *value)
     return CLI_GO_ON;
 }
 
+/* "2/4" */
+static int take_part(arguments *a, const char *value)
+{
+    const char *slash = strchr(value, '/');
+    char part[32] = "";
+    if (slash && (size_t)(slash - value) < sizeof part) memcpy(part, value, (size_t)(slash - value));
+    if (!part[0]) return cli_usage_error("--part is '%s', expected I/N, as 1/4 and so on to 4/4", value);
+    if (take_count(&a->parts, "part", slash + 1, 1000) != CLI_GO_ON) return CLI_USAGE;
+    return take_count(&a->part, "part", part, a->parts);
+}
+
 static int apply(void *state, int option, const char *value)
 {
     static const char *const ops[] = {"spmv", "spmv_t", "spgemm", NULL};
@@ -162,6 +177,8 @@ static int apply(void *state, int option, const char *value)
     switch (option) {
     case OPTION_SUITE: a->suite = value; break;
     case OPTION_MATRICES: a->folder = value; break;
+    case OPTION_ONLY: return cli_take_list("only", value, &a->only) ? CLI_GO_ON : CLI_USAGE;
+    case OPTION_PART: return take_part(a, value);
     case OPTION_OP: return take_word(&a->op, "op", value, ops);
     case OPTION_FORMATS: return cli_take_list("formats", value, &a->formats) ? CLI_GO_ON : CLI_USAGE;
     case OPTION_KERNELS: return cli_take_list("kernels", value, &a->kernels) ? CLI_GO_ON : CLI_USAGE;
@@ -278,75 +295,6 @@ static int is_spgemm(const arguments *a)
     return strcmp(a->op, "spgemm") == 0;
 }
 
-/* ---- matrices ----------------------------------------------------------------------------------- */
-
-/* A name mistyped should be told before minutes are spent on the others. */
-static int check_path(const char *path)
-{
-    struct stat st;
-    if (strcmp(path, "-") == 0 || strncmp(path, "gen:", 4) == 0) return CLI_GO_ON;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        errno = EISDIR;
-    else if (access(path, R_OK) == 0)
-        return CLI_GO_ON;
-    cli_message("%s: cannot be read: %s", path, strerror(errno));
-    return CLI_USAGE;
-}
-
-static int add_file(run_state *run, const char *path)
-{
-    int status = check_path(path);
-    if (status != CLI_GO_ON) return status;
-    bench_source *grown = realloc(run->sources, (size_t)(run->source_count + 1) * sizeof *grown);
-    if (!grown) {
-        cli_message("out of memory");
-        return CLI_UNSUCCESSFUL;
-    }
-    run->sources = grown;
-    bench_source *source = &grown[run->source_count];
-    *source = (bench_source){0};
-    if (strlen(path) >= sizeof source->path) return cli_usage_error("a file name is longer than a path can be");
-    bench_matrix_name(source->name, sizeof source->name, path);
-    snprintf(source->path, sizeof source->path, "%s", path);
-    run->source_count++;
-    return CLI_GO_ON;
-}
-
-static int add_suite(run_state *run)
-{
-    const char *folder = run->a->folder;
-    struct stat st;
-    if (folder && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)))
-        return cli_usage_error("--matrices is '%s', expected a folder that exists", folder);
-    if (!run->a->suite)
-        return folder ? cli_usage_error("--matrices goes with --suite: name the files themselves") : CLI_GO_ON;
-    if (!folder) folder = getenv("SPRY_MATRIX_DIR");
-    if (is_suite(run->a, "seed000") && (!folder || !folder[0]))
-        return cli_usage_error("--suite seed000 measures every matrix of a folder: name it with --matrices or "
-                               "SPRY_MATRIX_DIR");
-    switch (bench_suite_sources(run->a->suite, folder, &run->sources, &run->source_count)) {
-    case 1: return CLI_GO_ON;
-    case -2: cli_message("out of memory"); return CLI_UNSUCCESSFUL;
-    default: break;
-    }
-    int index = 0;
-    cli_take_name("suite", run->a->suite, bench_suite_names, &index);
-    return CLI_USAGE;
-}
-
-static int by_entries(const void *a, const void *b)
-{
-    const bench_source *p = a, *q = b;
-    return (p->entries > q->entries) - (p->entries < q->entries);
-}
-
-/* Small ones first where time may run out, and where those prepared together should take about as long. */
-static void sort_sources(run_state *run)
-{
-    if (is_suite(run->a, "csrk64") && (run->a->time_limit > 0 || run->a->at_once > 1))
-        qsort(run->sources, (size_t)run->source_count, sizeof *run->sources, by_entries);
-}
-
 /* ---- the engine's callbacks --------------------------------------------------------------------- */
 
 static int emit(void *user, const bench_record *records, int count)
@@ -407,8 +355,8 @@ static int status_of_records(const run_state *run)
 static int measure(run_state *run, bench_session *session)
 {
     arguments *a = run->a;
-    bench_request request = {.sources = run->sources,
-                             .source_count = run->source_count,
+    bench_request request = {.sources = run->sources.items,
+                             .source_count = run->sources.count,
                              .formats = {a->formats.items, a->formats.count},
                              .kernels = {a->kernels.items, a->kernels.count},
                              .orderings = {a->orderings.items, a->orderings.count},
@@ -546,6 +494,21 @@ static void close_contexts(run_state *run)
     spry_context_destroy(run->preparer);
 }
 
+/* Files and the suite, or what is wanted of them; small ones first where time or parts are to be shared out. */
+static int choose_sources(run_state *run, int count, char **paths)
+{
+    const arguments *a = run->a;
+    int status = CLI_GO_ON;
+    for (int i = 0; status == CLI_GO_ON && i < count; i++) status = cli_add_file(&run->sources, paths[i]);
+    if (status == CLI_GO_ON) status = cli_add_suite(&run->sources, a->suite, a->folder);
+    if (status == CLI_GO_ON && a->only.count > 0) status = cli_keep_only(&run->sources, &a->only);
+    if (is_suite(a, "csrk64") && (a->time_limit > 0 || a->at_once > 1 || a->parts > 0)) cli_sort_sources(&run->sources);
+    if (status == CLI_GO_ON && a->parts > 0) cli_keep_part(&run->sources, a->part, a->parts);
+    for (int s = 0; status == CLI_GO_ON && s < run->sources.count; s++)
+        status = cli_spare_input("json", a->json.path, run->sources.items[s].path);
+    return status;
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.device = "all", .f64 = 1, .offset_type = SPRY_I32, .index_type = SPRY_I32};
@@ -555,11 +518,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = take_defaults(&a);
     if (status == CLI_GO_ON && argc == 0 && !a.suite)
         status = cli_usage_error("nothing to measure: name a matrix FILE or a --suite");
-    for (int i = 0; status == CLI_GO_ON && i < argc; i++) status = add_file(&state, argv[i]);
-    if (status == CLI_GO_ON) status = add_suite(&state);
-    if (status == CLI_GO_ON) sort_sources(&state);
-    for (int s = 0; status == CLI_GO_ON && s < state.source_count; s++)
-        status = cli_spare_input("json", a.json.path, state.sources[s].path);
+    if (status == CLI_GO_ON) status = choose_sources(&state, argc, argv);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
     if (status == CLI_GO_ON) status = open_contexts(&state);
     if (status == CLI_GO_ON) status = check_parameters(&a, context);
@@ -567,12 +526,13 @@ static int run(const cli_command *command, int argc, char **argv)
     bench_peers_release(&state.peers);
     close_contexts(&state);
     spry_context_destroy(context);
-    free(state.sources);
+    free(state.sources.items);
     free(state.records);
     cli_release_list(&a.thread_list);
     cli_release_list(&a.formats);
     cli_release_list(&a.kernels);
     cli_release_list(&a.orderings);
+    cli_release_list(&a.only);
     return status;
 }
 

@@ -178,6 +178,28 @@ static void short_runs(void **state)
     expect("bench $D/small.mtx --at-once 65", 2, NULL, "--at-once is 65, expected 1 to 64");
 }
 
+/* Parts of small ones first: roadNet-PA, belgium_osm, webbase-1M; what is named. */
+static void parts_of_suites(void **state)
+{
+    static const char *const left[] = {
+        "belgium_osm\n  -       -                       skipped: it has about 3100000 entries",
+        "\nwiki-Talk\n",
+    };
+    outcome o = spry("bench --suite csrk64 --limit-nnz 1 --part 2/7 --device cpu --runs 1");
+    (void)state;
+    for (size_t l = 0; l < sizeof left / sizeof *left; l++)
+        if (o.status != 0 || !strstr(o.out, left[l])) fail_msg("%d, not found: %s in\n%s", o.status, left[l], o.out);
+    if (strstr(o.out, "roadNet-PA\n") || strstr(o.out, "webbase-1M\n")) fail_msg("of another part:\n%s", o.out);
+    release(&o);
+    o = spry("bench gen:grid5,x=9,y=9 $D/small.mtx --only small --formats csr --device cpu --runs 1");
+    if (o.status != 0 || !strstr(o.out, "small: ") || strstr(o.out, "grid5")) fail_msg("%d\n%s", o.status, o.out);
+    release(&o);
+    expect("bench $D/small.mtx --only smaller", 2, NULL, "--only: there is no matrix 'smaller' among those to measure");
+    expect("bench $D/small.mtx --part 3", 2, NULL, "--part is '3', expected I/N, as 1/4 and so on to 4/4");
+    expect("bench $D/small.mtx --part 3/2", 2, NULL, "--part is 3, expected 1 to 2");
+    expect("bench $D/small.mtx --part /2", 2, NULL, "--part is '/2', expected I/N");
+}
+
 static void mistakes(void **state)
 {
     (void)state;
@@ -273,11 +295,17 @@ static void spmv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_record),  cmocka_unit_test(types_and_indices),
-        cmocka_unit_test(all_kernels), cmocka_unit_test(cases_that_are_not_there_yet),
-        cmocka_unit_test(orderings),   cmocka_unit_test(cold),
-        cmocka_unit_test(suites),      cmocka_unit_test(short_runs),
-        cmocka_unit_test(mistakes),    cmocka_unit_test(bad_matrix_among_good_ones),
+        cmocka_unit_test(one_record),
+        cmocka_unit_test(types_and_indices),
+        cmocka_unit_test(all_kernels),
+        cmocka_unit_test(cases_that_are_not_there_yet),
+        cmocka_unit_test(orderings),
+        cmocka_unit_test(cold),
+        cmocka_unit_test(suites),
+        cmocka_unit_test(short_runs),
+        cmocka_unit_test(parts_of_suites),
+        cmocka_unit_test(mistakes),
+        cmocka_unit_test(bad_matrix_among_good_ones),
         cmocka_unit_test(spmv),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
