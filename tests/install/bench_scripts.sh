@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# bench_scripts.sh ROOT LIBRARY: bench/compare.py on records whose ratios are known, and bench/scipy_driver.py on
-# small matrices where a Python with SciPy is found.
+# bench_scripts.sh ROOT LIBRARY: bench/compare.py and bench/csrk64_tables.py on records whose ratios are known, and
+# bench/scipy_driver.py on small matrices where a Python with SciPy is found.
 set -u
 root=$1 library=$2
 folder=$(mktemp -d)
@@ -19,13 +19,14 @@ record() # MATRIX KERNEL PEER TIME STATUS
     printf '"time_us":%s,"spread_us":1,"setup_us":10,"roof":null,"status":"%s","reason":""}\n' "$4" "$5"
 }
 
-expect() # STATUS TEXT ARGUMENT...: compare.py's exit status, and what it has to print
+script=compare.py
+expect() # STATUS TEXT ARGUMENT...: the script's exit status, and what it has to print
 {
     local status=$1 text=$2 out
     shift 2
-    out=$(cd "$folder" && python3 "$root/bench/compare.py" "$@" 2>&1)
+    out=$(cd "$folder" && python3 "$root/bench/$script" "$@" 2>&1)
     if [ $? != "$status" ] || ! grep -qF -- "$text" <<<"$out"; then
-        printf 'compare.py %s: expected status %s and "%s", got\n%s\n' "$*" "$status" "$text" "$out"
+        printf '%s %s: expected status %s and "%s", got\n%s\n' "$script" "$*" "$status" "$text" "$out"
         failed=1
     fi
 }
@@ -54,6 +55,47 @@ expect 1 'Not compared: b f64: no result of slow' one.jsonl --kernel slow --agai
 # Both sides of a ratio are of one run: 300 over 100, never 300 over 10.
 expect 1 'Geometric mean of the ratios 3.00, lowest 3.00' one.jsonl two.jsonl --kernel ours --against other
 expect 1 'Not compared: a f64 p1: wrong' one.jsonl wrong.jsonl --kernel ours --against p2
+
+study() # MATRIX TYPE FORMAT KERNEL PEER ORDERING THREADS MEAN STATUS: a million entries, 2000 us are one GFLOP/s
+{
+    printf '{"matrix":"%s","nnz":1000000,"type":"%s","format":"%s","kernel":"%s","peer":%s,' "$1" "$2" "$3" "$4" "$5"
+    printf '"ordering":"%s","threads":%s,"mean_us":%s,"twin":true,"device":"cpu","time_us":10,' "$6" "$7" "$8"
+    printf '"spread_us":1,"status":"%s","reason":""}\n' "$9"
+}
+{ # debr is regular, FullChip irregular
+    study debr f64 csr2 csr2_avx2_cpu false none 4 2000 ok
+    study debr f64 csr2 csr2_avx2_cpu false bandk 4 1000 ok
+    study debr f64 csr3 csr3_avx2_cpu false none 4 2000 ok
+    study debr f64 csr mkl_csr_optimized true rcm 4 4000 ok
+    study debr f64 csr mkl_csr_optimized true none 4 8000 ok
+    study elsewhere f64 csr mkl_csr_optimized true none 4 1 ok
+} >"$folder/part1.jsonl"
+{
+    study FullChip f64 csr2 csr2_avx2_cpu false none 4 4000 ok
+    study FullChip f64 csr3 csr3_avx2_cpu false none 4 2000 ok
+    study FullChip f64 csr mkl_csr_optimized true none 4 8000 ok
+    study debr f64 csr2 csr2_avx2_cpu false none 4 1 ok
+} >"$folder/part2.jsonl"
+{
+    study debr f64 csr2 csr2_avx2_cpu false none 4 1000 ok
+    study debr f64 csr2 csr2_avx2_cpu false none 1 3000 ok
+    study debr f64 csr mkl_csr_optimized true none 4 2000 ok
+    study debr f64 csr mkl_csr_optimized true none 1 6000 ok
+} >"$folder/scaling.jsonl"
+study debr f64 csr2 csr2_avx2_cpu false none 4 null wrong >"$folder/bad.jsonl"
+echo '{"matrix":' >"$folder/cut.jsonl"
+script=csrk64_tables.py
+expect 0 '2 of 64 matrices, 2 of them twins' part1.jsonl part2.jsonl
+expect 0 'Left out in f64 on cpu: belgium_osm' part1.jsonl part2.jsonl
+# debr as given and reordered: 1 and 2 GFLOP/s; FullChip 0.5; the second file's debr does not count
+expect 0 '| csr2 | 2.0 |  | 2.0 | 0.5 |  | 0.5 | 1.2 |' part1.jsonl part2.jsonl
+expect 0 '| csr2 | 1.0 |  | 1.0 | 0.5 |  | 0.5 | 0.8 |' part1.jsonl part2.jsonl
+expect 0 '| csr2 | mkl_csr_optimized | 4.00 | 2.00 | 2.83 | 2.00 FullChip | 4.00 debr |' part1.jsonl part2.jsonl
+expect 0 'ahead by over 5 % on 1 (debr), csr3 on 1 (FullChip)' part1.jsonl part2.jsonl
+expect 0 '| csr2 | 2.00 | 6.00 |' --scaling scaling.jsonl
+expect 1 'wrong: debr f64 csr2_avx2_cpu' part2.jsonl bad.jsonl
+expect 1 'cut.jsonl:1: no JSON' part1.jsonl cut.jsonl
+script=compare.py
 
 for python in "$root/.peers/venv/bin/python" python3; do
     "$python" -c 'import scipy.sparse' 2>/dev/null || continue
