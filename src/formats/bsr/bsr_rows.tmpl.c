@@ -30,6 +30,28 @@ static inline void SPRY_FN(put)(const spryi_bsr_job *job, int64_t I, int r, cons
     for (int i = 0; i < r && i < left; i++) y[i] = beta == 0 ? alpha * sum[i] : alpha * sum[i] + beta * y[i];
 }
 
+/* What is seldom wanted is there once, for blocks of any size, and not inlined: it would be half of the code. */
+#define SELDOM static __attribute__((noinline, cold)) void
+
+/* Column sums of a block row, of entries alone. */
+SELDOM SPRY_FN(part_masked)(const spryi_bsr_job *job, int64_t I, int64_t first, SPRY_V *t, const SPRY_V *x)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_J *Aj = job->columns;
+    const int r = (int)job->block;
+    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r;
+        SPRY_V *to = t + (Aj[b] - first) * r;
+        for (int j = 0; j < r; j++) {
+            const unsigned mask = spryi_bsr_mask(job->masks, r, b * r + j);
+            SPRY_V sum = 0;
+            for (int i = 0; i < r; i++)
+                if (mask >> i & 1) sum += Ax[j * r + i] * x[i];
+            to[j] += sum;
+        }
+    }
+}
+
 /* Column sums of the block rows; masked only where an x of a block row is not finite. */
 static inline __attribute__((always_inline)) void SPRY_FN(part_of)(const spryi_bsr_job *job, int64_t begin, int64_t end,
                                                                    int64_t first, SPRY_V *t, const int r)
@@ -39,20 +61,21 @@ static inline __attribute__((always_inline)) void SPRY_FN(part_of)(const spryi_b
     for (int64_t I = begin; I < end; I++) {
         const int64_t left = job->x_length - I * r;
         SPRY_V x[SPRYI_BSR_MOST_BLOCK] = {0};
-        int masked = 0;
+        int finite = 1;
         for (int i = 0; i < r && i < left; i++) {
             x[i] = ((const SPRY_V *)job->x)[I * r + i];
-            masked |= !(x[i] - x[i] == 0); /* Inf or NaN */
+            finite &= x[i] - x[i] == 0; /* not Inf or NaN */
         }
-        masked = masked && job->masks;
+        if (!finite && job->masks) {
+            SPRY_FN(part_masked)(job, I, first, t, x);
+            continue;
+        }
         for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
             const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r;
             SPRY_V *to = t + (Aj[b] - first) * r;
             for (int j = 0; j < r; j++) {
-                const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
                 SPRY_V sum = 0;
-                for (int i = 0; i < r; i++)
-                    if (!masked || mask >> i & 1) sum += Ax[j * r + i] * x[i];
+                for (int i = 0; i < r; i++) sum += Ax[j * r + i] * x[i];
                 to[j] += sum;
             }
         }
@@ -93,7 +116,17 @@ static void SPRY_FN(collect)(const spryi_bsr_job *job, const spryi_bsr_head *hea
     }
 }
 
-/* Block rows by SUM_ROW, which has r and whether to go by the masks as constants. */
+/* A block row again, of entries alone, where fill may have met Inf or NaN: in the order in which it was summed. */
+SELDOM SPRY_FN(sum_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
+{
+    SUM_ROW(job, I, (int)job->block, 1, sum);
+}
+SELDOM SPRY_FN(sum_large_again)(const spryi_bsr_job *job, int64_t I, SPRY_V *sum)
+{
+    SPRY_FN(sum_plain)(job, I, (int)job->block, 1, sum);
+}
+
+/* Block rows by SUM_ROW, which has r as a constant. */
 static inline __attribute__((always_inline)) void SPRY_FN(rows_of)(const spryi_bsr_job *job, int64_t begin, int64_t end,
                                                                    const int r)
 {
@@ -102,7 +135,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(rows_of)(const spryi_b
         int nan = 0;
         SUM_ROW(job, I, r, 0, sum);
         for (int i = 0; i < r; i++) nan |= sum[i] != sum[i];
-        if (nan && job->masks) SUM_ROW(job, I, r, 1, sum); /* fill may have met Inf or NaN */
+        if (nan && job->masks) SPRY_FN(sum_again)(job, I, sum);
         SPRY_FN(put)(job, I, r, sum);
     }
 }
@@ -135,7 +168,7 @@ static void SPRY_FN(rows)(const spryi_bsr_job *job, int64_t begin, int64_t end)
             int nan = 0;
             SPRY_FN(sum_plain)(job, I, r, 0, sum);
             for (int i = 0; i < r; i++) nan |= sum[i] != sum[i];
-            if (nan && job->masks) SPRY_FN(sum_plain)(job, I, r, 1, sum);
+            if (nan && job->masks) SPRY_FN(sum_large_again)(job, I, sum);
             SPRY_FN(put)(job, I, r, sum);
         }
         break;
@@ -155,3 +188,5 @@ static spry_status SPRY_FN(run_t)(const spryi_run_args *args, spry_error *err)
     static const spryi_bsr_leaves leaves = {SPRY_FN(rows), SPRY_FN(part), SPRY_FN(collect)};
     return spryi_bsr_drive_transposed(args, &leaves);
 }
+
+#undef SELDOM

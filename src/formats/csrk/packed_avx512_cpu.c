@@ -14,6 +14,7 @@
 #include "formats/csrk/packed_avx512.h"
 #include "formats/ell/slots_avx512.h"
 
+#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/csrk/packed_avx512.tmpl.c"
 #include "core/instantiate.h"
 

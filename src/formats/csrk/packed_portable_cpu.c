@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/csrk/packed_portable.tmpl.c"
 #include "core/instantiate.h"
 

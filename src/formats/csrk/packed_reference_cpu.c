@@ -6,6 +6,7 @@
  */
 #include "formats/csrk/packed.h"
 
+#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/csrk/packed_reference.tmpl.c"
 #include "core/instantiate.h"
 
