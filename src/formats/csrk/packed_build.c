@@ -44,6 +44,27 @@ static inline void fetch(spryi_packed_ahead *a, int b)
     if (a->columns) a->columns += a->column_bytes;
 }
 
+enum { FEW = 8 };
+
+/* Whether a distance is one of the first FEW. */
+static inline int is_among(const int32_t *distances, int32_t distance)
+{
+#ifdef __SSE2__
+    const __m128i *list = (const __m128i *)(const void *)distances, one = _mm_set1_epi32(distance);
+    const __m128i low = _mm_cmpeq_epi32(_mm_loadu_si128(list), one);
+    return _mm_movemask_epi8(_mm_or_si128(low, _mm_cmpeq_epi32(_mm_loadu_si128(list + 1), one))) != 0;
+#else
+    int among = 0;
+    for (int q = 0; q < FEW; q++) among |= distances[q] == distance;
+    return among;
+#endif
+}
+
+static inline uint32_t first_bits(int count)
+{
+    return count >= 32 ? UINT32_MAX : (1u << count) - 1;
+}
+
 /* In lane l's mask of 1, 2 or 4 bytes, little-endian as the processors are. */
 static inline void set_bit(uint8_t *masks, int bytes, int l, int bit)
 {

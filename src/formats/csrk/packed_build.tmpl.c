@@ -103,7 +103,6 @@ static inline int SPRY_FN(steps_on)(const spryi_packed_walk *w, const spryi_pack
  */
 static int SPRY_FN(find_distances)(const spryi_packed_walk *w, spryi_packed_lanes *n, int most)
 {
-    enum { FEW = 8 };
     int found = 0, steps = 0;
     const int lanes = n->even && SPRY_FN(all_step)(w, n) ? 1 : n->count;
     for (int l = 0; l < lanes; l++) {
@@ -114,11 +113,9 @@ static int SPRY_FN(find_distances)(const spryi_packed_walk *w, spryi_packed_lane
         for (int32_t k = 0, d = 0; k < n->length[l]; k++, d++) {
             const int64_t distance = SPRY_FN(column)(w, n, l, k) - own;
             const int32_t short_one = (int32_t)distance;
-            int known = 0;
             if (distance <= before || distance != short_one) return -1;
             before = distance;
-            for (int q = 0; q < FEW; q++) known |= n->distances[q] == short_one;
-            if (known && found > 0) continue;
+            if (found > 0 && is_among(n->distances, short_one)) continue;
             while (d < found && n->distances[d] < distance) d++;
             if (d < found && n->distances[d] == distance) continue;
             if (found == most) return -1;
@@ -215,6 +212,15 @@ static void SPRY_FN(fill_slots)(const spryi_packed_walk *w, const spryi_packed_l
     }
 }
 
+/* Slot d of the lanes from `first` on that make a line. */
+static inline __attribute__((always_inline)) void SPRY_FN(put_lines)(const spryi_packed_walk *w, SPRY_V *Vx,
+                                                                     const SPRY_V *line, int d, int first, const int b)
+{
+    enum { LINE = 64 / sizeof(SPRY_V) };
+    for (int e = 0; Vx && e < b * b; e++)
+        put_line(Vx + ((int64_t)d * b * b + e) * SPRYI_PACKED_LANES + first, line + e * LINE, w->stream);
+}
+
 /*
  * Values of a slice whose slots have room for all lanes: number e of the block in slot d of lane l is value
  * 32*(d*b*b + e) + l. As many lanes at a time as make a cache line, which is written whole, while what later slices are
@@ -230,7 +236,23 @@ SPRY_FN(fill_room)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY
     spryi_packed_ahead ahead = w->ahead;
     for (int first = 0; first < LANES; first += LINE) {
         int64_t next[LINE] = {0}; /* entry of each lane */
-        for (int d = 0; d < n->width; d++) {
+        int32_t least = n->width; /* slots that all of these lanes have, the first ones */
+        for (int q = 0; q < LINE; q++) least = n->length[first + q] < least ? n->length[first + q] : least;
+        if (masks && least < n->width) least = 0;
+        for (int d = 0; d < least; d++) {
+            fetch(&ahead, b);
+            for (int r = 0; Vx && r < b; r++)
+                for (int c = 0; c < b; c++)
+                    for (int q = 0; q < LINE; q++)
+                        line[(r * b + c) * LINE + q] =
+                            Ax[n->begin[first + q] + ((int64_t)r * n->length[first + q] + d) * b + c];
+            SPRY_FN(put_lines)(w, Vx, line, d, first, b);
+        }
+        for (int q = 0; q < LINE; q++) {
+            next[q] = least;
+            if (masks) masks[first + q] = first_bits(least);
+        }
+        for (int d = least; d < n->width; d++) {
             fetch(&ahead, b);
             for (int q = 0; q < LINE; q++) {
                 const int l = first + q;
@@ -241,8 +263,7 @@ SPRY_FN(fill_room)(const spryi_packed_walk *w, const spryi_packed_lanes *n, SPRY
                 for (int r = 0; Vx && r < b; r++)
                     for (int c = 0; c < b; c++) line[(r * b + c) * LINE + q] = has ? Ax[at + r * length * b + c] : 0;
             }
-            for (int e = 0; Vx && e < b * b; e++)
-                put_line(Vx + ((int64_t)d * b * b + e) * LANES + first, line + e * LINE, w->stream);
+            SPRY_FN(put_lines)(w, Vx, line, d, first, b);
         }
     }
 }
