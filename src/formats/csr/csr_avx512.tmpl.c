@@ -86,7 +86,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(shared_groups)(const s
         int64_t j = 0;
         for (; j + LANES <= length; j += LANES) {
             spryi_prefetch(Aj, (j + 2 * group * length) * (int64_t)sizeof(SPRY_J));
-            VEC xs = SPRY_FN(gather)(x, Aj + j);
+            VEC xs = GATHER_AT(x, Aj + j);
             for (int r = 0; r < group; r++) {
                 spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);
                 sum[r] = FMA(LOAD(Ax + r * length + j), xs, sum[r]);
@@ -94,8 +94,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(shared_groups)(const s
         }
         if (j < length) {
             MASK mask = (MASK)first_lanes((int)(length - j));
-            VEC xs = first + j + LANES <= limit ? SPRY_FN(gather)(x, Aj + j)
-                                                : SPRY_FN(gather_some)(x, Aj + j, length - j);
+            VEC xs = first + j + LANES <= limit ? GATHER_AT(x, Aj + j) : SPRY_FN(gather_some)(x, Aj + j, length - j);
             spryi_prefetch(Aj, (j + 2 * group * length) * (int64_t)sizeof(SPRY_J));
             for (int r = 0; r < group; r++) {
                 spryi_prefetch(Ax, (r * length + j) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD);

@@ -17,7 +17,6 @@
 #undef TRANSPOSE
 #undef SUM_ROWS
 #undef SUM_GROUP
-#undef FOUR_X
 #undef JOIN_BLOCKS
 #undef PICK
 #undef INDEX_SET1
@@ -43,7 +42,6 @@
 #define TRANSPOSE transpose_pd
 #define SUM_ROWS sum_rows_pd
 #define SUM_GROUP sum_rows_pd
-#define FOUR_X(x, Aj) spryi_four_pd((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
 #define JOIN_BLOCKS(block) spryi_join_pd(block)
 #define PICK(low, at, high) _mm512_permutex2var_pd(low, at, high)
 #define INDEX_SET1(k) _mm512_set1_epi64(k)
@@ -64,7 +62,6 @@
 #define TRANSPOSE transpose_ps
 #define SUM_ROWS sum_rows_ps
 #define SUM_GROUP sum_group_ps
-#define FOUR_X(x, Aj) spryi_four_ps((x) + (Aj)[0], (x) + (Aj)[1], (x) + (Aj)[2], (x) + (Aj)[3])
 #define JOIN_BLOCKS(block) spryi_join_ps(block)
 #define PICK(low, at, high) _mm512_permutex2var_ps(low, at, high)
 #define INDEX_SET1(k) _mm512_set1_epi32((int)(k))
@@ -110,14 +107,6 @@ static inline int64_t SPRY_FN(head)(const spryi_csr_job *job, int64_t begin, int
     return begin + rows < end ? begin + rows : end;
 }
 
-/* The x of LANES entries, by loads and inserts: faster than the gather instruction where that is microcode. */
-static inline __attribute__((always_inline)) VEC SPRY_FN(gather)(const SPRY_V *x, const SPRY_J *Aj)
-{
-    BLOCK block[LANES / 4];
-    for (int b = 0; b < LANES / 4; b++) block[b] = FOUR_X(x, Aj + 4 * b);
-    return JOIN_BLOCKS(block);
-}
-
 /* The x of the first `count` entries, zeros after: for the end of a run, past which nothing may be read. */
 static VEC SPRY_FN(gather_some)(const SPRY_V *x, const SPRY_J *Aj, int64_t count)
 {
@@ -134,7 +123,7 @@ static inline __attribute__((always_inline)) VEC SPRY_FN(last_step)(const SPRY_V
                                                                     int64_t count, int64_t left, VEC sum)
 {
     MASK mask = (MASK)first_lanes((int)count);
-    if (left >= LANES) return LAST_TERMS(Ax, SPRY_FN(gather)(x, Aj), sum, mask);
+    if (left >= LANES) return LAST_TERMS(Ax, GATHER_AT(x, Aj), sum, mask);
     return SOME_TERMS(Ax, SPRY_FN(gather_some)(x, Aj, count), sum, mask);
 }
 
@@ -151,7 +140,7 @@ static inline __attribute__((always_inline)) VEC SPRY_FN(short_row)(const SPRY_V
     VEC sum = ZERO();
     for (; k + LANES < end; k += LANES) {
         SPRY_FN(fetch)(VALUES(Ax, k), Aj + k);
-        sum = TERMS(VALUES(Ax, k), SPRY_FN(gather)(x, Aj + k), sum);
+        sum = TERMS(VALUES(Ax, k), GATHER_AT(x, Aj + k), sum);
     }
     if (k == end) return sum; /* an empty row: where there are many, each would cost a step */
     SPRY_FN(fetch)(VALUES(Ax, k), Aj + k);
@@ -165,13 +154,13 @@ static inline VEC SPRY_FN(long_row)(const SPRY_V *Ax, const SPRY_J *Aj, const SP
     VEC sum = ZERO(), other = ZERO();
     for (; k + 2 * LANES <= end; k += 2 * LANES) {
         SPRY_FN(fetch)(VALUES(Ax, k), Aj + k);
-        sum = TERMS(VALUES(Ax, k), SPRY_FN(gather)(x, Aj + k), sum);
+        sum = TERMS(VALUES(Ax, k), GATHER_AT(x, Aj + k), sum);
         SPRY_FN(fetch)(VALUES(Ax, k + LANES), Aj + k + LANES);
-        other = TERMS(VALUES(Ax, k + LANES), SPRY_FN(gather)(x, Aj + k + LANES), other);
+        other = TERMS(VALUES(Ax, k + LANES), GATHER_AT(x, Aj + k + LANES), other);
     }
     SPRY_FN(fetch)(VALUES(Ax, k), Aj + k);
     if (k + LANES < end) {
-        sum = TERMS(VALUES(Ax, k), SPRY_FN(gather)(x, Aj + k), sum);
+        sum = TERMS(VALUES(Ax, k), GATHER_AT(x, Aj + k), sum);
         k += LANES;
         SPRY_FN(fetch)(VALUES(Ax, k), Aj + k);
     }

@@ -90,17 +90,8 @@ INLINE void SPRY_FN(advance)(SPRY_FN(piece) * p, int stride, const int b)
 INLINE VEC SPRY_FN(x_lanes)(const SPRY_FN(piece) * p, int k, int l, const spryi_packed_kind kind)
 {
     if (kind == SPRYI_PACKED_STEPPED) return LOAD(p->x + p->distances[k] + l);
-    if (kind == SPRYI_PACKED_WIDE) return SPRY_FN(gather)(p->x, p->columns + l);
-    const uint16_t *at = p->offsets + l;
-#if SPRY_IS_F64
-    return join_pd(four_pd(p->x + at[0], p->x + at[1], p->x + at[2], p->x + at[3]),
-                   four_pd(p->x + at[4], p->x + at[5], p->x + at[6], p->x + at[7]));
-#else
-    return join_ps(four_ps(p->x + at[0], p->x + at[1], p->x + at[2], p->x + at[3]),
-                   four_ps(p->x + at[4], p->x + at[5], p->x + at[6], p->x + at[7]),
-                   four_ps(p->x + at[8], p->x + at[9], p->x + at[10], p->x + at[11]),
-                   four_ps(p->x + at[12], p->x + at[13], p->x + at[14], p->x + at[15]));
-#endif
+    if (kind == SPRYI_PACKED_WIDE) return GATHER_AT(p->x, p->columns + l);
+    return GATHER_AT(p->x, p->offsets + l);
 }
 
 /* xs[l] = x of the lanes in the mask, of which each has its index at `k`-th place of them; 0 of the others. */
@@ -151,20 +142,6 @@ INLINE void SPRY_FN(some_slot)(SPRY_FN(piece) * p, int k, uint32_t mask, const s
     SPRY_FN(advance)(p, p->padded ? SPRYI_PACKED_LANES : __builtin_popcount(mask), 1);
 }
 
-/* The first number of each block; LANES of them. */
-INLINE VEC SPRY_FN(gather_at)(const SPRY_V *x, const int64_t *at)
-{
-#if SPRY_IS_F64
-    return join_pd(four_pd(x + at[0], x + at[1], x + at[2], x + at[3]),
-                   four_pd(x + at[4], x + at[5], x + at[6], x + at[7]));
-#else
-    return join_ps(four_ps(x + at[0], x + at[1], x + at[2], x + at[3]),
-                   four_ps(x + at[4], x + at[5], x + at[6], x + at[7]),
-                   four_ps(x + at[8], x + at[9], x + at[10], x + at[11]),
-                   four_ps(x + at[12], x + at[13], x + at[14], x + at[15]));
-#endif
-}
-
 /* at[l] = where x of lane l's block begins, of those in the mask; of the others, where it may be read. */
 INLINE void SPRY_FN(find_blocks)(const SPRY_FN(piece) * p, int k, uint32_t mask, const int b, int64_t *at)
 {
@@ -194,7 +171,7 @@ INLINE void SPRY_FN(block_slot)(SPRY_FN(piece) * p, int k, uint32_t mask, const 
     for (int v = 0; v < VECTORS && mask; v++) {
         const MASK live = (MASK)(mask >> v * LANES);
         for (int c = 0; c < b; c++) {
-            const VEC xs = SPRY_FN(gather_at)(p->x + c, at + v * LANES);
+            const VEC xs = GATHER_AT(p->x + c, at + v * LANES);
             for (int r = 0; r < b; r++) {
                 VEC *to = &sum[r * VECTORS + v];
                 const SPRY_V *values = Ax + (r * b + c) * stride;
@@ -314,7 +291,7 @@ static void SPRY_FN(pieces)(const spryi_packed_job *job, int64_t begin, int64_t 
         int64_t k = s->pieces[n];
         const int64_t stop = s->pieces[n + 1];
         for (; k + 2 * LANES <= stop; k += 2 * LANES) {
-            const VEC xs = SPRY_FN(gather)(x, Aj + k), more = SPRY_FN(gather)(x, Aj + k + LANES);
+            const VEC xs = GATHER_AT(x, Aj + k), more = GATHER_AT(x, Aj + k + LANES);
             sum = Ax ? FMA(LOAD(Ax + k), xs, sum) : ADD(sum, xs);
             other = Ax ? FMA(LOAD(Ax + k + LANES), more, other) : ADD(other, more);
         }

@@ -12,7 +12,6 @@
  * Good at: grids, blocks. Bad at: slices of which most slots are holes.
  */
 #include "formats/csrk/packed_avx512.h"
-#include "formats/ell/slots_avx512.h"
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/csrk/packed_avx512.tmpl.c"

@@ -7,8 +7,8 @@
  * Cost: bytes of ELL and of the lengths, less the columns of stepped runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
+#include "core/simd_x86.h"
 #include "formats/ell/ell.h"
-#include "formats/ell/slots_avx512.h"
 
 enum { AHEAD = 256 }; /* bytes that each slot is fetched ahead */
 

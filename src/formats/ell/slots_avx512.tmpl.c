@@ -12,20 +12,6 @@
 #define STORE(p, v) _mm512_storeu_ps(p, v)
 #endif
 
-/* x of LANES columns, by loads and inserts: faster than the gather instruction where that is microcode. */
-static inline __attribute__((always_inline)) VEC SPRY_FN(gather)(const SPRY_V *x, const SPRY_J *Aj)
-{
-#if SPRY_IS_F64
-    return join_pd(four_pd(x + Aj[0], x + Aj[1], x + Aj[2], x + Aj[3]),
-                   four_pd(x + Aj[4], x + Aj[5], x + Aj[6], x + Aj[7]));
-#else
-    return join_ps(four_ps(x + Aj[0], x + Aj[1], x + Aj[2], x + Aj[3]),
-                   four_ps(x + Aj[4], x + Aj[5], x + Aj[6], x + Aj[7]),
-                   four_ps(x + Aj[8], x + Aj[9], x + Aj[10], x + Aj[11]),
-                   four_ps(x + Aj[12], x + Aj[13], x + Aj[14], x + Aj[15]));
-#endif
-}
-
 /* vectors * LANES rows in a stepped run; `vectors` and `ahead`, bytes to fetch in each slot, are constants. */
 static inline __attribute__((always_inline)) void SPRY_FN(stepped_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
                                                                            int64_t stride, int64_t length,
@@ -60,7 +46,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(general_vectors)(const
         for (int v = 0; v < vectors; v++) {
             spryi_prefetch_near(columns, v * LANES * (int64_t)sizeof(SPRY_J) + ahead);
             if (Ax) spryi_prefetch_near(values, v * 64 + ahead);
-            VEC xs = SPRY_FN(gather)(x, columns + v * LANES);
+            VEC xs = GATHER_AT(x, columns + v * LANES);
             sum[v] = Ax ? FMA(LOAD(values + v * LANES), xs, sum[v]) : ADD(sum[v], xs);
         }
     }
@@ -72,7 +58,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(general_vectors)(const
             const MASK mask = (MASK)(live >> v * LANES);
             spryi_prefetch_near(columns, v * LANES * (int64_t)sizeof(SPRY_J) + ahead);
             if (Ax) spryi_prefetch_near(values, v * 64 + ahead);
-            VEC xs = SPRY_FN(gather)(x, columns + v * LANES);
+            VEC xs = GATHER_AT(x, columns + v * LANES);
             sum[v] = Ax ? MASK_FMA(LOAD(values + v * LANES), xs, sum[v], mask) : MASK_ADD(sum[v], mask, xs);
         }
     }

@@ -8,7 +8,7 @@
  * Cost: bytes of SELL, less the columns of stepped runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
-#include "formats/ell/slots_avx512.h"
+#include "core/simd_x86.h"
 #include "formats/sell/sell.h"
 
 enum { SLOT_LANES = 16, AHEAD = 2048 }; /* bytes that the one stream is fetched ahead */
