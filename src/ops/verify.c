@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "ops/row_sum.h"
+#include "ops/verify_row.h"
 #include "spry/spry.h"
 
 #include <float.h>
@@ -17,6 +18,7 @@ typedef struct verify_job {
     double alpha, beta;
     spry_type type;
     const void *x, *y_before, *y;
+    spryi_sum_row_fn sum_row;
     spryi_row_sum *rows; /* NULL: made row by row as they are judged */
 } verify_job;
 
@@ -34,15 +36,27 @@ static int runs_over_rows(const verify_job *job)
            (job->a->layout == SPRY_CSC && job->op == SPRY_TRANSPOSE);
 }
 
-/* The sum of row i, where the arrays run over rows. */
+static spryi_row_sum sum_row(const spry_arrays *a, const void *x, spry_type type, int64_t i)
+{
+    return spryi_sum_row(a, x, type, i);
+}
+
+static spryi_sum_row_fn sum_row_by(const spry_context *context)
+{
+#ifdef SPRY_HAVE_X86
+    if (context->simd >= SPRYI_AVX2) return spryi_sum_row_avx2;
+#else
+    (void)context;
+#endif
+    return sum_row;
+}
+
+/* Of row i: made before, or made now where the arrays run over rows. */
 static spryi_row_sum sum_of_row(const verify_job *job, int64_t i)
 {
-    const spry_arrays *a = job->a;
-    spryi_row_sum sum = {0};
-    const int64_t end = job->alpha == 0 ? 0 : spryi_index_at(a->offsets, a->offset_type, i + 1);
-    for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
-        accumulate(job, &sum, k, spryi_index_at(a->indices, a->index_type, k));
-    return sum;
+    if (job->rows) return job->rows[i];
+    if (job->alpha == 0) return (spryi_row_sum){0};
+    return job->sum_row(job->a, job->x, job->type, i);
 }
 
 /* Sums of op(A)x where the arrays do not run over rows: one entry after the other. */
@@ -116,7 +130,7 @@ static spry_verification judge_rows(const verify_job *job, int64_t m, int thread
         own.worst_row = -1;
 #pragma omp for schedule(dynamic, 1024) nowait
         for (int64_t i = 0; i < m; i++) {
-            const spryi_row_sum sum = job->rows ? job->rows[i] : sum_of_row(job, i);
+            const spryi_row_sum sum = sum_of_row(job, i);
             const double share = share_of_bound(job, &sum, i);
             if (!(share <= 1)) own.wrong_rows++;
             take_row(&own, share, i);
@@ -174,7 +188,7 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
     }
     SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
     int64_t m = y.length;
-    verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type};
+    verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .sum_row = sum_row_by(context)};
     job.alpha = alpha ? spryi_value_at(alpha, x.type, 0) : 1;
     job.x = x.data;
     job.y = y.data;
