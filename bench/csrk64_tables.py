@@ -145,7 +145,7 @@ def print_choice_of_k(rates, study, where):
     ahead = [m for m in both if rates.of("csr2", "better", m) > 1.05 * rates.of("csr3", "better", m)]
     behind = [m for m in both if rates.of("csr3", "better", m) > 1.05 * rates.of("csr2", "better", m)]
     print(f"k on {where}: csr2 {means[0]:.1f}, csr3 {means[1]:.1f} GFLOP/s over {len(both)} matrices; csr2 ahead by over "
-          f"5 % on {len(ahead)} ({' '.join(ahead)}), csr3 on {len(behind)} ({' '.join(behind)}).\n")
+          f"5 % on {len(ahead)} ({' '.join(ahead)}), csr3 on {len(behind)}.\n")
 
 
 def print_scaling(records, study, kind):

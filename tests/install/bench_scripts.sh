@@ -91,7 +91,7 @@ expect 0 'Left out in f64 on cpu: belgium_osm' part1.jsonl part2.jsonl
 expect 0 '| csr2 | 2.0 |  | 2.0 | 0.5 |  | 0.5 | 1.2 |' part1.jsonl part2.jsonl
 expect 0 '| csr2 | 1.0 |  | 1.0 | 0.5 |  | 0.5 | 0.8 |' part1.jsonl part2.jsonl
 expect 0 '| csr2 | mkl_csr_optimized | 4.00 | 2.00 | 2.83 | 2.00 FullChip | 4.00 debr |' part1.jsonl part2.jsonl
-expect 0 'ahead by over 5 % on 1 (debr), csr3 on 1 (FullChip)' part1.jsonl part2.jsonl
+expect 0 'ahead by over 5 % on 1 (debr), csr3 on 1.' part1.jsonl part2.jsonl
 expect 0 '| csr2 | 2.00 | 6.00 |' --scaling scaling.jsonl
 expect 1 'wrong: debr f64 csr2_avx2_cpu' part2.jsonl bad.jsonl
 expect 1 'cut.jsonl:1: no JSON' part1.jsonl cut.jsonl
