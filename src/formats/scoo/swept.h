@@ -79,6 +79,12 @@ typedef struct spryi_swept {
     void *values;
 } spryi_swept;
 
+#ifdef __CUDACC__
+#define SPRYI_SWEPT_INLINE static __host__ __device__ __forceinline__
+#else
+#define SPRYI_SWEPT_INLINE static inline
+#endif
+
 extern const spryi_format spryi_format_swept;
 extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_barrier_cuda;
 
@@ -89,13 +95,13 @@ static inline int64_t spryi_swept_unroll(int32_t value_type)
 }
 
 /* Where entry `place` of a block's group lies, from the block's first slot. */
-static inline int64_t spryi_swept_slot(int64_t group, int64_t place, int64_t unroll)
+SPRYI_SWEPT_INLINE int64_t spryi_swept_slot(int64_t group, int64_t place, int64_t unroll)
 {
     return (group / unroll * SPRYI_SWEPT_THREADS + place) * unroll + group % unroll;
 }
 
 /* The sum of a slot that holds no entry. */
-static inline uint32_t spryi_swept_padding(const spryi_swept_block *block)
+SPRYI_SWEPT_INLINE uint32_t spryi_swept_padding(const spryi_swept_block *block)
 {
     return (1u << block->sum_bits) - 1;
 }
@@ -109,34 +115,5 @@ static inline int64_t spryi_swept_column(const spryi_swept *s, const spryi_swept
 
 /* row_of[sum]: the row, from the block's first on, whose sum it is; block->all_sums numbers. */
 void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of);
-
-/* ---- the build (swept_cut.c, swept_pack.c) ------------------------------------------------------------- */
-
-/* Where a block begins: row, and entry, which lies inside of the row if the block before has some of it. */
-typedef struct spryi_swept_cut {
-    int64_t row, entry;
-} spryi_swept_cut;
-
-/* What becomes of an entry: slot, from its block's first, and sum. */
-typedef struct spryi_swept_target {
-    uint32_t slot, sum;
-} spryi_swept_target;
-
-/* A storage being made; all but `s` is let go of afterwards. */
-typedef struct spryi_swept_making {
-    spryi_swept *s;
-    const spry_arrays *a;        /* CSR */
-    int64_t *before;             /* rows + 1: rows with entries before each */
-    spryi_swept_cut *cuts;       /* blocks + 1 */
-    spryi_swept_target *targets; /* nnz */
-} spryi_swept_making;
-
-/* Cuts, blocks and chains are made. */
-spry_status spryi_swept_cut_rows(spry_context *context, spryi_swept_making *made, const spryi_build_request *request,
-                                 spry_error *err);
-/* Finds every entry's slot; all sizes are known. */
-spry_status spryi_swept_pack(spry_context *context, spryi_swept_making *made, spry_error *err);
-/* Fills present, longs, bases, indices and values, which are allocated. */
-spry_status spryi_swept_fill(spry_context *context, spryi_swept_making *made, spry_error *err);
 
 #endif

@@ -3,10 +3,9 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "formats/scoo/swept.h"
+#include "formats/scoo/swept_part.h"
 
 #include <omp.h>
-#include <stdio.h>
 #include <string.h>
 
 void spryi_swept_rows_of_sums(const spryi_swept *s, const spryi_swept_block *block, int32_t *row_of)
@@ -32,11 +31,6 @@ static spry_arrays types_of(const spryi_swept_head *h)
     return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
 }
 
-static int64_t slots_of(const spryi_swept_head *h)
-{
-    return h->batches * SPRYI_SWEPT_THREADS * spryi_swept_unroll(h->value_type);
-}
-
 static int sections(void *storage, spryi_section *list)
 {
     spryi_swept *s = storage;
@@ -51,30 +45,16 @@ static int sections(void *storage, spryi_section *list)
     ARRAY(longs, h->longs);
     ARRAY(chains, h->chains);
     ARRAY(bases, h->batches);
-    ARRAY(indices, slots_of(h));
+    ARRAY(indices, spryi_swept_slots(h));
 #undef ARRAY
-    list[n++] = (spryi_section){"values", &s->values, NULL, slots_of(h), (int64_t)spry_type_bytes(h->value_type)};
+    list[n++] =
+        (spryi_section){"values", &s->values, NULL, spryi_swept_slots(h), (int64_t)spry_type_bytes(h->value_type)};
     return n;
 }
 
 static int64_t storage_bytes(const void *storage)
 {
-    spryi_swept copy = *(const spryi_swept *)storage;
-    spryi_section list[SPRYI_MOST_SECTIONS];
-    int64_t bytes = 0;
-    for (int n = sections(&copy, list) - 1; n >= 0; n--)
-        if (list[n].array) bytes += list[n].count * list[n].item_bytes;
-    return bytes;
-}
-
-static void figure_of(const spryi_swept *s, spryi_figure *figure)
-{
-    const spryi_swept_head *h = &s->head;
-    figure->bytes = storage_bytes(s);
-    figure->words = 2 * slots_of(h) + h->batches + 2 * h->words + 3 * h->longs + 3 * h->chains + 14 * h->blocks;
-    figure->padding = slots_of(h) - h->nnz;
-    snprintf(figure->parameters, sizeof figure->parameters, "blocks=%lld:sums=%lld", (long long)h->blocks,
-             (long long)h->room);
+    return spryi_swept_bytes(&((const spryi_swept *)storage)->head);
 }
 
 static void release_arrays(spry_context *context, spryi_swept *s)
@@ -106,14 +86,9 @@ static spry_status plan_slots(spry_context *context, spryi_swept_making *made, c
                               spry_error *err)
 {
     const spry_arrays *a = made->a = &request->csr->a;
-    made->s->head = (spryi_swept_head){.rows = a->rows,
-                                       .cols = a->cols,
-                                       .nnz = a->nnz,
-                                       .value_type = (int32_t)a->value_type,
-                                       .offset_type = (int32_t)a->offset_type,
-                                       .index_type = (int32_t)a->index_type};
+    made->s->head = spryi_swept_head_of(request, a);
     made->s->types = types_of(&made->s->head);
-    spry_status status = spryi_swept_cut_rows(context, made, request, err);
+    spry_status status = spryi_swept_cut_rows(context, made, err);
     return status == SPRY_OK ? spryi_swept_pack(context, made, err) : status;
 }
 
@@ -123,7 +98,7 @@ static spry_status predict(spry_context *context, spryi_figure *figure, const sp
     spryi_swept s = {0};
     spryi_swept_making made = {.s = &s};
     spry_status status = plan_slots(context, &made, request, err);
-    if (status == SPRY_OK) figure_of(&s, figure);
+    if (status == SPRY_OK) spryi_swept_figure(&s, figure);
     let_go(context, &made);
     release_arrays(context, &s);
     return status;
@@ -136,9 +111,9 @@ static spry_status allocate_arrays(spry_context *context, spryi_swept *s, spry_e
     SPRYI_TRY(SPRYI_NEW(context, &s->present, h->words, "bits of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->longs, h->longs, "long rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->bases, h->batches, "bases of batches", err));
-    SPRYI_TRY(SPRYI_NEW(context, &s->indices, slots_of(h), "indices of slots", err));
-    SPRYI_TRY(
-        spryi_allocate(context, &s->values, slots_of(h), spry_type_bytes(s->types.value_type), "values of slots", err));
+    SPRYI_TRY(SPRYI_NEW(context, &s->indices, spryi_swept_slots(h), "indices of slots", err));
+    SPRYI_TRY(spryi_allocate(context, &s->values, spryi_swept_slots(h), spry_type_bytes(s->types.value_type),
+                             "values of slots", err));
 done:
     return status;
 }
@@ -151,7 +126,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     SPRYI_TRY(SPRYI_NEW(context, &made.s, 1, "swept storage", err));
     *made.s = (spryi_swept){0};
     SPRYI_TRY(plan_slots(context, &made, request, err));
-    figure_of(made.s, &figure);
+    spryi_swept_figure(made.s, &figure);
     SPRYI_TRY(spryi_admit(request, "swept", &figure, err));
     SPRYI_TRY(allocate_arrays(context, made.s, err));
     SPRYI_TRY(spryi_swept_fill(context, &made, err));

@@ -3,16 +3,15 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "formats/scoo/swept.h"
+#include "formats/scoo/swept_part.h"
 
 #include <omp.h>
 #include <string.h>
 
 enum {
     DIGIT_BITS = 11,
-    STRETCH = 16, /* groups, on which a row's entries are counted apart */
-    WINDOW = 256, /* groups that are open at once: a row with more entries near each other costs padding */
-    MOST_STRETCHES = SPRYI_SWEPT_MOST_ENTRIES / (STRETCH * SPRYI_SWEPT_THREADS) + 1,
+    WINDOW = 2 * SPRYI_SWEPT_AHEAD, /* groups that may be open at once, and more: each behind the first has an entry */
+    MOST_STRETCHES = SPRYI_SWEPT_MOST_ENTRIES / (SPRYI_SWEPT_STRETCH * SPRYI_SWEPT_THREADS) + 1,
     TAKES_TURNS = -2, /* in place of a group: the row has several sums */
 };
 
@@ -27,7 +26,8 @@ typedef struct row_state {
 typedef struct row_stretch {
     uint16_t last, near, most;
 } row_stretch;
-_Static_assert(STRETCH *SPRYI_SWEPT_THREADS <= UINT16_MAX && MOST_STRETCHES < UINT16_MAX, "a row's counts in 16 bits");
+_Static_assert(SPRYI_SWEPT_STRETCH *SPRYI_SWEPT_THREADS <= UINT16_MAX && MOST_STRETCHES < UINT16_MAX,
+               "a row's counts in 16 bits");
 
 /* What a thread packs a block in. */
 typedef struct packing {
@@ -40,60 +40,46 @@ typedef struct packing {
     int64_t most_sums; /* that a block may have */
     int64_t base[WINDOW];
     int32_t filled[WINDOW];
-    int too_many;
 } packing;
 
-/* Groups open .. to - 1 take no more entries; their places are for groups to come. */
-static int64_t close_until(packing *p, int64_t open, int64_t to)
+/* The group takes no more entries, of which it has so many; its place is for a group to come. */
+static int32_t close_group(packing *p, int64_t group)
 {
-    for (; open < to; open++) p->filled[open % WINDOW] = 0;
-    return open;
-}
-
-static int32_t bits_of(int64_t number)
-{
-    int32_t bits = 0;
-    while (number >> bits > 0) bits++;
-    return bits;
+    const int32_t filled = p->filled[group % WINDOW];
+    p->filled[group % WINDOW] = 0;
+    return filled;
 }
 
 /* Entry number `e` of the block, in the order of columns, is the row's. */
 static void count_entry(row_stretch *row, int64_t e)
 {
-    const uint16_t stretch = (uint16_t)(e / (STRETCH * SPRYI_SWEPT_THREADS) + 1);
+    const uint16_t stretch = (uint16_t)(spryi_swept_stretch(e) + 1);
     row->near = (uint16_t)(row->last == stretch ? row->near + 1 : 1);
     row->last = stretch;
     if (row->near > row->most) row->most = row->near;
 }
 
-/*
- * Sums for the rows of a block of so many entries: further ones where a row has entries for more than half of the
- * groups, or, in the stretch where it has most, for more than 3/4 of those. With fewer, entries pile up to the end.
- */
+/* Sums for the rows of a block of so many entries. */
 static void share_sums(spryi_swept_block *block, int64_t count, int64_t unroll, packing *p)
 {
-    const int64_t rows = block->sums, batch = unroll * SPRYI_SWEPT_THREADS;
-    const int64_t groups = (count + batch - 1) / batch * unroll;
-    int64_t most = groups / 2 > 0 ? groups / 2 : 1, near = groups < STRETCH ? groups : STRETCH * 3 / 4, sums, longs;
-    if (near == 0) near = 1;
+    const int64_t rows = block->sums;
+    spryi_swept_share share = spryi_swept_first_share(count, unroll);
+    int64_t sums, longs;
     do {
         sums = rows;
         longs = 0;
         for (int64_t r = 0; r < rows; r++) {
             row_state *row = &p->rows[r];
-            int64_t turns = (row->entries + most - 1) / most;
-            const int64_t nearby = (p->counts[r].most + near - 1) / near;
-            if (nearby > turns) turns = nearby;
-            row->turns = turns > 1 ? (int32_t)turns : 1;
+            row->turns = (int32_t)spryi_swept_turns(row->entries, p->counts[r].most, &share);
             row->further = (int32_t)sums;
-            longs += turns > 1;
-            sums += turns > 1 ? turns - 1 : 0;
+            longs += row->turns > 1;
+            sums += row->turns - 1;
         }
-        most *= 2;
-        near *= 2;
+        share.most *= 2;
+        share.near *= 2;
     } while (sums > p->most_sums && longs > 0);
     block->all_sums = (int32_t)sums;
-    block->sum_bits = bits_of(sums); /* one number more than sums: padding */
+    block->sum_bits = spryi_swept_sum_bits(sums);
     block->longs = (int32_t)longs;
     for (int64_t n = 0; n < sums; n++) p->last[n] = -1;
     for (int64_t r = 0; r < rows; r++) {
@@ -158,21 +144,6 @@ static packing packing_at(char *memory, const packing *sizes, int64_t most_rows)
     return p;
 }
 
-/* Sizes that follow from the blocks. */
-static void add_up(spryi_swept *s)
-{
-    spryi_swept_head *h = &s->head;
-    h->batches = h->longs = h->most_sums = 0;
-    for (int64_t b = 0; b < h->blocks; b++) {
-        spryi_swept_block *block = &s->blocks[b];
-        block->first_batch = h->batches;
-        block->first_long = h->longs;
-        h->batches += block->batches;
-        h->longs += block->longs;
-        if (block->all_sums > h->most_sums) h->most_sums = block->all_sums;
-    }
-}
-
 static int threads_for(const spry_context *context, const spryi_swept_head *h)
 {
     int threads = spryi_threads(context, h->rows + h->nnz);
@@ -185,33 +156,27 @@ spry_status spryi_swept_pack(spry_context *context, spryi_swept_making *made, sp
     spryi_swept_head *h = &s->head;
     spry_status status = SPRY_OK;
     void *scratch = NULL;
-    int64_t most_rows = 0, too_many = 0;
+    int64_t most_rows = 0;
     packing sizes = {0};
     for (int64_t b = 0; b < h->blocks; b++) {
         const int64_t entries = made->cuts[b + 1].entry - made->cuts[b].entry;
         if (entries > sizes.most_entries) sizes.most_entries = entries;
         if (s->blocks[b].sums > most_rows) most_rows = s->blocks[b].sums;
     }
-    /* the most that share_sums can want */
-    int64_t further = sizes.most_entries / (STRETCH * 3 / 4) + 2 * SPRYI_SWEPT_THREADS;
-    if (further > sizes.most_entries) further = sizes.most_entries;
-    sizes.most_sums = most_rows + further < h->room ? most_rows + further : h->room;
-    if (sizes.most_sums < most_rows) sizes.most_sums = most_rows;
+    sizes.most_sums = spryi_swept_most_sums(s, made->cuts);
     int64_t bytes = packing_bytes(&sizes, most_rows);
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &made->targets, h->nnz, "slots of entries", err));
     SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)bytes, "scratch memory of sorting", err));
     const pack_fn pack =
         packs[spryi_value_slot(made->a->value_type)][spryi_index_pair(made->a->offset_type, made->a->index_type)];
-#pragma omp parallel num_threads(threads) reduction(+ : too_many)
+#pragma omp parallel num_threads(threads)
     {
         packing p = packing_at((char *)scratch + omp_get_thread_num() * bytes, &sizes, most_rows);
 #pragma omp for schedule(dynamic, 1)
         for (int64_t b = 0; b < h->blocks; b++) pack(made, b, &p);
-        too_many += p.too_many;
     }
-    if (too_many > 0) status = spryi_fail(err, SPRY_TOO_LARGE, NULL, "swept: a row block has more than 2^32 slots");
-    add_up(s);
+    SPRYI_TRY(spryi_swept_add_up(s, err));
 done:
     spryi_release(context, scratch);
     return status;

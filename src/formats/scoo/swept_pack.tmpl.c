@@ -27,12 +27,18 @@ static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int
     return passes % 2;
 }
 
-/* The block's entries, in the order of columns, to groups. */
+/*
+ * The block's entries, in the order of columns, to groups. An entry goes to the first group that can have it; the first
+ * open one is closed when it is full, when a column is too far from its batch's base, or when AHEAD entries are in
+ * groups behind it. So a group has the first entries that the groups before left and that share no sum: the device's
+ * build goes group by group to the same result.
+ */
 static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, spryi_swept_block *block, packing *p,
                                  spryi_swept_target *targets)
 {
     const int64_t unroll = UNROLL(SPRY_V), widest = (int64_t)1 << (32 - block->sum_bits);
     int64_t open = 0, groups = 0; /* groups before `open` take nothing more; so many have entries */
+    int64_t held = 0;             /* entries of open groups */
     for (int64_t e = 0; e < count; e++) {
         const int64_t column = entries[e].column;
         int64_t sum = p->sum_of[entries[e].place], group = p->last[sum] + 1;
@@ -43,25 +49,27 @@ static void SPRY_FN(pack_sorted)(const SPRY_FN(entry) * entries, int64_t count, 
         }
         /* a batch that this column is too far from is closed, and with it those before */
         while (open < groups && column - p->base[open / unroll % WINDOW] >= widest)
-            open = close_until(p, open, (open / unroll + 1) * unroll);
+            for (int64_t end = (open / unroll + 1) * unroll; open < end; open++) held -= close_group(p, open);
         if (group < open) group = open;
         while (group < groups && p->filled[group % WINDOW] == SPRYI_SWEPT_THREADS) group++;
-        if (group >= open + WINDOW) open = close_until(p, open, group - WINDOW + 1);
         if (group >= groups) {
             if (group / unroll >= (groups + unroll - 1) / unroll) p->base[group / unroll % WINDOW] = column;
             groups = group + 1;
         }
         const int64_t place = p->filled[group % WINDOW]++;
+        held++;
         if (row)
             sum = take_turn(p, row, sum, (int32_t)group);
         else
             p->last[sum] = (int32_t)group;
         targets[entries[e].place] =
             (spryi_swept_target){.slot = (uint32_t)spryi_swept_slot(group, place, unroll), .sum = (uint32_t)sum};
-        while (open < groups && p->filled[open % WINDOW] == SPRYI_SWEPT_THREADS) open = close_until(p, open, open + 1);
+        for (int32_t filled; open < groups && ((filled = p->filled[open % WINDOW]) == SPRYI_SWEPT_THREADS ||
+                                               held - filled >= SPRYI_SWEPT_AHEAD);
+             open++)
+            held -= close_group(p, open);
     }
     block->batches = (int32_t)((groups + unroll - 1) / unroll);
-    p->too_many |= block->batches * SPRYI_SWEPT_THREADS * unroll > UINT32_MAX;
 }
 
 static void SPRY_FN(pack)(const spryi_swept_making *made, int64_t b, packing *p)

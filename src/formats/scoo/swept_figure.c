@@ -1,0 +1,152 @@
+/* Sizes of swept row blocks, and what follows from their cuts. The CUDA plug-in compiles this file too. */
+#include "core/error.h"
+#include "formats/scoo/swept_part.h"
+
+#include <stdio.h>
+
+enum {
+    LEAST_BATCHES = 4,                /* of a block, so that small matrices get fewer */
+    FURTHER = 2 * SPRYI_SWEPT_THREADS /* sums that long rows want: entries over half of the groups */
+};
+
+/* Sums that shared memory has room for. */
+static int64_t room(const spryi_build_request *request, const spryi_swept_head *h)
+{
+    const int64_t bytes = request->gpu_shared_bytes > 0 ? request->gpu_shared_bytes : SPRYI_SWEPT_GPU_BYTES;
+    const int64_t size = h->value_type == SPRY_F64 ? 8 : 4, most = (bytes - SPRYI_SWEPT_OWN_BYTES) / size;
+    const int64_t given = request->parameters[1];
+    if (given > 0 && given < most) return given;
+    return most < SPRYI_SWEPT_MOST_SUMS - 1 ? most : SPRYI_SWEPT_MOST_SUMS - 1;
+}
+
+/* A block a multiprocessor, so that all of them sweep x together; fewer where there would be little in each. */
+static int64_t default_blocks(const spryi_swept_head *h, const spryi_build_request *request)
+{
+    const int64_t devices = request->gpu_multiprocessors > 0 ? request->gpu_multiprocessors : SPRYI_SWEPT_GPU_BLOCKS;
+    const int64_t batch = spryi_swept_unroll(h->value_type) * SPRYI_SWEPT_THREADS;
+    const int64_t blocks = (h->nnz + h->rows / SPRYI_SWEPT_ROW_SHARE) / (LEAST_BATCHES * batch);
+    return blocks < 1 ? 1 : blocks < devices ? blocks : devices;
+}
+
+spryi_swept_head spryi_swept_head_of(const spryi_build_request *request, const spry_arrays *a)
+{
+    spryi_swept_head h = {.rows = a->rows,
+                          .cols = a->cols,
+                          .nnz = a->nnz,
+                          .value_type = (int32_t)a->value_type,
+                          .offset_type = (int32_t)a->offset_type,
+                          .index_type = (int32_t)a->index_type};
+    h.blocks = request->parameters[0] > 0 ? request->parameters[0] : default_blocks(&h, request);
+    h.room = room(request, &h);
+    return h;
+}
+
+int64_t spryi_swept_most_rows(const spryi_swept_head *h)
+{
+    const int64_t most = h->room - FURTHER > h->room / 4 ? h->room - FURTHER : h->room / 4;
+    return most > 2 ? most : 2;
+}
+
+int64_t spryi_swept_most_cost(void)
+{
+    return (int64_t)SPRYI_SWEPT_ROW_SHARE * SPRYI_SWEPT_MOST_ENTRIES;
+}
+
+int64_t spryi_swept_wanted_blocks(const spryi_swept_head *h, int64_t least, int64_t *from, int64_t *to)
+{
+    const int64_t round = h->blocks, total = spryi_swept_cost(h->nnz, h->rows), most = spryi_swept_most_cost();
+    /* rounds of as many blocks, where one round's sums would not fit */
+    const int64_t wanted = least > round ? (least + round - 1) / round * round : round;
+    *from = total / wanted < most ? total / wanted : most;
+    *to = total < most ? total : most;
+    return wanted;
+}
+
+/* What a block shares with its neighbours: chains of the pieces of one row. */
+static void link_pieces(spryi_swept *s, const spryi_swept_cut *cuts)
+{
+    spryi_swept_head *h = &s->head;
+    h->chains = h->pieces = 0;
+    for (int64_t b = 0; b < h->blocks; b++) {
+        const spryi_swept_cut from = cuts[b], to = cuts[b + 1];
+        const int head = from.entry > from.row_begin, tail = to.entry > to.row_begin;
+        spryi_swept_block *block = &s->blocks[b];
+        block->head_chain = block->tail_chain = -1;
+        if (head) {
+            block->head_chain = (int32_t)h->chains - 1;
+            block->head_piece = (int32_t)s->chains[h->chains - 1].pieces++;
+            h->pieces++;
+        }
+        if (!tail || (head && to.row == from.row)) continue; /* a row that goes on had its piece */
+        s->chains[h->chains] = (spryi_swept_chain){.row = to.row, .first = h->pieces++, .pieces = 1};
+        block->tail_chain = (int32_t)h->chains++;
+        block->tail_piece = 0;
+    }
+}
+
+void spryi_swept_link(spryi_swept *s, const spryi_swept_cut *cuts)
+{
+    spryi_swept_head *h = &s->head;
+    h->words = 0;
+    for (int64_t b = 0; b < h->blocks; b++) {
+        const spryi_swept_cut from = cuts[b], to = cuts[b + 1];
+        const int tail = to.entry > to.row_begin;
+        s->blocks[b] = (spryi_swept_block){.first_row = from.row,
+                                           .first_word = h->words,
+                                           .rows = (int32_t)(to.row + tail - from.row),
+                                           .sums = (int32_t)(to.before + tail - from.before)};
+        h->words += (s->blocks[b].rows + 31) / 32;
+    }
+    link_pieces(s, cuts);
+}
+
+int64_t spryi_swept_most_sums(const spryi_swept *s, const spryi_swept_cut *cuts)
+{
+    int64_t most_rows = 0, most_entries = 0;
+    for (int64_t b = 0; b < s->head.blocks; b++) {
+        const int64_t entries = cuts[b + 1].entry - cuts[b].entry;
+        if (entries > most_entries) most_entries = entries;
+        if (s->blocks[b].sums > most_rows) most_rows = s->blocks[b].sums;
+    }
+    /* the most that can be wanted */
+    int64_t further = most_entries / (SPRYI_SWEPT_STRETCH * 3 / 4) + 2 * SPRYI_SWEPT_THREADS;
+    if (further > most_entries) further = most_entries;
+    const int64_t most = most_rows + further < s->head.room ? most_rows + further : s->head.room;
+    return most > most_rows ? most : most_rows;
+}
+
+spry_status spryi_swept_add_up(spryi_swept *s, spry_error *err)
+{
+    spryi_swept_head *h = &s->head;
+    h->batches = h->longs = h->most_sums = 0;
+    for (int64_t b = 0; b < h->blocks; b++) {
+        spryi_swept_block *block = &s->blocks[b];
+        if (block->batches * spryi_swept_unroll(h->value_type) >= SPRYI_SWEPT_MOST_GROUPS)
+            return spryi_fail(err, SPRY_TOO_LARGE, NULL, "swept: a row block has more than 2^32 slots");
+        block->first_batch = h->batches;
+        block->first_long = h->longs;
+        h->batches += block->batches;
+        h->longs += block->longs;
+        if (block->all_sums > h->most_sums) h->most_sums = block->all_sums;
+    }
+    return SPRY_OK;
+}
+
+int64_t spryi_swept_bytes(const spryi_swept_head *h)
+{
+    const int64_t slot_bytes = (int64_t)sizeof(uint32_t) + (h->value_type == SPRY_F64 ? 8 : 4);
+    return h->blocks * (int64_t)sizeof(spryi_swept_block) + h->words * (int64_t)sizeof(spryi_swept_word) +
+           h->longs * (int64_t)sizeof(spryi_swept_long) + h->chains * (int64_t)sizeof(spryi_swept_chain) +
+           h->batches * (int64_t)sizeof(int64_t) + spryi_swept_slots(h) * slot_bytes;
+}
+
+void spryi_swept_figure(const spryi_swept *s, spryi_figure *figure)
+{
+    const spryi_swept_head *h = &s->head;
+    const int64_t slots = spryi_swept_slots(h);
+    figure->bytes = spryi_swept_bytes(h);
+    figure->words = 2 * slots + h->batches + 2 * h->words + 3 * h->longs + 3 * h->chains + 14 * h->blocks;
+    figure->padding = slots - h->nnz;
+    snprintf(figure->parameters, sizeof figure->parameters, "blocks=%lld:sums=%lld", (long long)h->blocks,
+             (long long)h->room);
+}
