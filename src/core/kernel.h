@@ -142,6 +142,13 @@ const spry_arrays *spryi_leading_arrays(const void *storage);
 spry_arrays spryi_types_of(int64_t rows, int64_t cols, int64_t nnz, int32_t value_type, int32_t offset_type,
                            int32_t index_type);
 
+/*
+ * Arrays of CSR of *a's rows, nnz and types, to be filled in and adopted (spryi_matrix_adopt); none after a failure.
+ * What is not adopted is released, and NULL then.
+ */
+spry_status spryi_new_csr(spry_context *context, spry_arrays *a, spry_error *err);
+void spryi_release_csr(spry_context *context, spry_arrays *a);
+
 /* Of `count` sections those that a device needs: arrays that are not empty, but for that named `not_it` (or NULL). */
 int spryi_sections_for_device(spryi_section *list, int count, const char *not_it);
 

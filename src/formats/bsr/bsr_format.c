@@ -85,31 +85,24 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
     spry_status status = SPRY_OK;
     int64_t *sums = NULL;
-    void *offsets = NULL, *columns = NULL, *values = NULL;
     spry_arrays a = s->types;
     SPRYI_TRY(SPRYI_NEW(context, &sums, a.rows + 1, "row lengths", err));
-    SPRYI_TRY(spryi_allocate(context, &offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), "row offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &columns, a.nnz, spry_index_type_bytes(a.index_type), "columns", err));
-    SPRYI_TRY(spryi_allocate(context, &values, a.nnz, spry_type_bytes(a.value_type), "values", err));
+    SPRYI_TRY(spryi_new_csr(context, &a, err));
     int threads = spryi_threads(context, a.rows + a.nnz);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t I = 0; I < s->head.block_rows; I++) steps->lengths(s, sums, I);
     sums[0] = 0;
     for (int64_t i = 0; i < a.rows; i++) sums[i + 1] += sums[i];
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t I = 0; I < s->head.block_rows; I++) steps->rows(s, sums, columns, values, I);
-    for (int64_t i = 0; i <= a.rows; i++) spryi_set_index(offsets, a.offset_type, i, sums[i]);
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = values;
+    for (int64_t I = 0; I < s->head.block_rows; I++)
+        steps->rows(s, sums, (void *)(uintptr_t)a.indices, (void *)(uintptr_t)a.values, I);
+    for (int64_t i = 0; i <= a.rows; i++) spryi_set_index((void *)(uintptr_t)a.offsets, a.offset_type, i, sums[i]);
     a.sorted = a.unique = SPRY_KNOWN_YES;
-    offsets = columns = values = NULL; /* taken over, also where this fails */
-    SPRYI_TRY(spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err));
+    status = spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err);
+    a = s->types; /* they are taken over, also where this fails */
 done:
     spryi_release(context, sums);
-    spryi_release(context, offsets);
-    spryi_release(context, columns);
-    spryi_release(context, values);
+    spryi_release_csr(context, &a);
     return status;
 }
 

@@ -161,26 +161,18 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
 {
     const spryi_scoo *s = storage;
     spry_status status = SPRY_OK;
-    void *offsets = NULL, *columns = NULL, *values = NULL;
     spry_arrays a = s->types;
-    SPRYI_TRY(spryi_allocate(context, &offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), "row offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &columns, a.nnz, spry_index_type_bytes(a.index_type), "columns", err));
-    SPRYI_TRY(spryi_allocate(context, &values, a.nnz, spry_type_bytes(a.value_type), "values", err));
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = values;
+    SPRYI_TRY(spryi_new_csr(context, &a, err));
     a.sorted = SPRY_KNOWN_YES;
-    spryi_set_index(offsets, a.offset_type, 0, 0);
+    spryi_set_index((void *)(uintptr_t)a.offsets, a.offset_type, 0, 0);
     const unsort_fn unsort = unsorts[spryi_value_slot(a.value_type)][pair_of(&s->head)];
     int threads = spryi_threads(context, a.rows + a.nnz);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int64_t b = 0; b < s->head.slices; b++) unsort(s, &a, b);
-    offsets = columns = values = NULL; /* taken over, also where this fails */
-    SPRYI_TRY(spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err));
+    status = spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err);
+    a = s->types; /* they are taken over, also where this fails */
 done:
-    spryi_release(context, offsets);
-    spryi_release(context, columns);
-    spryi_release(context, values);
+    spryi_release_csr(context, &a);
     return status;
 }
 

@@ -158,20 +158,14 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     const spryi_swept *s = storage;
     const spryi_swept_head *h = &s->head;
     spry_status status = SPRY_OK;
-    void *offsets = NULL, *columns = NULL, *values = NULL;
     int64_t *at = NULL, *heads = NULL;
     int32_t *rows = NULL;
     spry_arrays a = s->types;
     const int threads = spryi_threads(context, a.rows + a.nnz);
-    SPRYI_TRY(spryi_allocate(context, &offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), "row offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &columns, a.nnz, spry_index_type_bytes(a.index_type), "columns", err));
-    SPRYI_TRY(spryi_allocate(context, &values, a.nnz, spry_type_bytes(a.value_type), "values", err));
+    SPRYI_TRY(spryi_new_csr(context, &a, err));
     SPRYI_TRY(SPRYI_NEW(context, &at, a.rows + 1, "places of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &heads, h->blocks, "places of shared rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
-    a.offsets = offsets;
-    a.indices = columns;
-    a.values = values;
     a.sorted = h->chains == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces are of rows as they were stored */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
     const int slot = spryi_value_slot(a.value_type), pair = spryi_index_pair(a.offset_type, a.index_type);
@@ -189,15 +183,13 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
         }
         if (pass == 0) place_rows(s, &a, at, heads);
     }
-    offsets = columns = values = NULL; /* taken over, also where this fails */
-    SPRYI_TRY(spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err));
+    status = spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err);
+    a = s->types; /* they are taken over, also where this fails */
 done:
     spryi_release(context, at);
     spryi_release(context, heads);
     spryi_release(context, rows);
-    spryi_release(context, offsets);
-    spryi_release(context, columns);
-    spryi_release(context, values);
+    spryi_release_csr(context, &a);
     return status;
 }
 
