@@ -201,8 +201,8 @@ SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
  * Without memory hooks, large blocks (8 MB and more) that are given back stay with the context for the next ones, which
  * are then made in half the time: not counted above, with what is held no more than the peak, at most an eighth of the
  * machine's memory, and free for the system to take when memory is short. They go with the context, or now: how many.
- * GPU memory that is given back stays with the process, up to a quarter of the device with what is in use; it goes with
- * the last context that looked for GPUs, or now, counted in.
+ * GPU memory that is given back stays with the process, up to a quarter of the device; it goes with the last context
+ * that looked for GPUs, or now, counted in.
  */
 SPRY_API int64_t spry_context_trim(spry_context *context);
 

@@ -11,10 +11,11 @@
 
 enum { SPRYI_MOST_GPUS = 16 };
 
-/* What is known of the CUDA plug-in: filled at the first need, under the lock, and constant from then on. */
+/* What is known of the CUDA plug-in: filled at the first need, under the lock, and constant then, but for lost_us. */
 typedef struct spryi_cuda_state {
     pthread_mutex_t lock;
     int settled, devices;
+    double lost_us; /* by work that was left to the CPU because the GPU had not been started: ops/spgemm_route.c */
     const struct spryi_cuda_plugin *plugin; /* NULL: not to be had */
     char path[1024];                        /* of the context's options, "" for the default */
     char reason[512];                       /* why there is no plug-in, or why it finds no device */

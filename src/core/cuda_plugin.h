@@ -93,6 +93,7 @@ struct spryi_cuda_plugin {
      */
     spry_status (*allocate_in_order)(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
     void (*release_in_order)(int device, void *pointer);
+    int (*started)(int device); /* 1: its memory has been used in this process */
     int64_t (*trim)(void); /* gives unused memory that is kept back to the driver: how many bytes, of all devices */
     void (*open)(void);    /* a context begins to use the plug-in */
     void (*close)(void);   /* and is gone; with the last one goes what trim gives back */

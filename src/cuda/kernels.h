@@ -31,6 +31,7 @@ spry_status spry_cuda_allocate(int device, void **pointer, int64_t bytes, const 
 spry_status spry_cuda_allocate_in_order(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
 void spry_cuda_release(int device, void *pointer);
 void spry_cuda_release_in_order(int device, void *pointer);
+int spry_cuda_started(int device);
 int64_t spry_cuda_trim(void);
 void spry_cuda_open(void);
 void spry_cuda_close(void);

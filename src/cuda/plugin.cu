@@ -172,6 +172,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_cuda_plugin *spryi
     plugin.release = spry_cuda_release;
     plugin.allocate_in_order = spry_cuda_allocate_in_order;
     plugin.release_in_order = spry_cuda_release_in_order;
+    plugin.started = spry_cuda_started;
     plugin.trim = spry_cuda_trim;
     plugin.open = spry_cuda_open;
     plugin.close = spry_cuda_close;

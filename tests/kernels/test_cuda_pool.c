@@ -51,29 +51,35 @@ static int pools_there(void)
     return supported && !(choice && strcmp(choice, "off") == 0);
 }
 
+/* Of the pool, and larger than its blocks. */
 static void kept_and_given_back(void **state)
 {
     (void)state;
-    spry_context *context = context_of(1), *other = context_of(1);
-    assert_true(spry_device_count(other) > 1); /* uses the plug-in from here on */
-    spry_device_free(context, 1, allocate(context, MIB));
-    (void)spry_context_trim(context);
-    const int64_t before = free_memory();
-    void *block = allocate(context, 256 * MIB);
-    assert_true(before - free_memory() >= 256 * MIB);
-    assert_int_equal(spry_context_trim(context), 0); /* in use */
-    spry_device_free(context, 1, block);
-    assert_true(before - free_memory() >= 256 * MIB); /* kept */
-    assert_ptr_equal(allocate(context, 256 * MIB), block);
-    spry_device_free(context, 1, block);
-    assert_true(spry_context_trim(context) >= 256 * MIB);
-    assert_int_equal(free_memory(), before);
-    assert_int_equal(spry_context_trim(context), 0);
-    spry_device_free(context, 1, allocate(context, 256 * MIB));
-    spry_context_destroy(context);
-    assert_true(before - free_memory() >= 256 * MIB); /* kept for the other context */
-    spry_context_destroy(other);
-    assert_int_equal(free_memory(), before);
+    static const int64_t sizes[] = {16 * MIB, 256 * MIB};
+    for (int n = 0; n < 2; n++) {
+        const int64_t bytes = sizes[n];
+        spry_context *context = context_of(1), *other = context_of(1);
+        assert_true(spry_device_count(other) > 1); /* uses the plug-in from here on */
+        spry_device_free(context, 1, allocate(context, MIB));
+        (void)spry_context_trim(context);
+        const int64_t before = free_memory();
+        void *block = allocate(context, bytes);
+        const int64_t with = free_memory();
+        assert_true(before - with >= bytes);
+        assert_int_equal(spry_context_trim(context), 0); /* in use */
+        spry_device_free(context, 1, block);
+        assert_int_equal(free_memory(), with); /* kept */
+        spry_device_free(context, 1, allocate(context, bytes - MIB));
+        assert_int_equal(free_memory(), with); /* and serves for a smaller one */
+        assert_true(spry_context_trim(context) >= bytes);
+        assert_int_equal(free_memory(), before);
+        assert_int_equal(spry_context_trim(context), 0);
+        spry_device_free(context, 1, allocate(context, bytes));
+        spry_context_destroy(context);
+        assert_true(before - free_memory() >= bytes); /* kept for the other context */
+        spry_context_destroy(other);
+        assert_int_equal(free_memory(), before);
+    }
 }
 
 /* At most a quarter of the device stays when everything is given back. */
@@ -128,7 +134,7 @@ static void pieces_serve(void **state)
         size /= 2;
     }
     for (int b = 0; b < PIECES; b++) spry_device_free(context, 1, pieces[b]);
-    void *block = allocate(context, (int64_t)PIECES / 4 * 3 * PIECE);
+    void *block = allocate(context, (int64_t)PIECES / 4 * 3 * PIECE); /* a large one, which no piece can be */
     spry_device_free(context, 1, block);
     while (hogs > 0) OK(cudaFree(hog[--hogs]));
     spry_context_destroy(context);
@@ -148,8 +154,8 @@ static void freed_under_way(void **state)
     double *expected = malloc(ROWS * sizeof *expected), *found = malloc(ROWS * sizeof *found);
     if (!expected || !found) abort();
     for (int i = 0; i < ROWS; i++) expected[i] = 1 + i % 7;
-    spry_vector x = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64};
-    spry_vector y = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64};
+    spry_vector x = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64, .device = 1};
+    spry_vector y = {.data = allocate(context, ROWS * 8), .length = ROWS, .type = SPRY_F64, .device = 1};
     OK(cudaMemcpy((void *)(uintptr_t)x.data, expected, ROWS * 8, cudaMemcpyHostToDevice));
     spry_run_options o = SPRY_INIT(spry_run_options);
     cudaStream_t stream, junk;
@@ -184,7 +190,7 @@ static void freed_under_way(void **state)
     spry_context_destroy(context);
 }
 
-enum { TURNS = 400, MOST_BYTES = 8 * MIB };
+enum { TURNS = 400, MOST_BYTES = 48 * MIB };
 
 /* A thread with a context of its own: no block is another thread's while it is held. */
 static void *one_thread(void *number)
@@ -198,7 +204,7 @@ static void *one_thread(void *number)
     for (int turn = 0; turn < TURNS && !wrong; turn++) {
         void *data = NULL;
         state = state * 1103515245u + 12345u;
-        const size_t bytes = 1 + state / 7 % MOST_BYTES;
+        const size_t bytes = 1 + state / 7 % (turn % 8 ? MOST_BYTES / 16 : MOST_BYTES);
         if (spry_device_allocate(context, &data, 1, (int64_t)bytes, NULL) != SPRY_OK) wrong = 1;
         const int fill = (int)(own * 16 + (unsigned)turn % 16);
         if (!wrong) wrong |= cudaMemsetAsync(data, fill, bytes, stream) != cudaSuccess;

@@ -171,8 +171,9 @@ static void plans_of_new_values(void **unused)
 static void limits_from_nothing(void **unused)
 {
     (void)unused;
+    enum { STEPS = 6 };
     uint64_t state = 17;
-    test_entries a = test_make(TEST_UNIFORM, 400, 400, 10, &state);
+    test_entries a = test_make(TEST_UNIFORM, 100, 100, 10, &state);
     const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
     int index = 0;
     for (const char *kernel; (kernel = next_kernel(&index));) {
@@ -184,9 +185,9 @@ static void limits_from_nothing(void **unused)
         spry_matrix_destroy(C);
         const int64_t most = info.peak_bytes, held = spry_context_bytes(context);
         int refused = 0;
-        for (int step = 0; step <= 24; step++) {
+        for (int step = 0; step <= STEPS; step++) {
             spry_error err = SPRY_ERROR_INIT;
-            o.memory_limit_bytes = 1 + most * step / 24;
+            o.memory_limit_bytes = 1 + most * step / STEPS;
             C = NULL;
             const spry_status status = spry_spgemm(context, &C, A, A, &o, &err);
             if (status != SPRY_OK && status != SPRY_TOO_LARGE) fail_msg("%s, step %d: %s", kernel, step, err.message);
@@ -202,6 +203,30 @@ static void limits_from_nothing(void **unused)
     test_discard(&a);
 }
 
+/* Large operands and a large result over the bus, where the device is asked for and where it is chosen. */
+static void large_copies(void **unused)
+{
+    (void)unused;
+    spry_context *many = test_context(NULL, 5);
+    spry_matrix *A = NULL, *C = NULL, *D = NULL;
+    spry_spgemm_options o = options_for("spgemm_rows_cuda");
+    spry_error err;
+    if (spry_matrix_generate(many, &A, "gen:grid5,x=1000,y=1000", NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_spgemm(many, &C, A, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    assert_int_equal(spry_spgemm(many, &D, A, A, NULL, NULL), SPRY_OK);
+    assert_true(test_same_bits(C, D)); /* small integers */
+    spry_matrix_destroy(D);
+    spry_matrix_destroy(C);
+    o.kernel = NULL; /* left to the library, which ends on a GPU that is used already, or not */
+    o.device = "auto";
+    assert_int_equal(spry_spgemm(many, &C, A, A, &o, NULL), SPRY_OK);
+    assert_int_equal(C->a.nnz, 12980004);
+    spry_matrix_destroy(C);
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(many), 0);
+    spry_context_destroy(many);
+}
+
 int main(void)
 {
     context = test_context(NULL, 2);
@@ -209,9 +234,12 @@ int main(void)
         spry_context_destroy(context);
         return SKIPPED;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products), cmocka_unit_test(large_rows),
-                                       cmocka_unit_test(chunks), cmocka_unit_test(plans_of_new_values),
-                                       cmocka_unit_test(limits_from_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),
+                                       cmocka_unit_test(large_rows),
+                                       cmocka_unit_test(chunks),
+                                       cmocka_unit_test(plans_of_new_values),
+                                       cmocka_unit_test(limits_from_nothing),
+                                       cmocka_unit_test(large_copies)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
     return failed;

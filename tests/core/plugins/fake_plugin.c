@@ -25,6 +25,11 @@ static spry_status describe(int device, spryi_cuda_device *info, spry_error *err
     return SPRY_DEVICE_FAILED;
 }
 
+static int started(int device)
+{
+    return device < 0;
+}
+
 static int64_t trim(void)
 {
     return 0;
@@ -42,6 +47,7 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
         .build_id = FAKE_KIND == OTHER_BUILD ? "0.0.1-another" : SPRYI_BUILD_ID,
         .count = count,
         .describe = describe,
+        .started = started,
         .trim = trim,
         .open = opened_or_closed,
         .close = opened_or_closed,

@@ -89,6 +89,11 @@ static void release(int device, void *pointer)
     }
 }
 
+static int started(int device)
+{
+    return device < 0;
+}
+
 static int64_t trim(void)
 {
     return 0;
@@ -317,6 +322,7 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
                                              .describe = describe,
                                              .allocate = allocate,
                                              .release = release,
+                                             .started = started,
                                              .trim = trim,
                                              .open = opened_or_closed,
                                              .close = opened_or_closed,
