@@ -63,23 +63,17 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
 
 /* ---- kernel ------------------------------------------------------------------------------------------ */
 
-/* *gpu = CUDA's number of the device asked for, or -1: the CPU; *either = 1: that, or the CPU if it is faster. */
+/* *gpu = CUDA's number of the device asked for, or -1: the CPU; *either = 1: to be decided when the work is known. */
 static spry_status settle_device(const spry_spgemm_plan *plan, const spry_spgemm_options *o, int *gpu, int *either,
                                  spry_error *err)
 {
     const spryi_spgemm_kernel *kernel = o->kernel ? spryi_find_spgemm_kernel(o->kernel) : NULL;
     const int a = plan->a.given->a.device, b = plan->b.given->a.device, there = a > 0 ? a : b;
-    const char *name = o->device, *reason;
+    const char *name = o->device;
     char text[32];
     *gpu = -1;
     *either = name && strcmp(name, "auto") == 0 && !kernel && there == 0 && o->result_device == 0;
-    if (*either) {
-        const spryi_cuda_plugin *plugin =
-            spryi_cuda_devices(plan->context, &reason) > 0 ? spryi_cuda(plan->context, NULL) : NULL;
-        *either = plugin && plugin->spgemm;
-        *gpu = *either ? 0 : -1;
-        return SPRY_OK;
-    }
+    if (*either) return SPRY_OK;
     if (name && strcmp(name, "auto") == 0) name = NULL;
     if (!name) name = there > 0 || o->result_device > 0 ? text : kernel ? kernel->device : "cpu";
     if (name == text) snprintf(text, sizeof text, "cuda:%d", (there > 0 ? there : o->result_device) - 1);
@@ -98,7 +92,8 @@ static spry_status settle_device(const spry_spgemm_plan *plan, const spry_spgemm
     return SPRY_OK;
 }
 
-static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, int either, spry_error *err)
+/* why: the device was chosen; NULL: it was not. */
+static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
 {
     const char *reason, *device = plan->gpu ? "cuda" : "cpu";
     if (o->kernel) {
@@ -122,11 +117,10 @@ static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_optio
     if (!plan->kernel)
         return spryi_fail(err, SPRY_UNSUPPORTED, "device", "spgemm: the CUDA plug-in was built without kernels for it");
     snprintf(plan->reason, sizeof plan->reason, "%s: %s", device,
-             either                                    ? "foretold to be the faster one"
-             : o->device && !strcmp(o->device, "auto") ? "there is no GPU to choose"
-             : o->device                               ? "it was asked for"
-             : plan->gpu                               ? "A, B or C is there"
-                                                       : "A is in host memory");
+             why                                      ? why
+             : o->device && strcmp(o->device, "auto") ? "it was asked for"
+             : plan->gpu                              ? "A, B or C is there"
+                                                      : "A is in host memory");
     return SPRY_OK;
 }
 
@@ -310,12 +304,21 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     made->options.alpha = made->options.device = made->options.kernel = NULL;
     made->options.info = NULL;
     int gpu, either;
+    const char *why = NULL;
     SPRYI_TRY(settle_device(made, o, &gpu, &either, err));
     if (gpu >= 0) SPRYI_TRY(spryi_spgemm_cuda_open(made, gpu, err));
     SPRYI_TRY(spryi_make_operands(made, err));
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
-    if (either && !spryi_spgemm_cuda_faster(made)) spryi_spgemm_cuda_close(made);
-    SPRYI_TRY(settle_kernel(made, o, either, err));
+    if (either && spryi_spgemm_route(made, &why)) {
+        if (made->job.a.index_type != SPRY_I32 || !spryi_spgemm_rises(context, &made->b.csr->a)) {
+            spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
+            spry_spgemm_options there = *o;
+            there.device = "cuda";
+            return make_plan(context, plan, A, B, &there, once, err);
+        }
+        SPRYI_TRY(spryi_spgemm_cuda_open(made, 0, err));
+    }
+    SPRYI_TRY(settle_kernel(made, o, why, err));
     SPRYI_TRY(spryi_make_columns(made, err));
     SPRYI_TRY(made->gpu ? spryi_spgemm_cuda_count(made, err) : count(made, err));
     *plan = made;

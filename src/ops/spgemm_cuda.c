@@ -58,15 +58,6 @@ spry_status spryi_spgemm_cuda_open(spry_spgemm_plan *plan, int gpu, spry_error *
     return SPRY_OK;
 }
 
-int spryi_spgemm_cuda_faster(const spry_spgemm_plan *plan)
-{
-    /* Seconds: products at a GPU's and a thread's usual pace; the bus both ways, C as long as half the products. */
-    const double products = (double)plan->job.products, threads = plan->context->threads;
-    const double bytes = (double)plan->input_bytes + 6 * products;
-    const double gpu = 3e-4 + products / 10e9 + bytes / 10e9, cpu = 2e-5 + products / (0.25e9 * threads);
-    return gpu < cpu;
-}
-
 /* One operand's arrays to the device, slots of inputs from `first` on; those that are there stay. */
 static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, spry_error *err)
 {

@@ -66,9 +66,11 @@ void spryi_drop_zeros(spry_matrix *C);
 
 /* Types and bytes of C, whose nnz is known. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
+/* spgemm_route.c: 1: the first GPU is there and foretold to be faster with operands and result on the host. */
+int spryi_spgemm_route(const spry_spgemm_plan *plan, const char **why);
+
 /* spgemm_cuda.c. gpu is CUDA's number; the plug-in has kernels. */
 spry_status spryi_spgemm_cuda_open(spry_spgemm_plan *plan, int gpu, spry_error *err);
-int spryi_spgemm_cuda_faster(const spry_spgemm_plan *plan);                   /* of operands on the host */
 spry_status spryi_spgemm_cuda_count(spry_spgemm_plan *plan, spry_error *err); /* uploads, and counts C's entries */
 spry_status spryi_spgemm_cuda_fill(spry_spgemm_plan *plan, spry_error *err);  /* first makes C where it is not there */
 void spryi_spgemm_cuda_close(spry_spgemm_plan *plan);

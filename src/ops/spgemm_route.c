@@ -1,0 +1,84 @@
+/*
+ * Device "auto" of a sparse product with operands in host memory, and a result that is to be there: the first GPU or
+ * the CPU, by a model of both in microseconds. Its numbers are fitted to products of random matrices and grids
+ * (docs/results/spgemm002-2026-11-21.md); no more than the turning point has to be right, where both take as long.
+ */
+#include "core/assemble.h"
+#include "core/context.h"
+#include "ops/spgemm_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Loading the plug-in, which starts the driver; then a CUDA context, and the first memory and kernels of a process. */
+static const double load_us = 140e3, start_us = 125e3;
+
+/* Whether A's rows span little of B, so that the rows of B they read are near each other: by a look at a few. */
+static int is_local(const spry_arrays *a)
+{
+    enum { ROWS = 64, NARROW = 16 };
+    double span = 0, seen = 0;
+    for (int64_t r = 0; r < ROWS; r++) {
+        const int64_t i = a->rows / ROWS * r + a->rows % ROWS * r / ROWS;
+        if (i >= a->rows) continue;
+        const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i);
+        const int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
+        if (end - begin < 2) continue;
+        span += fabs((double)(spryi_index_at(a->indices, a->index_type, end - 1) -
+                              spryi_index_at(a->indices, a->index_type, begin)));
+        seen++;
+    }
+    return seen > 0 && span * NARROW < seen * (double)a->cols;
+}
+
+/* A thread's pace is a matter of the second-level cache: rows of B that are local, or that all fit it, or neither. */
+static double on_cpu(const spry_spgemm_plan *plan)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    const double products = (double)job->products, threads = spryi_threads(plan->context, job->products);
+    const double row_ns = plan->input_bytes < 2 << 20 ? 20 : 80; /* of B, read for an entry of A */
+    const double pace_ns = is_local(&job->a) ? 4 * products : 14 * products + row_ns * (double)job->a.nnz;
+    const double work = 1e-3 * (14 * (double)job->a.rows + pace_ns);
+    return threads > 1 ? 100 + 10 * threads + work / (0.8 * threads) : 5 + work;
+}
+
+/* The bus both ways, and what is launched and waited for; C as long as products meet by chance. */
+static double on_gpu(const spry_spgemm_plan *plan)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    const double products = (double)job->products, places = (double)job->a.rows * (double)job->b.cols;
+    const double nnz = products > 0 ? -places * expm1(-products / places) : 0;
+    const double result = nnz * (4 + (double)spry_type_bytes(job->type)) + 8 * (double)job->a.rows;
+    const double bus = (double)plan->input_bytes / 9e3 + result / (result < 16e6 ? 8e3 : 14e3);
+    return 130 + bus + 1.2e-4 * products + 4e-3 * (double)job->a.rows;
+}
+
+/*
+ * What remains of the start when products on the CPU that a GPU would have done sooner have paid for it: a program that
+ * multiplies often gets the GPU, and one that does so once does not wait for it.
+ */
+static int pays_for_start(const spry_context *context, double gain)
+{
+    spryi_cuda_state *state = context->cuda;
+    pthread_mutex_lock(&state->lock);
+    const double start = !state->settled                                                     ? load_us + start_us
+                         : state->plugin && state->devices > 0 && !state->plugin->started(0) ? start_us
+                                                                                             : 0;
+    state->lost_us += gain;
+    const int pays = state->lost_us >= start;
+    pthread_mutex_unlock(&state->lock);
+    return pays;
+}
+
+int spryi_spgemm_route(const spry_spgemm_plan *plan, const char **why)
+{
+    const double cpu = on_cpu(plan), gpu = on_gpu(plan);
+    *why = "foretold to be the faster one";
+    if (plan->job.a.cols > INT32_MAX || plan->job.b.cols > INT32_MAX || gpu >= cpu) return 0;
+    *why = "a GPU would be faster, but for its start";
+    if (!pays_for_start(plan->context, cpu - gpu)) return 0;
+    *why = "there is no GPU to choose";
+    if (spryi_cuda_devices(plan->context, NULL) == 0 || !spryi_cuda(plan->context, NULL)->spgemm) return 0;
+    *why = "foretold to be the faster one";
+    return 1;
+}
