@@ -6,7 +6,8 @@
 
 Writes OUT-1e-03.png, OUT-1e-04.png and OUT-1e-05.png, time over size at one density; OUT-4096.png, time over density;
 OUT-stages.png, the symbolic and the numeric phase of each kernel that ran as a plan, at the largest size of each density.
-Of several files the records are put together: a kernel that is in two of them is drawn from the last. Needs Matplotlib
+Of several files the records are put together: a kernel that is in two of them is drawn from the last; NAME=FILE puts NAME
+behind the kernels of a file, for machines that are to be told apart. Needs Matplotlib
 (./quickstart --peers has it).
 """
 import argparse
@@ -23,17 +24,25 @@ POINT = re.compile(r"random,rows=(\d+),cols=\d+,density=([-+.e\d]+)$")
 MARKS = "os^vD*PXdph<>"
 
 
+def name_of(record, machine):
+    kernel = "device auto" if record["format"] == "auto" else record["kernel"]
+    if record["format"] == "host":
+        kernel += " from host"
+    return f"{kernel}, {machine}" if machine else kernel
+
+
 def load(paths, value_type):
     """{(kernel, is it a plan): {(size, density): record}}"""
     lines = {}
-    for path in paths:
+    for given in paths:
+        machine, _, path = given.rpartition("=")
         with open(path, encoding="utf-8") as file:
             for text in file:
                 record = json.loads(text)
                 point = POINT.match(record["matrix"])
                 if record["op"] != "spgemm" or record["status"] != "ok" or record["type"] != value_type or not point:
                     continue
-                key = (record["kernel"], record["format"] == "plan")
+                key = (name_of(record, machine), record["format"] == "plan")
                 lines.setdefault(key, {})[int(point[1]), float(point[2])] = record
     return lines
 
@@ -83,7 +92,7 @@ def draw_stages(lines, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", metavar="FILE.jsonl")
+    parser.add_argument("files", nargs="+", metavar="[NAME=]FILE.jsonl")
     parser.add_argument("-o", "--out", default="spgemm002", help="how the files' names begin (default: spgemm002)")
     parser.add_argument("--type", choices=("f32", "f64"), default="f64")
     arguments = parser.parse_args()
