@@ -38,8 +38,8 @@ static double on_cpu(const spry_spgemm_plan *plan)
     const double products = (double)job->products, threads = spryi_threads(plan->context, job->products);
     const double row_ns = plan->input_bytes < 2 << 20 ? 20 : 80; /* of B, read for an entry of A */
     const double pace_ns = is_local(&job->a) ? 4 * products : 14 * products + row_ns * (double)job->a.nnz;
-    const double work = 1e-3 * (14 * (double)job->a.rows + pace_ns);
-    return threads > 1 ? 100 + 10 * threads + work / (0.8 * threads) : 5 + work;
+    const double work = 1e-3 * (18 * (double)job->a.rows + pace_ns);
+    return threads > 1 ? 100 + 16 * threads + work / (0.8 * threads) : 5 + work;
 }
 
 /* The bus both ways, and what is launched and waited for; C as long as products meet by chance. */
@@ -49,8 +49,8 @@ static double on_gpu(const spry_spgemm_plan *plan)
     const double products = (double)job->products, places = (double)job->a.rows * (double)job->b.cols;
     const double nnz = products > 0 ? -places * expm1(-products / places) : 0;
     const double result = nnz * (4 + (double)spry_type_bytes(job->type)) + 8 * (double)job->a.rows;
-    const double bus = (double)plan->input_bytes / 9e3 + result / (result < 16e6 ? 8e3 : 14e3);
-    return 130 + bus + 1.2e-4 * products + 4e-3 * (double)job->a.rows;
+    const double bus = (double)plan->input_bytes / 9e3 + result / (result < 16e6 ? 10e3 : 14e3);
+    return 130 + bus + 1.2e-4 * products + 3e-3 * (double)job->a.rows;
 }
 
 /*
