@@ -1,8 +1,10 @@
 /*
- * spgemm_rows_cuda: classify rows, count C's, scan, compute. What is done to which row: gpu_rows_cuda.cuh.
+ * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. What is done to which row:
+ * gpu_rows_cuda.cuh.
  *
- * Cost: 24 bytes a row of workspace, room for columns that counting finds (224 MB and half of A, none under a limit),
- *       and a table of windows where rows of C are giant; one or two waits for the device, for the sizes of launches.
+ * Cost: 24 bytes a row of workspace (6 more where runs are looked for), room for columns that counting finds (224 MB
+ *       and half of A, none under a limit), and a table of windows where rows of C are giant; one or two waits for the
+ *       device, for the sizes of launches.
  */
 #include "cuda/convert.cuh"
 #include "spgemm/gpu_kernels_cuda.h"
@@ -41,6 +43,12 @@ static int64_t rounded(int64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
+/* Rows that threads could merge, so that it pays to look for runs. */
+static int short_rows(const gpu_csr *m)
+{
+    return m->nnz <= MERGE_MOST * m->rows;
+}
+
 /* Workspace, and room for the scan at its end. */
 static spry_status make_rows(spryi_cuda_product *product, gpu_product *own, void **scan_space, size_t *scan_bytes,
                              spry_error *err)
@@ -60,13 +68,26 @@ static spry_status make_rows(spryi_cuda_product *product, gpu_product *own, void
                                                    cuda::std::plus<>(), int64_t(0), rows + 1),
                     "spgemm: scan", err);
     const int64_t each = rounded(4 * (rows + 1)), head = rounded(sizeof(gpu_row_counts));
-    own->workspace_bytes = head + 6 * each + (int64_t)*scan_bytes;
+    const int of_piece = r->A.p.at != r->B.p.at || r->A.j != r->B.j || r->first != 0; /* else A's rows are B's */
+    const int runs = short_rows(&r->A) && short_rows(&r->B);
+    const int64_t groups = runs ? rounded((int64_t)sizeof(gpu_run) * gpu_most_groups(rows)) : 0;
+    const int64_t words_b = runs ? rounded(4 * gpu_shift_words(r->B.rows)) : 0;
+    const int64_t words_a = runs && of_piece ? rounded(4 * gpu_shift_words(rows)) : 0;
+    const int64_t for_runs = runs ? groups + each + words_b + words_a : 0;
+    own->workspace_bytes = head + 6 * each + for_runs + (int64_t)*scan_bytes;
     SPRY_CUDA_TRY(product->allocate(product, &own->workspace, own->workspace_bytes, "rows of a product", err));
     char *at = (char *)own->workspace;
     r->found = (gpu_row_counts *)at;
     int32_t **arrays[] = {&r->counts, &r->low, &r->words, &r->products, &r->list, &r->kept};
     for (int a = 0; a < 6; a++) *arrays[a] = (int32_t *)(at + head + a * each);
-    *scan_space = at + head + 6 * each;
+    at += head + 6 * each;
+    if (runs) {
+        r->groups = (gpu_run *)at;
+        r->odd = (int32_t *)(at + groups);
+        r->shifts_b = (unsigned *)(at + groups + each);
+        r->shifts_a = of_piece ? (unsigned *)(at + groups + each + words_b) : r->shifts_b;
+    }
+    *scan_space = at + for_runs;
     return SPRY_OK;
 }
 
@@ -104,7 +125,8 @@ static spry_status count(spryi_cuda_product *product, gpu_product *own, void *sc
         SPRY_CUDA_CHECK(cudaMemsetAsync(product->c_offsets, 0, sizeof(int64_t), stream), "spgemm: clear", err);
         return read_found(own, stream, err);
     }
-    SPRY_CUDA_TRY(gpu_classify_rows(r, stream, err));
+    SPRY_CUDA_TRY(gpu_count_runs(r, own->limits.multiprocessors, stream, err));
+    SPRY_CUDA_TRY(gpu_classify_rows(r, own->limits.multiprocessors, stream, err));
     SPRY_CUDA_TRY(scan_counts(product, own, scan_space, scan_bytes, err)); /* it may be all that there is to do */
     /* of a piece of the rows its share of the entries, about */
     own->lanes = gpu_lanes_of(&own->found, (int64_t)((double)r->A.nnz * r->rows / (double)r->A.rows));
@@ -181,6 +203,7 @@ static spry_status numeric(spryi_cuda_product *product, spry_error *err)
     SPRY_CUDA_TRY(
         gpu_block_values(&own->rows, &own->found, &own->limits, &C, own->table, own->table_bytes, stream, err));
     SPRY_CUDA_TRY(gpu_group_values(&own->rows, &own->found, own->lanes, &C, stream, err));
+    SPRY_CUDA_TRY(gpu_run_values(&own->rows, &own->found, &C, stream, err));
     return gpu_merge_values(&own->rows, &own->found, &C, stream, err);
 }
 

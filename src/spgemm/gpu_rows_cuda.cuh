@@ -4,6 +4,7 @@
  * A piece of C's rows goes through: classify (products, span of columns), count (entries of each row of C), a scan to
  * offsets, and numeric. Rows are told apart twice, by what is known of them before and after counting:
  *
+ *   run     neighbours that would be merged, each the one before moved by a column           (gpu_runs_cuda.cu)
  *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (gpu_merge_cuda.cu)
  *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes (gpu_group_cuda.cu)
  *   hash    few products: a table of words of 32 columns, by 16 or 32 lanes                (gpu_group_cuda.cu)
@@ -61,12 +62,23 @@ struct gpu_row_counts {
     unsigned long long products;
     unsigned long long entries; /* of C; written after the scan */
     unsigned rows[ROW_CLASSES];
-    unsigned merge_products; /* most of 32 neighbours that threads merge */
+    unsigned merge_slots; /* most of 32 neighbours that threads merge: products, and ends of rows of B */
     unsigned merge_results;
-    unsigned merge_longest; /* row of A among those */
     unsigned most_products; /* of any row, at most 2^32 - 1 */
     unsigned list[48];      /* rows of each list of the numeric phase; the positions while lists are filled */
     unsigned columns_kept;
+    unsigned groups;   /* of rows of runs */
+    unsigned odd;      /* rows in no run, where runs are looked for */
+    unsigned run_rows; /* rows that are counted as runs */
+    unsigned run_room; /* values in shared memory that a run needs at most */
+};
+
+/* Up to 32 neighbouring rows of a run (gpu_runs_cuda.cu). */
+struct __align__(16) gpu_run
+{
+    int32_t row, rows;
+    int32_t after; /* rows of the run before them */
+    int32_t run;   /* products, columns and entries of A of a row as bytes from the lowest; 0: counted otherwise */
 };
 
 /* Arrays of a piece of rows, counted from its first. */
@@ -82,6 +94,9 @@ struct gpu_rows {
     int32_t *kept;     /* where in `columns` the columns are that counting has found, -1: they are not kept */
     int32_t *columns;  /* room for columns_room of them */
     int columns_room;
+    unsigned *shifts_a, *shifts_b; /* bits: the row is the one before, moved by a column. A's of the piece; B's */
+    gpu_run *groups;               /* found->groups; NULL: runs are not looked for */
+    int32_t *odd;                  /* found->odd rows */
     gpu_row_counts *found;
 };
 

@@ -40,8 +40,23 @@ static inline int gpu_lanes_of(const gpu_row_counts *found, int64_t entries)
     return mean <= 8 ? 8 : mean <= 20 ? 16 : 32;
 }
 
+/* Words of the bits of so many rows, with one more than they need. */
+static inline int64_t gpu_shift_words(int64_t rows)
+{
+    return (rows + 31) / 32 + 2;
+}
+/* Most groups of runs of so many rows: a run has 16 rows at least, a group of it up to 32. */
+static inline int64_t gpu_most_groups(int64_t rows)
+{
+    return rows / 16 + 1;
+}
+/* Finds and counts runs; before gpu_classify_rows, which leaves them out. */
+spry_status gpu_count_runs(const gpu_rows *r, int multiprocessors, cudaStream_t stream, spry_error *err);
+spry_status gpu_run_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C, cudaStream_t stream,
+                           spry_error *err);
+
 /* Counts the rows that threads merge, too. */
-spry_status gpu_classify_rows(const gpu_rows *r, cudaStream_t stream, spry_error *err);
+spry_status gpu_classify_rows(const gpu_rows *r, int multiprocessors, cudaStream_t stream, spry_error *err);
 spry_status gpu_merge_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C, cudaStream_t stream,
                              spry_error *err);
 

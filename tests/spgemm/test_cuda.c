@@ -4,6 +4,7 @@
 #include "core/matrix.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TRIALS = 64, SKIPPED = 77 };
@@ -101,6 +102,52 @@ static void large_rows(void **unused)
         spry_matrix_destroy(A);
         test_discard(&a);
         test_discard(&b);
+    }
+}
+
+/* A grid's rows are one another moved; about one entry in `holes` is left out, so that runs of them end anywhere. */
+static test_entries make_grid(int64_t width, int64_t rows, int64_t holes, uint64_t *state)
+{
+    const int64_t offsets[] = {-width, -1, 0, 1, width};
+    test_entries e = {rows, rows, 0, malloc(40 * (size_t)rows), malloc(40 * (size_t)rows), malloc(40 * (size_t)rows)};
+    assert_true(e.i && e.j && e.value);
+    for (int64_t i = 0; i < rows; i++) {
+        for (int n = 0; n < 5; n++) {
+            const int64_t j = i + offsets[n];
+            if (j < 0 || j >= rows || test_below(state, holes) == 0) continue;
+            e.i[e.nnz] = i;
+            e.j[e.nnz] = j;
+            e.value[e.nnz++] = (double)(test_below(state, 7) - 3);
+        }
+    }
+    return e;
+}
+
+/* Runs of rows that share an order, against the CPU, whole and in chunks; sums are exact. */
+static void runs_of_rows(void **unused)
+{
+    (void)unused;
+    static const int64_t widths[] = {2, 37, 140, 700}, holes[] = {1 << 30, 3000, 150};
+    for (int trial = 0; trial < 24; trial++) {
+        uint64_t state = (uint64_t)trial + 3;
+        test_entries a = make_grid(widths[trial % 4], 2000 + 37 * trial, holes[trial / 4 % 3], &state);
+        const test_form form = {SPRY_CSR, trial < 12 ? SPRY_F64 : SPRY_F32, trial % 2 ? SPRY_I32 : SPRY_I64, SPRY_I32};
+        spry_matrix *A = test_matrix(context, &a, form), *C = NULL, *D = NULL, *E = NULL;
+        spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+        spry_spgemm_options o = options_for("spgemm_rows_cuda");
+        o.info = &info;
+        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm(context, &D, A, A, NULL, NULL), SPRY_OK);
+        if (!test_same_bits(C, D)) fail_msg("trial %d", trial);
+        o.memory_limit_bytes = info.peak_bytes * 3 / 4;
+        assert_int_equal(spry_spgemm(context, &E, A, A, &o, NULL), SPRY_OK);
+        assert_true(info.chunks > 1);
+        if (!test_same_bits(E, D)) fail_msg("trial %d, %d chunks", trial, (int)info.chunks);
+        spry_matrix_destroy(E);
+        spry_matrix_destroy(D);
+        spry_matrix_destroy(C);
+        spry_matrix_destroy(A);
+        test_discard(&a);
     }
 }
 
@@ -236,6 +283,7 @@ int main(void)
     }
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),
                                        cmocka_unit_test(large_rows),
+                                       cmocka_unit_test(runs_of_rows),
                                        cmocka_unit_test(chunks),
                                        cmocka_unit_test(plans_of_new_values),
                                        cmocka_unit_test(limits_from_nothing),
