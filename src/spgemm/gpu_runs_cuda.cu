@@ -89,16 +89,16 @@ static __global__ void __launch_bounds__(RUN_WINDOW) find_runs(gpu_rows r)
         if (rows >= RUN_LEAST) {
             groups = (rows + 31) / 32;
             at = (int)atomicAdd(&group_count, (unsigned)groups);
-        } else {
+        } else if (rows > 1) {
             set_rows(odd, t, t + rows);
         }
     }
+    const unsigned alone = __ballot_sync(ALL_LANES, rows == 1);
+    if (lane == 0 && alone) atomicOr(&odd[t / 32], alone);
     __syncthreads();
-    int before = 0, all = 0;
-    for (int w = 0; w < RUN_WINDOW / 32; w++) {
-        if (w == t / 32) before = all;
-        all += __popc(odd[w]);
-    }
+    int all;
+    const int of_words = lanes_before(lane < RUN_WINDOW / 32 ? __popc(odd[lane]) : 0, 32, &all);
+    const int before = __shfl_sync(ALL_LANES, of_words, t / 32);
     if (t == 0) {
         if (group_count > 0) group_base = atomicAdd(&r.found->groups, group_count);
         if (all > 0) odd_base = atomicAdd(&r.found->odd, (unsigned)all);
