@@ -230,6 +230,22 @@ static void steps_and_holes(void **state)
     check_band(105, -1, full, holes);
 }
 
+/* Rows of 4 entries that lie at 6 distances are stepped, at 7 they would take too many slots. */
+static void too_many_steps(void **state)
+{
+    (void)state;
+    for (int64_t more = 3; more <= 4; more++) {
+        sketch k = sketch_of(32, 40);
+        for (int64_t i = 0; i < 32; i++) {
+            for (int64_t d = 0; d < 3; d++) put(&k, i, i + d);
+            put(&k, i, i + 3 + i % more);
+        }
+        const uint32_t kind = more == 3 ? SPRYI_PACKED_STEPPED : SPRYI_PACKED_OFFSETS | SPRYI_PACKED_FULL;
+        expect_kinds(&k, 1, &kind);
+        sketch_free(&k);
+    }
+}
+
 /* b x b blocks in `count` block rows, block row I meeting I*I % 5 + J; the last block may lack an entry. */
 static void check_blocks(int b, int64_t count, int broken, int64_t expected)
 {
@@ -419,7 +435,7 @@ int main(void)
         cmocka_unit_test(layout),    cmocka_unit_test(edge_of_16_bits), cmocka_unit_test(steps_and_holes),
         cmocka_unit_test(blocks),    cmocka_unit_test(long_rows),       cmocka_unit_test(sorting),
         cmocka_unit_test(empty),     cmocka_unit_test(bytes),           cmocka_unit_test(new_values),
-        cmocka_unit_test(automatic),
+        cmocka_unit_test(automatic), cmocka_unit_test(too_many_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,9 @@
  *   slices    16 bytes each, by rising rows, and one that ends them: where values and indices begin, first row, kind
  *   extras    4 bytes a slice: FIRST column of OFFSETS, or where the masks of STEPPED begin
  *   indices   pieces of 16 bytes. A slice chooses what takes the fewest:
- *     STEPPED   `width` distances (column - lane) that rise, 32 bits each: all entries lie at those. Slices that
- *               follow each other share a list. Unless FULL, a mask a lane tells which it has: 8, 16 or 32 bits, as
- *               the width needs.
+ *     STEPPED   `width` distances (column - lane) that rise, 32 bits each: all entries lie at those, and they are at
+ *               most half as many again as the longest lane has entries. Slices that follow each other share a
+ *               list. Unless FULL, a mask a lane tells which it has: 8, 16 or 32 bits, as the width needs.
  *     OFFSETS   column - FIRST of each entry, 16 bits
  *     WIDE      the column of each entry, as the matrix has it (32 or 64 bits)
  *               The two begin, unless FULL, with 32 lengths of 8 bits; OUTSIDE marks rows that are long. Then, where

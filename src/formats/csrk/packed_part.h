@@ -64,12 +64,15 @@ SPRYI_PACKED_INLINE int spryi_packed_sort_pays(int64_t unsorted, int64_t sorted,
     return unsorted - sorted >= SPRYI_PACKED_SORT_SPARES * slices;
 }
 
-/* Distances that are worth looking for; -1: the slice cannot be STEPPED. */
+/*
+ * Distances that are worth looking for; -1: the slice cannot be STEPPED. Each is a slot to go through, so half as many
+ * again as the longest lane has: a boundary of a grid with 27 neighbours keeps its 27 distances for 18 entries.
+ */
 SPRYI_PACKED_INLINE int spryi_packed_most_steps(const spryi_packed_lanes *n)
 {
-    const int most = SPRYI_PACKED_LANES;
+    const int most = SPRYI_PACKED_LANES, steps = n->longest + n->longest / 2;
     if (n->sorted || n->outside || n->longest > most) return -1;
-    return 2 * n->longest < most ? 2 * n->longest : most;
+    return steps < most ? steps : most;
 }
 
 /* Whether STEPPED takes the fewest bytes; steps: all its distances, -1: none; listed: the last list holds them. */
