@@ -7,15 +7,16 @@
  *       distances, addresses and branches are those of one. Lanes that lack an entry load the padding beside it, but
  *       no x; where too many lack one it is packed, and a lane counts by the slot's mask how many come before it.
  * Work: where all slices are stepped, lanes are rows and slices are narrow, a warp takes eight or four, two together or
- *       up to 8 slots of one at once, and asks for masks and distances a step ahead (packed_steps.cuh); other stepped
- *       ones in blocks of two warps, a warp two slices (block rows: one), 7 slots in flight; else blocks of eight warps
- *       that take four slices each, 8 slots in flight, the next record on its way. Long rows in pieces, a warp each,
+ *       up to 8 slots of one at once, and asks for masks and distances a step ahead (packed_steps.cuh); where kinds of
+ *       slices take turns and they are narrow, a warp takes one or three (packed_narrow.cuh); other stepped ones in
+ *       blocks of two warps, a warp two slices (block rows: one), 7 slots in flight; else blocks of eight warps that
+ *       take four slices each, 8 slots in flight, the next record on its way. Long rows in pieces, a warp each,
  *       and a third launch that adds the pieces up in order; both are left out where there are none.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
  */
-#include "formats/csrk/packed_steps.cuh"
+#include "formats/csrk/packed_narrow.cuh"
 
 extern "C" {
 #include "formats/csrk/packed.h"
@@ -102,18 +103,10 @@ static __device__ __forceinline__ void add_all_steps(V (&sum)[R][B], stepped_wor
     }
 }
 
-static __device__ __forceinline__ unsigned load_mask(const spryi_packed &s, int32_t extra, int width, int lane)
-{
-    const uint8_t *masks = s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_UNIT;
-    if (width <= 8) return __ldg(masks + lane);
-    if (width <= 16) return __ldg((const uint16_t *)masks + lane);
-    return __ldg((const unsigned *)masks + lane);
-}
-
 /* R neighbouring stepped slices of one list, width and b; lane r has the r-th. */
 template <int B, bool ONES, int N, int R, typename V>
-static __device__ __forceinline__ void run_stepped(const spryi_packed &s, const spryi_packed_slice &mine,
-                                                   int32_t extra, int mode, const V *x, V *y, V alpha, V beta)
+static __device__ __forceinline__ void run_stepped(const spryi_packed &s, const spryi_packed_slice &mine, int32_t extra,
+                                                   int mode, const V *x, V *y, V alpha, V beta)
 {
     const int lane = threadIdx.x % LANES;
     const uint32_t info = __shfl_sync(ALL, mine.info, 0), list = __shfl_sync(ALL, mine.indices, 0);
@@ -122,8 +115,7 @@ static __device__ __forceinline__ void run_stepped(const spryi_packed &s, const 
     const int64_t at = spryi_packed_values_at(&mine);
     stepped_work<V, R> w;
     w.distance = 0;
-    if (lane < width)
-        w.distance = __ldg((const int32_t *)(s.indices + (int64_t)list * SPRYI_PACKED_UNIT) + lane);
+    if (lane < width) w.distance = __ldg((const int32_t *)(s.indices + (int64_t)list * SPRYI_PACKED_UNIT) + lane);
     w.x = x + row;
 #pragma unroll
     for (int r = 0; r < R; r++) {
@@ -131,7 +123,8 @@ static __device__ __forceinline__ void run_stepped(const spryi_packed &s, const 
         if (!ONES) w.Ax[r] = (const V *)s.values + __shfl_sync(ALL, at, r) + (mode == HOLES ? 0 : lane);
         w.mask[r] = ALL;
         if (mode != WHOLE && !(__shfl_sync(ALL, mine.info, r) & SPRYI_PACKED_FULL))
-            w.mask[r] = load_mask(s, __shfl_sync(ALL, extra, r), width, lane);
+            w.mask[r] =
+                load_mask(s.indices + (int64_t)(uint32_t)__shfl_sync(ALL, extra, r) * SPRYI_PACKED_UNIT, width, lane);
     }
     V sum[R][B] = {};
     if (mode == WHOLE)
@@ -150,17 +143,6 @@ static __device__ __forceinline__ void run_stepped(const spryi_packed &s, const 
 static __device__ __forceinline__ int mode_of(uint32_t info)
 {
     return info & SPRYI_PACKED_FULL ? WHOLE : info & SPRYI_PACKED_PADDED ? PADDED : HOLES;
-}
-
-static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_packed_slice *p)
-{
-    const uint4 v = __ldg((const uint4 *)p);
-    spryi_packed_slice slice;
-    slice.values = v.x;
-    slice.indices = v.y;
-    slice.row = v.z;
-    slice.info = v.w;
-    return slice;
 }
 
 /*
@@ -226,13 +208,6 @@ template <typename V> struct lane_work {
     const int32_t *columns;
     int length; /* of the lane */
 };
-
-static __device__ __forceinline__ int32_t load_index(const uint16_t *p)
-{
-    uint16_t v;
-    asm("ld.global.nc.L1::no_allocate.u16 %0, [%1];" : "=h"(v) : "l"(p));
-    return v;
-}
 
 /* sum[i] += slots t .. t + N - 1 of row i of the lane. */
 template <int KIND, int MODE, int B, bool ONES, int N, typename V>
@@ -311,9 +286,8 @@ static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const lane_work<
         add_all_indexed<KIND, HOLES, B, ONES>(sum, w, width);
 }
 
-template <int B, bool ONES, typename V>
-static __device__ __forceinline__ void run_indexed(const spryi_packed &s, const spryi_packed_slice &slice,
-                                                   int32_t extra, const V *x, V *y, V alpha, V beta)
+template <int B, bool ONES, typename V> static __device__ __forceinline__ void
+run_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
     const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice), width = spryi_packed_width(&slice);
     const bool full = (slice.info & SPRYI_PACKED_FULL) != 0;
@@ -347,20 +321,22 @@ static __device__ __forceinline__ void run_indexed(const spryi_packed &s, const 
     for (int r = 0; r < B; r++) put(y, row + r, sum[r], alpha, beta);
 }
 
-template <int B, bool ONES, typename V>
-static __device__ __forceinline__ void run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra,
-                                               const V *x, V *y, V alpha, V beta)
+template <int B, bool ONES, typename V> static __device__ __forceinline__ void
+run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
     if (spryi_packed_kind_of(&slice) == SPRYI_PACKED_STEPPED)
-        run_stepped<B, ONES, B == 1 ? 5 : B == 2 ? 4 : B == 3 ? 2 : 1, 1>(s, slice, extra, mode_of(slice.info), x, y,
-                                                                           alpha, beta);
+        run_stepped<B, ONES,
+                    B == 1   ? 5
+                    : B == 2 ? 4
+                    : B == 3 ? 2
+                             : 1,
+                    1>(s, slice, extra, mode_of(slice.info), x, y, alpha, beta);
     else
         run_indexed<B, ONES>(s, slice, extra, x, y, alpha, beta);
 }
 
 /* Slices of any kind: a warp takes `run` of them, the next record on its way. */
-template <typename V, int B, bool ONES>
-static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
+template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
     packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                  int run)
 {
@@ -394,8 +370,7 @@ static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
 /* ---- long rows -------------------------------------------------------------------------------------- */
 
 /* A warp a piece. */
-template <typename V, bool ONES>
-static __global__ void __launch_bounds__(SUM_THREADS)
+template <typename V, bool ONES> static __global__ void __launch_bounds__(SUM_THREADS)
     packed_pieces(const spryi_packed s, const V *__restrict__ x, V *sums)
 {
     const int64_t p = ((int64_t)blockIdx.x * SUM_THREADS + threadIdx.x) / LANES;
@@ -446,12 +421,30 @@ template <typename V, bool ONES, int B> static void launch_slices(const spryi_ru
             <<<(unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices), shape::threads, 0,
                stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
     else
-        packed_mixed<V, B, ONES>
-            <<<(unsigned)ceil_div(s->slice_count, MIXED_THREADS / LANES * RUN), MIXED_THREADS, 0, stream_of(args)>>>(
-                *s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), RUN);
+        packed_mixed<V, B, ONES><<<(unsigned)ceil_div(s->slice_count, MIXED_THREADS / LANES * RUN), MIXED_THREADS, 0,
+                                   stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), RUN);
 }
 
-/* Lanes that are rows. Where all slices are stepped the mean one's width decides; measured as above. */
+template <typename V, bool ONES, int M, bool SIMPLE> static void launch_narrow(const spryi_run_args *args)
+{
+    typedef narrow_shape<V, M, SIMPLE> shape;
+    const spryi_packed *s = (const spryi_packed *)args->storage;
+    const unsigned blocks = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
+    packed_narrow<V, M, ONES, SIMPLE><<<blocks, shape::threads, 0, stream_of(args)>>>(*s, (const V *)args->x,
+                                                                                      (V *)args->y, SPRY_ALPHA(V, args),
+                                                                                      SPRY_BETA(V, args));
+}
+
+template <typename V, bool ONES, int M> static void launch_narrow(const spryi_run_args *args)
+{
+    const bool simple = !args->scalars_on_device && *(const V *)args->alpha != 0 && *(const V *)args->beta == 0;
+    if (simple)
+        launch_narrow<V, ONES, M, true>(args);
+    else
+        launch_narrow<V, ONES, M, false>(args);
+}
+
+/* Lanes that are rows: the mean slice's width decides; measured as above. */
 template <typename V, bool ONES> static void launch_rows(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
@@ -460,14 +453,20 @@ template <typename V, bool ONES> static void launch_rows(const spryi_run_args *a
     const unsigned chunks = (unsigned)ceil_div(slices, chunks_shape<V>::warps * chunks_shape<V>::slices);
     const V *x = (const V *)args->x;
     V *y = (V *)args->y;
-    if (s->indexed > 0 || width > STEPS_MOST)
+    const bool steps_too = sizeof(V) == 8 && width == NARROW_FEW;
+    if ((s->indexed > 0 || steps_too) && width <= NARROW_FEW && s->a.rows <= INT32_MAX)
+        launch_narrow<V, ONES, NARROW_FEW + 1>(args);
+    else if (s->indexed > 0 && width <= STEPS_MOST && s->a.rows <= INT32_MAX)
+        launch_narrow<V, ONES, STEPS_MOST>(args);
+    else if (s->indexed > 0 || width > STEPS_MOST)
         launch_slices<V, ONES, 1>(args);
     else if (width > STEPS_PAIR)
-        packed_chunks<V, ONES><<<chunks, chunks_shape<V>::warps * LANES, 0, stream_of(args)>>>(
-            *s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+        packed_chunks<V, ONES><<<chunks, chunks_shape<V>::warps * LANES, 0, stream_of(args)>>>(*s, x, y,
+                                                                                               SPRY_ALPHA(V, args),
+                                                                                               SPRY_BETA(V, args));
     else
-        packed_steps<V, ONES><<<pairs, PAIRS_WARPS * LANES, 0, stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args),
-                                                                               SPRY_BETA(V, args));
+        packed_steps<V, ONES>
+            <<<pairs, PAIRS_WARPS * LANES, 0, stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
 template <typename V> static void launch_blocks(const spryi_run_args *args)
@@ -490,10 +489,18 @@ template <typename V, bool ONES> static void launch(const spryi_run_args *args)
     else
         launch_blocks<V>(args);
     if (s->long_count == 0) return;
-    packed_pieces<V, ONES><<<(unsigned)ceil_div(s->piece_count * LANES, SUM_THREADS), SUM_THREADS, 0,
-                             stream_of(args)>>>(*s, (const V *)args->x, sums);
-    packed_long_rows<V><<<(unsigned)ceil_div(s->long_count * LANES, SUM_THREADS), SUM_THREADS, 0, stream_of(args)>>>(
-        *s, sums, (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    packed_pieces<V, ONES>
+        <<<(unsigned)ceil_div(s->piece_count * LANES, SUM_THREADS), SUM_THREADS, 0, stream_of(args)>>>(*s,
+                                                                                                       (const V *)
+                                                                                                           args->x,
+                                                                                                       sums);
+    packed_long_rows<V>
+        <<<(unsigned)ceil_div(s->long_count * LANES, SUM_THREADS), SUM_THREADS, 0, stream_of(args)>>>(*s, sums,
+                                                                                                      (V *)args->y,
+                                                                                                      SPRY_ALPHA(V,
+                                                                                                                 args),
+                                                                                                      SPRY_BETA(V,
+                                                                                                                args));
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
