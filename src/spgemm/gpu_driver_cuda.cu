@@ -2,9 +2,9 @@
  * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. What is done to which row:
  * gpu_rows_cuda.cuh.
  *
- * Cost: 24 bytes a row of workspace (6 more where runs are looked for), room for columns that counting finds (224 MB
- *       and half of A, none under a limit), and a table of windows where rows of C are giant; one or two waits for the
- *       device, for the sizes of launches.
+ * Cost: 28 bytes a row of workspace (6 more where runs are looked for), room for columns that counting finds (224 MB
+ *       and half of A and of what C has at least, none under a limit), and a table of masks where rows of C are giant;
+ *       one or two waits for the device, for the sizes of launches.
  */
 #include "cuda/convert.cuh"
 #include "spgemm/gpu_kernels_cuda.h"
@@ -20,8 +20,7 @@ struct gpu_product {
     gpu_row_counts found; /* the host's copy */
     gpu_limits limits;
     int lanes;
-    void *workspace, *columns;
-    int32_t *table;
+    void *workspace, *columns, *table;
     int64_t table_bytes, columns_bytes, workspace_bytes;
 };
 
@@ -74,13 +73,13 @@ static spry_status make_rows(spryi_cuda_product *product, gpu_product *own, void
     const int64_t words_b = runs ? rounded(4 * gpu_shift_words(r->B.rows)) : 0;
     const int64_t words_a = runs && of_piece ? rounded(4 * gpu_shift_words(rows)) : 0;
     const int64_t for_runs = runs ? groups + each + words_b + words_a : 0;
-    own->workspace_bytes = head + 6 * each + for_runs + (int64_t)*scan_bytes;
+    own->workspace_bytes = head + 7 * each + for_runs + (int64_t)*scan_bytes;
     SPRY_CUDA_TRY(product->allocate(product, &own->workspace, own->workspace_bytes, "rows of a product", err));
     char *at = (char *)own->workspace;
     r->found = (gpu_row_counts *)at;
-    int32_t **arrays[] = {&r->counts, &r->low, &r->words, &r->products, &r->list, &r->kept};
-    for (int a = 0; a < 6; a++) *arrays[a] = (int32_t *)(at + head + a * each);
-    at += head + 6 * each;
+    int32_t **arrays[] = {&r->counts, &r->low, &r->words, &r->distinct, &r->products, &r->list, &r->kept};
+    for (int a = 0; a < 7; a++) *arrays[a] = (int32_t *)(at + head + a * each);
+    at += head + 7 * each;
     if (runs) {
         r->groups = (gpu_run *)at;
         r->odd = (int32_t *)(at + groups);
@@ -134,7 +133,9 @@ static spry_status count(spryi_cuda_product *product, gpu_product *own, void *sc
     for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) others += own->found.rows[c];
     if (others > 0) {
         const int64_t value = (int64_t)spry_type_bytes(product->type);
-        int64_t room = (KEPT_BYTES + r->A.nnz * (4 + value) / 2) / 4;
+        /* half of what C and A take at least, and some */
+        int64_t room = (KEPT_BYTES + (r->A.nnz + (int64_t)own->found.least_entries) * (4 + value) / 2) / 4;
+        if (room > 0x7fffffff) room = 0x7fffffff;
         if ((int64_t)own->found.products < room) room = (int64_t)own->found.products;
         if (product->most_bytes == 0) {
             own->columns_bytes = 4 * room;
@@ -143,11 +144,12 @@ static spry_status count(spryi_cuda_product *product, gpu_product *own, void *sc
             r->columns_room = (int)room;
         }
         SPRY_CUDA_TRY(gpu_list_classes(r, &own->found, stream, err));
-        SPRY_CUDA_TRY(gpu_block_count(r, &own->found, &own->limits, stream, err));
-        SPRY_CUDA_TRY(gpu_group_count(r, &own->found, own->lanes, stream, err));
+        int follows = 0;
+        SPRY_CUDA_TRY(gpu_block_count(r, &own->found, &own->limits, NULL, &follows, stream, err));
+        SPRY_CUDA_TRY(gpu_group_count(r, &own->found, &own->limits, own->lanes, NULL, &follows, stream, err));
     }
     if (others == 0) return SPRY_OK;
-    SPRY_CUDA_TRY(gpu_list_numeric(r, (int)spry_type_bytes(product->type), &own->limits, stream, err));
+    SPRY_CUDA_TRY(gpu_list_numeric(r, (int)spry_type_bytes(product->type), &own->limits, 0, stream, err));
     return scan_counts(product, own, scan_space, scan_bytes, err);
 }
 
@@ -169,6 +171,7 @@ static spry_status symbolic(spryi_cuda_product *product, spry_error *err)
     product->state = own;
     own->limits.multiprocessors = product->multiprocessors;
     own->limits.shared_bytes = product->shared_bytes;
+    own->limits.overlaps = product->major >= 9;
     void *scan_space = NULL;
     size_t scan_bytes = 0;
     spry_status status = gpu_require_rising(product, err);
@@ -177,12 +180,22 @@ static spry_status symbolic(spryi_cuda_product *product, spry_error *err)
     product->products = (int64_t)own->found.products;
     product->nnz = (int64_t)own->found.entries;
     if (status == SPRY_OK && own->found.list[LIST_GIANT] > 0) {
-        own->table_bytes = gpu_giant_table(&own->rows, &own->found, &own->limits, (int)spry_type_bytes(product->type),
-                                           GIANT_TABLE_BYTES);
-        status = product->allocate(product, (void **)&own->table, own->table_bytes, "windows of a product", err);
+        own->table_bytes = gpu_giant_table(&own->rows, &own->found, GIANT_TABLE_BYTES);
+        status = product->allocate(product, &own->table, own->table_bytes, "windows of a product", err);
     }
     if (status != SPRY_OK) discard(product);
     return status;
+}
+
+/* Columns that counting found and could not keep go to C. */
+static spry_status find_columns(gpu_product *own, const gpu_result *C, cudaStream_t stream, spry_error *err)
+{
+    gpu_rows *r = &own->rows;
+    int follows = 0;
+    SPRY_CUDA_TRY(gpu_list_classes(r, &own->found, stream, err));
+    SPRY_CUDA_TRY(gpu_block_count(r, &own->found, &own->limits, C, &follows, stream, err));
+    SPRY_CUDA_TRY(gpu_group_count(r, &own->found, &own->limits, own->lanes, C, &follows, stream, err));
+    return gpu_list_numeric(r, (int)spry_type_bytes(C->type), &own->limits, 1, stream, err);
 }
 
 static spry_status numeric(spryi_cuda_product *product, spry_error *err)
@@ -200,9 +213,12 @@ static spry_status numeric(spryi_cuda_product *product, spry_error *err)
     C.known = product->c_columns;
     C.x = product->c_values;
     C.alpha = product->alpha;
-    SPRY_CUDA_TRY(
-        gpu_block_values(&own->rows, &own->found, &own->limits, &C, own->table, own->table_bytes, stream, err));
-    SPRY_CUDA_TRY(gpu_group_values(&own->rows, &own->found, own->lanes, &C, stream, err));
+    if (own->found.lost && C.j) SPRY_CUDA_TRY(find_columns(own, &C, stream, err));
+    int follows = 0;
+    SPRY_CUDA_TRY(gpu_giant_values(&own->rows, &own->found, &own->limits, &C, own->table, own->table_bytes, &follows,
+                                   stream, err));
+    SPRY_CUDA_TRY(gpu_block_values(&own->rows, &own->found, &own->limits, &C, &follows, stream, err));
+    SPRY_CUDA_TRY(gpu_group_values(&own->rows, &own->found, &own->limits, own->lanes, &C, &follows, stream, err));
     SPRY_CUDA_TRY(gpu_run_values(&own->rows, &own->found, &C, stream, err));
     return gpu_merge_values(&own->rows, &own->found, &C, stream, err);
 }

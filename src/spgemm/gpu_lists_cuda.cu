@@ -1,34 +1,29 @@
 /* Rows by class and by list: counting sorts on the device, a block of rows at a time. */
+#include "cuda/convert.cuh"
 #include "spgemm/gpu_spgemm_cuda.h"
 
-enum { LIST_THREADS = 256, MOST_LISTS = 16 };
-
-static __device__ __forceinline__ int hash_bytes(int c)
-{
-    return c < 3 ? 1024 * (c + 1) : c == 3 ? 5120 : c == 4 ? 8192 : 18560;
-}
+enum { LIST_THREADS = 256, MOST_LISTS = 24 };
 
 /* The list of the numeric phase. */
 static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int value_bytes, int shared_bytes)
 {
     const int words = r.words[i], entries = r.counts[i];
     if (words == 0 || entries == 0) return -1;
-    if (words < 0) {
-        const int64_t need = gpu_slots_for(-words) * GPU_SLOT_BYTES + (int64_t)entries * value_bytes + 16;
-        for (int c = 0; c < 6; c++)
-            if (need <= hash_bytes(c)) return LIST_HASH + c;
-    }
-    if (words > 0 && words <= SPAN_WORDS && r.products[i] <= SPAN_PRODUCTS) {
-        const int64_t need = words * 8 + 4 * SUMMARY_WORDS + (int64_t)entries * value_bytes;
-        for (int c = 0; c < 4; c++)
-            if (need <= 2048 << c) return LIST_SPAN + c;
+    if (r.products[i] <= SPAN_PRODUCTS) {
+        const int64_t values = (int64_t)entries * value_bytes + 16, distinct = r.distinct[i];
+        const int64_t levels = 8 * (gpu_summary_pairs(r.low[i], words) + distinct) + values;
+        const int64_t hash = (int64_t)gpu_slots_for((int)distinct) * GPU_SLOT_BYTES + values;
+        const bool by_levels = levels <= hash;
+        const int first = by_levels ? LIST_LEVELS : LIST_HASH, end = by_levels ? LIST_HASH : LIST_BLOCK;
+        for (int c = first; c < end; c++)
+            if ((by_levels ? levels : hash) <= gpu_list_bytes(c)) return c;
     }
     /* the values of as many groups as short rows of B want, but in no more than half a multiprocessor's memory */
     const int64_t length = r.A.p.get(r.first + i + 1) - r.A.p.get(r.first + i);
-    for (int groups = gpu_groups_wanted(r.products[i], length, 256); groups >= 1; groups /= 2) {
-        for (int s = 0; s < (groups > 1 ? 2 : 3); s++) {
+    for (int groups = gpu_groups_wanted(r.products[i], length, entries, 256); groups >= 1; groups /= 2) {
+        for (int s = 0; s < (groups > 1 ? 3 : 4); s++) {
             const int bytes = gpu_block_bytes(s, shared_bytes), index = min(words, gpu_block_words(bytes));
-            if (index < words && s < 2) continue;
+            if (index < words && s < 3) continue;
             if (index * 6 + 16 + (int64_t)groups * entries * value_bytes <= bytes) return LIST_BLOCK + s;
         }
     }
@@ -84,6 +79,14 @@ template <bool NUMERIC> static __global__ void __launch_bounds__(LIST_THREADS)
     if (list >= 0) r.list[base[list] + mine] = (int32_t)i;
 }
 
+/* The positions reached, before a list is filled again. */
+static spry_status clear_positions(const gpu_rows *r, cudaStream_t stream, spry_error *err)
+{
+    SPRY_CUDA_CHECK(cudaMemsetAsync(r->found->list + MOST_LISTS, 0, 2 * MOST_LISTS * sizeof(unsigned), stream),
+                    "spgemm: clear", err);
+    return SPRY_OK;
+}
+
 spry_status gpu_list_classes(const gpu_rows *r, const gpu_row_counts *found, cudaStream_t stream, spry_error *err)
 {
     list_bases bases = {};
@@ -93,17 +96,19 @@ spry_status gpu_list_classes(const gpu_rows *r, const gpu_row_counts *found, cud
         at += found->rows[c];
     }
     if (at == 0) return SPRY_OK;
+    SPRY_CUDA_TRY(clear_positions(r, stream, err));
     list_rows<false><<<(unsigned)ceil_div(r->rows, LIST_THREADS), LIST_THREADS, 0, stream>>>(*r, bases,
                                                                                              ROW_CLASSES - ROW_SPAN_LOW,
                                                                                              1, 0, 0);
     return launched(err, "spgemm: list classes");
 }
 
-spry_status gpu_list_numeric(const gpu_rows *r, int value_bytes, const gpu_limits *limits, cudaStream_t stream,
-                             spry_error *err)
+spry_status gpu_list_numeric(const gpu_rows *r, int value_bytes, const gpu_limits *limits, int again,
+                             cudaStream_t stream, spry_error *err)
 {
     const list_bases none = {};
-    for (int fill = 0; fill < 2; fill++)
+    if (again) SPRY_CUDA_TRY(clear_positions(r, stream, err));
+    for (int fill = again; fill < 2; fill++)
         list_rows<true><<<(unsigned)ceil_div(r->rows, LIST_THREADS), LIST_THREADS, 0, stream>>>(*r, none, LISTS, fill,
                                                                                                 value_bytes,
                                                                                                 limits->shared_bytes);

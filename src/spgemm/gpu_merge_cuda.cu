@@ -15,11 +15,12 @@
 
 /* ---- extents ----------------------------------------------------------------------------------------- */
 
-enum { CLASSIFY_THREADS = 128 };
+enum { CLASSIFY_THREADS = 128, MIDDLING_MOST = 96 };
 
 struct row_extent {
     int64_t products;
     int32_t first, last; /* columns */
+    int32_t longest;     /* row of B */
 };
 
 /* Of entry k of A: the row of B it meets. */
@@ -28,10 +29,33 @@ static __device__ __forceinline__ void extend(row_extent *e, const gpu_rows &r, 
     const int32_t j = __ldg(r.A.j + k);
     const int64_t start = r.B.p.get(j), end = r.B.p.get((int64_t)j + 1);
     e->products += end - start;
+    e->longest = max(e->longest, (int32_t)(end - start));
     if (end > start) {
         e->first = min(e->first, __ldg(r.B.j + start));
         e->last = max(e->last, __ldg(r.B.j + end - 1));
     }
+}
+
+/* Of the entries [from, to) of A, which G neighbouring lanes ask for. */
+template <int G> static __device__ __forceinline__ row_extent extent_of(const gpu_rows &r, int64_t from, int64_t to)
+{
+    row_extent e = {0, NO_COLUMN, -1, 0};
+#pragma unroll 4
+    for (int64_t k = from + threadIdx.x % G; k < to; k += G) extend(&e, r, k);
+    for (int step = G / 2; step > 0; step /= 2) {
+        e.products += __shfl_xor_sync(ALL_LANES, e.products, step);
+        e.first = min(e.first, __shfl_xor_sync(ALL_LANES, e.first, step));
+        e.last = max(e.last, __shfl_xor_sync(ALL_LANES, e.last, step));
+        e.longest = max(e.longest, __shfl_xor_sync(ALL_LANES, e.longest, step));
+    }
+    return e;
+}
+
+static __device__ __forceinline__ row_extent extent_from(const row_extent &e, int lane)
+{
+    const row_extent there = {__shfl_sync(ALL_LANES, e.products, lane), __shfl_sync(ALL_LANES, e.first, lane),
+                              __shfl_sync(ALL_LANES, e.last, lane), __shfl_sync(ALL_LANES, e.longest, lane)};
+    return there;
 }
 
 /* ---- merge -------------------------------------------------------------------------------------------- */
@@ -214,7 +238,7 @@ static __device__ __forceinline__ void merge_warp(const gpu_rows &r, int64_t i, 
 struct block_found {
     unsigned rows[ROW_CLASSES];
     unsigned slots, results, most_products;
-    unsigned long long products;
+    unsigned long long products, least_entries;
 };
 
 /* Rows of up to MERGE_MOST entries and MERGE_PRODUCTS products are merged; true where a row is not to be. */
@@ -254,22 +278,28 @@ count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *sl
     return by_warp;
 }
 
-/* The rows of lanes with by_warp, one after the other: products, columns and class. */
+/* The rows of lanes with by_warp: products, columns and class. */
 static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t i, int64_t start, int64_t end,
                                                      int by_warp, block_found *found)
 {
     const int lane = threadIdx.x % 32;
-    row_extent mine = {0, NO_COLUMN, -1};
-    for (unsigned left = __ballot_sync(ALL_LANES, by_warp); left; left &= left - 1) {
+    row_extent mine = {0, NO_COLUMN, -1, 0};
+    /* rows of some entries four at a time, by 8 lanes each; long ones by all */
+    const int middling = by_warp && end - start <= MIDDLING_MOST;
+    if (__any_sync(ALL_LANES, middling)) {
+        for (int base = 0; base < 32; base += 4) {
+            const int owner = base + lane / 8;
+            const int64_t from = __shfl_sync(ALL_LANES, start, owner), to = __shfl_sync(ALL_LANES, end, owner);
+            const int there = __shfl_sync(ALL_LANES, middling, owner);
+            const row_extent e = extent_of<8>(r, from, there ? to : from);
+            const row_extent of_row = extent_from(e, lane % 4 * 8);
+            if (lane / 4 * 4 == base && middling) mine = of_row;
+        }
+    }
+    for (unsigned left = __ballot_sync(ALL_LANES, by_warp && !middling); left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
         const int64_t from = __shfl_sync(ALL_LANES, start, owner), to = __shfl_sync(ALL_LANES, end, owner);
-        row_extent e = {0, NO_COLUMN, -1};
-        for (int64_t k = from + lane; k < to; k += 32) extend(&e, r, k);
-        for (int step = 16; step > 0; step /= 2) {
-            e.products += __shfl_xor_sync(ALL_LANES, e.products, step);
-            e.first = min(e.first, __shfl_xor_sync(ALL_LANES, e.first, step));
-            e.last = max(e.last, __shfl_xor_sync(ALL_LANES, e.last, step));
-        }
+        const row_extent e = extent_of<32>(r, from, to);
         if (lane == owner) mine = e;
     }
     int class_now = ROW_EMPTY;
@@ -282,13 +312,18 @@ static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t 
         r.counts[i] = 0;
         atomicMax(&found->most_products, (unsigned)min(mine.products, (int64_t)0xffffffff));
     }
-    int64_t all = mine.products;
-    for (int step = 16; step > 0; step /= 2) all += __shfl_xor_sync(ALL_LANES, all, step);
+    int64_t all = mine.products, least = mine.longest;
+    for (int step = 16; step > 0; step /= 2) {
+        all += __shfl_xor_sync(ALL_LANES, all, step);
+        least += __shfl_xor_sync(ALL_LANES, least, step);
+    }
     for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) {
         const unsigned of_class = __ballot_sync(ALL_LANES, class_now == c);
         if (lane == 0 && of_class) atomicAdd(&found->rows[c], (unsigned)__popc(of_class));
     }
-    if (lane == 0) atomicAdd(&found->products, (unsigned long long)all);
+    if (lane != 0) return;
+    atomicAdd(&found->products, (unsigned long long)all);
+    atomicAdd(&found->least_entries, (unsigned long long)least);
 }
 
 /* 32 rows, lane's row i: one of up to MERGE_MOST entries by its thread, which counts C's, a longer one by the warp. */
@@ -321,7 +356,7 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_row
     if (threadIdx.x < ROW_CLASSES) found.rows[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
         found.slots = found.results = found.most_products = 0;
-        found.products = 0;
+        found.products = found.least_entries = 0;
     }
     __syncthreads();
     const int64_t rows = r.groups ? (int64_t)r.found->odd : r.rows, step = (int64_t)gridDim.x * CLASSIFY_THREADS;
@@ -334,6 +369,7 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_row
         atomicAdd(&r.found->rows[threadIdx.x], found.rows[threadIdx.x]);
     if (threadIdx.x == 0) {
         if (found.products) atomicAdd(&r.found->products, found.products);
+        if (found.least_entries) atomicAdd(&r.found->least_entries, found.least_entries);
         /* a read first: most blocks have nothing to raise */
         if (found.slots > r.found->merge_slots) atomicMax(&r.found->merge_slots, found.slots);
         if (found.results > r.found->merge_results) atomicMax(&r.found->merge_results, found.results);

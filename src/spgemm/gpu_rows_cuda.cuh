@@ -7,7 +7,7 @@
  *   run     neighbours that would be merged, each the one before moved by a column           (gpu_runs_cuda.cu)
  *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (gpu_merge_cuda.cu)
  *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes (gpu_group_cuda.cu)
- *   hash    few products: a table of words of 32 columns, by 16 or 32 lanes                (gpu_group_cuda.cu)
+ *   hash    few products: a table of words of 32 columns, by a warp                        (gpu_group_cuda.cu)
  *   block   the rest: a bit mask of all columns from the row's first to its last, by a block   (gpu_block_cuda.cu)
  *
  * No value is added atomically, and the order of sums depends on the matrices alone: results are the same bit for bit.
@@ -22,6 +22,7 @@ enum {
     MERGE_PRODUCTS = 64, /* and products */
     SPAN_WORDS = 2048,   /* words of 32 columns of a span */
     HASH_PRODUCTS = 512, /* of a row that a warp counts by a table */
+    BLOCK_LOW_PRODUCTS = 4096,
     NO_COLUMN = 0x7fffffff
 };
 static const unsigned ALL_LANES = 0xffffffffu;
@@ -53,6 +54,7 @@ enum row_class {
     ROW_HASH_LOW, /* at most 128, 256, 512 products */
     ROW_HASH_MIDDLE,
     ROW_HASH_HIGH,
+    ROW_BLOCK_LOW, /* at most BLOCK_LOW_PRODUCTS */
     ROW_BLOCK,
     ROW_CLASSES
 };
@@ -60,13 +62,15 @@ enum row_class {
 /* What classify finds in a piece of rows, for the host to size launches by. */
 struct gpu_row_counts {
     unsigned long long products;
-    unsigned long long entries; /* of C; written after the scan */
+    unsigned long long entries;       /* of C; written after the scan */
+    unsigned long long least_entries; /* of rows that are not merged: that of their longest rows of B */
     unsigned rows[ROW_CLASSES];
     unsigned merge_slots; /* most of 32 neighbours that threads merge: products, and ends of rows of B */
     unsigned merge_results;
     unsigned most_products; /* of any row, at most 2^32 - 1 */
-    unsigned list[48];      /* rows of each list of the numeric phase; the positions while lists are filled */
+    unsigned list[72];      /* rows of each list of the numeric phase; the positions while lists are filled */
     unsigned columns_kept;
+    unsigned lost; /* whether there was no room for some */
     unsigned groups;   /* of rows of runs */
     unsigned odd;      /* rows in no run, where runs are looked for */
     unsigned run_rows; /* rows that are counted as runs */
@@ -88,7 +92,8 @@ struct gpu_rows {
     int rows;
     int32_t *counts;   /* entries of the row of C; one more, 0, at the end */
     int32_t *low;      /* first word of columns */
-    int32_t *words;    /* 0: merged or empty; else words of the span; minus the distinct words of a hashed row */
+    int32_t *words;    /* 0: merged or empty; else words of the span */
+    int32_t *distinct; /* words of those that have columns */
     int32_t *products; /* at most 2^31 - 1; of rows that are not merged */
     int32_t *list;     /* rows by class */
     int32_t *kept;     /* where in `columns` the columns are that counting has found, -1: they are not kept */
