@@ -1,18 +1,24 @@
 /*
- * The kernel of packed where lanes are rows, slices are narrow and kinds of slices take turns. Such a slice is three
- * round trips to memory (record; indices and values; x) around few instructions, so what counts is how many warps
- * wait at the same time and how little each has to do: a warp takes one slice or three, each kind has code of its own
- * for every width, few registers, and what decides about single lanes (lengths, masks) is looked at after everything
- * has been asked for. What has to be packed is left to a function that is slow and small.
+ * The kernel of packed where lanes are rows and kinds of slices take turns, or slices step and are narrow. Such a slice
+ * is three round trips to memory (record; indices and values; x) around few instructions, so what counts is how many
+ * warps wait at the same time and how little each has to do: each kind has code of its own for every width, and what
+ * decides about single lanes (lengths, masks) is looked at after everything has been asked for. What has to be packed
+ * is left to a function that is slow and small.
  *
  *     record, extra     values, indices, lengths     x     y          time -->
+ *
+ * Narrow slices want warps with few registers, that take one slice or three. Wide ones bring slots enough: a block
+ * takes a super-super-row, a warp eight slices of it, the next record on its way.
  */
 #ifndef SPRYI_PACKED_NARROW_CUH
 #define SPRYI_PACKED_NARROW_CUH
 
 #include "formats/csrk/packed_steps.cuh"
 
-enum { NARROW_FEW = 5 /* slots of the mean slice, up to which warps are worth more than slots in flight */ };
+enum {
+    NARROW_FEW = 5,  /* slots of the mean slice, up to which warps are worth more than slots in flight */
+    NARROW_MOST = 8, /* and up to which slices are narrow */
+};
 
 static __device__ __forceinline__ int32_t load_index(const uint16_t *p)
 {
@@ -32,15 +38,19 @@ static __device__ __forceinline__ spryi_packed_slice load_slice(const spryi_pack
     return slice;
 }
 
-/* Adds W slots; Ax and index: the lane's first value, the slice's first distance or index. has: of the lane. */
-template <int KIND, int W, bool ONES, typename V> static __device__ __forceinline__ void
+/*
+ * Adds W slots; Ax and index: the lane's first value, the slice's first distance or index. held: of the lane.
+ * TURNS: values and indices are asked for slot by slot, else values first.
+ */
+template <int KIND, int W, bool ONES, bool TURNS, typename V> static __device__ __forceinline__ void
 add_narrow(V *sum, const V *Ax, const uint8_t *index, unsigned held, int t, const V *__restrict__ x)
 {
     const int lane = threadIdx.x % STEPS_LANES;
     V a[W], of_x[W];
     int32_t j[W];
 #pragma unroll
-    for (int u = 0; u < W; u++) a[u] = ONES ? V(1) : load_once(Ax + u * STEPS_LANES);
+    for (int u = 0; u < W; u++)
+        if (!TURNS) a[u] = ONES ? V(1) : load_once(Ax + u * STEPS_LANES);
 #pragma unroll
     for (int u = 0; u < W; u++) {
         if (KIND == SPRYI_PACKED_OFFSETS) j[u] = load_index((const uint16_t *)index + lane + u * STEPS_LANES);
@@ -51,6 +61,7 @@ add_narrow(V *sum, const V *Ax, const uint8_t *index, unsigned held, int t, cons
 #pragma unroll
             for (int q = 0; q < 4 && u + q < W; q++) j[u + q] = of[q];
         }
+        if (TURNS) a[u] = ONES ? V(1) : load_once(Ax + u * STEPS_LANES);
     }
     unsigned mask = held >> t; /* STEPPED: of its slots; else the lane's length */
     if (KIND != SPRYI_PACKED_STEPPED) {
@@ -75,21 +86,48 @@ static __device__ __forceinline__ V narrow_sum(const V *Ax, const uint8_t *index
     int t = 0;
 #pragma unroll 1
     for (; width - t > M; t += N) {
-        add_narrow<KIND, N, ONES>(&sum, Ax, index, held, t, x);
+        add_narrow<KIND, N, ONES, false>(&sum, Ax, index, held, t, x);
         Ax += ONES ? 0 : N * STEPS_LANES;
         index += N * (KIND == SPRYI_PACKED_STEPPED   ? 4
                       : KIND == SPRYI_PACKED_OFFSETS ? 2 * STEPS_LANES
                                                      : 4 * STEPS_LANES);
     }
     switch (width - t) {
-    case 1: add_narrow<KIND, 1, ONES>(&sum, Ax, index, held, t, x); break;
-    case 2: add_narrow<KIND, 2, ONES>(&sum, Ax, index, held, t, x); break;
-    case 3: add_narrow<KIND, 3, ONES>(&sum, Ax, index, held, t, x); break;
-    case 4: add_narrow<KIND, 4, ONES>(&sum, Ax, index, held, t, x); break;
-    case 5: add_narrow<KIND, 5, ONES>(&sum, Ax, index, held, t, x); break;
-    case 6: add_narrow<KIND, 6, ONES>(&sum, Ax, index, held, t, x); break;
-    case 7: add_narrow < KIND, M<7 ? 1 : 7, ONES>(&sum, Ax, index, held, t, x); break; /* M < 7: never */
-    case 8: add_narrow < KIND, M<8 ? 1 : 8, ONES>(&sum, Ax, index, held, t, x); break;
+    case 1: add_narrow<KIND, 1, ONES, false>(&sum, Ax, index, held, t, x); break;
+    case 2: add_narrow<KIND, 2, ONES, false>(&sum, Ax, index, held, t, x); break;
+    case 3: add_narrow<KIND, 3, ONES, false>(&sum, Ax, index, held, t, x); break;
+    case 4: add_narrow<KIND, 4, ONES, false>(&sum, Ax, index, held, t, x); break;
+    case 5: add_narrow<KIND, 5, ONES, false>(&sum, Ax, index, held, t, x); break;
+    case 6: add_narrow<KIND, 6, ONES, false>(&sum, Ax, index, held, t, x); break;
+    case 7: add_narrow < KIND, M<7 ? 1 : 7, ONES, false>(&sum, Ax, index, held, t, x); break; /* M < 7: never */
+    case 8: add_narrow < KIND, M<8 ? 1 : 8, ONES, false>(&sum, Ax, index, held, t, x); break;
+    default: break;
+    }
+    return sum;
+}
+
+/* The same of indices, where most slices have more than M slots. */
+template <int KIND, int M, bool ONES, typename V>
+static __device__ __forceinline__ V wide_sum(const V *Ax, const uint8_t *index, unsigned held, int width, const V *x)
+{
+    V sum = 0;
+    int t = 0;
+#pragma unroll 1
+    for (; t + M <= width; t += M) {
+        add_narrow<KIND, M, ONES, true>(&sum, Ax, index, held, t, x);
+        Ax += ONES ? 0 : M * STEPS_LANES;
+        index += M * STEPS_LANES * (KIND == SPRYI_PACKED_OFFSETS ? 2 : 4);
+    }
+    switch (width - t) {
+    case 1: add_narrow<KIND, 1, ONES, true>(&sum, Ax, index, held, t, x); break;
+    case 2: add_narrow<KIND, 2, ONES, true>(&sum, Ax, index, held, t, x); break;
+    case 3: add_narrow<KIND, 3, ONES, true>(&sum, Ax, index, held, t, x); break;
+    case 4: add_narrow<KIND, 4, ONES, true>(&sum, Ax, index, held, t, x); break;
+    case 5: add_narrow<KIND, 5, ONES, true>(&sum, Ax, index, held, t, x); break;
+    case 6: add_narrow<KIND, 6, ONES, true>(&sum, Ax, index, held, t, x); break;
+    case 7: add_narrow < KIND, M<8 ? 1 : 7, ONES, true>(&sum, Ax, index, held, t, x); break; /* M < 8: never */
+    case 8: add_narrow < KIND, M<9 ? 1 : 8, ONES, true>(&sum, Ax, index, held, t, x); break;
+    case 9: add_narrow < KIND, M<10 ? 1 : 9, ONES, true>(&sum, Ax, index, held, t, x); break;
     default: break;
     }
     return sum;
@@ -105,8 +143,8 @@ static __device__ __forceinline__ void put_narrow(V *y, uint32_t row, V sum, V a
         put(y, row, sum, alpha, beta);
 }
 
-/* Slices with HOLES, of any kind, slot by slot. */
-template <bool ONES, typename V> static __device__ __noinline__ void
+/* Slices with HOLES, of any kind, U slots at once. */
+template <bool ONES, int U, typename V> static __device__ __noinline__ void
 run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
     const int lane = threadIdx.x % STEPS_LANES, kind = spryi_packed_kind_of(&slice);
@@ -137,31 +175,40 @@ run_holes(const spryi_packed *s, spryi_packed_slice slice, int32_t extra, const 
     }
     V sum = 0;
 #pragma unroll 1
-    for (int t = 0; t < width; t++) {
-        const bool has = kind == SPRYI_PACKED_STEPPED ? held >> t & 1 : t < (int)held;
-        const unsigned slot = __ballot_sync(STEPS_ALL, has);
-        const int before = __popc(slot & ((1u << lane) - 1)), all = __popc(slot);
-        if (has) {
-            const int32_t j = kind == SPRYI_PACKED_STEPPED   ? __ldg(columns + t)
-                              : kind == SPRYI_PACKED_OFFSETS ? __ldg(offsets + before)
-                                                             : __ldg(columns + before);
-            sum += (ONES ? V(1) : __ldg(Ax + before)) * x[j];
+    for (int t = 0; t < width; t += U) {
+        V a[U], of_x[U];
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            const bool has = t + u < width && (kind == SPRYI_PACKED_STEPPED ? held >> (t + u) & 1 : t + u < (int)held);
+            const unsigned slot = __ballot_sync(STEPS_ALL, has);
+            const int before = __popc(slot & ((1u << lane) - 1)), all = __popc(slot);
+            a[u] = of_x[u] = 0;
+            if (has) {
+                const int32_t j = kind == SPRYI_PACKED_STEPPED   ? __ldg(columns + t + u)
+                                  : kind == SPRYI_PACKED_OFFSETS ? __ldg(offsets + before)
+                                                                 : __ldg(columns + before);
+                a[u] = ONES ? V(1) : __ldg(Ax + before);
+                of_x[u] = x[j];
+            }
+            Ax += ONES ? 0 : all;
+            if (kind == SPRYI_PACKED_OFFSETS) offsets += all;
+            if (kind == SPRYI_PACKED_WIDE) columns += all;
         }
-        Ax += ONES ? 0 : all;
-        if (kind == SPRYI_PACKED_OFFSETS) offsets += all;
-        if (kind == SPRYI_PACKED_WIDE) columns += all;
+#pragma unroll
+        for (int u = 0; u < U; u++) sum += a[u] * of_x[u];
     }
     if (is_there) put(y, row, sum, alpha, beta);
 }
 
-template <bool SIMPLE, int M, bool ONES, typename V> static __device__ __forceinline__ void
+/* MANY: slots of the mean slice, more than NARROW_MOST. */
+template <bool SIMPLE, int M, bool MANY, bool ONES, typename V> static __device__ __forceinline__ void
 run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
 {
     const int lane = threadIdx.x % STEPS_LANES, kind = spryi_packed_kind_of(&slice);
     const int width = spryi_packed_width(&slice);
     const bool full = (slice.info & SPRYI_PACKED_FULL) != 0, sorted = (slice.info & SPRYI_PACKED_SORTED) != 0;
     if (!full && !(slice.info & SPRYI_PACKED_PADDED)) {
-        run_holes<ONES>(&s, slice, extra, x, y, alpha, beta);
+        run_holes<ONES, MANY ? 4 : 1>(&s, slice, extra, x, y, alpha, beta);
         return;
     }
     const uint8_t *index = s.indices + (int64_t)slice.indices * SPRYI_PACKED_UNIT;
@@ -171,7 +218,8 @@ run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
     if (kind == SPRYI_PACKED_STEPPED) {
         unsigned held = STEPS_ALL;
         if (!full) held = load_mask(s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_UNIT, width, lane);
-        const V sum = narrow_sum<SPRYI_PACKED_STEPPED, M, ONES>(Ax, index, held, width, x + row);
+        constexpr int MOST = M > NARROW_MOST ? NARROW_MOST : M;
+        const V sum = narrow_sum<SPRYI_PACKED_STEPPED, MOST, ONES>(Ax, index, held, width, x + row);
         if (is_there) put_narrow<SIMPLE>(y, row, sum, alpha, beta);
         return;
     }
@@ -184,32 +232,41 @@ run_narrow(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra
         of_group = __ldg((const uint16_t *)index + lane);
         index += STEPS_LANES * sizeof(uint16_t);
     }
-    const V sum = kind == SPRYI_PACKED_OFFSETS
-                      ? narrow_sum<SPRYI_PACKED_OFFSETS, M, ONES>(Ax, index, held, width, x + extra)
-                      : narrow_sum<SPRYI_PACKED_WIDE, M, ONES>(Ax, index, held, width, x);
+    V sum;
+    if (kind == SPRYI_PACKED_OFFSETS)
+        sum = MANY ? wide_sum<SPRYI_PACKED_OFFSETS, M, ONES>(Ax, index, held, width, x + extra)
+                   : narrow_sum<SPRYI_PACKED_OFFSETS, M, ONES>(Ax, index, held, width, x + extra);
+    else
+        sum = MANY ? wide_sum<SPRYI_PACKED_WIDE, M, ONES>(Ax, index, held, width, x)
+                   : narrow_sum<SPRYI_PACKED_WIDE, M, ONES>(Ax, index, held, width, x);
     if (sorted) row = slice.row / (SPRYI_PACKED_GROUP / STEPS_LANES) * SPRYI_PACKED_GROUP + of_group;
     if (is_there && (full || held != SPRYI_PACKED_OUTSIDE)) put_narrow<SIMPLE>(y, row, sum, alpha, beta);
 }
 
+/* By the slots of the mean slice: up to NARROW_FEW, up to NARROW_MOST, more. */
+enum narrow_class { FEW, SOME, MANY };
+
 /*
- * M: most slots at once. More warps need fewer registers: 32 do for M = 6, unless beta and alpha are looked at in f64.
+ * More warps need fewer registers: 32 do for 6 slots at once, unless beta and alpha are looked at in f64.
  * Measured on an H200 (docs/results/h200-packed-2026-11-21.md).
  */
-template <typename V, int M, bool SIMPLE> struct narrow_shape {
-    static const bool is_wide = M > 6, is_double = sizeof(V) == 8;
-    static const int threads = 128;
-    static const int slices = is_wide && is_double ? 3 : 1; /* of a warp */
-    static const int blocks = is_wide ? (is_double ? 8 : 12) : SIMPLE || !is_double ? 16 : 12;
+template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
+    static const bool is_double = sizeof(V) == 8;
+    static const int threads = 128, many = is_double ? 7 : 10;
+    static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many; /* at once */
+    static const int slices = CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1;            /* of a warp */
+    static const int wide_blocks = CLASS == SOME && !is_double ? 12 : 8;
+    static const int blocks = CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12) : wide_blocks;
 };
 
 /* The rows are counted in 32 bits. A warp's next slice is a block's warps further, and its record on its way. */
-template <typename V, int M, bool ONES, bool SIMPLE>
-static __global__ void __launch_bounds__(narrow_shape<V, M, SIMPLE>::threads, narrow_shape<V, M, SIMPLE>::blocks)
+template <typename V, int CLASS, bool ONES, bool SIMPLE> static __global__ void
+__launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS, SIMPLE>::blocks)
     packed_narrow(const __grid_constant__ spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                   scalar<V> beta)
 {
-    constexpr int WARPS = narrow_shape<V, M, SIMPLE>::threads / STEPS_LANES,
-                  SLICES = narrow_shape<V, M, SIMPLE>::slices;
+    typedef narrow_shape<V, CLASS, SIMPLE> shape;
+    constexpr int WARPS = shape::threads / STEPS_LANES, SLICES = shape::slices;
     const int count = (int)s.slice_count;
     int k = (int)blockIdx.x * (WARPS * SLICES) + (int)threadIdx.x / STEPS_LANES;
     if (k >= count) return;
@@ -226,7 +283,7 @@ static __global__ void __launch_bounds__(narrow_shape<V, M, SIMPLE>::threads, na
             next = load_slice(s.slices + k);
             next_extra = __ldg(s.extras + k);
         }
-        run_narrow<SIMPLE, M, ONES>(s, slice, extra, x, y, a, b);
+        run_narrow<SIMPLE, shape::slots, CLASS == MANY, ONES>(s, slice, extra, x, y, a, b);
         if (!more) return;
         slice = next;
         extra = next_extra;

@@ -6,12 +6,12 @@
  *       the distance: there are no columns. Two neighbouring slices of one list are added up together, so that
  *       distances, addresses and branches are those of one. Lanes that lack an entry load the padding beside it, but
  *       no x; where too many lack one it is packed, and a lane counts by the slot's mask how many come before it.
- * Work: where all slices are stepped, lanes are rows and slices are narrow, a warp takes eight or four, two together or
- *       up to 8 slots of one at once, and asks for masks and distances a step ahead (packed_steps.cuh); where kinds of
- *       slices take turns and they are narrow, a warp takes one or three (packed_narrow.cuh); other stepped ones in
- *       blocks of two warps, a warp two slices (block rows: one), 7 slots in flight; else blocks of eight warps that
- *       take four slices each, 8 slots in flight, the next record on its way. Long rows in pieces, a warp each,
- *       and a third launch that adds the pieces up in order; both are left out where there are none.
+ * Work: where all slices are stepped, lanes are rows and slices have up to 5 slots, a warp takes eight, two together,
+ *       and asks for masks and distances a step ahead (packed_steps.cuh); with more, up to 8, and where kinds of slices
+ *       take turns, a warp takes one, three or, of wide ones, eight (packed_narrow.cuh); other stepped ones in blocks
+ *       of two warps, a warp two slices (block rows: one), 7 slots in flight; else, of blocks, blocks of eight warps
+ *       that take four slices each, the next record on its way. Long rows in pieces, a warp each, and a third launch
+ *       that adds the pieces up in order; both are left out where there are none.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
@@ -425,48 +425,44 @@ template <typename V, bool ONES, int B> static void launch_slices(const spryi_ru
                                    stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), RUN);
 }
 
-template <typename V, bool ONES, int M, bool SIMPLE> static void launch_narrow(const spryi_run_args *args)
+template <typename V, bool ONES, int CLASS, bool SIMPLE> static void launch_narrow(const spryi_run_args *args)
 {
-    typedef narrow_shape<V, M, SIMPLE> shape;
+    typedef narrow_shape<V, CLASS, SIMPLE> shape;
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const unsigned blocks = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
-    packed_narrow<V, M, ONES, SIMPLE><<<blocks, shape::threads, 0, stream_of(args)>>>(*s, (const V *)args->x,
-                                                                                      (V *)args->y, SPRY_ALPHA(V, args),
-                                                                                      SPRY_BETA(V, args));
+    packed_narrow<V, CLASS, ONES, SIMPLE>
+        <<<blocks, shape::threads, 0, stream_of(args)>>>(*s, (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args),
+                                                         SPRY_BETA(V, args));
 }
 
-template <typename V, bool ONES, int M> static void launch_narrow(const spryi_run_args *args)
+template <typename V, bool ONES, int CLASS> static void launch_narrow(const spryi_run_args *args)
 {
     const bool simple = !args->scalars_on_device && *(const V *)args->alpha != 0 && *(const V *)args->beta == 0;
     if (simple)
-        launch_narrow<V, ONES, M, true>(args);
+        launch_narrow<V, ONES, CLASS, true>(args);
     else
-        launch_narrow<V, ONES, M, false>(args);
+        launch_narrow<V, ONES, CLASS, false>(args);
 }
 
-/* Lanes that are rows: the mean slice's width decides; measured as above. */
+/* Lanes that are rows: the mean slice's width decides, and whether all slices step; measured as above. */
 template <typename V, bool ONES> static void launch_rows(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t slices = s->slice_count, width = ceil_div(s->slots, slices * LANES);
     const unsigned pairs = (unsigned)ceil_div(slices, PAIRS_WARPS * PAIRS_SLICES);
-    const unsigned chunks = (unsigned)ceil_div(slices, chunks_shape<V>::warps * chunks_shape<V>::slices);
-    const V *x = (const V *)args->x;
-    V *y = (V *)args->y;
-    const bool steps_too = sizeof(V) == 8 && width == NARROW_FEW;
-    if ((s->indexed > 0 || steps_too) && width <= NARROW_FEW && s->a.rows <= INT32_MAX)
-        launch_narrow<V, ONES, NARROW_FEW + 1>(args);
-    else if (s->indexed > 0 && width <= STEPS_MOST && s->a.rows <= INT32_MAX)
-        launch_narrow<V, ONES, STEPS_MOST>(args);
-    else if (s->indexed > 0 || width > STEPS_MOST)
+    const bool steps = s->indexed == 0;
+    if (steps && width <= (sizeof(V) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
+        packed_steps<V, ONES><<<pairs, PAIRS_WARPS * LANES, 0, stream_of(args)>>>(*s, (const V *)args->x, (V *)args->y,
+                                                                                  SPRY_ALPHA(V, args),
+                                                                                  SPRY_BETA(V, args));
+    else if (s->a.rows > INT32_MAX || (steps && width > NARROW_MOST))
         launch_slices<V, ONES, 1>(args);
-    else if (width > STEPS_PAIR)
-        packed_chunks<V, ONES><<<chunks, chunks_shape<V>::warps * LANES, 0, stream_of(args)>>>(*s, x, y,
-                                                                                               SPRY_ALPHA(V, args),
-                                                                                               SPRY_BETA(V, args));
+    else if (steps || width <= NARROW_FEW)
+        launch_narrow<V, ONES, FEW>(args);
+    else if (width <= NARROW_MOST)
+        launch_narrow<V, ONES, SOME>(args);
     else
-        packed_steps<V, ONES>
-            <<<pairs, PAIRS_WARPS * LANES, 0, stream_of(args)>>>(*s, x, y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+        launch_narrow<V, ONES, MANY, false>(args);
 }
 
 template <typename V> static void launch_blocks(const spryi_run_args *args)

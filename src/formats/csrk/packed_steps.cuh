@@ -1,5 +1,5 @@
 /*
- * The kernels of packed where all slices are stepped, lanes are rows, and the mean slice is narrow. A warp has the
+ * The kernel of packed where all slices are stepped, lanes are rows, and the mean slice is narrow. A warp has the
  * records of all its slices from the start, a lane each, and asks for what leads to x (masks, distances) while it adds
  * up what comes before: a step costs one round trip to memory, not three one after the other.
  *
@@ -7,8 +7,7 @@
  *     step c                             masks, list         values, x   sum        time -->
  *     step c + 1                                             masks, list ...
  *
- * packed_steps: a step is two neighbouring slices of one list, which stays in registers as long as it is the same.
- * packed_chunks: a step is up to 8 slots of one slice. Slower where neighbours are alike, faster where they are not.
+ * A step is two neighbouring slices of one list, which stays in registers as long as it is the same.
  */
 #ifndef SPRYI_PACKED_STEPS_CUH
 #define SPRYI_PACKED_STEPS_CUH
@@ -21,8 +20,7 @@ extern "C" {
 
 enum {
     STEPS_LANES = SPRYI_PACKED_LANES,
-    STEPS_MOST = 8, /* slots of a chunk */
-    STEPS_PAIR = 5, /* and of slices that go together */
+    STEPS_PAIR = 5, /* slots of slices that go together */
     PAIRS_WARPS = 4,
     PAIRS_SLICES = 8, /* of a warp */
     PAIRS_BLOCKS = 10,
@@ -208,125 +206,6 @@ template <typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_
         const int64_t i = row + k * STEPS_LANES;
         if (i < s.a.rows) put(y, i, sum[0], a, b);
         if (k + 1 < count && i + STEPS_LANES < s.a.rows) put(y, i + STEPS_LANES, sum[1], a, b);
-    }
-}
-
-/* ---- chunks ------------------------------------------------------------------------------------------- */
-
-/* A slice of which chunks are taken; all lanes have the same, but for the mask and the row. */
-struct steps_slice {
-    uint32_t row, info;
-    int width;
-    int64_t values;
-    const uint8_t *list;
-    uint32_t first; /* the lane's row */
-    unsigned mask;  /* of slots that the lane has */
-};
-
-static __device__ __forceinline__ void begin_chunks(steps_slice *n, const spryi_packed &s,
-                                                    const spryi_packed_slice &record, int32_t extra, int from)
-{
-    const int lane = threadIdx.x % STEPS_LANES;
-    const uint32_t low = __shfl_sync(STEPS_ALL, record.values, from), at = __shfl_sync(STEPS_ALL, record.indices, from);
-    n->info = __shfl_sync(STEPS_ALL, record.info, from);
-    n->row = __shfl_sync(STEPS_ALL, record.row, from);
-    extra = __shfl_sync(STEPS_ALL, extra, from);
-    n->width = (int)(n->info >> SPRYI_PACKED_WIDTH & 255);
-    n->values = (int64_t)(n->info >> SPRYI_PACKED_HIGH) << 32 | low;
-    n->list = s.indices + (int64_t)at * SPRYI_PACKED_UNIT;
-    const uint8_t *masks = s.indices + (int64_t)(uint32_t)extra * SPRYI_PACKED_UNIT;
-    n->first = n->row * STEPS_LANES + lane;
-    n->mask = n->width >= 32 ? STEPS_ALL : (1u << n->width) - 1;
-    if (!(n->info & SPRYI_PACKED_FULL)) n->mask = load_mask(masks, n->width, lane);
-}
-
-/* Where the distances of slots t .. t + 7 are on their way. */
-struct steps_chunk {
-    int t;
-    int32_t distance[STEPS_MOST];
-};
-
-static __device__ __forceinline__ void ask_list(steps_chunk *c, const steps_slice *n)
-{
-    const int4 *list = (const int4 *)n->list + c->t / 4;
-    const int left = n->width - c->t;
-    int4 d = make_int4(0, 0, 0, 0);
-    if (left > 0) d = __ldg(list);
-    c->distance[0] = d.x, c->distance[1] = d.y, c->distance[2] = d.z, c->distance[3] = d.w;
-    if (left > 4) d = __ldg(list + 1);
-    c->distance[4] = d.x, c->distance[5] = d.y, c->distance[6] = d.z, c->distance[7] = d.w;
-}
-
-/* Measured on an H200 (docs/results/h200-packed-2026-11-21.md). */
-template <typename V> struct chunks_shape {
-    static const int warps = sizeof(V) == 8 ? 4 : 2, slices = sizeof(V) == 8 ? 8 : 4; /* of a warp; at most as lanes */
-    static const int blocks = sizeof(V) == 8 ? 8 : 20;
-};
-
-/* A block takes slices that follow each other, its warps neighbouring ones. */
-template <typename V, bool ONES>
-static __global__ void __launch_bounds__(chunks_shape<V>::warps *STEPS_LANES, chunks_shape<V>::blocks)
-    packed_chunks(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
-{
-    constexpr int WARPS = chunks_shape<V>::warps, SLICES = chunks_shape<V>::slices;
-    const int lane = threadIdx.x % STEPS_LANES, warp = threadIdx.x / STEPS_LANES;
-    const int64_t first = (int64_t)blockIdx.x * (WARPS * SLICES);
-    const int left = (int)min((int64_t)(WARPS * SLICES), s.slice_count - first);
-    const int mine = lane < SLICES ? lane * WARPS + warp : left;
-    const int count = __popc(__ballot_sync(STEPS_ALL, mine < left));
-    if (count == 0) return;
-    spryi_packed_slice record = {};
-    int32_t extra = 0;
-    if (mine < left) {
-        const uint4 v = __ldg((const uint4 *)(s.slices + first + mine));
-        record.values = v.x, record.indices = v.y, record.row = v.z, record.info = v.w;
-        extra = __ldg(s.extras + first + mine);
-    }
-    const V a = alpha.get(), b = beta.get();
-    steps_slice now, next;
-    steps_chunk chunk;
-    begin_chunks(&next, s, record, extra, 0);
-    chunk.t = 0;
-    ask_list(&chunk, &next);
-    V sum = 0;
-    int i = 0;
-#pragma unroll 1
-    for (;;) {
-        now = next;
-        const int t = chunk.t;
-        const bool holes = !(now.info & (SPRYI_PACKED_FULL | SPRYI_PACKED_PADDED));
-        const unsigned has = holes ? 0 : now.mask >> t;
-        const bool ends = holes || t + STEPS_MOST >= now.width;
-        const V *Ax = (const V *)s.values + now.values + t * STEPS_LANES + lane;
-        V value[STEPS_MOST], of_x[STEPS_MOST];
-#pragma unroll
-        for (int u = 0; u < STEPS_MOST; u++) {
-            value[u] = 0;
-            if (has >> u & 1) value[u] = ONES ? V(1) : load_once(Ax + u * STEPS_LANES);
-        }
-        const V *from = x + now.first;
-#pragma unroll
-        for (int u = 0; u < STEPS_MOST; u++) {
-            of_x[u] = 0;
-            if (has >> u & 1) of_x[u] = from[chunk.distance[u]];
-        }
-        chunk.t += STEPS_MOST;
-        if (ends) {
-            i++;
-            chunk.t = 0;
-            if (i < count) begin_chunks(&next, s, record, extra, i);
-        }
-        if (!ends || i < count) ask_list(&chunk, &next);
-#pragma unroll
-        for (int u = 0; u < STEPS_MOST; u++) sum += value[u] * of_x[u];
-        if (!ends) continue;
-        if (holes)
-            sum =
-                add_holes<ONES>(now.width, now.mask, (const V *)s.values + now.values, (const int32_t *)now.list, from);
-        const int64_t row = (int64_t)now.row * STEPS_LANES + lane;
-        if (row < s.a.rows) put(y, row, sum, a, b);
-        sum = 0;
-        if (i >= count) return;
     }
 }
 
