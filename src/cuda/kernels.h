@@ -41,12 +41,14 @@ spry_status spry_cuda_gather(const spryi_cuda_gather *request, spry_error *err);
 
 /* Conversions from CSR on the device; each is defined in its family's *_convert.cu. */
 extern const spryi_cuda_converter spry_cuda_to_coo, spry_cuda_to_csc, spry_cuda_to_ell, spry_cuda_to_sell,
-    spry_cuda_to_hyb, spry_cuda_to_scoo, spry_cuda_to_bsr, spry_cuda_to_csr2, spry_cuda_to_csr3, spry_cuda_to_packed;
+    spry_cuda_to_hyb, spry_cuda_to_scoo, spry_cuda_to_swept, spry_cuda_to_bsr, spry_cuda_to_csr2, spry_cuda_to_csr3,
+    spry_cuda_to_packed;
 
 /* clang-format off */
 #define SPRY_CUDA_CONVERTERS                                                                                           \
     &spry_cuda_to_coo, &spry_cuda_to_csc, &spry_cuda_to_ell, &spry_cuda_to_sell, &spry_cuda_to_hyb,                    \
-    &spry_cuda_to_scoo, &spry_cuda_to_bsr, &spry_cuda_to_csr2, &spry_cuda_to_csr3, &spry_cuda_to_packed
+    &spry_cuda_to_scoo, &spry_cuda_to_swept, &spry_cuda_to_bsr, &spry_cuda_to_csr2, &spry_cuda_to_csr3,                \
+    &spry_cuda_to_packed
 /* clang-format on */
 
 #endif

@@ -1,0 +1,373 @@
+/*
+ * CSR to swept row blocks on the device, bit for bit as on the host.
+ *
+ * Idea: blocks are cut by warps, ten levels of the search for their cost at once; the entries' numbers are sorted by
+ *       columns, then by blocks. A group takes the first entries in that order that the groups before it have left and
+ *       whose row's entry as many before as it has sums lies in one of those: a block of threads goes from group to
+ *       group, 1024 candidates at once, and needs nothing of an entry but where that other one lies. So a row block,
+ *       which the host fills entry by entry, is some hundred steps.
+ * Work: a warp a cost, a block of threads a row block where groups are filled, else by entries, rows or slots: no long
+ *       row is one thread's.
+ * Cost: 16 bytes an entry for each 8 bits of the columns and of the blocks (the sorts, 3 to 5 passes), and about 120
+ *       beside; scratch of 20 bytes an entry and 24 a row, 16 an entry more where rows are not sorted.
+ * Source: radix sort and scan: CUB; the groups: this library.
+ */
+#include "cuda/kernels.h"
+#include "formats/scoo/swept_groups.cuh"
+
+#include <stdlib.h>
+
+enum { PARTS = 16 /* of a row block, where slots are cleared */ };
+
+/* ---- filling ------------------------------------------------------------------------------------------- */
+
+/* The bits of the rows, a thread a word of its block. */
+template <typename P> static __global__ void fill_present(const sweeping<P> w, spryi_swept_word *present)
+{
+    const spryi_swept_block block = w.blocks[blockIdx.x];
+    const int64_t *before = w.before + block.first_row;
+    for (int64_t n = threadIdx.x; n * 32 < block.rows; n += blockDim.x) {
+        spryi_swept_word word = {0, (uint32_t)(before[n * 32] - before[0])};
+        for (int bit = 0; bit < 32 && n * 32 + bit < block.rows; bit++)
+            word.bits |= (uint32_t)(before[n * 32 + bit + 1] > before[n * 32 + bit]) << bit;
+        present[block.first_word + n] = word;
+    }
+}
+
+/* Rows with further sums, a block of threads a row block. */
+template <typename P> static __global__ void __launch_bounds__(GROUP)
+    fill_longs(const sweeping<P> w, spryi_swept_long *longs)
+{
+    const int64_t b = blockIdx.x, sums = w.first_sum[b + 1] - w.first_sum[b], each = (sums + GROUP - 1) / GROUP;
+    const uint32_t *turns = w.turns + w.first_sum[b], *further = w.further + w.first_sum[b];
+    const int64_t begin = threadIdx.x * each, end = begin + each < sums ? begin + each : sums;
+    int64_t own = 0, all;
+    if (w.blocks[b].longs == 0) return;
+    for (int64_t r = begin; r < end; r++) own += turns[r] > 1;
+    longs += w.blocks[b].first_long + sum_before(own, &all);
+    for (int64_t r = begin; r < end; r++) {
+        if (turns[r] == 1) continue;
+        const spryi_swept_long row = {(int32_t)r, (int32_t)further[r], (int32_t)turns[r] - 1};
+        *longs++ = row;
+    }
+}
+
+/* Padding, for the entries to be written over; PARTS blocks of threads a row block. */
+template <typename V, typename P> static __global__ void clear_slots(const sweeping<P> w, uint32_t *indices, V *values)
+{
+    const spryi_swept_block block = w.blocks[blockIdx.x / PARTS];
+    const int64_t batch = GROUP * w.unroll, begin = block.first_batch * batch, end = begin + block.batches * batch;
+    const uint32_t padding = spryi_swept_padding(&block);
+    for (int64_t n = begin + blockIdx.x % PARTS * CONVERT_THREADS + threadIdx.x; n < end;
+         n += PARTS * CONVERT_THREADS) {
+        indices[n] = padding;
+        values[n] = 0;
+    }
+}
+
+/* A batch's least column is that of its first entry. */
+template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    fill_bases(const sweeping<P> w, const record *__restrict__ records, int64_t *__restrict__ bases)
+{
+    constexpr uint32_t batch = GROUP * SPRYI_SWEPT_BATCH_BYTES / sizeof(V);
+    __shared__ tile<P> t;
+    open_tile(w, &t);
+    EACH_ENTRY_OF_TILE(p, t)
+    {
+        if (w.slot[p] % batch == 0)
+            bases[w.blocks[block_in_tile(w, t, p)].first_batch + w.slot[p] / batch] = records[p].y;
+    }
+}
+
+template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    fill_slots(const sweeping<P> w, const record *__restrict__ records, const V *__restrict__ Ax,
+               const int64_t *__restrict__ bases, uint32_t *__restrict__ indices, V *__restrict__ values)
+{
+    constexpr int64_t unroll = SPRYI_SWEPT_BATCH_BYTES / sizeof(V);
+    __shared__ tile<P> t;
+    open_tile(w, &t);
+    EACH_ENTRY_OF_TILE(p, t)
+    {
+        const spryi_swept_block *block = w.blocks + block_in_tile(w, t, p);
+        const record r = records[p];
+        const int64_t group = w.slot[p] / GROUP, batch = block->first_batch + group / unroll;
+        const int64_t to = block->first_batch * GROUP * unroll + spryi_swept_slot(group, w.slot[p] % GROUP, unroll);
+        indices[to] = (uint32_t)((int64_t)r.y - bases[batch]) << block->sum_bits | r.z;
+        values[to] = Ax[r.w];
+    }
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------- */
+
+/* Parts of one allocation: what is asked for first is only added up (at is NULL then). */
+struct carving {
+    char *at;
+    int64_t used;
+    template <typename T> T *take(int64_t count)
+    {
+        T *part = at ? (T *)(at + used) : NULL;
+        used += (count * (int64_t)sizeof(T) + 255) / 256 * 256;
+        return part;
+    }
+};
+
+/* On the host and on the device; numbers of blocks are small. */
+struct host_array {
+    void *at;
+    host_array() : at(NULL)
+    {
+    }
+    ~host_array()
+    {
+        free(at);
+    }
+    host_array(const host_array &) = delete;
+    host_array &operator=(const host_array &) = delete;
+    spry_status make(int64_t bytes, spry_error *err)
+    {
+        at = malloc((size_t)bytes + 1);
+        return at ? SPRY_OK : spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "swept: row blocks");
+    }
+};
+
+static spry_status to_host(void *to, const void *from, int64_t bytes, spry_error *err)
+{
+    if (bytes > 0) SPRY_CUDA_CHECK(cudaMemcpy(to, from, (size_t)bytes, cudaMemcpyDeviceToHost), "swept", err);
+    return SPRY_OK;
+}
+
+static spry_status to_device(void *to, const void *from, int64_t bytes, spry_error *err)
+{
+    if (bytes > 0) SPRY_CUDA_CHECK(cudaMemcpy(to, from, (size_t)bytes, cudaMemcpyHostToDevice), "swept", err);
+    return SPRY_OK;
+}
+
+/* Everything that is not part of the storage. */
+template <typename P> struct making {
+    spryi_cuda_conversion *c;
+    spryi_swept *s;
+    sweeping<P> w;
+    spryi_swept_cut *cuts; /* on the host */
+    host_array cut_space, block_space, chain_space;
+    scratch row_space, small_space, entry_space, order_space;
+};
+
+/* Rows with entries before each row, and the cuts: s->head.blocks of them, on the host. */
+template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
+{
+    const spry_arrays *a = &m->c->csr;
+    spryi_swept_head *h = &m->s->head;
+    cutting<P> c = {};
+    int64_t least = 0, count = 0;
+    SPRY_CUDA_TRY(m->row_space.make((a->rows + 1) * (int64_t)sizeof(int64_t), "swept: rows", err));
+    int64_t *before = (int64_t *)m->row_space.at;
+    mark_rows<<<convert_blocks(a->rows + 1), CONVERT_THREADS>>>((const P *)a->offsets, a->rows, before);
+    SPRY_CUDA_TRY(launched(err, "swept: rows"));
+    SPRY_CUDA_TRY(spry_cuda_scan(before, a->rows + 1, err));
+    c.Ap = (const P *)a->offsets;
+    c.before = m->w.before = before;
+    c.rows = a->rows;
+    c.most_rows = spryi_swept_most_rows(h);
+    scratch counts, cuts;
+    SPRY_CUDA_TRY(counts.make(sizeof(int64_t) + ROUNDS * NODES * (int64_t)sizeof(int32_t), "swept: costs", err));
+    int64_t *number = (int64_t *)counts.at;
+    int32_t *blocks = (int32_t *)(number + 1);
+    c.blocks = blocks;
+    count_blocks<<<1, 32>>>(c, spryi_swept_most_cost(), number);
+    SPRY_CUDA_TRY(launched(err, "swept: blocks"));
+    SPRY_CUDA_TRY(to_host(&least, number, sizeof least, err));
+    c.wanted = spryi_swept_wanted_blocks(h, least, &c.low, &c.high);
+    SPRY_CUDA_TRY(cuts.make((c.wanted + 1) * (int64_t)sizeof(spryi_swept_cut), "swept: cuts", err));
+    for (int round = 0; round < ROUNDS; round++) {
+        try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round, blocks);
+        SPRY_CUDA_TRY(launched(err, "swept: costs"));
+    }
+    put_cuts<<<1, 32>>>(c, (spryi_swept_cut *)cuts.at, c.wanted, number);
+    SPRY_CUDA_TRY(launched(err, "swept: cuts"));
+    SPRY_CUDA_TRY(to_host(&count, number, sizeof count, err));
+    if (count > c.wanted) return spryi_fail(err, SPRY_INTERNAL, NULL, "swept: more blocks than were wanted");
+    h->blocks = count;
+    SPRY_CUDA_TRY(m->cut_space.make((count + 1) * (int64_t)sizeof(spryi_swept_cut), err));
+    m->cuts = (spryi_swept_cut *)m->cut_space.at;
+    return to_host(m->cuts, cuts.at, (count + 1) * (int64_t)sizeof(spryi_swept_cut), err);
+}
+
+/* Blocks and chains on the host, in s for now; what kernels look at of them on the device. */
+template <typename P> static spry_status put_blocks_on_device(making<P> *m, spry_error *err)
+{
+    const int64_t blocks = m->s->head.blocks;
+    host_array numbers;
+    SPRY_CUDA_TRY(m->block_space.make(blocks * (int64_t)sizeof(spryi_swept_block), err));
+    SPRY_CUDA_TRY(m->chain_space.make(blocks * (int64_t)sizeof(spryi_swept_chain), err));
+    SPRY_CUDA_TRY(numbers.make(2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
+    m->s->blocks = (spryi_swept_block *)m->block_space.at;
+    m->s->chains = (spryi_swept_chain *)m->chain_space.at;
+    spryi_swept_link(m->s, m->cuts);
+    int64_t *starts = (int64_t *)numbers.at, *first_sum = starts + blocks + 1;
+    first_sum[0] = 0;
+    for (int64_t b = 0; b <= blocks; b++) {
+        starts[b] = m->cuts[b].entry;
+        if (b < blocks) first_sum[b + 1] = first_sum[b] + m->s->blocks[b].sums;
+    }
+    const int64_t sums = first_sum[blocks];
+    carving all = {NULL, 0};
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1) {
+            SPRY_CUDA_TRY(m->small_space.make(all.used, "swept: row blocks", err));
+            all.at = (char *)m->small_space.at;
+            all.used = 0;
+        }
+        m->w.starts = all.take<int64_t>(2 * (blocks + 1));
+        m->w.blocks = all.take<spryi_swept_block>(blocks);
+        m->w.most = all.take<uint32_t>(sums);
+        m->w.turns = all.take<uint32_t>(sums);
+        m->w.further = all.take<uint32_t>(sums);
+    }
+    m->w.first_sum = m->w.starts + blocks + 1;
+    m->w.block_count = blocks;
+    m->w.most_sums = spryi_swept_most_sums(m->s, m->cuts);
+    SPRY_CUDA_TRY(to_device((void *)m->w.starts, numbers.at, 2 * (blocks + 1) * (int64_t)sizeof(int64_t), err));
+    SPRY_CUDA_TRY(to_device(m->w.blocks, m->s->blocks, blocks * (int64_t)sizeof(spryi_swept_block), err));
+    if (sums > 0) SPRY_CUDA_CHECK(cudaMemsetAsync(m->w.most, 0, (size_t)sums * sizeof(uint32_t)), "swept", err);
+    return SPRY_OK;
+}
+
+/* Every entry's place in the order of columns; *keys is that order where rows were not sorted, else NULL. */
+template <typename P> static spry_status order_entries(making<P> *m, uint64_t **keys, void **records, spry_error *err)
+{
+    const spry_arrays *a = &m->c->csr;
+    const int64_t nnz = a->nnz, key_bytes = nnz * (int64_t)sizeof(uint64_t);
+    const unsigned tiles = (unsigned)ceil_div(nnz, CONVERT_TILE), entries = convert_blocks(nnz);
+    int unsorted = 0;
+    scratch flag;
+    SPRY_CUDA_TRY(m->entry_space.make(2 * key_bytes + nnz * (int64_t)sizeof(uint32_t), "swept: entries", err));
+    uint64_t *own = (uint64_t *)m->entry_space.at, *other = own + nnz;
+    m->w.place = m->w.slot = (uint32_t *)(own + 2 * nnz);
+    SPRY_CUDA_TRY(spry_cuda_order_columns(a, 1, &own, &other, err));
+    if (m->w.block_count > 1) {
+        put_blocks<<<entries, CONVERT_THREADS>>>(m->w, own);
+        SPRY_CUDA_TRY(launched(err, "swept: keys"));
+        SPRY_CUDA_TRY(spry_cuda_sort_keys(&own, &other, nnz, KEY_BITS, KEY_BITS + bits_of(m->w.block_count - 1), err));
+    }
+    SPRY_CUDA_TRY(flag.make(sizeof unsorted, "swept: order", err));
+    SPRY_CUDA_CHECK(cudaMemsetAsync(flag.at, 0, sizeof unsorted), "swept: order", err);
+    place_entries<<<tiles, CONVERT_THREADS>>>(m->w, own, (int *)flag.at);
+    SPRY_CUDA_TRY(launched(err, "swept: places"));
+    SPRY_CUDA_TRY(to_host(&unsorted, flag.at, sizeof unsorted, err));
+    *keys = NULL;
+    *records = m->entry_space.at; /* keys are not needed any more */
+    if (!unsorted) return SPRY_OK;
+    scratch row_space;
+    SPRY_CUDA_TRY(m->order_space.make(2 * key_bytes, "swept: entries", err));
+    SPRY_CUDA_TRY(row_space.make(nnz * (int64_t)sizeof(int32_t), "swept: rows of entries", err));
+    uint64_t *by_rows = (uint64_t *)m->order_space.at, *spare = by_rows + nnz;
+    SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
+    key_rows<<<entries, CONVERT_THREADS>>>(own, (const int32_t *)row_space.at, nnz, by_rows);
+    SPRY_CUDA_TRY(launched(err, "swept: keys"));
+    SPRY_CUDA_TRY(spry_cuda_sort_keys(&by_rows, &spare, nnz, KEY_BITS, KEY_BITS + bits_of(a->rows - 1), err));
+    place_sorted<<<tiles, CONVERT_THREADS>>>(m->w, by_rows);
+    SPRY_CUDA_TRY(launched(err, "swept: places"));
+    *keys = own;
+    *records = m->order_space.at;
+    return SPRY_OK;
+}
+
+/* Every entry's record and slot, and what the blocks are then, on the host too. */
+template <typename P> static spry_status find_slots(making<P> *m, record **records, spry_error *err)
+{
+    const int64_t nnz = m->w.nnz, blocks = m->w.block_count;
+    const unsigned tiles = (unsigned)ceil_div(nnz, CONVERT_TILE);
+    uint64_t *stream = NULL;
+    if (blocks > INT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more blocks than a launch takes");
+    if (nnz > 0) {
+        SPRY_CUDA_TRY(order_entries(m, &stream, (void **)records, err));
+        count_nearby<<<tiles, CONVERT_THREADS>>>(m->w);
+        SPRY_CUDA_TRY(launched(err, "swept: entries of rows"));
+    }
+    if (blocks > 0) share_sums<<<(unsigned)blocks, GROUP>>>(m->w);
+    SPRY_CUDA_TRY(launched(err, "swept: sums"));
+    if (nnz > 0) {
+        put_records<<<tiles, CONVERT_THREADS>>>(m->w, stream, *records);
+        SPRY_CUDA_TRY(launched(err, "swept: records"));
+        SPRY_CUDA_CHECK(cudaMemsetAsync(m->w.slot, 0xff, (size_t)nnz * sizeof(uint32_t)), "swept: slots", err);
+        fill_groups<<<(unsigned)blocks, GROUP>>>(m->w, *records);
+        SPRY_CUDA_TRY(launched(err, "swept: groups"));
+    }
+    SPRY_CUDA_TRY(to_host(m->s->blocks, m->w.blocks, blocks * (int64_t)sizeof(spryi_swept_block), err));
+    SPRY_CUDA_TRY(spryi_swept_add_up(m->s, err));
+    return to_device(m->w.blocks, m->s->blocks, blocks * (int64_t)sizeof(spryi_swept_block), err);
+}
+
+/* The storage's arrays; blocks and chains, which are on the host so far, are moved. */
+static spry_status allocate(spryi_cuda_conversion *c, spryi_swept *s, spry_error *err)
+{
+    const spryi_swept_head *h = &s->head;
+    const int64_t slots = spryi_swept_slots(h), block_bytes = h->blocks * (int64_t)sizeof *s->blocks;
+    const int64_t chain_bytes = h->chains * (int64_t)sizeof *s->chains;
+    const spryi_swept_block *blocks = s->blocks;
+    const spryi_swept_chain *chains = s->chains;
+    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->blocks, block_bytes, "row blocks", err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->chains, chain_bytes, "rows in pieces", err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->present, h->words * (int64_t)sizeof *s->present, "bits of rows", err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->longs, h->longs * (int64_t)sizeof *s->longs, "long rows", err));
+    SPRY_CUDA_TRY(
+        spry_cuda_make(c, (void **)&s->bases, h->batches * (int64_t)sizeof *s->bases, "bases of batches", err));
+    SPRY_CUDA_TRY(
+        spry_cuda_make(c, (void **)&s->indices, slots * (int64_t)sizeof *s->indices, "indices of slots", err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, slots * (h->value_type == SPRY_F64 ? 8 : 4), "values of slots", err));
+    SPRY_CUDA_TRY(to_device(s->blocks, blocks, block_bytes, err));
+    return to_device(s->chains, chains, chain_bytes, err);
+}
+
+template <typename V, typename P> static spry_status fill(making<P> *m, const record *records, spry_error *err)
+{
+    const spryi_swept *s = m->s;
+    const unsigned blocks = (unsigned)m->w.block_count, tiles = (unsigned)ceil_div(m->w.nnz, CONVERT_TILE);
+    if (blocks == 0) return SPRY_OK;
+    fill_present<<<blocks, CONVERT_THREADS>>>(m->w, s->present);
+    fill_longs<<<blocks, GROUP>>>(m->w, s->longs);
+    SPRY_CUDA_TRY(launched(err, "swept: rows"));
+    if (m->w.nnz == 0) return SPRY_OK;
+    clear_slots<V><<<blocks * PARTS, CONVERT_THREADS>>>(m->w, s->indices, (V *)s->values);
+    fill_bases<V><<<tiles, CONVERT_THREADS>>>(m->w, records, s->bases);
+    fill_slots<V>
+        <<<tiles, CONVERT_THREADS>>>(m->w, records, (const V *)m->c->csr.values, s->bases, s->indices, (V *)s->values);
+    return launched(err, "swept: slots");
+}
+
+/* Bits of the values are copied: V is an unsigned number of their size. */
+template <typename P> static spry_status make(spryi_cuda_conversion *c, spry_error *err)
+{
+    const spry_arrays *a = &c->csr;
+    spryi_swept *s = (spryi_swept *)c->storage;
+    making<P> m = {};
+    record *records = NULL;
+    m.c = c;
+    m.s = s;
+    s->head = spryi_swept_head_of(c->request, a);
+    s->types = shape_of(a);
+    SPRY_CUDA_TRY(cut_rows(&m, err));
+    m.w.Ap = (const P *)a->offsets;
+    m.w.Aj = (const int32_t *)a->indices;
+    m.w.rows = a->rows;
+    m.w.nnz = a->nnz;
+    m.w.unroll = spryi_swept_unroll(s->head.value_type);
+    SPRY_CUDA_TRY(put_blocks_on_device(&m, err));
+    SPRY_CUDA_TRY(find_slots(&m, &records, err));
+    spryi_swept_figure(s, &c->figure);
+    SPRY_CUDA_TRY(c->guard(c->request, "swept", &c->figure, err));
+    SPRY_CUDA_TRY(allocate(c, s, err));
+    SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<uint64_t>(&m, records, err) : fill<uint32_t>(&m, records, err));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before the scratch goes */
+    return SPRY_OK;
+}
+
+static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+{
+    if (c->csr.value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: a pattern");
+    if (c->csr.nnz >= UINT32_MAX)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more entries than a key can number");
+    return c->csr.offset_type == SPRY_I32 ? make<int32_t>(c, err) : make<int64_t>(c, err);
+}
+
+const spryi_cuda_converter spry_cuda_to_swept = {"swept", convert};
