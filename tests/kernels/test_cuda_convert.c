@@ -334,7 +334,8 @@ static family draw_uneven(uint64_t seed)
 {
     enum { COUNT = 3001, LONGEST = 30000 };
     uint64_t state = seed;
-    const int64_t cols = seed % 2 ? (int64_t)1 << 23 : 5000; /* further than an offset tells; or often the same */
+    /* further than an offset tells, with blocks more than a key holds; or often the same */
+    const int64_t cols = seed % 4 == 1 ? (int64_t)1 << 30 : seed % 2 ? (int64_t)1 << 23 : 5000;
     family f = {.rows = COUNT, .cols = cols, .offsets = calloc(COUNT + 1, 8), .columns = malloc((size_t)COUNT * 800)};
     assert_true(f.offsets && f.columns);
     snprintf(f.name, sizeof f.name, "uneven %d", (int)seed);

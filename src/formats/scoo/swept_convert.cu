@@ -67,15 +67,16 @@ template <typename V, typename P> static __global__ void clear_slots(const sweep
 
 /* A batch's least column is that of its first entry. */
 template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    fill_bases(const sweeping<P> w, const record *__restrict__ records, int64_t *__restrict__ bases)
+    fill_bases(const sweeping<P> w, int64_t *__restrict__ bases)
 {
     constexpr uint32_t batch = GROUP * SPRYI_SWEPT_BATCH_BYTES / sizeof(V);
-    __shared__ tile<P> t;
+    __shared__ tile t;
     open_tile(w, &t);
-    EACH_ENTRY_OF_TILE(p, t)
+    own_block b = block_at(w, t.blocks[0]);
+    EACH_ENTRY_OF_TILE(p, t, b)
     {
-        if (w.slot[p] % batch == 0)
-            bases[w.blocks[block_in_tile(w, t, p)].first_batch + w.slot[p] / batch] = records[p].y;
+        const uint32_t slot = w.slot[p];
+        if (slot % batch == 0) bases[w.blocks[b.number].first_batch + slot / batch] = column_of(w, p);
     }
 }
 
@@ -83,17 +84,18 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     fill_slots(const sweeping<P> w, const record *__restrict__ records, const V *__restrict__ Ax,
                const int64_t *__restrict__ bases, uint32_t *__restrict__ indices, V *__restrict__ values)
 {
-    constexpr int64_t unroll = SPRYI_SWEPT_BATCH_BYTES / sizeof(V);
-    __shared__ tile<P> t;
+    constexpr uint32_t unroll = SPRYI_SWEPT_BATCH_BYTES / sizeof(V);
+    __shared__ tile t;
     open_tile(w, &t);
-    EACH_ENTRY_OF_TILE(p, t)
+    own_block b = block_at(w, t.blocks[0]);
+    EACH_ENTRY_OF_TILE(p, t, b)
     {
-        const spryi_swept_block *block = w.blocks + block_in_tile(w, t, p);
-        const record r = records[p];
-        const int64_t group = w.slot[p] / GROUP, batch = block->first_batch + group / unroll;
-        const int64_t to = block->first_batch * GROUP * unroll + spryi_swept_slot(group, w.slot[p] % GROUP, unroll);
-        indices[to] = (uint32_t)((int64_t)r.y - bases[batch]) << block->sum_bits | r.z;
-        values[to] = Ax[r.w];
+        const spryi_swept_block *block = w.blocks + b.number;
+        const uint32_t slot = w.slot[p], group = slot / GROUP;
+        const int64_t batch = block->first_batch + group / unroll, column = column_of(w, p);
+        const int64_t to = block->first_batch * GROUP * unroll + spryi_swept_slot(group, slot % GROUP, unroll);
+        indices[to] = (uint32_t)(column - bases[batch]) << block->sum_bits | records[p].y;
+        values[to] = Ax[KEY_ENTRY(w.keys[p])];
     }
 }
 
@@ -149,8 +151,26 @@ template <typename P> struct making {
     sweeping<P> w;
     spryi_swept_cut *cuts; /* on the host */
     host_array cut_space, block_space, chain_space;
-    scratch row_space, small_space, entry_space, order_space;
+    scratch row_space, small_space, entry_space;
 };
+
+/* Searches for the cost of a block and cuts by it; *count cuts, on the device so far. */
+template <typename P> static spry_status search_cost(const cutting<P> &c, int rounds, spryi_swept_cut *cuts,
+                                                     int64_t *number, int64_t *count, int64_t *narrow_count,
+                                                     spry_error *err)
+{
+    int64_t numbers[2]; /* the second begins with blocks[0] */
+    for (int round = 0; round < rounds; round++) {
+        try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round);
+        SPRY_CUDA_TRY(launched(err, "swept: costs"));
+    }
+    put_cuts<<<1, 32>>>(c, rounds, cuts, number);
+    SPRY_CUDA_TRY(launched(err, "swept: cuts"));
+    SPRY_CUDA_TRY(to_host(numbers, number, sizeof numbers, err));
+    *count = numbers[0];
+    *narrow_count = (int32_t)numbers[1];
+    return SPRY_OK;
+}
 
 /* Rows with entries before each row, and the cuts: s->head.blocks of them, on the host. */
 template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
@@ -158,7 +178,7 @@ template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
     const spry_arrays *a = &m->c->csr;
     spryi_swept_head *h = &m->s->head;
     cutting<P> c = {};
-    int64_t least = 0, count = 0;
+    int64_t least = 0, count = 0, narrow_count = 0;
     SPRY_CUDA_TRY(m->row_space.make((a->rows + 1) * (int64_t)sizeof(int64_t), "swept: rows", err));
     int64_t *before = (int64_t *)m->row_space.at;
     mark_rows<<<convert_blocks(a->rows + 1), CONVERT_THREADS>>>((const P *)a->offsets, a->rows, before);
@@ -171,21 +191,22 @@ template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
     scratch counts, cuts;
     SPRY_CUDA_TRY(counts.make(sizeof(int64_t) + ROUNDS * NODES * (int64_t)sizeof(int32_t), "swept: costs", err));
     int64_t *number = (int64_t *)counts.at;
-    int32_t *blocks = (int32_t *)(number + 1);
-    c.blocks = blocks;
-    count_blocks<<<1, 32>>>(c, spryi_swept_most_cost(), number);
-    SPRY_CUDA_TRY(launched(err, "swept: blocks"));
-    SPRY_CUDA_TRY(to_host(&least, number, sizeof least, err));
-    c.wanted = spryi_swept_wanted_blocks(h, least, &c.low, &c.high);
-    SPRY_CUDA_TRY(cuts.make((c.wanted + 1) * (int64_t)sizeof(spryi_swept_cut), "swept: cuts", err));
-    for (int round = 0; round < ROUNDS; round++) {
-        try_costs<<<NODES / WARPS, CONVERT_THREADS>>>(c, round, blocks);
-        SPRY_CUDA_TRY(launched(err, "swept: costs"));
+    c.blocks = (int32_t *)(number + 1);
+    if (spryi_swept_may_need_more(h)) {
+        count_blocks<<<1, 32>>>(c, spryi_swept_most_cost(), number);
+        SPRY_CUDA_TRY(launched(err, "swept: blocks"));
+        SPRY_CUDA_TRY(to_host(&least, number, sizeof least, err));
     }
-    put_cuts<<<1, 32>>>(c, (spryi_swept_cut *)cuts.at, c.wanted, number);
-    SPRY_CUDA_TRY(launched(err, "swept: cuts"));
-    SPRY_CUDA_TRY(to_host(&count, number, sizeof count, err));
-    if (count > c.wanted) return spryi_fail(err, SPRY_INTERNAL, NULL, "swept: more blocks than were wanted");
+    c.search = spryi_swept_search_for(h, least);
+    const int64_t wanted = c.search.wanted, widest = c.search.high;
+    SPRY_CUDA_TRY(cuts.make((wanted + 1) * (int64_t)sizeof(spryi_swept_cut), "swept: cuts", err));
+    c.search.high = c.search.narrow;
+    SPRY_CUDA_TRY(search_cost(c, 1, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
+    if (narrow_count > wanted) {
+        c.search.high = widest;
+        SPRY_CUDA_TRY(search_cost(c, ROUNDS, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
+    }
+    if (count > wanted) return spryi_fail(err, SPRY_INTERNAL, NULL, "swept: more blocks than were wanted");
     h->blocks = count;
     SPRY_CUDA_TRY(m->cut_space.make((count + 1) * (int64_t)sizeof(spryi_swept_cut), err));
     m->cuts = (spryi_swept_cut *)m->cut_space.at;
@@ -232,44 +253,62 @@ template <typename P> static spry_status put_blocks_on_device(making<P> *m, spry
     return SPRY_OK;
 }
 
-/* Every entry's place in the order of columns; *keys is that order where rows were not sorted, else NULL. */
-template <typename P> static spry_status order_entries(making<P> *m, uint64_t **keys, void **records, spry_error *err)
+/* The entries' keys in the order of columns of each block; what is left of the space is *other. */
+template <typename P> static spry_status order_entries(making<P> *m, uint64_t **other, spry_error *err)
+{
+    sweeping<P> *w = &m->w;
+    const int64_t nnz = w->nnz;
+    const int column_bits = bits_of(w->cols - 1), block_bits = bits_of(w->block_count - 1);
+    if (column_bits + block_bits <= KEY_BITS) {
+        make_keys<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(*w, column_bits);
+        SPRY_CUDA_TRY(launched(err, "swept: keys"));
+        w->column_mask = (uint32_t)(((uint64_t)1 << column_bits) - 1);
+        return spry_cuda_sort_keys(&w->keys, other, nnz, KEY_BITS, KEY_BITS + column_bits + block_bits, err);
+    }
+    w->column_mask = UINT32_MAX;
+    SPRY_CUDA_TRY(spry_cuda_order_columns(&m->c->csr, 1, &w->keys, other, err));
+    put_blocks<<<convert_blocks(nnz), CONVERT_THREADS>>>(*w);
+    SPRY_CUDA_TRY(launched(err, "swept: keys"));
+    SPRY_CUDA_TRY(spry_cuda_sort_keys(&w->keys, other, nnz, KEY_BITS, KEY_BITS + block_bits, err));
+    put_columns<<<convert_blocks(nnz), CONVERT_THREADS>>>(*w);
+    return launched(err, "swept: keys");
+}
+
+/* Every entry's place in the order of columns, by rows that are not sorted as A has them. */
+template <typename P> static spry_status place_unsorted(making<P> *m, spry_error *err)
 {
     const spry_arrays *a = &m->c->csr;
-    const int64_t nnz = a->nnz, key_bytes = nnz * (int64_t)sizeof(uint64_t);
-    const unsigned tiles = (unsigned)ceil_div(nnz, CONVERT_TILE), entries = convert_blocks(nnz);
+    scratch key_space, row_space;
+    SPRY_CUDA_TRY(key_space.make(2 * a->nnz * (int64_t)sizeof(uint64_t), "swept: entries", err));
+    SPRY_CUDA_TRY(row_space.make(a->nnz * (int64_t)sizeof(int32_t), "swept: rows of entries", err));
+    uint64_t *by_rows = (uint64_t *)key_space.at, *other = by_rows + a->nnz;
+    SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
+    key_rows<<<convert_blocks(a->nnz), CONVERT_THREADS>>>(m->w, (const int32_t *)row_space.at, by_rows);
+    SPRY_CUDA_TRY(launched(err, "swept: keys"));
+    SPRY_CUDA_TRY(spry_cuda_sort_keys(&by_rows, &other, a->nnz, KEY_BITS, KEY_BITS + bits_of(a->rows - 1), err));
+    place_sorted<<<(unsigned)ceil_div(a->nnz, CONVERT_TILE), CONVERT_THREADS>>>(m->w, by_rows);
+    return launched(err, "swept: places");
+}
+
+/* Keys, and places of entries by sorted rows; *records has room. */
+template <typename P> static spry_status place_all(making<P> *m, record **records, spry_error *err)
+{
+    const int64_t nnz = m->w.nnz;
     int unsorted = 0;
     scratch flag;
-    SPRY_CUDA_TRY(m->entry_space.make(2 * key_bytes + nnz * (int64_t)sizeof(uint32_t), "swept: entries", err));
-    uint64_t *own = (uint64_t *)m->entry_space.at, *other = own + nnz;
-    m->w.place = m->w.slot = (uint32_t *)(own + 2 * nnz);
-    SPRY_CUDA_TRY(spry_cuda_order_columns(a, 1, &own, &other, err));
-    if (m->w.block_count > 1) {
-        put_blocks<<<entries, CONVERT_THREADS>>>(m->w, own);
-        SPRY_CUDA_TRY(launched(err, "swept: keys"));
-        SPRY_CUDA_TRY(spry_cuda_sort_keys(&own, &other, nnz, KEY_BITS, KEY_BITS + bits_of(m->w.block_count - 1), err));
-    }
+    SPRY_CUDA_TRY(m->entry_space.make(nnz * (int64_t)(2 * sizeof(uint64_t) + sizeof(uint32_t)), "swept: entries", err));
+    m->w.keys = (uint64_t *)m->entry_space.at;
+    uint64_t *other = m->w.keys + nnz;
+    m->w.place = m->w.slot = (uint32_t *)(m->w.keys + 2 * nnz);
+    SPRY_CUDA_TRY(order_entries(m, &other, err));
+    static_assert(sizeof(record) == sizeof(uint64_t), "records take the place of keys");
+    *records = (record *)other;
     SPRY_CUDA_TRY(flag.make(sizeof unsorted, "swept: order", err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(flag.at, 0, sizeof unsorted), "swept: order", err);
-    place_entries<<<tiles, CONVERT_THREADS>>>(m->w, own, (int *)flag.at);
+    place_entries<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(m->w, (int *)flag.at);
     SPRY_CUDA_TRY(launched(err, "swept: places"));
     SPRY_CUDA_TRY(to_host(&unsorted, flag.at, sizeof unsorted, err));
-    *keys = NULL;
-    *records = m->entry_space.at; /* keys are not needed any more */
-    if (!unsorted) return SPRY_OK;
-    scratch row_space;
-    SPRY_CUDA_TRY(m->order_space.make(2 * key_bytes, "swept: entries", err));
-    SPRY_CUDA_TRY(row_space.make(nnz * (int64_t)sizeof(int32_t), "swept: rows of entries", err));
-    uint64_t *by_rows = (uint64_t *)m->order_space.at, *spare = by_rows + nnz;
-    SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
-    key_rows<<<entries, CONVERT_THREADS>>>(own, (const int32_t *)row_space.at, nnz, by_rows);
-    SPRY_CUDA_TRY(launched(err, "swept: keys"));
-    SPRY_CUDA_TRY(spry_cuda_sort_keys(&by_rows, &spare, nnz, KEY_BITS, KEY_BITS + bits_of(a->rows - 1), err));
-    place_sorted<<<tiles, CONVERT_THREADS>>>(m->w, by_rows);
-    SPRY_CUDA_TRY(launched(err, "swept: places"));
-    *keys = own;
-    *records = m->order_space.at;
-    return SPRY_OK;
+    return unsorted ? place_unsorted(m, err) : SPRY_OK;
 }
 
 /* Every entry's record and slot, and what the blocks are then, on the host too. */
@@ -277,17 +316,16 @@ template <typename P> static spry_status find_slots(making<P> *m, record **recor
 {
     const int64_t nnz = m->w.nnz, blocks = m->w.block_count;
     const unsigned tiles = (unsigned)ceil_div(nnz, CONVERT_TILE);
-    uint64_t *stream = NULL;
     if (blocks > INT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more blocks than a launch takes");
     if (nnz > 0) {
-        SPRY_CUDA_TRY(order_entries(m, &stream, (void **)records, err));
+        SPRY_CUDA_TRY(place_all(m, records, err));
         count_nearby<<<tiles, CONVERT_THREADS>>>(m->w);
         SPRY_CUDA_TRY(launched(err, "swept: entries of rows"));
     }
     if (blocks > 0) share_sums<<<(unsigned)blocks, GROUP>>>(m->w);
     SPRY_CUDA_TRY(launched(err, "swept: sums"));
     if (nnz > 0) {
-        put_records<<<tiles, CONVERT_THREADS>>>(m->w, stream, *records);
+        put_records<<<tiles, CONVERT_THREADS>>>(m->w, *records);
         SPRY_CUDA_TRY(launched(err, "swept: records"));
         SPRY_CUDA_CHECK(cudaMemsetAsync(m->w.slot, 0xff, (size_t)nnz * sizeof(uint32_t)), "swept: slots", err);
         fill_groups<<<(unsigned)blocks, GROUP>>>(m->w, *records);
@@ -329,7 +367,7 @@ template <typename V, typename P> static spry_status fill(making<P> *m, const re
     SPRY_CUDA_TRY(launched(err, "swept: rows"));
     if (m->w.nnz == 0) return SPRY_OK;
     clear_slots<V><<<blocks * PARTS, CONVERT_THREADS>>>(m->w, s->indices, (V *)s->values);
-    fill_bases<V><<<tiles, CONVERT_THREADS>>>(m->w, records, s->bases);
+    fill_bases<V><<<tiles, CONVERT_THREADS>>>(m->w, s->bases);
     fill_slots<V>
         <<<tiles, CONVERT_THREADS>>>(m->w, records, (const V *)m->c->csr.values, s->bases, s->indices, (V *)s->values);
     return launched(err, "swept: slots");
@@ -350,6 +388,7 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, spry_err
     m.w.Ap = (const P *)a->offsets;
     m.w.Aj = (const int32_t *)a->indices;
     m.w.rows = a->rows;
+    m.w.cols = a->cols;
     m.w.nnz = a->nnz;
     m.w.unroll = spryi_swept_unroll(s->head.value_type);
     SPRY_CUDA_TRY(put_blocks_on_device(&m, err));

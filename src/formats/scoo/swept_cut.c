@@ -58,17 +58,12 @@ static int64_t cut_by_cost(const cutting *c, int64_t most, spryi_swept_cut *cuts
     return blocks;
 }
 
-/* The least cost at which there are no more than `wanted` blocks, between low and high. */
-static int64_t cost_for(const cutting *c, int64_t wanted, int64_t low, int64_t high)
+static int64_t cost_for(const cutting *c, spryi_swept_search search)
 {
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (cut_by_cost(c, middle, NULL) <= wanted)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return high > 0 ? high : 1;
+    if (cut_by_cost(c, search.narrow, NULL) <= search.wanted) search.high = search.narrow;
+    while (search.high - search.low > search.near)
+        spryi_swept_halve(&search, cut_by_cost(c, search.low + (search.high - search.low) / 2, NULL) <= search.wanted);
+    return search.high > 0 ? search.high : 1;
 }
 
 static spry_status count_rows(spry_context *context, spryi_swept_making *made, spry_error *err)
@@ -91,11 +86,10 @@ spry_status spryi_swept_cut_rows(spry_context *context, spryi_swept_making *made
     spryi_swept *s = made->s;
     spryi_swept_head *h = &s->head;
     spry_status status = SPRY_OK;
-    int64_t low, high;
     SPRYI_TRY(count_rows(context, made, err));
     const cutting c = {.a = made->a, .before = made->before, .most_sums = spryi_swept_most_rows(h)};
-    const int64_t least = cut_by_cost(&c, spryi_swept_most_cost(), NULL);
-    const int64_t wanted = spryi_swept_wanted_blocks(h, least, &low, &high), cost = cost_for(&c, wanted, low, high);
+    const int64_t least = spryi_swept_may_need_more(h) ? cut_by_cost(&c, spryi_swept_most_cost(), NULL) : 0;
+    const int64_t cost = cost_for(&c, spryi_swept_search_for(h, least));
     h->blocks = cut_by_cost(&c, cost, NULL);
     SPRYI_TRY(SPRYI_NEW(context, &made->cuts, h->blocks + 1, "cuts of row blocks", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->blocks, h->blocks, "row blocks", err));

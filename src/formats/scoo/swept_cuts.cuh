@@ -10,7 +10,7 @@ extern "C" {
 enum {
     LEVELS = 10, /* of the search for a cost, of which a round has all outcomes tried */
     NODES = 1 << LEVELS,
-    ROUNDS = 3,
+    ROUNDS = 3, /* at most: costs have 30 bits; one, where `narrow` serves */
     WARPS = CONVERT_THREADS / 32,
 };
 static_assert(LEVELS * ROUNDS >= 30, "costs have 30 bits");
@@ -27,8 +27,8 @@ template <typename P> struct cutting {
     const P *Ap;
     const int64_t *before; /* rows with entries before each */
     int64_t rows, most_rows;
-    int64_t wanted, low, high; /* blocks, costs */
-    const int32_t *blocks;     /* NODES a round: how many there are at that cost */
+    spryi_swept_search search;
+    int32_t *blocks; /* NODES a round: how many there are at that cost; 0: at search.narrow */
 };
 
 /* By a warp: the last row before which there is no more than `most`, of cost or of rows with entries. */
@@ -53,9 +53,12 @@ static __device__ spryi_swept_cut next_cut(const cutting<P> &c, const spryi_swep
     const int64_t wanted = spryi_swept_wanted(&at, most), sums = at.before + c.most_rows - 1;
     int64_t row = last_row<P, false>(c, wanted);
     if (c.before[row] > sums) row = last_row<P, true>(c, sums);
-    spryi_swept_end(&to, &at, c.rows, wanted, row, (int64_t)c.Ap[row], (int64_t)c.Ap[row < c.rows ? row + 1 : row]);
-    to.row_begin = (int64_t)c.Ap[to.row];
-    to.before = c.before[to.row];
+    const int64_t after = row < c.rows ? row + 1 : row; /* loads that do not wait for each other */
+    const int64_t begin = (int64_t)c.Ap[row], end = (int64_t)c.Ap[after], before = c.before[row];
+    const int64_t before_end = c.before[after];
+    spryi_swept_end(&to, &at, c.rows, wanted, row, begin, end);
+    to.row_begin = to.row > row ? end : begin;
+    to.before = to.row > row ? before_end : before;
     return to;
 }
 
@@ -74,43 +77,39 @@ static __device__ int64_t cut_by_cost(const cutting<P> &c, int64_t most, spryi_s
     return blocks;
 }
 
-/* One step of the host's search: whether the cost in the middle gives few enough blocks. */
-static __device__ __forceinline__ void halve(int64_t *low, int64_t *high, bool few)
+static __device__ __forceinline__ bool goes_on(const spryi_swept_search &search)
 {
-    const int64_t middle = *low + (*high - *low) / 2;
-    if (few)
-        *high = middle;
-    else
-        *low = middle + 1;
+    return search.high - search.low > search.near;
 }
 
-/* What `rounds` rounds leave between *low and *high. */
-template <typename P> static __device__ void replay(const cutting<P> &c, int rounds, int64_t *low, int64_t *high)
+/* What `rounds` rounds leave of the search. */
+template <typename P> static __device__ spryi_swept_search replay(const cutting<P> &c, int rounds)
 {
-    *low = c.low;
-    *high = c.high;
+    spryi_swept_search search = c.search;
     for (int round = 0; round < rounds; round++)
-        for (int level = 0, node = 1; level < LEVELS && *low < *high; level++) {
-            const bool few = c.blocks[round * NODES + node] <= c.wanted;
-            halve(low, high, few);
+        for (int level = 0, node = 1; level < LEVELS && goes_on(search); level++) {
+            const int few = c.blocks[round * NODES + node] <= search.wanted;
+            spryi_swept_halve(&search, few);
             node = 2 * node + few;
         }
+    return search;
 }
 
-/* A warp a node: 1 the cost in the middle, 2n and 2n + 1 those asked for where n gave too many blocks, or few enough. */
-template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    try_costs(const cutting<P> c, int round, int32_t *blocks)
+/*
+ * A warp a node: 1 the cost in the middle, 2n and 2n + 1 those asked for where n gave too many blocks, or few enough.
+ * Node 0 is `narrow`.
+ */
+template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) try_costs(const cutting<P> c, int round)
 {
     const int node = blockIdx.x * WARPS + threadIdx.x / 32;
-    int64_t low, high;
-    if (node == 0) return;
-    replay(c, round, &low, &high);
+    spryi_swept_search search = replay(c, round);
     int depth = 0;
     while (node >> (depth + 1) > 0) depth++;
-    for (; depth > 0 && low < high; depth--) halve(&low, &high, node >> (depth - 1) & 1);
-    if (low >= high) return;
-    const int64_t count = cut_by_cost(c, low + (high - low) / 2, NULL, 0);
-    if (lane_of_warp() == 0) blocks[round * NODES + node] = (int32_t)count;
+    for (; depth > 0 && goes_on(search); depth--) spryi_swept_halve(&search, node >> (depth - 1) & 1);
+    if (node > 0 && !goes_on(search)) return;
+    const int64_t cost = node > 0 ? search.low + (search.high - search.low) / 2 : search.narrow;
+    const int64_t count = cut_by_cost(c, cost, NULL, 0);
+    if (lane_of_warp() == 0) c.blocks[round * NODES + node] = (int32_t)count;
 }
 
 /* A warp: the blocks where each may cost `most`. */
@@ -120,13 +119,12 @@ template <typename P> static __global__ void count_blocks(const cutting<P> c, in
     if (lane_of_warp() == 0) *count = blocks;
 }
 
-/* A warp: the cuts that the search has found, and how many. */
+/* A warp: the cuts that the search has found in so many rounds, and how many. */
 template <typename P>
-static __global__ void put_cuts(const cutting<P> c, spryi_swept_cut *cuts, int64_t room, int64_t *count)
+static __global__ void put_cuts(const cutting<P> c, int rounds, spryi_swept_cut *cuts, int64_t *count)
 {
-    int64_t low, high;
-    replay(c, ROUNDS, &low, &high);
-    const int64_t blocks = cut_by_cost(c, high > 0 ? high : 1, cuts, room);
+    const spryi_swept_search search = replay(c, rounds);
+    const int64_t blocks = cut_by_cost(c, search.high > 0 ? search.high : 1, cuts, search.wanted);
     if (lane_of_warp() == 0) *count = blocks;
 }
 

@@ -52,14 +52,25 @@ int64_t spryi_swept_most_cost(void)
     return (int64_t)SPRYI_SWEPT_ROW_SHARE * SPRYI_SWEPT_MOST_ENTRIES;
 }
 
-int64_t spryi_swept_wanted_blocks(const spryi_swept_head *h, int64_t least, int64_t *from, int64_t *to)
+int spryi_swept_may_need_more(const spryi_swept_head *h)
 {
+    /* what ends a block: its cost, but for the entries that a row is not cut closer to its ends for, or its sums */
+    const int64_t of_cost = spryi_swept_most_cost() - SPRYI_SWEPT_ROW_SHARE * (SPRYI_SWEPT_LEAST_PIECE + 1);
+    return h->rows / (spryi_swept_most_rows(h) - 1) + spryi_swept_cost(h->nnz, h->rows) / of_cost + 2 > h->blocks;
+}
+
+spryi_swept_search spryi_swept_search_for(const spryi_swept_head *h, int64_t least)
+{
+    enum { PARTS = 512 /* of a block's cost, one of which does not matter */ };
     const int64_t round = h->blocks, total = spryi_swept_cost(h->nnz, h->rows), most = spryi_swept_most_cost();
     /* rounds of as many blocks, where one round's sums would not fit */
-    const int64_t wanted = least > round ? (least + round - 1) / round * round : round;
-    *from = total / wanted < most ? total / wanted : most;
-    *to = total < most ? total : most;
-    return wanted;
+    const int64_t wanted = least > round ? (least + round - 1) / round * round : round, mean = total / wanted;
+    spryi_swept_search search = {.wanted = wanted,
+                                 .low = mean < most ? mean : most,
+                                 .high = total < most ? total : most};
+    search.narrow = 2 * search.low + 1 < search.high ? 2 * search.low + 1 : search.high;
+    search.near = search.low / PARTS;
+    return search;
 }
 
 /* What a block shares with its neighbours: chains of the pieces of one row. */

@@ -12,7 +12,7 @@ template <typename P> struct sweeping {
     const P *Ap;
     const int32_t *Aj;
     const int64_t *before;
-    int64_t rows, nnz, block_count;
+    int64_t rows, cols, nnz, block_count;
     const int64_t *starts;     /* block_count + 1: entries */
     const int64_t *first_sum;  /* block_count + 1: rows with entries, those of every block */
     spryi_swept_block *blocks; /* longs, sums and batches are filled in */
@@ -21,32 +21,54 @@ template <typename P> struct sweeping {
     uint32_t *turns, *further; /* its sums, and the second of them */
     uint32_t *place;           /* an entry, rows sorted: which one of its block's in the order of columns */
     uint32_t *slot;            /* an entry in the order of columns: group * GROUP + place in it, NONE: not yet */
+    uint64_t *keys;            /* the same: column, below what column_mask hides, and the entry's number */
+    uint32_t column_mask;
 };
 
-/* An entry in the order of columns: the one that its group comes after, column, sum and number in A. */
-typedef uint4 record;
+/* An entry in the order of columns: the one that its group comes after, and its sum. */
+typedef uint2 record;
+
+template <typename P> static __device__ __forceinline__ int64_t column_of(const sweeping<P> &w, int64_t p)
+{
+    return KEY_MAJOR(w.keys[p]) & w.column_mask;
+}
+
+/* A block, as kernels see it that are cut by entries: which ones it has, and the sum of row i less before[i]. */
+struct own_block {
+    int64_t number, begin, end, sums;
+};
+
+template <typename P> static __device__ __forceinline__ own_block block_at(const sweeping<P> &w, int64_t number)
+{
+    own_block b;
+    b.number = number;
+    b.begin = w.starts[number];
+    b.end = w.starts[number + 1];
+    b.sums = w.first_sum[number] - w.before[w.blocks[number].first_row];
+    return b;
+}
 
 /* A row's entries in a block; `sum` counts over all blocks. */
 struct piece {
     int64_t begin, end, sum;
 };
 
-template <typename P> static __device__ __forceinline__ piece piece_of(const sweeping<P> &w, int64_t block, int64_t row)
+template <typename P>
+static __device__ __forceinline__ piece piece_of(const sweeping<P> &w, const own_block &b, int64_t row)
 {
-    const int64_t begin = w.starts[block], end = w.starts[block + 1];
     piece p;
-    p.begin = (int64_t)w.Ap[row] > begin ? (int64_t)w.Ap[row] : begin;
-    p.end = (int64_t)w.Ap[row + 1] < end ? (int64_t)w.Ap[row + 1] : end;
-    p.sum = w.first_sum[block] + w.before[row] - w.before[w.blocks[block].first_row];
+    p.begin = (int64_t)w.Ap[row] > b.begin ? (int64_t)w.Ap[row] : b.begin;
+    p.end = (int64_t)w.Ap[row + 1] < b.end ? (int64_t)w.Ap[row + 1] : b.end;
+    p.sum = b.sums + w.before[row];
     return p;
 }
 
 /* The tiles of kernels that are cut by entries: rows and blocks between which their entries lie. */
-template <typename P> struct tile {
+struct tile {
     int64_t begin, end, rows[2], blocks[2];
 };
 
-template <typename P> static __device__ void open_tile(const sweeping<P> &w, tile<P> *t)
+template <typename P> static __device__ void open_tile(const sweeping<P> &w, tile *t)
 {
     const int64_t begin = (int64_t)blockIdx.x * CONVERT_TILE;
     const int64_t end = begin + CONVERT_TILE < w.nnz ? begin + CONVERT_TILE : w.nnz;
@@ -58,63 +80,88 @@ template <typename P> static __device__ void open_tile(const sweeping<P> &w, til
     owners_of_tile(w.starts, w.block_count, begin, end, t->blocks);
 }
 
+/* The tile's entries that are this thread's, rising; b is the block of each, if it was that of the first. */
+#define EACH_ENTRY_OF_TILE(k, t, b)                                                                                    \
+    for (int64_t k = (t).begin + threadIdx.x; next_entry(w, t, k, &(b)); k += CONVERT_THREADS)
+
 template <typename P>
-static __device__ __forceinline__ int64_t row_in_tile(const sweeping<P> &w, const tile<P> &t, int64_t k)
+static __device__ __forceinline__ bool next_entry(const sweeping<P> &w, const tile &t, int64_t k, own_block *b)
+{
+    if (k >= t.end) return false;
+    while (k >= b->end) *b = block_at(w, b->number + 1);
+    return true;
+}
+
+template <typename P>
+static __device__ __forceinline__ int64_t row_in_tile(const sweeping<P> &w, const tile &t, int64_t k)
 {
     return owner_of(w.Ap, t.rows[0], t.rows[1] + 1, k);
 }
 
-template <typename P>
-static __device__ __forceinline__ int64_t block_in_tile(const sweeping<P> &w, const tile<P> &t, int64_t k)
-{
-    return owner_of(w.starts, t.blocks[0], t.blocks[1] + 1, k);
-}
-
-#define EACH_ENTRY_OF_TILE(k, t) for (int64_t k = (t).begin + threadIdx.x; k < (t).end; k += CONVERT_THREADS)
-
 /* ---- the order of columns ------------------------------------------------------------------------------ */
 
+/* Keys by blocks, in one by columns. */
+template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    make_keys(const sweeping<P> w, int column_bits)
+{
+    __shared__ tile t;
+    open_tile(w, &t);
+    own_block b = block_at(w, t.blocks[0]);
+    EACH_ENTRY_OF_TILE(k, t, b)
+    w.keys[k] = (uint64_t)((uint32_t)b.number << column_bits | (uint32_t)w.Aj[k]) << KEY_BITS | (uint64_t)k;
+}
+
 /* Columns in keys give way to blocks. */
-template <typename P> static __global__ void put_blocks(const sweeping<P> w, uint64_t *keys)
+template <typename P> static __global__ void put_blocks(const sweeping<P> w)
 {
     const int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= w.nnz) return;
-    const uint32_t k = KEY_ENTRY(keys[p]);
-    keys[p] = (uint64_t)owner_of(w.starts, 0, w.block_count, (int64_t)k) << KEY_BITS | k;
+    const uint32_t k = KEY_ENTRY(w.keys[p]);
+    w.keys[p] = (uint64_t)owner_of(w.starts, 0, w.block_count, (int64_t)k) << KEY_BITS | k;
+}
+
+/* And back. */
+template <typename P> static __global__ void put_columns(const sweeping<P> w)
+{
+    const int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (p >= w.nnz) return;
+    const uint32_t k = KEY_ENTRY(w.keys[p]);
+    w.keys[p] = (uint64_t)(uint32_t)w.Aj[k] << KEY_BITS | k;
 }
 
 /* Where the entries went, rows sorted; *unsorted becomes 1 where they are not. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    place_entries(const sweeping<P> w, const uint64_t *__restrict__ keys, int *unsorted)
+    place_entries(const sweeping<P> w, int *unsorted)
 {
-    __shared__ tile<P> t;
+    __shared__ tile t;
     open_tile(w, &t);
+    own_block b = block_at(w, t.blocks[0]);
     bool falls = false;
-    EACH_ENTRY_OF_TILE(k, t)
+    EACH_ENTRY_OF_TILE(k, t, b)
     {
-        const int64_t row = row_in_tile(w, t, k);
-        falls |= k > (int64_t)w.Ap[row] && w.Aj[k] < w.Aj[k - 1];
-        /* the keys of a block are in its entries' places */
-        w.place[KEY_ENTRY(keys[k])] = (uint32_t)(k - w.starts[block_in_tile(w, t, k)]);
+        if (k > 0 && w.Aj[k] < w.Aj[k - 1]) falls |= k > (int64_t)w.Ap[row_in_tile(w, t, k)];
+        w.place[KEY_ENTRY(w.keys[k])] = (uint32_t)(k - b.begin); /* a block's keys are in its entries' places */
     }
     if (falls) *unsorted = 1;
 }
 
 /* Keys by rows instead, of the entries in the order of columns. */
-static __global__ void key_rows(const uint64_t *__restrict__ keys, const int32_t *__restrict__ row_of, int64_t nnz,
-                                uint64_t *__restrict__ by_rows)
+template <typename P>
+static __global__ void key_rows(const sweeping<P> w, const int32_t *__restrict__ row_of, uint64_t *__restrict__ by_rows)
 {
     const int64_t p = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (p < nnz) by_rows[p] = (uint64_t)(uint32_t)row_of[KEY_ENTRY(keys[p])] << KEY_BITS | (uint64_t)p;
+    if (p < w.nnz) by_rows[p] = (uint64_t)(uint32_t)row_of[KEY_ENTRY(w.keys[p])] << KEY_BITS | (uint64_t)p;
 }
 
 /* The same as place_entries, of entries whose rows have been sorted. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     place_sorted(const sweeping<P> w, const uint64_t *__restrict__ by_rows)
 {
-    __shared__ tile<P> t;
+    __shared__ tile t;
     open_tile(w, &t);
-    EACH_ENTRY_OF_TILE(k, t) w.place[k] = KEY_ENTRY(by_rows[k]) - (uint32_t)w.starts[block_in_tile(w, t, k)];
+    own_block b = block_at(w, t.blocks[0]);
+    EACH_ENTRY_OF_TILE(k, t, b)
+    w.place[k] = KEY_ENTRY(by_rows[k]) - (uint32_t)b.begin;
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
@@ -122,14 +169,16 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 /* Where a row has more entries in a stretch than a sum serves: how many, at the last of each stretch. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS) count_nearby(const sweeping<P> w)
 {
-    __shared__ tile<P> t;
+    __shared__ tile t;
     open_tile(w, &t);
-    EACH_ENTRY_OF_TILE(k, t)
+    own_block b = block_at(w, t.blocks[0]);
+    int64_t of_block = -1, few = 0;
+    EACH_ENTRY_OF_TILE(k, t, b)
     {
-        const int64_t b = block_in_tile(w, t, k), begin = w.starts[b], end = w.starts[b + 1];
-        const int64_t few = spryi_swept_first_share(end - begin, w.unroll).near;
+        if (b.number != of_block) few = spryi_swept_first_share(b.end - b.begin, w.unroll).near;
+        of_block = b.number;
         const int64_t stretch = spryi_swept_stretch(w.place[k]);
-        if (k - few < begin || spryi_swept_stretch(w.place[k - few]) != stretch) continue; /* most end here */
+        if (k - few < b.begin || spryi_swept_stretch(w.place[k - few]) != stretch) continue; /* most end here */
         const piece own = piece_of(w, b, row_in_tile(w, t, k));
         if (k - few < own.begin || (k + 1 < own.end && spryi_swept_stretch(w.place[k + 1]) == stretch)) continue;
         int64_t low = own.begin, high = k - few; /* the row's first entry in the stretch */
@@ -191,10 +240,10 @@ template <typename P> static __device__ int64_t turns_of(const sweeping<P> &w, c
 /* A block of threads a row block: how many sums each row has. */
 template <typename P> static __global__ void __launch_bounds__(GROUP) share_sums(const sweeping<P> w)
 {
-    const int64_t b = blockIdx.x;
-    const spryi_swept_block block = w.blocks[b];
+    const spryi_swept_block block = w.blocks[blockIdx.x];
+    const own_block b = block_at(w, blockIdx.x);
     const share_of_rows own = rows_of_thread(block);
-    spryi_swept_share share = spryi_swept_first_share(w.starts[b + 1] - w.starts[b], w.unroll);
+    spryi_swept_share share = spryi_swept_first_share(b.end - b.begin, w.unroll);
     int64_t further, longs, all;
     for (;; share.most *= 2, share.near *= 2) {
         further = longs = 0;
@@ -217,84 +266,106 @@ template <typename P> static __global__ void __launch_bounds__(GROUP) share_sums
         further += turns - 1;
     }
     if (threadIdx.x > 0) return;
-    w.blocks[b].all_sums = (int32_t)(block.sums + all);
-    w.blocks[b].sum_bits = spryi_swept_sum_bits(block.sums + all);
-    w.blocks[b].longs = (int32_t)longs;
+    w.blocks[b.number].all_sums = (int32_t)(block.sums + all);
+    w.blocks[b.number].sum_bits = spryi_swept_sum_bits(block.sums + all);
+    w.blocks[b.number].longs = (int32_t)longs;
 }
 
-/* stream: which entry of A each is in the order of columns, where rows were not sorted; else NULL. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    put_records(const sweeping<P> w, const uint64_t *__restrict__ stream, record *__restrict__ records)
+    put_records(const sweeping<P> w, record *__restrict__ records)
 {
-    __shared__ tile<P> t;
+    __shared__ tile t;
     open_tile(w, &t);
-    EACH_ENTRY_OF_TILE(k, t)
+    own_block b = block_at(w, t.blocks[0]);
+    EACH_ENTRY_OF_TILE(k, t, b)
     {
-        const int64_t b = block_in_tile(w, t, k);
         const piece own = piece_of(w, b, row_in_tile(w, t, k));
-        const uint32_t turns = w.turns[own.sum], turn = (uint32_t)(k - own.begin) % turns;
-        const int64_t at = w.starts[b] + w.place[k];
-        const uint32_t entry = stream ? KEY_ENTRY(stream[at]) : (uint32_t)k;
+        const uint32_t turns = w.turns[own.sum], turn = turns > 1 ? (uint32_t)(k - own.begin) % turns : 0;
         record r;
         r.x = k - own.begin >= turns ? w.place[k - turns] : NONE;
-        r.y = (uint32_t)w.Aj[entry];
-        r.z = turn == 0 ? (uint32_t)(own.sum - w.first_sum[b]) : w.further[own.sum] + turn - 1;
-        r.w = entry;
-        records[at] = r;
+        r.y = turn == 0 ? (uint32_t)(own.sum - w.first_sum[b.number]) : w.further[own.sum] + turn - 1;
+        records[b.begin + w.place[k]] = r;
     }
 }
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
+/* For a block of GROUP threads, each of which has `own` ones out of two, in order: how many the threads before have. */
+static __device__ __forceinline__ int ones_before(bool first, bool second, int *of_warp)
+{
+    const int lane = lane_of_warp(), warp = threadIdx.x / 32;
+    const unsigned lower = (1u << lane) - 1;
+    const unsigned firsts = __ballot_sync(FULL_WARP, first), seconds = __ballot_sync(FULL_WARP, second);
+    if (lane == 0) of_warp[warp] = __popc(firsts) + __popc(seconds);
+    __syncthreads();
+    int sum = of_warp[lane];
+    for (int step = 1; step < 32; step *= 2) {
+        const int before = __shfl_up_sync(FULL_WARP, sum, step);
+        sum += lane >= step ? before : 0;
+    }
+    const int of_warps = __shfl_sync(FULL_WARP, sum, warp > 0 ? warp - 1 : 0);
+    return (warp > 0 ? of_warps : 0) + __popc(firsts & lower) + __popc(seconds & lower);
+}
+
+/* What becomes of a candidate: its number among the block's, whether it is looked at, whether it joins the group. */
+struct candidate {
+    int64_t at;
+    bool fits, joins;
+};
+
 /*
  * By a block of GROUP threads: group by group. Candidates are those that the group before has left, which lie in a list,
- * and then the next in the order of columns.
+ * and then the next in the order of columns; two a thread, as nearly all join.
  */
 template <typename P> static __global__ void __launch_bounds__(GROUP)
     fill_groups(const sweeping<P> w, const record *__restrict__ all_records)
 {
+    enum { EACH = 2 };
     __shared__ uint32_t lists[2][AHEAD];
     __shared__ int joining[GROUP / 32];
-    const int64_t b = blockIdx.x, first = w.starts[b];
-    const int count = (int)(w.starts[b + 1] - first), lane = lane_of_warp(), warp = threadIdx.x / 32;
-    const int64_t widest = (int64_t)1 << (32 - w.blocks[b].sum_bits), unroll = w.unroll;
+    const int64_t b = blockIdx.x, first = w.starts[b], unroll = w.unroll;
+    const int count = (int)(w.starts[b + 1] - first);
+    const int64_t widest = (int64_t)1 << (32 - w.blocks[b].sum_bits);
+    const bool all_near = w.cols <= widest;
     const record *records = all_records + first;
-    uint32_t *slots = w.slot + first;
-    uint32_t *list = lists[0], *left = lists[1];
+    uint32_t *slots = w.slot + first, *list = lists[0], *left = lists[1];
     int listed = 0, next = 0, group = 0; /* listed: of the list; next: not looked at yet */
     int64_t base = 0;
     for (; (listed > 0 || next < count) && group < SPRYI_SWEPT_MOST_GROUPS; group++) {
         int joined = 0, kept = 0, taken = 0; /* taken: candidates that were looked at */
-        if (group % unroll == 0) base = (int64_t)records[listed > 0 ? list[0] : next].y;
+        if (!all_near && group % unroll == 0) base = column_of(w, first + (listed > 0 ? list[0] : next));
         for (bool open = true; open;) {
-            const int c = taken + (int)threadIdx.x;
-            const int64_t at = c < listed ? (int64_t)list[c] : (int64_t)next + (c - listed);
-            bool fits = false, joins = false;
-            if (at < count) {
-                const record r = records[at];
-                fits = (int64_t)r.y - base < widest;
-                joins = r.x == NONE || slots[r.x] / GROUP < (uint32_t)group; /* NONE is past all groups */
+            candidate own[EACH];
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+                const int c = taken + EACH * (int)threadIdx.x + e;
+                own[e].at = c < listed ? (int64_t)list[c] : (int64_t)next + (c - listed);
+                own[e].fits = own[e].at < count && (all_near || column_of(w, first + own[e].at) - base < widest);
+                const uint32_t after = own[e].at < count ? records[own[e].at].x : 0;
+                /* NONE is past all groups */
+                own[e].joins = own[e].at < count && (after == NONE || slots[after] / GROUP < (uint32_t)group);
             }
-            const unsigned mask = __ballot_sync(FULL_WARP, joins);
-            if (lane == 0) joining[warp] = __popc(mask);
-            __syncthreads();
-            int before = joining[lane], own = 0;
-            for (int step = 1; step < 32; step *= 2) {
-                const int lower = __shfl_up_sync(FULL_WARP, before, step);
-                before += lane >= step ? lower : 0;
+            int joins = ones_before(own[0].joins, own[1].joins, joining), looked_at = 0, joined_of_them = 0;
+#pragma unroll
+            for (int e = 0; e < EACH; e++) {
+                const int stays = EACH * (int)threadIdx.x + e - joins;
+                /* the first candidates, up to one that is too far, or for which there is no place */
+                if (own[e].fits && joined + joins < GROUP && kept + stays < AHEAD) {
+                    if (own[e].joins)
+                        slots[own[e].at] = (uint32_t)group * GROUP + (uint32_t)(joined + joins);
+                    else
+                        left[kept + stays] = (uint32_t)own[e].at;
+                    looked_at++;
+                    joined_of_them += own[e].joins;
+                }
+                joins += own[e].joins;
             }
-            own = __shfl_sync(FULL_WARP, before, warp > 0 ? warp - 1 : 0);
-            own = (warp > 0 ? own : 0) + __popc(mask & ((1u << lane) - 1));
-            /* the first candidates, up to one that is too far, or for which there is no place */
-            const int stays = (int)threadIdx.x - own;
-            const bool looked_at = fits && joined + own < GROUP && kept + stays < AHEAD;
-            if (looked_at && joins) slots[at] = (uint32_t)group * GROUP + joined + own;
-            if (looked_at && !joins) left[kept + stays] = (uint32_t)at;
-            const int all = __syncthreads_count(looked_at), of_them = __syncthreads_count(looked_at && joins);
+            const int all = __syncthreads_count(looked_at > 0) + __syncthreads_count(looked_at > 1);
+            const int of_them = __syncthreads_count(joined_of_them > 0) + __syncthreads_count(joined_of_them > 1);
             taken += all;
             joined += of_them;
             kept += all - of_them;
-            open = all == GROUP && joined < GROUP && kept < AHEAD;
+            open = all == EACH * GROUP && joined < GROUP && kept < AHEAD;
         }
         for (int c = taken + (int)threadIdx.x; c < listed; c += GROUP) left[kept + c - taken] = list[c];
         __syncthreads();

@@ -57,6 +57,24 @@ SPRYI_SWEPT_INLINE void spryi_swept_end(spryi_swept_cut *to, const spryi_swept_c
     if (to->row > row) to->entry = end;
 }
 
+/*
+ * The search for the least cost at which there are no more blocks than wanted: by halves of low .. high, until they are
+ * no further apart than `near`; high is what is taken. `narrow` becomes high first if it serves.
+ */
+typedef struct spryi_swept_search {
+    int64_t wanted, low, high, narrow, near;
+} spryi_swept_search;
+
+/* One step: whether the cost in the middle gives few enough blocks. */
+SPRYI_SWEPT_INLINE void spryi_swept_halve(spryi_swept_search *search, int few)
+{
+    const int64_t middle = search->low + (search->high - search->low) / 2;
+    if (few)
+        search->high = middle;
+    else
+        search->low = middle + 1;
+}
+
 /* Entries that one sum serves: of all groups, and of those of a stretch. */
 typedef struct spryi_swept_share {
     int64_t most, near;
@@ -107,8 +125,10 @@ spryi_swept_head spryi_swept_head_of(const spryi_build_request *request, const s
 int64_t spryi_swept_most_rows(const spryi_swept_head *h);
 /* What no block costs more than. */
 int64_t spryi_swept_most_cost(void);
-/* Blocks there should be, where there are `least` at the least; from and to: between what the cost of one lies then. */
-int64_t spryi_swept_wanted_blocks(const spryi_swept_head *h, int64_t least, int64_t *from, int64_t *to);
+/* Whether sums or costs may want more blocks than the head tells; else they need not be counted. */
+int spryi_swept_may_need_more(const spryi_swept_head *h);
+/* How the cost of a block is looked for, where there are `least` blocks at the least (0: not counted). */
+spryi_swept_search spryi_swept_search_for(const spryi_swept_head *h, int64_t least);
 /* Of blocks + 1 cuts: blocks and chains, which have room for as many, and the sizes that follow. */
 void spryi_swept_link(spryi_swept *s, const spryi_swept_cut *cuts);
 /* Sums that a block may have when further ones are shared out. */
