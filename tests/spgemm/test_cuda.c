@@ -281,12 +281,9 @@ int main(void)
         spry_context_destroy(context);
         return SKIPPED;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),
-                                       cmocka_unit_test(large_rows),
-                                       cmocka_unit_test(runs_of_rows),
-                                       cmocka_unit_test(chunks),
-                                       cmocka_unit_test(plans_of_new_values),
-                                       cmocka_unit_test(limits_from_nothing),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),     cmocka_unit_test(large_rows),
+                                       cmocka_unit_test(runs_of_rows),        cmocka_unit_test(chunks),
+                                       cmocka_unit_test(plans_of_new_values), cmocka_unit_test(limits_from_nothing),
                                        cmocka_unit_test(large_copies)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
