@@ -55,6 +55,8 @@ typedef struct bench_record {
 
 void bench_record_init(bench_record *record);
 const char *bench_status_name(bench_status status);
+/* "regular": the variance of the row lengths is at most 10, as the CSR-k study has it; else "irregular". */
+const char *bench_class_name(const spry_matrix_stats *stats);
 /* A field that is an array, cut where it is too short; NULL counts as "". */
 #define BENCH_SET_TEXT(field, text) snprintf((field), sizeof(field), "%s", (text) ? (text) : "")
 /* The status and why. Returns 0, as what could not be measured does. */

@@ -120,7 +120,7 @@ static void fill_common(bench_group *group, const spry_matrix_stats *stats, cons
     r->rows = group->arrays.rows;
     r->cols = group->arrays.cols;
     r->nnz = group->arrays.nnz;
-    r->class_name = stats->variance_row <= 10 ? "regular" : "irregular";
+    r->class_name = bench_class_name(stats);
     r->twin = 0;
     r->type = spry_type_name(group->arrays.value_type);
     r->index = bench_index_name(&group->arrays);

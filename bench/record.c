@@ -47,6 +47,11 @@ int bench_set_status(bench_record *record, bench_status status, const char *form
     return 0;
 }
 
+const char *bench_class_name(const spry_matrix_stats *stats)
+{
+    return stats->variance_row <= 10 ? "regular" : "irregular";
+}
+
 const char *bench_status_name(bench_status status)
 {
     static const char *const names[] = {"ok", "wrong", "skipped", "failed"};

@@ -23,7 +23,7 @@ static void fill_common(spgemm_group *group, const spry_matrix_stats *stats, con
     r->rows = group->arrays.rows;
     r->cols = group->arrays.cols;
     r->nnz = group->arrays.nnz;
-    r->class_name = stats->variance_row <= 10 ? "regular" : "irregular";
+    r->class_name = bench_class_name(stats);
     r->twin = source->twin;
     r->type = spry_type_name(group->arrays.value_type);
     r->index = bench_index_name(&group->arrays);

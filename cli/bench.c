@@ -165,8 +165,8 @@ static int take_part(arguments *a, const char *value)
     char part[32] = "";
     if (slash && (size_t)(slash - value) < sizeof part) memcpy(part, value, (size_t)(slash - value));
     if (!part[0]) return cli_usage_error("--part is '%s', expected I/N, as 1/4 and so on to 4/4", value);
-    if (take_count(&a->parts, "part", slash + 1, 1000) != CLI_GO_ON) return CLI_USAGE;
-    return take_count(&a->part, "part", part, a->parts);
+    if (take_count(&a->parts, "part (behind the slash)", slash + 1, 1000) != CLI_GO_ON) return CLI_USAGE;
+    return take_count(&a->part, "part (before the slash)", part, a->parts);
 }
 
 static int apply(void *state, int option, const char *value)
@@ -503,9 +503,14 @@ static int choose_sources(run_state *run, int count, char **paths)
     if (status == CLI_GO_ON) status = cli_add_suite(&run->sources, a->suite, a->folder);
     if (status == CLI_GO_ON && a->only.count > 0) status = cli_keep_only(&run->sources, &a->only);
     if (is_suite(a, "csrk64") && (a->time_limit > 0 || a->at_once > 1 || a->parts > 0)) cli_sort_sources(&run->sources);
-    if (status == CLI_GO_ON && a->parts > 0) cli_keep_part(&run->sources, a->part, a->parts);
+    if (status == CLI_GO_ON && a->parts > 0) {
+        cli_keep_part(&run->sources, a->part, a->parts);
+        if (run->sources.count == 0)
+            cli_message("note: --part %lld/%lld is empty: there are fewer matrices", (long long)a->part,
+                        (long long)a->parts);
+    }
     for (int s = 0; status == CLI_GO_ON && s < run->sources.count; s++)
-        status = cli_spare_input("json", a->json.path, run->sources.items[s].path);
+        status = cli_check_output("json", a->json.path, run->sources.items[s].path);
     return status;
 }
 

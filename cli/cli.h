@@ -119,8 +119,11 @@ typedef struct cli_output {
 
 /* "-" or NULL: standard output. Exit status or CLI_GO_ON. */
 int cli_output_open(cli_output *output, const char *path);
-/* Refuses an output (NULL: none) that is the very file of an input and would replace it. CLI_GO_ON or CLI_USAGE. */
-int cli_spare_input(const char *option, const char *output, const char *input);
+/*
+ * Before any work: refuses an output (NULL: none) that cannot be made in its folder, or is the very file of an input and
+ * would replace it. CLI_GO_ON or CLI_USAGE.
+ */
+int cli_check_output(const char *option, const char *output, const char *input);
 /* Flushes and gives the file its name. status is what the command would end with; the worse of both comes back. */
 int cli_output_close(cli_output *output, int status);
 

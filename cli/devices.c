@@ -51,7 +51,8 @@ static void print_device(const spry_device_info *d, int threads, double copy_gbp
     if (d->cache_bytes > 0) printf("  last cache    %s\n", cli_bytes(d->cache_bytes).s);
     if (!isnan(copy_gbps)) {
         if (threads > 0)
-            printf("  copy          %.1f GB/s with %d threads, read and written\n", copy_gbps, threads);
+            printf("  copy          %.1f GB/s with %d thread%s, read and written\n", copy_gbps, threads,
+                   threads == 1 ? "" : "s");
         else
             printf("  copy          %.1f GB/s, read and written\n", copy_gbps);
     }

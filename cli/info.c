@@ -51,11 +51,6 @@ static const char *symmetry_text(const facts *f)
     return "not known";
 }
 
-static const char *class_of(const spry_matrix_stats *s)
-{
-    return s->variance_row <= 10 ? "regular" : "irregular";
-}
-
 static void print_histogram(const spry_matrix_stats *s)
 {
     int last = 0;
@@ -108,7 +103,7 @@ static void print_facts(const char *name, const facts *f)
     char where[40] = ""; /* no rows, no longest one */
     if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %lld)", (long long)s->longest_row);
     printf("  row lengths   min %lld, mean %.3f, max %lld%s, variance %.3f: %s\n", (long long)s->min_row, s->mean_row,
-           (long long)s->max_row, where, s->variance_row, class_of(s));
+           (long long)s->max_row, where, s->variance_row, bench_class_name(s));
     printf("  empty rows    %s\n", cli_count(s->empty_rows).s);
     printf("  diagonal      %s of %s stored\n", cli_count(s->diagonal_entries).s,
            cli_count(a->rows < a->cols ? a->rows : a->cols).s);
@@ -155,8 +150,9 @@ static int json_facts(cJSON *o, const char *name, const facts *f, spry_context *
              8 * spry_index_type_bytes(a->index_type));
     return bench_json_text(o, "matrix", name) && bench_json_integer(o, "rows", a->rows) &&
            bench_json_integer(o, "cols", a->cols) && bench_json_integer(o, "nnz", a->nnz) &&
-           bench_json_text(o, "class", class_of(s)) && bench_json_text(o, "type", spry_type_name(a->value_type)) &&
-           bench_json_text(o, "index", index) && bench_json_text(o, "symmetry", symmetries[a->symmetry]) &&
+           bench_json_text(o, "class", bench_class_name(s)) &&
+           bench_json_text(o, "type", spry_type_name(a->value_type)) && bench_json_text(o, "index", index) &&
+           bench_json_text(o, "symmetry", symmetries[a->symmetry]) &&
            json_known(o, "pattern_symmetric", s->pattern_symmetric) &&
            json_known(o, "value_symmetric", s->value_symmetric) && json_known(o, "sorted", a->sorted) &&
            json_known(o, "unique", a->unique) && bench_json_integer(o, "min_row", s->min_row) &&
@@ -196,7 +192,7 @@ static int run(const cli_command *command, int argc, char **argv)
     arguments a = {0};
     int status = cli_parse(command, &argc, argv, apply, &a);
     if (status != CLI_GO_ON) return status;
-    status = cli_spare_input("json", a.json.path, argv[0]);
+    status = cli_check_output("json", a.json.path, argv[0]);
     if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
     status = cli_open_context(&context, 0);

@@ -94,7 +94,11 @@ int cli_status(spry_status status, const spry_error *err)
 
 int cli_fail(const spry_error *err)
 {
-    cli_message("%s", err->message[0] ? err->message : spry_status_text(err->status));
+    const char *text = err->message[0] ? err->message : spry_status_text(err->status);
+    const size_t length = strlen(command_name); /* some of the library's messages begin with the operation's name */
+    if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
+        text += length + 2;
+    cli_message("%s", text);
     return cli_status(err->status, err);
 }
 

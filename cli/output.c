@@ -96,11 +96,25 @@ static int stat_input(const char *input, struct stat *st)
     return (strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(input, st)) == 0;
 }
 
+/* Whether a file could be made in the folder of `output`, where there is none of that name. */
+static int check_folder(const char *output)
+{
+    const char *slash = strrchr(output, '/');
+    char *folder = !slash ? strdup(".") : slash == output ? strdup("/") : strndup(output, (size_t)(slash - output));
+    const int good = !folder || access(folder, W_OK | X_OK) == 0; /* without memory it is found out later */
+    const int why = errno;
+    free(folder);
+    errno = why;
+    return good ? CLI_GO_ON : cannot("written", output);
+}
+
 /* The same file under another name or link is the same file: device and inode tell. */
-int cli_spare_input(const char *option, const char *output, const char *input)
+int cli_check_output(const char *option, const char *output, const char *input)
 {
     struct stat out, in;
-    if (!output || strcmp(output, "-") == 0 || stat(output, &out) != 0 || !S_ISREG(out.st_mode)) return CLI_GO_ON;
+    if (!output || strcmp(output, "-") == 0) return CLI_GO_ON;
+    if (stat(output, &out) != 0) return check_folder(output);
+    if (!S_ISREG(out.st_mode)) return CLI_GO_ON;
     if (!stat_input(input, &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return CLI_GO_ON;
     return cli_usage_error("--%s is '%s', the matrix that is read: expected another file", option, output);
 }

@@ -240,7 +240,7 @@ static int run(const cli_command *command, int argc, char **argv)
         const char *option, *path;
     } outputs[] = {{"out", a.out}, {"perm", a.perm}, {"spy", a.spy}, {"json", a.json.path}};
     for (int o = 0; o < 4; o++) {
-        status = cli_spare_input(outputs[o].option, outputs[o].path, argv[0]);
+        status = cli_check_output(outputs[o].option, outputs[o].path, argv[0]);
         if (status != CLI_GO_ON) return status;
     }
     const char *method = a.method ? a.method : "rcm";

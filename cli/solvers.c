@@ -104,10 +104,10 @@ int cli_check_outputs(const cli_solver *solver, const char *input, const char *o
         return cli_usage_error("--out - and --json both want standard output");
     if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
         return cli_usage_error("--out is '%s': x is written as plain text, expected a name without .gz", path);
-    int status = cli_spare_input("out", path, input);
-    if (status == CLI_GO_ON) status = cli_spare_input("json", json->path, input);
-    if (status == CLI_GO_ON && other) status = cli_spare_input("out", path, other);
-    if (status == CLI_GO_ON && other) status = cli_spare_input("json", json->path, other);
+    int status = cli_check_output("out", path, input);
+    if (status == CLI_GO_ON) status = cli_check_output("json", json->path, input);
+    if (status == CLI_GO_ON && other) status = cli_check_output("out", path, other);
+    if (status == CLI_GO_ON && other) status = cli_check_output("json", json->path, other);
     return status;
 }
 
@@ -145,11 +145,12 @@ static int on_gpu(const cli_run *run)
 void cli_print_begin(const cli_input *input, const cli_run *run, const cli_convergence *convergence)
 {
     spry_device_info gpu = SPRY_INIT(spry_device_info);
+    const int threads = spry_context_threads(input->context);
     if (on_gpu(run) && spry_device_get_info(input->context, 1, &gpu, NULL) == SPRY_OK)
         printf("  kernel          %s (format %s, on %s)\n", run->kernel, run->format, gpu.description);
     else
-        printf("  kernel          %s (format %s, %d threads)\n", run->kernel, run->format,
-               spry_context_threads(input->context));
+        printf("  kernel          %s (format %s, %d thread%s)\n", run->kernel, run->format, threads,
+               threads == 1 ? "" : "s");
     printf("  set-up          %s\n", cli_time(run->setup_us).s);
     printf("  convergence     ");
     cli_print_convergence(stdout, convergence);

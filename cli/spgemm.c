@@ -65,6 +65,7 @@ typedef struct product {
     char name[256];              /* "a" where it is squared, else "a*b" or "a*b^T" */
     spry_matrix *A, *B, *C;      /* B: A itself where it is squared */
     spry_arrays a, b, c;
+    const char *class_name; /* of A; "" where no record is wanted */
     double read_us, whole_us;
     spry_spgemm_info info;
     spry_spgemm_estimate estimate;
@@ -157,8 +158,8 @@ static int check_arguments(const arguments *a, const product *p)
     int status = CLI_GO_ON;
     for (int i = 0; i < 2 && status == CLI_GO_ON; i++) {
         if (!inputs[i]) continue;
-        status = cli_spare_input("out", a->out, inputs[i]);
-        if (status == CLI_GO_ON) status = cli_spare_input("json", a->json.path, inputs[i]);
+        status = cli_check_output("out", a->out, inputs[i]);
+        if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, inputs[i]);
     }
     return status;
 }
@@ -218,6 +219,15 @@ static int check_sizes(const product *p, const arguments *a)
                            (long long)there, a->transpose_b ? "columns" : "rows", (long long)needed, p->a_path);
 }
 
+static int take_class(product *p)
+{
+    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+    spry_error err = {0};
+    if (spry_matrix_get_stats(p->A, &stats, &err) != SPRY_OK) return cli_fail(&err);
+    p->class_name = bench_class_name(&stats);
+    return CLI_GO_ON;
+}
+
 static int read_matrices(product *p, const arguments *a)
 {
     char name_a[128], name_b[100];
@@ -234,7 +244,8 @@ static int read_matrices(product *p, const arguments *a)
         snprintf(p->name, sizeof p->name, "%s", name_a);
     else
         snprintf(p->name, sizeof p->name, "%s*%s%s", name_a, name_b, a->transpose_b ? "^T" : "");
-    return status == CLI_GO_ON ? check_sizes(p, a) : status;
+    if (status == CLI_GO_ON) status = check_sizes(p, a);
+    return status == CLI_GO_ON && a->json.wanted ? take_class(p) : status;
 }
 
 /* ---- record ------------------------------------------------------------------------------------- */
@@ -253,7 +264,7 @@ static void fill_record(bench_record *r, const product *p, const arguments *a)
     r->rows = p->a.rows;
     r->cols = a->transpose_b ? p->b.rows : p->b.cols;
     r->nnz = p->a.nnz;
-    r->class_name = "";
+    r->class_name = p->class_name;
     r->twin = 0;
     r->type = spry_type_name(a->type);
     r->index = index_name(&p->a);
@@ -368,7 +379,7 @@ static void print_report(const bench_record *r, const product *p, const argument
     const spry_spgemm_info *i = &p->info;
     print_head(p, a);
     printf("  kernel          %s on %s (", i->kernel, i->device);
-    if (i->threads > 0) printf("%d threads, ", i->threads);
+    if (i->threads > 0) printf("%d thread%s, ", i->threads, i->threads == 1 ? "" : "s");
     printf("%s)\n  because         %s\n", i->deterministic ? "same bits every run" : "bits may vary", i->reason);
     printf("  products        %s, %.3g to an entry of C\n", cli_count(i->products).s, i->compression);
     printf("  C               %s x %s, %s entries, %s\n", cli_count(i->rows).s, cli_count(i->cols).s,
@@ -466,7 +477,10 @@ static int multiply_and_write(product *p, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.alpha = 1, .type = SPRY_F64, .device = "auto"};
-    product p = {.a = SPRY_INIT(spry_arrays), .b = SPRY_INIT(spry_arrays), .c = SPRY_INIT(spry_arrays)};
+    product p = {.a = SPRY_INIT(spry_arrays),
+                 .b = SPRY_INIT(spry_arrays),
+                 .c = SPRY_INIT(spry_arrays),
+                 .class_name = ""};
     int status = cli_parse(command, &argc, argv, apply, &a);
     if (status != CLI_GO_ON) return status;
     p.a_path = argv[0];

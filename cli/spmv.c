@@ -110,8 +110,8 @@ static int check_arguments(const arguments *a, const char *path)
         return cli_usage_error("--out is '%s': y is written as plain text, expected a name without .gz", a->out);
     int status = check_range("alpha", a->alpha, a->type);
     if (status == CLI_GO_ON) status = check_range("beta", a->beta, a->type);
-    if (status == CLI_GO_ON) status = cli_spare_input("out", a->out, path);
-    if (status == CLI_GO_ON) status = cli_spare_input("json", a->json.path, path);
+    if (status == CLI_GO_ON) status = cli_check_output("out", a->out, path);
+    if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, path);
     return status;
 }
 
@@ -247,8 +247,8 @@ static void print_report(const bench_group *group, const arguments *a, double re
     printf("  read in         %s\n", cli_time(read_us).s);
     printf("  product         y = %g A%s x + %g y, %s, indices %s\n", a->alpha, a->transpose ? "^T" : "", a->beta,
            r->type, r->index);
-    printf("  kernel          %s (format %s, %d threads, %s)\n", r->kernel, r->format, r->threads,
-           r->deterministic == 1 ? "same bits every run" : "bits may vary");
+    printf("  kernel          %s (format %s, %d thread%s, %s)\n", r->kernel, r->format, r->threads,
+           r->threads == 1 ? "" : "s", r->deterministic == 1 ? "same bits every run" : "bits may vary");
     if (strcmp(r->ordering, "none") != 0) printf("  ordering        %s, by the plan\n", r->ordering);
     if (r->reason[0]) printf("  %-14s  %s\n", r->status == BENCH_OK ? "because" : "status", r->reason);
     printf("  set-up          %s; first product %s; storage %s\n", cli_time(r->setup_us).s, cli_time(r->first_us).s,

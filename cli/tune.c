@@ -450,8 +450,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (argc * (a.f32 + a.f64) > MOST_MATRICES)
         return cli_usage_error("%d matrices are named, expected at most %d", argc, MOST_MATRICES / (a.f32 + a.f64));
     for (int i = 0; i < argc && status == CLI_GO_ON; i++) {
-        status = cli_spare_input("out", a.out, argv[i]);
-        if (status == CLI_GO_ON) status = cli_spare_input("json", a.json.path, argv[i]);
+        status = cli_check_output("out", a.out, argv[i]);
+        if (status == CLI_GO_ON) status = cli_check_output("json", a.json.path, argv[i]);
     }
     if (status != CLI_GO_ON) return status;
     for (int u = 0; u < USUAL; u++) matrices[u] = (char *)(uintptr_t)usual[u];

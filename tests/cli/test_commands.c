@@ -135,7 +135,7 @@ static void devices_and_kernels(void **state)
 {
     (void)state;
     expect("devices", 0, "cpu: ", NULL);
-    expect("devices --threads 1 --measure 2>/dev/null", 0, "GB/s with 1 threads", NULL);
+    expect("devices --threads 1 --measure 2>/dev/null", 0, "GB/s with 1 thread,", NULL);
     expect("devices now", 2, NULL, "takes no arguments, but got 'now'");
     expect("devices --threads 0", 2, NULL, "--threads is 0, expected 1 to 1024");
     expect("devices --threads two", 2, NULL, "--threads is 'two', expected a whole number");

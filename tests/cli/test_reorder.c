@@ -130,7 +130,7 @@ static void mistakes(void **state)
     expect("reorder $D/path.mtx -o $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");
     expect("reorder $D/path.mtx --perm $D/path.mtx", 2, NULL, "the matrix that is read: expected another file");
     expect("reorder $D/path.mtx -o - --json", 2, NULL, "both write to standard output");
-    expect("reorder $D/path.mtx -o $D/none/out.mtx", 2, NULL, "none/out.mtx: cannot be created: No such file");
+    expect("reorder $D/path.mtx -o $D/none/out.mtx", 2, NULL, "none/out.mtx: cannot be written: No such file");
     expect("reorder $D/path.mtx --perm /dev/full", 2, NULL, "No space left");
 }
 

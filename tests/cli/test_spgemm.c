@@ -86,7 +86,7 @@ static void says_what_it_did(void **state)
     expect("spgemm gen:grid5,x=20,y=20", 0, "C = A*A, f64, indices 32/32", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --type f32 --index 64/64", 0, "C = A*A, f32, indices 64/64", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --alpha 3 --transpose-b", 0, "C = 3 A*A^T, f64", NULL);
-    expect("spgemm gen:grid5,x=20,y=20 --device cpu --threads 3", 0, "threads, same bits every run)", NULL);
+    expect("spgemm gen:grid5,x=20,y=20 --device cpu --threads 3", 0, "same bits every run)", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --verify", 0, "C*x against A*(B*x), error", NULL);
     expect("spgemm gen:grid5,x=20,y=20 gen:random,rows=400,cols=30,density=0.1 --verify=exact --type f32", 0,
            "in the worst row: correct", NULL);
@@ -158,13 +158,15 @@ static void keeps_a_memory_limit(void **state)
     const int files = count_files();
     snprintf(command, sizeof command, "spgemm gen:rmat,scale=9 --device cpu --memory-limit %lld -o $D/over.mtx",
              least - 1);
-    snprintf(needed, sizeof needed, "need %lld bytes, the limit is %lld", least, least - 1);
+    snprintf(needed, sizeof needed, "spry spgemm: inputs, result and workspace need %lld bytes, the limit is %lld",
+             least, least - 1);
     expect(command, 1, NULL, needed);
     assert_int_equal(count_files(), files);
     snprintf(command, sizeof command, "spgemm gen:rmat,scale=9 --device cpu --memory-limit %lld --json --verify=exact",
              least);
     cJSON *c = json_of(command, 0);
     assert_true(number_of(c, "peak_bytes") <= (double)least);
+    assert_string_equal(text_of(c, "class"), "irregular");
     assert_near(number_of(c, "memory_limit"), (double)least, 0);
     assert_string_equal(text_of(c, "verified"), "exact");
     cJSON_Delete(c);
@@ -220,7 +222,8 @@ static void mistakes(void **state)
         {"spgemm $D/square.mtx -o - --json", "--out - and --json both want standard output"},
         {"spgemm $D/square.mtx -o $D/square.mtx", "expected another file"},
         {"spgemm gen:grid5,x=2,y=1 $D/square.mtx -o $D/square.mtx", "expected another file"},
-        {"spgemm $D/square.mtx -o $D/none/c.mtx", "c.mtx"},
+        {"spgemm $D/square.mtx -o $D/none/c.mtx", "none/c.mtx: cannot be written: No such file"},
+        {"spgemm $D/absent.mtx -o $D/none/c.mtx", "none/c.mtx: cannot be written"}, /* before anything is read */
         {"spgemm $D/square.mtx --beta 1", "--beta"},
         {"bench $D/square.mtx --op spgemm --kernels csr_reference_cpu", "multiplies with a vector"},
         {"bench $D/square.mtx --kernels mkl_sp2m --peers", "add --op spgemm"},
