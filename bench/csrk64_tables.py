@@ -20,6 +20,8 @@ import sys
 
 ORDERED = {"none": "as given", "rcm": "reordered", "bandk": "reordered"}
 NUMBERINGS = ("as given", "reordered", "better")
+FIELDS = ("matrix", "nnz", "type", "format", "kernel", "peer", "ordering", "threads", "mean_us", "twin", "device",
+          "time_us", "spread_us", "status", "reason")
 
 
 def read_study():
@@ -32,25 +34,34 @@ def read_study():
     return {name: (kind == "r", symmetry == "100") for kind, name, symmetry in found}
 
 
+def read_lines(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return list(file)
+    except (OSError, UnicodeDecodeError) as error:
+        sys.exit(f"{path}: cannot be read: {error}")
+
+
 def load(paths, study):
     """Records that were timed; what was not ok; a matrix, type and device of the first file that has it."""
     records, bad, owner = [], [], {}
     for path in paths:
-        with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                try:
-                    r = json.loads(line)
-                except ValueError as error:
-                    sys.exit(f"{path}:{number}: no JSON: {error}")
-                if r["matrix"] not in study:
-                    continue
-                if r["status"] != "ok":
-                    if r["kernel"]:
-                        bad.append(r)
-                    continue
-                r["device"] = r["device"].split(":")[0]
-                if owner.setdefault((r["matrix"], r["type"], r["device"]), path) == path:
-                    records.append(r)
+        for number, line in enumerate(read_lines(path), 1):
+            try:
+                r = json.loads(line)
+            except ValueError as error:
+                sys.exit(f"{path}:{number}: no JSON: {error}")
+            if not isinstance(r, dict) or any(field not in r for field in FIELDS):
+                sys.exit(f"{path}:{number}: no record of spry bench, which has {', '.join(FIELDS)}")
+            if r["matrix"] not in study:
+                continue
+            if r["status"] != "ok":
+                if r["kernel"]:
+                    bad.append(r)
+                continue
+            r["device"] = r["device"].split(":")[0]
+            if owner.setdefault((r["matrix"], r["type"], r["device"]), path) == path:
+                records.append(r)
     return records, bad
 
 
@@ -218,6 +229,8 @@ def main():
                 print_ratios(rates, study, "better")
             print_choice_of_k(rates, study, f"{device}, {kind}")
     scaling = load(arguments.scaling, study)
+    if not any((records, bad, *scaling)):
+        sys.exit("no matrix of the study was measured in " + " ".join(arguments.files + arguments.scaling))
     for kind in ("f64", "f32"):
         print_scaling(scaling[0], study, kind)
     for r in bad + scaling[1]:

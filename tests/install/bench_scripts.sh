@@ -84,6 +84,8 @@ study() # MATRIX TYPE FORMAT KERNEL PEER ORDERING THREADS MEAN STATUS: a million
 } >"$folder/scaling.jsonl"
 study debr f64 csr2 csr2_avx2_cpu false none 4 null wrong >"$folder/bad.jsonl"
 echo '{"matrix":' >"$folder/cut.jsonl"
+echo '{"matrix":"debr"}' >"$folder/bare.jsonl"
+: >"$folder/empty.jsonl"
 script=csrk64_tables.py
 expect 0 '2 of 64 matrices, 2 of them twins' part1.jsonl part2.jsonl
 expect 0 'Left out in f64 on cpu: belgium_osm' part1.jsonl part2.jsonl
@@ -95,6 +97,9 @@ expect 0 'ahead by over 5 % on 1 (debr), csr3 on 1.' part1.jsonl part2.jsonl
 expect 0 '| csr2 | 2.00 | 6.00 |' --scaling scaling.jsonl
 expect 1 'wrong: debr f64 csr2_avx2_cpu' part2.jsonl bad.jsonl
 expect 1 'cut.jsonl:1: no JSON' part1.jsonl cut.jsonl
+expect 1 'bare.jsonl:1: no record of spry bench' part1.jsonl bare.jsonl
+expect 1 'absent.jsonl: cannot be read: [Errno 2]' part1.jsonl absent.jsonl
+expect 1 'no matrix of the study was measured in empty.jsonl' empty.jsonl
 script=compare.py
 
 for python in "$root/.peers/venv/bin/python" python3; do
