@@ -120,8 +120,8 @@ typedef struct cli_output {
 /* "-" or NULL: standard output. Exit status or CLI_GO_ON. */
 int cli_output_open(cli_output *output, const char *path);
 /*
- * Before any work: refuses an output (NULL: none) that cannot be made in its folder, or is the very file of an input and
- * would replace it. CLI_GO_ON or CLI_USAGE.
+ * Before any work: refuses an output (NULL: none) that cannot be made in its folder, or is the very file of an input
+ * and would replace it. CLI_GO_ON or CLI_USAGE.
  */
 int cli_check_output(const char *option, const char *output, const char *input);
 /* Flushes and gives the file its name. status is what the command would end with; the worse of both comes back. */
