@@ -314,7 +314,9 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
             spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
             spry_spgemm_options there = *o;
             there.device = "cuda";
-            return make_plan(context, plan, A, B, &there, once, err);
+            status = make_plan(context, plan, A, B, &there, once, err);
+            if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "cuda: %s", why);
+            return status;
         }
         SPRYI_TRY(spryi_spgemm_cuda_open(made, 0, err));
     }
