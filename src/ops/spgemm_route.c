@@ -14,9 +14,9 @@
 static const double load_us = 140e3, start_us = 125e3;
 
 /* Whether A's rows span little of B, so that the rows of B they read are near each other: by a look at a few. */
-static int is_local(const spry_arrays *a)
+static int is_local(const spry_arrays *a, int narrow)
 {
-    enum { ROWS = 64, NARROW = 16 };
+    enum { ROWS = 64 };
     double span = 0, seen = 0;
     for (int64_t r = 0; r < ROWS; r++) {
         const int64_t i = a->rows / ROWS * r + a->rows % ROWS * r / ROWS;
@@ -28,27 +28,38 @@ static int is_local(const spry_arrays *a)
                               spryi_index_at(a->indices, a->index_type, begin)));
         seen++;
     }
-    return seen > 0 && span * NARROW < seen * (double)a->cols;
+    return seen > 0 && span * narrow < seen * (double)a->cols;
 }
 
-/* A thread's pace is a matter of the second-level cache: rows of B that are local, or that all fit it, or neither. */
+/* Bytes of C as long as products meet by chance. */
+static double bytes_of_result(const spryi_spgemm_job *job)
+{
+    const double products = (double)job->products, places = (double)job->a.rows * (double)job->b.cols;
+    const double nnz = products > 0 ? -places * expm1(-products / places) : 0;
+    return nnz * (4 + (double)spry_type_bytes(job->type)) + 8 * (double)job->a.rows;
+}
+
+/*
+ * A thread's pace is a matter of the second-level cache: rows of B that are local, or that all fit it, or neither; and
+ * small products fit it with C.
+ */
 static double on_cpu(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
     const double products = (double)job->products, threads = spryi_threads(plan->context, job->products);
     const double row_ns = plan->input_bytes < 2 << 20 ? 20 : 80; /* of B, read for an entry of A */
-    const double pace_ns = is_local(&job->a) ? 4 * products : 14 * products + row_ns * (double)job->a.nnz;
+    const int small = (double)plan->input_bytes + bytes_of_result(job) < 2 << 20;
+    const double rows_ns = is_local(&job->a, small ? 4 : 16) ? 0 : row_ns * (double)job->a.nnz;
+    const double pace_ns = (small || rows_ns == 0 ? 4 : 14) * products + rows_ns;
     const double work = 1e-3 * (18 * (double)job->a.rows + pace_ns);
     return threads > 1 ? 100 + 16 * threads + work / (0.8 * threads) : 5 + work;
 }
 
-/* The bus both ways, and what is launched and waited for; C as long as products meet by chance. */
+/* The bus both ways, and what is launched and waited for. */
 static double on_gpu(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
-    const double products = (double)job->products, places = (double)job->a.rows * (double)job->b.cols;
-    const double nnz = products > 0 ? -places * expm1(-products / places) : 0;
-    const double result = nnz * (4 + (double)spry_type_bytes(job->type)) + 8 * (double)job->a.rows;
+    const double products = (double)job->products, result = bytes_of_result(job);
     const double bus = (double)plan->input_bytes / 9e3 + result / (result < 16e6 ? 10e3 : 14e3);
     return 130 + bus + 1.2e-4 * products + 3e-3 * (double)job->a.rows;
 }
