@@ -86,6 +86,9 @@ function(spry_prepare_sources list)
     if(name MATCHES "^generate" OR source MATCHES "/spgemm/[^/]*$")
       list(APPEND options -ffp-contract=off)
     endif()
+    if(source MATCHES "/spgemm/.*_avx512")
+      list(APPEND options -mavx512cd -mbmi) # every processor with the others has them, and it is checked
+    endif()
     if(name STREQUAL "cpu_features.c")
       # It runs before the processor is known: nothing may be inlined into it from files built for a level.
       list(APPEND options -fno-lto)

@@ -24,10 +24,11 @@ spryi_simd spryi_cpu_simd(void)
     if ((c & (fma | osxsave | avx)) != (fma | osxsave | avx)) return SPRYI_PORTABLE;
     uint64_t kept = xgetbv0(); /* what the operating system saves: bits 1, 2 xmm, ymm; 5 to 7 masks and zmm */
     if ((kept & 0x6) != 0x6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return SPRYI_PORTABLE;
-    const uint32_t avx2 = 1u << 5, bmi2 = 1u << 8;
-    const uint32_t avx512f = 1u << 16, avx512dq = 1u << 17, avx512bw = 1u << 30, avx512vl = 1u << 31;
+    const uint32_t bmi = 1u << 3, avx2 = 1u << 5, bmi2 = 1u << 8;
+    const uint32_t avx512f = 1u << 16, avx512dq = 1u << 17, avx512cd = 1u << 28, avx512bw = 1u << 30,
+                   avx512vl = 1u << 31;
     if (!(b & avx2) || !(b & bmi2)) return SPRYI_PORTABLE;
-    const uint32_t all512 = avx512f | avx512dq | avx512bw | avx512vl;
+    const uint32_t all512 = avx512f | avx512dq | avx512cd | avx512bw | avx512vl | bmi;
     return (kept & 0xe0) == 0xe0 && (b & all512) == all512 ? SPRYI_AVX512 : SPRYI_AVX2;
 }
 #else

@@ -1,7 +1,7 @@
 /*
  * Includes the template file named by SPRYI_TEMPLATE once for each value type and index pair. The template
- * uses SPRY_V (value), SPRY_P (offset) and SPRY_J (column index); SPRY_IS_F64 and SPRY_J_IS_64 are 0 or 1
- * for #if. It names its functions SPRY_FN(name); SPRYI_TABLE(name) then lists the instances as
+ * uses SPRY_V (value), SPRY_P (offset) and SPRY_J (column index); SPRY_IS_F64, SPRY_P_IS_64 and SPRY_J_IS_64 are
+ * 0 or 1 for #if. It names its functions SPRY_FN(name); SPRYI_TABLE(name) then lists the instances as
  * [value type][index pair]. A template that does not look at offsets is made once for 32_32 and 64_32 where
  * SPRYI_NO_OFFSETS is defined before.
  */

@@ -3,6 +3,7 @@
 #define SPRY_J_IS_64 0
 #ifndef SPRYI_NO_OFFSETS
 #define SPRY_P int32_t
+#define SPRY_P_IS_64 0
 #endif
 #define SPRYI_PAIR_TAG 32_32
 #include SPRYI_TEMPLATE
@@ -10,7 +11,9 @@
 
 #ifndef SPRYI_NO_OFFSETS
 #undef SPRY_P
+#undef SPRY_P_IS_64
 #define SPRY_P int64_t
+#define SPRY_P_IS_64 1
 #define SPRYI_PAIR_TAG 64_32
 #include SPRYI_TEMPLATE
 #undef SPRYI_PAIR_TAG
@@ -23,6 +26,7 @@
 #define SPRYI_PAIR_TAG 64_64
 #include SPRYI_TEMPLATE
 #undef SPRY_P
+#undef SPRY_P_IS_64
 #undef SPRY_J
 #undef SPRY_J_IS_64
 #undef SPRYI_PAIR_TAG

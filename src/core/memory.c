@@ -4,13 +4,15 @@
 #include "core/error.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 /* Stands in front of every block; its size keeps the block aligned. */
 typedef union block_head {
     struct {
         int64_t bytes;   /* that were asked for, head included: what the release hook gets back */
-        size_t capacity; /* that there are: more in a block that was a spare */
+        size_t capacity; /* that there are: more in a block that was a spare or reserved */
+        size_t touched;  /* that may have pages: less in a block that was reserved */
     };
     char padding[SPRYI_ALIGNMENT];
 } block_head;
@@ -30,12 +32,13 @@ static void *fresh_block(size_t bytes)
     return pointer;
 }
 
-/* *bytes: what there is then. */
-static void *default_allocate(spry_context *context, size_t *bytes)
+/* *bytes: what there is then; *touched: what of it has pages already. */
+static void *default_allocate(spry_context *context, size_t *bytes, size_t *touched)
 {
     void *block = NULL;
+    *touched = 0;
     if (*bytes >= HUGE_FROM) {
-        block = spryi_spares_take(context, bytes);
+        block = spryi_spares_take(context, bytes, touched);
         if (!block) spryi_spares_make_room(context, *bytes);
     }
     if (!block) block = fresh_block(*bytes);
@@ -51,26 +54,61 @@ static void count_bytes(spry_context *context, int64_t bytes)
     }
 }
 
-spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
-                           spry_error *err)
+/* counted 0: spryi_settle counts it. */
+static spry_status take(spry_context *context, void **pointer, int64_t count, size_t size, int counted,
+                        const char *what, spry_error *err)
 {
-    size_t bytes = 0;
+    size_t bytes = 0, touched = 0;
     if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(block_head), &bytes) || bytes > (size_t)INT64_MAX)
         return spryi_fail_value(err, SPRY_TOO_LARGE, what, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
                                 what, (long long)count, size);
     size_t capacity = bytes;
     block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
-                                         : default_allocate(context, &capacity);
+                                         : default_allocate(context, &capacity, &touched);
     if (!head)
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, spryi_available_memory_bytes(),
                                 "out of memory: %s needs %zu bytes, about %lld are available", what, bytes,
                                 (long long)spryi_available_memory_bytes());
-    head->bytes = (int64_t)bytes;
+    head->bytes = counted ? (int64_t)bytes : 0;
     head->capacity = capacity;
+    head->touched = counted || touched > capacity ? capacity : touched;
     count_bytes(context, head->bytes);
     *pointer = head + 1;
     return SPRY_OK;
+}
+
+spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+                           spry_error *err)
+{
+    return take(context, pointer, count, size, 1, what, err);
+}
+
+spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
+                          spry_error *err)
+{
+    if (context->allocate)
+        return spryi_fail(err, SPRY_UNSUPPORTED, what, "%s: memory hooks cannot reserve address space", what);
+    return take(context, pointer, count, size, 0, what, err);
+}
+
+void spryi_settle(spry_context *context, void **pointer, int64_t bytes)
+{
+    block_head *head = (block_head *)*pointer - 1;
+    const size_t all = (size_t)bytes + sizeof *head;
+    if (head->capacity < HUGE_FROM) {
+        block_head *exact = fresh_block(all); /* what is reserved of the heap may have been written by others */
+        if (exact) {
+            memcpy(exact, head, all);
+            free(head);
+            head = exact;
+            head->capacity = all;
+        }
+    }
+    head->bytes = (int64_t)all;
+    if (all > head->touched) head->touched = all;
+    count_bytes(context, head->bytes);
+    *pointer = head + 1;
 }
 
 void spryi_release(spry_context *context, void *pointer)
@@ -78,11 +116,11 @@ void spryi_release(spry_context *context, void *pointer)
     if (!pointer) return;
     block_head *head = (block_head *)pointer - 1;
     int64_t bytes = head->bytes;
-    const size_t capacity = head->capacity;
+    const size_t capacity = head->capacity, touched = head->touched;
     atomic_fetch_sub(&context->bytes, bytes);
     if (context->release) {
         context->release(context->user, head, (size_t)bytes);
-    } else if (capacity < HUGE_FROM || !spryi_spares_keep(context, head, capacity)) {
+    } else if (capacity < HUGE_FROM || !spryi_spares_keep(context, head, capacity, touched)) {
         free(head);
     }
 }

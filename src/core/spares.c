@@ -18,7 +18,7 @@
 
 enum { HUGE_PAGE = 2 << 20, MOST_SHARE = 8, SPARE_SHARE = 8 };
 
-void *spryi_spares_take(spry_context *context, size_t *bytes)
+void *spryi_spares_take(spry_context *context, size_t *bytes, size_t *touched)
 {
     spryi_spares *s = &context->spares;
     void *block = NULL;
@@ -32,7 +32,8 @@ void *spryi_spares_take(spry_context *context, size_t *bytes)
     if (best >= 0) {
         block = s->list[best].block;
         *bytes = s->list[best].bytes;
-        s->bytes -= (int64_t)*bytes;
+        *touched = s->list[best].touched;
+        s->bytes -= (int64_t)*touched;
         s->count--;
         memmove(s->list + best, s->list + best + 1, (size_t)(s->count - best) * sizeof *s->list);
     }
@@ -48,26 +49,27 @@ static int64_t most_bytes(const spry_context *context)
     return beside < machine ? beside : machine;
 }
 
-int spryi_spares_keep(spry_context *context, void *block, size_t bytes)
+int spryi_spares_keep(spry_context *context, void *block, size_t bytes, size_t touched)
 {
     spryi_spares *s = &context->spares;
     pthread_mutex_lock(&s->lock);
-    int kept = s->count < SPRYI_SPARES && s->bytes + (int64_t)bytes <= most_bytes(context);
+    int kept = s->count < SPRYI_SPARES && s->bytes + (int64_t)touched <= most_bytes(context);
     if (kept) {
 #ifdef MADV_FREE
         (void)madvise(block, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_FREE); /* advice only */
 #endif
         s->list[s->count].block = block;
+        s->list[s->count].touched = touched;
         s->list[s->count++].bytes = bytes;
-        s->bytes += (int64_t)bytes;
+        s->bytes += (int64_t)touched;
     }
     pthread_mutex_unlock(&s->lock);
     return kept;
 }
 #else
-int spryi_spares_keep(spry_context *context, void *block, size_t bytes)
+int spryi_spares_keep(spry_context *context, void *block, size_t bytes, size_t touched)
 {
-    (void)context, (void)block, (void)bytes;
+    (void)context, (void)block, (void)bytes, (void)touched;
     return 0;
 }
 #endif
@@ -80,7 +82,7 @@ void spryi_spares_make_room(spry_context *context, size_t bytes)
     int64_t goes = 0;
     int gone = 0;
     for (; gone < s->count && s->bytes - goes > room; gone++) {
-        goes += (int64_t)s->list[gone].bytes;
+        goes += (int64_t)s->list[gone].touched;
         free(s->list[gone].block);
     }
     s->bytes -= goes;

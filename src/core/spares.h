@@ -21,18 +21,18 @@ struct spry_context;
 typedef struct spryi_spares {
     pthread_mutex_t lock;
     int count;
-    int64_t bytes; /* of all */
+    int64_t bytes; /* of all that may have pages */
     struct {
         void *block;
-        size_t bytes;
-    } list[SPRYI_SPARES]; /* the oldest first */
+        size_t bytes, touched; /* of address space, and from the start on what may have pages */
+    } list[SPRYI_SPARES];      /* the oldest first */
 } spryi_spares;
 
-/* A block of at least *bytes bytes and hardly more, *bytes then its size; NULL: there is none. */
-void *spryi_spares_take(struct spry_context *context, size_t *bytes);
+/* A block of at least *bytes bytes and hardly more, *bytes then its size, *touched of it used; NULL: there is none. */
+void *spryi_spares_take(struct spry_context *context, size_t *bytes, size_t *touched);
 
 /* 1: the block, of malloc's family, is taken over. 0: the caller frees it. */
-int spryi_spares_keep(struct spry_context *context, void *block, size_t bytes);
+int spryi_spares_keep(struct spry_context *context, void *block, size_t bytes, size_t touched);
 
 /* Frees the oldest until the context, with so many bytes more, holds no more than it once did, or none is left. */
 void spryi_spares_make_room(struct spry_context *context, size_t bytes);

@@ -134,7 +134,7 @@ static int64_t room(const spry_spgemm_plan *plan, int64_t held)
 }
 
 /* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. */
-static spry_status admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err)
+spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err)
 {
     const int64_t limit = plan->options.memory_limit_bytes;
     if (limit > 0 && bytes > limit)
@@ -152,7 +152,7 @@ static int64_t least_of(spryi_spgemm_job job, int64_t (*bytes)(spryi_spgemm_job 
     return bytes(&job);
 }
 
-static spry_status take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err)
+spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err)
 {
     spryi_release(plan->context, plan->job.workspace);
     plan->job.workspace = NULL;
@@ -161,9 +161,9 @@ static spry_status take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_er
     return status;
 }
 
-static int64_t offset_bytes(const spry_spgemm_plan *plan)
+int64_t spryi_spgemm_offset_bytes(const spry_spgemm_plan *plan)
 {
-    return (plan->job.a.rows + 1 + plan->job.pieces.count + 1) * (int64_t)sizeof(int64_t);
+    return (plan->job.a.rows + 1 + 2 * plan->job.pieces.count + 1) * (int64_t)sizeof(int64_t);
 }
 
 /* ---- the phases ------------------------------------------------------------------------------------------ */
@@ -175,16 +175,16 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     spryi_spgemm_job *job = &plan->job;
     const int64_t inputs = plan->input_bytes + plan->converted_bytes;
     job->threads = plan->kernel->sequential ? 1 : spryi_threads(plan->context, job->products);
-    const int64_t held = inputs + offset_bytes(plan);
-    SPRYI_TRY(admit(plan, held + least_of(*job, plan->kernel->count_bytes), 0, err));
+    const int64_t held = inputs + spryi_spgemm_offset_bytes(plan);
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + least_of(*job, plan->kernel->count_bytes), 0, err));
     job->most_bytes = room(plan, held);
     const int64_t bytes = plan->kernel->count_bytes(job);
-    SPRYI_TRY(admit(plan, held + bytes, 0, err));
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes, 0, err));
     if (plan->kernel->uses_words) SPRYI_TRY(spryi_spgemm_make_words(plan->context, job, room(plan, held + bytes), err));
-    SPRYI_TRY(admit(plan, held + bytes + job->words.bytes, 0, err));
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes + job->words.bytes, 0, err));
     SPRYI_TRY(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
-    SPRYI_TRY(take_workspace(plan, bytes, err));
-    plan->workspace_bytes = plan->converted_bytes + offset_bytes(plan) + bytes + job->words.bytes;
+    SPRYI_TRY(spryi_spgemm_take_workspace(plan, bytes, err));
+    plan->workspace_bytes = plan->converted_bytes + spryi_spgemm_offset_bytes(plan) + bytes + job->words.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
     (*plan->kernel->count)[spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
     spryi_scan(job->offsets, job->a.rows);
@@ -222,18 +222,38 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
     return SPRY_OK;
 }
 
+/* C of the job's columns and values, which are its own then, or NULL, and of its offsets, which stay. */
+spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
+{
+    spryi_spgemm_job *job = &plan->job;
+    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type,
+                                   (int32_t)job->b.index_type);
+    void *offsets;
+    spry_status status = make_offsets(plan, &offsets, err);
+    if (status != SPRY_OK) return status;
+    c.offsets = offsets;
+    c.indices = job->columns;
+    c.values = job->values;
+    c.sorted = c.unique = SPRY_KNOWN_YES;
+    job->columns = job->values = NULL; /* adopted now, also on failure */
+    status = spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err);
+    if (status != SPRY_OK) return status;
+    job->columns = (void *)(uintptr_t)plan->C->a.indices;
+    job->values = (void *)(uintptr_t)plan->C->a.values;
+    return SPRY_OK;
+}
+
 /* Allocates C and the numeric phase's workspace. */
 static spry_status prepare_fill(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
-    void *offsets = NULL;
     int64_t result_bytes;
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     spryi_release(plan->context, job->workspace); /* the symbolic phase's, before C is there */
     job->workspace = NULL;
-    int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan) + result_bytes;
-    SPRYI_TRY(admit(plan, held + least_of(*job, plan->kernel->fill_bytes), 1, err));
+    int64_t held = plan->input_bytes + plan->converted_bytes + spryi_spgemm_offset_bytes(plan) + result_bytes;
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + least_of(*job, plan->kernel->fill_bytes), 1, err));
     spryi_spgemm_job unlimited = *job;
     unlimited.most_bytes = 0;
     const int64_t limit = plan->options.memory_limit_bytes;
@@ -242,30 +262,19 @@ static spry_status prepare_fill(spry_spgemm_plan *plan, spry_error *err)
     held += job->words.bytes;
     job->most_bytes = room(plan, held);
     plan->fill_bytes = plan->kernel->fill_bytes(job);
-    SPRYI_TRY(admit(plan, held + plan->fill_bytes, 1, err));
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->fill_bytes, 1, err));
     const int64_t workspace = held - plan->input_bytes - result_bytes + plan->fill_bytes;
     if (workspace > plan->workspace_bytes) plan->workspace_bytes = workspace;
     SPRYI_TRY(spryi_allocate(plan->context, &job->columns, plan->nnz, spry_index_type_bytes(job->b.index_type),
                              "columns of C", err));
     SPRYI_TRY(spryi_allocate(plan->context, &job->values, plan->nnz, spry_type_bytes(job->type), "values of C", err));
-    SPRYI_TRY(make_offsets(plan, &offsets, err));
-    SPRYI_TRY(take_workspace(plan, plan->fill_bytes, err));
-    spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type,
-                                   (int32_t)job->b.index_type);
-    c.offsets = offsets;
-    c.indices = job->columns;
-    c.values = job->values;
-    c.sorted = c.unique = SPRY_KNOWN_YES;
-    offsets = NULL;
-    job->columns = job->values = NULL; /* adopted below, also on failure */
-    SPRYI_TRY(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
-    job->columns = (void *)(uintptr_t)plan->C->a.indices;
-    job->values = (void *)(uintptr_t)plan->C->a.values;
+    SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
+    SPRYI_TRY(spryi_spgemm_adopt(plan, err));
 done:
-    spryi_release(plan->context, offsets);
     if (!plan->C) {
         spryi_release(plan->context, job->columns);
         spryi_release(plan->context, job->values);
+        job->columns = job->values = NULL;
     }
     return status;
 }
@@ -282,8 +291,11 @@ static void fill(spry_spgemm_plan *plan)
 
 /* ---- plans ------------------------------------------------------------------------------------------------ */
 
+/* What a plan is made for: one product need not be counted before it is filled. */
+typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
+
 static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                             const spry_spgemm_options *o, int once, spry_error *err)
+                             const spry_spgemm_options *o, plan_use use, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_spgemm_plan *made = NULL;
@@ -297,7 +309,7 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
         .a.given = spryi_matrix_retain(A),
         .b.given = spryi_matrix_retain(B),
         .options = *o,
-        .once = once,
+        .once = use != FOR_RUNS,
         .job = {.type = type, .alpha = o->alpha ? spryi_value_at(o->alpha, type, 0) : 1},
         .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
     };
@@ -314,7 +326,7 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
             spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
             spry_spgemm_options there = *o;
             there.device = "cuda";
-            status = make_plan(context, plan, A, B, &there, once, err);
+            status = make_plan(context, plan, A, B, &there, use, err);
             if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "cuda: %s", why);
             return status;
         }
@@ -322,7 +334,10 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     }
     SPRYI_TRY(settle_kernel(made, o, why, err));
     SPRYI_TRY(spryi_make_columns(made, err));
-    SPRYI_TRY(made->gpu ? spryi_spgemm_cuda_count(made, err) : count(made, err));
+    if (made->gpu)
+        SPRYI_TRY(spryi_spgemm_cuda_count(made, err));
+    else if (use != FOR_ONE_RUN)
+        SPRYI_TRY(count(made, err));
     *plan = made;
     made->setup_us = spryi_now_us() - start;
     made = NULL;
@@ -352,7 +367,7 @@ spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, con
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: a plan keeps one structure, which must not depend on values: drop_zeros is for "
                           "spry_spgemm");
-    SPRYI_TRY(make_plan(context, &made, A, B, &o, 0, err));
+    SPRYI_TRY(make_plan(context, &made, A, B, &o, FOR_RUNS, err));
     const double start = spryi_now_us();
     if (made->gpu && made->gpu->chunks > 1) {
         status = spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
@@ -452,13 +467,19 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(o.info, err));
-    SPRYI_TRY(make_plan(context, &plan, A, B, &o, 1, err));
-    const double start = spryi_now_us();
+    SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
+    double start = spryi_now_us();
     if (plan->gpu) {
         SPRYI_TRY(spryi_spgemm_cuda_fill(plan, err));
     } else {
-        SPRYI_TRY(prepare_fill(plan, err));
-        fill(plan);
+        SPRYI_TRY(spryi_spgemm_at_once(plan, err));
+        if (!plan->C) {
+            SPRYI_TRY(count(plan, err));
+            plan->setup_us += spryi_now_us() - start;
+            start = spryi_now_us();
+            SPRYI_TRY(prepare_fill(plan, err));
+            fill(plan);
+        }
         if (o.drop_zeros) spryi_drop_zeros(plan->C);
     }
     plan->run_us = spryi_now_us() - start;
@@ -505,20 +526,24 @@ spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *es
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(estimate, err));
     if (options) o = *options;
     o.memory_limit_bytes = 0;
-    SPRYI_TRY(make_plan(context, &plan, A, B, &o, 1, err));
+    SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ESTIMATE, err));
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     if (plan->gpu) {
         tell_gpu_estimate(plan, estimate, result_bytes);
         goto done;
     }
     spryi_spgemm_job *job = &plan->job;
-    const int64_t held = plan->input_bytes + plan->converted_bytes + offset_bytes(plan);
+    const int64_t held = plan->input_bytes + plan->converted_bytes + spryi_spgemm_offset_bytes(plan);
     const int64_t least_count = held + least_of(*job, plan->kernel->count_bytes);
     const int64_t least_fill = held + result_bytes + least_of(*job, plan->kernel->fill_bytes);
     job->most_bytes = 0;
     const int64_t fill_bytes = plan->kernel->fill_bytes(job) + job->words.bytes;
-    const int64_t peak = held + result_bytes + fill_bytes;
-    const int64_t workspace = held - plan->input_bytes + fill_bytes;
+    int64_t peak = held + result_bytes + fill_bytes, workspace = held - plan->input_bytes + fill_bytes, at_once;
+    if (workspace < plan->workspace_bytes) workspace = plan->workspace_bytes;
+    if (peak < plan->peak_bytes) peak = plan->peak_bytes;
+    SPRYI_TRY(spryi_spgemm_ready_once(plan, &at_once, err));
+    if (at_once > 0) workspace = at_once - plan->input_bytes;
+    if (at_once > 0) peak = at_once + result_bytes;
     *estimate = (spry_spgemm_estimate){
         .struct_size = sizeof *estimate,
         .rows = job->a.rows,
@@ -530,8 +555,8 @@ spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *es
         .compression = plan->nnz > 0 ? (double)job->products / (double)plan->nnz : 0,
         .input_bytes = plan->input_bytes,
         .result_bytes = result_bytes,
-        .workspace_bytes = workspace > plan->workspace_bytes ? workspace : plan->workspace_bytes,
-        .peak_bytes = peak > plan->peak_bytes ? peak : plan->peak_bytes,
+        .workspace_bytes = workspace,
+        .peak_bytes = peak,
         .least_bytes = least_count > least_fill ? least_count : least_fill,
         .device = plan->kernel->device,
         .kernel = plan->kernel->name,

@@ -69,6 +69,20 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 /* spgemm_route.c: 1: the first GPU is there and foretold to be faster with operands and result on the host. */
 int spryi_spgemm_route(const spry_spgemm_plan *plan, const char **why);
 
+/* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. exact 0: it needs at least that. */
+spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
+spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err); /* cleared */
+int64_t spryi_spgemm_offset_bytes(const spry_spgemm_plan *plan); /* the job's offsets and pieces */
+spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
+
+/*
+ * spgemm_once.c: the product of a plan for one run, counted and filled at once. plan->C stays NULL where two phases are
+ * better: the kernel has none for these types, too many products meet in an entry, or memory is short.
+ */
+spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err);
+/* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
+spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_error *err);
+
 /* spgemm_cuda.c. gpu is CUDA's number; the plug-in has kernels. */
 spry_status spryi_spgemm_cuda_open(spry_spgemm_plan *plan, int gpu, spry_error *err);
 spry_status spryi_spgemm_cuda_count(spry_spgemm_plan *plan, spry_error *err); /* uploads, and counts C's entries */

@@ -1,11 +1,11 @@
 #include "core/assemble.h"
 #include "core/context.h"
+#include "core/error.h"
 #include "core/memory.h"
 #include "spgemm/spgemm.h"
 
 enum {
-    PIECE_WORK = 4096, /* entries and rows of a piece: threads come for the next some thousand times a second */
-    BLOCK = 1 << 16    /* entries that are looked at together */
+    PIECE_WORK = 4096 /* entries and rows of a piece: threads come for the next some thousand times a second */
 };
 
 static int64_t row_length(const spry_arrays *csr, int64_t i)
@@ -27,34 +27,35 @@ static int64_t row_at(const spry_arrays *a, int64_t work)
     return low;
 }
 
-#define TOTAL_PRODUCTS(P, J)                                                                                           \
-    static int64_t total_products_##P##_##J(const spryi_spgemm_job *job, int64_t begin, int64_t end)                   \
+#define PIECE_PRODUCTS(P, J)                                                                                           \
+    static int64_t products_##P##_##J(const spryi_spgemm_job *job, int64_t begin, int64_t end)                         \
     {                                                                                                                  \
-        const P *restrict Bp = job->b.offsets;                                                                         \
+        const P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;                                          \
         const J *restrict Aj = job->a.indices;                                                                         \
         int64_t sum = 0;                                                                                               \
-        for (int64_t k = begin; k < end; k++) sum += (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]);                             \
+        for (P k = Ap[begin]; k < Ap[end]; k++) sum += (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]);                           \
         return sum;                                                                                                    \
     }
-TOTAL_PRODUCTS(int32_t, int32_t)
-TOTAL_PRODUCTS(int64_t, int32_t)
-TOTAL_PRODUCTS(int64_t, int64_t)
+PIECE_PRODUCTS(int32_t, int32_t)
+PIECE_PRODUCTS(int64_t, int32_t)
+PIECE_PRODUCTS(int64_t, int64_t)
 
-/* Blocks of entries are summed without care, since a block of 2^16 rows of 2^47 entries would be past any memory. */
-static int64_t all_products(const spryi_spgemm_job *job, int threads)
+/* Pieces are summed without care: one of 2^16 entries in rows of 2^47 entries would be past any memory. */
+static int64_t count_products(spryi_spgemm_job *job, int threads)
 {
-    int64_t (*const of_block[])(const spryi_spgemm_job *, int64_t, int64_t) = {total_products_int32_t_int32_t,
-                                                                               total_products_int64_t_int32_t,
-                                                                               total_products_int64_t_int64_t};
-    int pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
-    int64_t nnz = job->a.nnz, blocks = (nnz + BLOCK - 1) / BLOCK, products = 0;
+    int64_t (*const of_rows[])(const spryi_spgemm_job *, int64_t, int64_t) = {products_int32_t_int32_t,
+                                                                              products_int64_t_int32_t,
+                                                                              products_int64_t_int64_t};
+    int64_t (*const count)(const spryi_spgemm_job *, int64_t, int64_t) =
+        of_rows[spryi_index_pair(job->a.offset_type, job->a.index_type)];
+    const spryi_spgemm_pieces pieces = job->pieces;
+    int64_t products = 0;
     int overflow = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(| : overflow) reduction(+ : products)
-    for (int64_t block = 0; block < blocks; block++) {
-        int64_t end = (block + 1) * BLOCK < nnz ? (block + 1) * BLOCK : nnz;
-        int64_t sum = of_block[pair](job, block * BLOCK, end);
-        overflow |= sum > INT64_MAX / (blocks + 1);
-        products += overflow ? 0 : sum;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16) reduction(| : overflow) reduction(+ : products)
+    for (int64_t p = 0; p < pieces.count; p++) {
+        pieces.products[p] = count(job, pieces.rows[p], pieces.rows[p + 1]);
+        overflow |= pieces.products[p] > INT64_MAX / (pieces.count + 1);
+        products += overflow ? 0 : pieces.products[p];
     }
     return overflow ? INT64_MAX : products;
 }
@@ -64,14 +65,70 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
     const spry_arrays *a = &job->a;
     int64_t work = job->piece_work > 0 ? job->piece_work : PIECE_WORK;
     job->pieces.count = (a->nnz + a->rows + work - 1) / work;
-    spry_status status = SPRYI_NEW(context, &job->pieces.rows, job->pieces.count + 1, "pieces of rows", err);
+    spry_status status = SPRYI_NEW(context, &job->pieces.rows, 2 * job->pieces.count + 1, "pieces of rows", err);
     if (status != SPRY_OK) return status;
+    job->pieces.products = job->pieces.rows + job->pieces.count + 1;
     int threads = spryi_threads(context, a->nnz);
 #pragma omp parallel for num_threads(threads)
     for (int64_t p = 0; p < job->pieces.count; p++) job->pieces.rows[p] = row_at(a, p * work);
     job->pieces.rows[job->pieces.count] = a->rows;
-    job->products = all_products(job, threads);
+    job->products = count_products(job, threads);
     return SPRY_OK;
+}
+
+/* Pieces that rows begin .. end-1 make, whose first rows go to `to` unless it is NULL. */
+#define FINER(P, J)                                                                                                    \
+    static int64_t finer_##P##_##J(const spryi_spgemm_job *job, int64_t begin, int64_t end, int64_t most, int64_t *to) \
+    {                                                                                                                  \
+        const P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;                                          \
+        const J *restrict Aj = job->a.indices;                                                                         \
+        int64_t pieces = 0, filled = most;                                                                             \
+        for (int64_t i = begin; i < end; i++) {                                                                        \
+            int64_t products = 0;                                                                                      \
+            for (P k = Ap[i]; k < Ap[i + 1]; k++) products += (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]);                    \
+            filled += (products < job->b.cols ? products : job->b.cols) + 1;                                           \
+            if (filled <= most) continue;                                                                              \
+            if (to) to[pieces] = i;                                                                                    \
+            pieces++;                                                                                                  \
+            filled = (products < job->b.cols ? products : job->b.cols) + 1;                                            \
+        }                                                                                                              \
+        return pieces;                                                                                                 \
+    }
+FINER(int32_t, int32_t)
+FINER(int64_t, int32_t)
+FINER(int64_t, int64_t)
+
+spry_status spryi_spgemm_cut_once(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err)
+{
+    int64_t (*const finer_of[])(const spryi_spgemm_job *, int64_t, int64_t, int64_t,
+                                int64_t *) = {finer_int32_t_int32_t, finer_int64_t_int32_t, finer_int64_t_int64_t};
+    int64_t (*const finer)(const spryi_spgemm_job *, int64_t, int64_t, int64_t, int64_t *) =
+        finer_of[spryi_index_pair(job->a.offset_type, job->a.index_type)];
+    const int64_t count = job->pieces.count, *const rows = job->pieces.rows, *const products = job->pieces.products;
+    int64_t *starts = NULL, *made = NULL;
+    spry_status status = SPRY_OK;
+    const int threads = spryi_threads(context, job->a.nnz);
+    SPRYI_TRY(SPRYI_NEW(context, &starts, count + 1, "pieces of rows", err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int64_t p = 0; p < count; p++) {
+        const int whole = products[p] <= most - (rows[p + 1] - rows[p]) && rows[p] < rows[p + 1];
+        starts[p + 1] = whole ? 1 : finer(job, rows[p], rows[p + 1], most, NULL);
+    }
+    spryi_scan(starts, count);
+    SPRYI_TRY(SPRYI_NEW(context, &made, starts[count] + 1, "pieces of rows", err));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+    for (int64_t p = 0; p < count; p++) {
+        if (starts[p + 1] - starts[p] == 1)
+            made[starts[p]] = rows[p];
+        else
+            (void)finer(job, rows[p], rows[p + 1], most, made + starts[p]);
+    }
+    made[starts[count]] = job->a.rows;
+    spryi_release(context, job->pieces.rows);
+    job->pieces = (spryi_spgemm_pieces){starts[count], made, NULL};
+done:
+    spryi_release(context, starts);
+    return status;
 }
 
 static int row_rises(const spry_arrays *csr, int64_t i)

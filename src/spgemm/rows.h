@@ -43,6 +43,16 @@ static inline int64_t spryi_rows_lane_bytes(const spryi_spgemm_job *job)
     return (job->windows * (64 * value + 64 + 9) + job->slots * (value + index) + 63) / 64 * 64;
 }
 
+/*
+ * Both phases at once: products of a row that are listed, entries of C in a thread's buffer, words of its window, and
+ * words of a span that are looked through for each product rather than ranked.
+ */
+enum { SPRYI_ONCE_LIST = 1024, SPRYI_ONCE_ENTRIES = 1 << 15, SPRYI_ONCE_WINDOWS = 512, SPRYI_ONCE_SCANNED = 2 };
+#define SPRYI_ONCE_PAD(bytes) (((bytes) + 63) / 64 * 64)
+
+int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job); /* a thread's; sets nothing */
+int64_t spryi_rows_once_workspace(spryi_spgemm_job *job);   /* of all; sets job->windows */
+
 /* Words that columns first to last take, wherever they begin in one: the same for rows that repeat each other. */
 static inline int64_t spryi_rows_words(int64_t first, int64_t last)
 {

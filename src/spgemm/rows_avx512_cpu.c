@@ -15,4 +15,6 @@ const spryi_spgemm_kernel spryi_spgemm_rows_avx512_cpu = {
     .count = &count_table,
     .fill = &fill_table,
     .refill = &refill_table,
+    .once_bytes = spryi_rows_once_workspace,
+    .once = &once_table,
 };

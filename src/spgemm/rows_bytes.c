@@ -63,3 +63,26 @@ int64_t spryi_rows_fill_bytes(spryi_spgemm_job *job)
     }
     return bytes * job->threads;
 }
+
+int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job)
+{
+    const int64_t value = (int64_t)spry_type_bytes(job->type), words = spryi_rows_mask_words(job);
+    const int64_t list = job->listed + 16, entries = job->entries + 64;
+    return SPRYI_ONCE_PAD(64 * job->windows * value) + SPRYI_ONCE_PAD(8 * job->windows) +
+           SPRYI_ONCE_PAD(64 * job->windows) + SPRYI_ONCE_PAD(128 * job->windows) + SPRYI_ONCE_PAD(8 * words) +
+           SPRYI_ONCE_PAD(4 * words) + SPRYI_ONCE_PAD(words + 64) + 2 * SPRYI_ONCE_PAD(4 * list) +
+           SPRYI_ONCE_PAD(value * list) + SPRYI_ONCE_PAD(2 * list) + SPRYI_ONCE_PAD(4 * job->entries) +
+           SPRYI_ONCE_PAD(4 * entries) + SPRYI_ONCE_PAD(value * entries);
+}
+
+/* Small products take little; lists are read 32 columns at once. */
+int64_t spryi_rows_once_workspace(spryi_spgemm_job *job)
+{
+    const int64_t words = spryi_rows_mask_words(job);
+    job->windows = words < SPRYI_ONCE_WINDOWS ? words : SPRYI_ONCE_WINDOWS;
+    job->listed = job->products < SPRYI_ONCE_LIST - 32 ? job->products + 32 : SPRYI_ONCE_LIST;
+    job->entries = SPRYI_ONCE_ENTRIES;
+    if (job->products < SPRYI_ONCE_ENTRIES && job->a.rows < SPRYI_ONCE_ENTRIES - job->products)
+        job->entries = job->products + job->a.rows;
+    return spryi_rows_once_bytes(job) * job->threads;
+}

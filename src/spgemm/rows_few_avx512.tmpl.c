@@ -11,6 +11,12 @@ typedef struct SPRY_FN(few) {
     int count;
 } SPRY_FN(few);
 
+/* The first n lanes; all where there are more: _bzhi_u32 alone looks at n modulo 256. */
+static inline __mmask16 SPRY_FN(upto16)(int64_t n)
+{
+    return n < 16 ? (__mmask16)_bzhi_u32(0xffff, (unsigned)n) : (__mmask16)0xffff;
+}
+
 /* The columns of row i, in the order of its products. */
 static inline void SPRY_FN(few_columns)(const spryi_spgemm_job *job, int64_t i, SPRY_FN(few) * few)
 {
@@ -23,7 +29,7 @@ static inline void SPRY_FN(few_columns)(const spryi_spgemm_job *job, int64_t i, 
         const SPRY_P begin = Bp[Aj[k]];
         const int length = (int)(Bp[Aj[k] + 1] - begin);
         for (int t = 0; t < length; t += 16) {
-            const __mmask16 here = (__mmask16)_bzhi_u32(0xffff, (unsigned)(length - t));
+            const __mmask16 here = SPRY_FN(upto16)(length - t);
             _mm512_storeu_si512(few->columns + n + t, _mm512_maskz_loadu_epi32(here, Bj + begin + t));
         }
         n += length;

@@ -133,10 +133,11 @@ static inline int64_t SPRY_FN(emit_word)(const SPRY_FN(lane) * lane, int64_t wor
 }
 
 #ifdef __AVX512F__
-/* All that was flagged in `windows` words, in order; leaves the lane cleared. */
-static inline void SPRY_FN(emit_flagged)(const SPRY_FN(lane) * lane, int64_t windows, int64_t base, SPRY_V alpha,
-                                         SPRY_J *Cj, SPRY_V *Cx)
+/* All that was flagged in `windows` words, in order, and how many; leaves the lane cleared. */
+static inline int64_t SPRY_FN(emit_flagged)(const SPRY_FN(lane) * lane, int64_t windows, int64_t base, SPRY_V alpha,
+                                            SPRY_J *Cj, SPRY_V *Cx)
 {
+    const SPRY_J *const start = Cj;
     for (int64_t w = 0; w < windows; w++) {
         const __m512i flags = _mm512_loadu_si512(lane->flags + 64 * w);
         lane->bits[w] = _mm512_test_epi8_mask(flags, flags);
@@ -146,6 +147,7 @@ static inline void SPRY_FN(emit_flagged)(const SPRY_FN(lane) * lane, int64_t win
         Cj += n;
         Cx += n;
     }
+    return Cj - start;
 }
 #endif
 
@@ -342,7 +344,8 @@ static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPR
 }
 
 /* First and last column of row i of C, which has some. */
-static inline void SPRY_FN(ends)(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last)
+static __attribute__((noinline)) void SPRY_FN(ends)(const spryi_spgemm_job *job, int64_t i, int64_t *first,
+                                                    int64_t *last)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
@@ -373,13 +376,13 @@ static inline void SPRY_FN(few_values)(const spryi_spgemm_job *job, int64_t i, S
 #if SPRY_IS_F64
         const __m512d a = _mm512_set1_pd(Ax[k]);
         for (int t = 0; t < length; t += 8) {
-            const __mmask8 here = (__mmask8)_bzhi_u32(0xff, (unsigned)(length - t));
+            const __mmask8 here = (__mmask8)SPRY_FN(upto16)(length - t);
             _mm512_storeu_pd(to + t, _mm512_mul_pd(a, _mm512_maskz_loadu_pd(here, Bx + begin + t)));
         }
 #else
         const __m512 a = _mm512_set1_ps(Ax[k]);
         for (int t = 0; t < length; t += 16) {
-            const __mmask16 here = (__mmask16)_bzhi_u32(0xffff, (unsigned)(length - t));
+            const __mmask16 here = SPRY_FN(upto16)(length - t);
             _mm512_storeu_ps(to + t, _mm512_mul_ps(a, _mm512_maskz_loadu_ps(here, Bx + begin + t)));
         }
 #endif
@@ -496,4 +499,7 @@ static void SPRY_FN(refill)(spryi_spgemm_job *job)
                          : SPRY_FN(gather_some)(job, &lane, i, job->pieces.rows[p + 1]);
     }
 }
+#if defined(__AVX512F__) && !SPRY_J_IS_64 && !SPRY_P_IS_64
+#include "spgemm/rows_once.tmpl.c"
+#endif
 #undef FEW

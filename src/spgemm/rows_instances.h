@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <string.h>
 #ifdef __AVX512F__
-#include <immintrin.h>
+#include "spgemm/rows_ranks.h"
 #endif
 
 /* Which byte of eight, each 0 or 1, is the first that is set. */
@@ -24,3 +24,6 @@ static const spryi_spgemm_count_table count_table = {count_32_32, count_64_32, c
 #include "core/instantiate.h"
 static const spryi_spgemm_fill_table fill_table = SPRYI_TABLE(fill);
 static const spryi_spgemm_fill_table refill_table = SPRYI_TABLE(refill);
+#ifdef __AVX512F__
+static const spryi_spgemm_fill_table once_table = {{once_f32_32_32}, {once_f64_32_32}};
+#endif

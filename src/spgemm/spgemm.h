@@ -38,12 +38,19 @@ typedef struct spryi_spgemm_kernel {
     const spryi_spgemm_count_table *count;        /* counts of the rows into offsets[i + 1]; widest, longest */
     const spryi_spgemm_fill_table *fill;          /* columns and values */
     const spryi_spgemm_fill_table *refill;        /* values, columns being there */
+    /*
+     * Both phases at once, offsets from 0 included; NULL: there is none, of some types none. columns and values have
+     * room for all products; pieces are those of spryi_spgemm_cut_once.
+     */
+    int64_t (*once_bytes)(spryi_spgemm_job *job); /* sets job->windows, entries, listed */
+    const spryi_spgemm_fill_table *once;
 } spryi_spgemm_kernel;
 
 /* Pieces of rows with about equal work, cut by the matrix; threads take one after the other. */
 typedef struct spryi_spgemm_pieces {
     int64_t count;
-    int64_t *rows; /* count + 1 */
+    int64_t *rows;     /* count + 1 */
+    int64_t *products; /* count, in the same block; NULL of those that are cut again */
 } spryi_spgemm_pieces;
 
 /* Rows of C by the words of 64 columns that they span: bin b holds those of 2^(b-1) to 2^b - 1 words. */
@@ -83,13 +90,21 @@ struct spryi_spgemm_job {
     spryi_spgemm_spans spans;
     int64_t longest; /* entries of the longest row of C */
     /* fill's bytes function makes of them: */
-    int64_t windows, slots; /* of a thread's dense window, in words of 64 columns, and of its hash table */
+    int64_t windows, slots;  /* of a thread's dense window, in words of 64 columns, and of its hash table */
+    int64_t entries, listed; /* once: of a thread's buffer for C, and of its list of a row's products */
     /* fill makes: */
     void *columns, *values;
+    int streams; /* once: 1: C is large, and written past the caches */
 };
 
 /* pieces.c: cuts the rows of job->a, and counts all products (INT64_MAX where they overflow). */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);
+
+/*
+ * pieces.c: cuts the rows again, so that a piece has no more than `most` rows and products (or columns of C, a row, if
+ * less), or is one row.
+ */
+spry_status spryi_spgemm_cut_once(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err);
 
 /*
  * words.c: makes job->words where rows of b are read often enough and columns lie close enough for it to pay, and where

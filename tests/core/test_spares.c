@@ -148,12 +148,38 @@ static void plans_in_used_memory(void **state)
     free(y);
 }
 
+/* Address space that is reserved counts for what is used of it, and a spare of it serves again. */
+static void reserved_blocks(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    const int64_t used[] = {0, 100, 7 * MB};
+    const int64_t reserved[] = {1 * MB, 64 * MB};
+    for (int r = 0; r < 2; r++)
+        for (int u = 0; u < 3; u++) {
+            if (used[u] > reserved[r]) continue;
+            void *block = NULL;
+            assert_int_equal(spryi_reserve(context, &block, reserved[r], 1, "test", NULL), SPRY_OK);
+            assert_int_equal(spry_context_bytes(context), 0);
+            memset(block, 0x5a, (size_t)used[u]);
+            spryi_settle(context, &block, used[u]);
+            assert_int_equal((uintptr_t)block % SPRYI_ALIGNMENT, 0);
+            for (int64_t k = 0; k < used[u]; k++) assert_int_equal(((unsigned char *)block)[k], 0x5a);
+            assert_int_equal(spry_context_bytes(context), used[u] + 64);
+            spryi_release(context, block);
+            assert_int_equal(spry_context_bytes(context), 0);
+        }
+    assert_true(spry_context_peak_bytes(context) < 8 * MB);
+    assert_true(spry_context_trim(context) < 8 * MB);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_serves_again),     cmocka_unit_test(others_are_fresh),
         cmocka_unit_test(never_more_than_the_peak), cmocka_unit_test(hooks_get_every_block_back),
-        cmocka_unit_test(plans_in_used_memory),
+        cmocka_unit_test(plans_in_used_memory),     cmocka_unit_test(reserved_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

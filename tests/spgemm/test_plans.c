@@ -58,6 +58,43 @@ static void same_bits(void **unused)
     for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
+/* Rows of more products than a thread keeps, over all columns and over few, among short ones and rows that repeat. */
+static void long_rows(void **unused)
+{
+    (void)unused;
+    uint64_t state = 7;
+    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
+    const int64_t widths[] = {60000, 30000, 500};
+    for (int w = 0; w < 3; w++) {
+        const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+        test_entries a = test_make(TEST_ONE_ROW, 40, 3000, 3, &state);
+        test_entries b = test_make(w == 1 ? TEST_SHUFFLED : TEST_UNIFORM, 3000, widths[w], 14, &state);
+        spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form), *first = NULL;
+        double alpha = 3;
+        for (int c = 0; c < 3; c++)
+            for (int k = 0; k < 3; k++) {
+                static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
+                spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+                options.kernel = kernels[k];
+                options.alpha = &alpha;
+                spry_matrix *C = NULL;
+                spry_error err = SPRY_ERROR_INIT;
+                spry_status status = spry_spgemm(contexts[c], &C, A, B, &options, &err);
+                if (status == SPRY_DEVICE_UNAVAILABLE) continue;
+                if (status != SPRY_OK) fail_msg("%s", err.message);
+                if (!first) first = spryi_matrix_retain(C);
+                if (!test_same_bits(first, C)) fail_msg("%s differs with context %d, shape %d", kernels[k], c, w);
+                spry_matrix_destroy(C);
+            }
+        spry_matrix_destroy(first);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        test_discard(&a);
+        test_discard(&b);
+    }
+    for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
+}
+
 /* From no limit down to the least, which estimate tells exactly: the same bits; a byte less is refused. */
 static void limits(void **unused)
 {
@@ -452,6 +489,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_bits),
+        cmocka_unit_test(long_rows),
         cmocka_unit_test(limits),
         cmocka_unit_test(values_change),
         cmocka_unit_test(bad_arguments),

@@ -1,0 +1,103 @@
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/cpu_features.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "ops/spgemm_plan.h"
+
+#include <string.h>
+
+enum {
+    MOST_COLUMNS = 64,       /* for each product: beyond, clearing a bit and its rank for each column would be */
+    STREAMS_FROM = 16 << 20, /* bytes of C that would not stay in the caches */
+    ASK_FROM = 16 << 20      /* bytes for which the machine is asked what it has */
+};
+
+/*
+ * 1: in a sample, a third of the rows have the columns of the row before. Two phases sum such rows together, which
+ * saves more than counting costs.
+ */
+static int has_twins(const spry_arrays *a)
+{
+    enum { SAMPLE = 64, STRETCH = 8 };
+    const size_t size = spry_index_type_bytes(a->index_type);
+    int64_t seen = 0, twins = 0;
+    for (int64_t s = 0; s < SAMPLE; s++)
+        for (int64_t i = a->rows / SAMPLE * s + 1; i < a->rows / SAMPLE * s + STRETCH && i < a->rows; i++) {
+            const int64_t before = spryi_index_at(a->offsets, a->offset_type, i - 1);
+            const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i), n = begin - before;
+            const int64_t length = spryi_index_at(a->offsets, a->offset_type, i + 1) - begin;
+            const char *columns = a->indices;
+            seen += length > 1;
+            twins += length > 1 && n == length &&
+                     memcmp(columns + (size_t)before * size, columns + (size_t)begin * size, (size_t)n * size) == 0;
+        }
+    return seen > 0 && twins * 3 >= seen;
+}
+
+/*
+ * Bytes of C if no two products met; -1: more than the machine or the limit has, beside `held`.
+ */
+static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
+{
+    const spryi_spgemm_job *job = &plan->job;
+    const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(job->b.index_type));
+    const int64_t limit = plan->options.memory_limit_bytes;
+    if (job->products > INT64_MAX / 64) return -1;
+    const int64_t bytes = job->products * entry + (job->a.rows + 1) * (int64_t)sizeof(int64_t);
+    if (limit > 0 && held + bytes > limit) return -1;
+    return bytes >= ASK_FROM && bytes > spryi_available_memory_bytes() ? -1 : bytes;
+}
+
+spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
+{
+    spryi_spgemm_job *job = &plan->job;
+    const int value = spryi_value_slot(job->type), pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
+    *held = 0;
+    if (!plan->kernel->once || !(*plan->kernel->once)[value][pair] || plan->context->allocate) return SPRY_OK;
+    if (has_twins(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
+    job->threads = spryi_threads(plan->context, job->products);
+    const int64_t bytes = plan->kernel->once_bytes(job);
+    const int64_t least = plan->input_bytes + plan->converted_bytes + bytes + spryi_spgemm_offset_bytes(plan);
+    const int64_t reserved = reserved_bytes(plan, least);
+    if (reserved < 0) return SPRY_OK;
+    spry_status status = spryi_spgemm_cut_once(plan->context, job, job->entries, err);
+    if (status != SPRY_OK) return status;
+    job->streams = reserved >= STREAMS_FROM;
+    plan->fill_bytes = bytes;
+    *held = plan->input_bytes + plan->converted_bytes + bytes + spryi_spgemm_offset_bytes(plan);
+    return SPRY_OK;
+}
+
+spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_spgemm_job *job = &plan->job;
+    spry_context *context = plan->context;
+    const size_t size = spry_type_bytes(job->type), index_size = spry_index_type_bytes(job->b.index_type);
+    int64_t held, result_bytes;
+    SPRYI_TRY(spryi_spgemm_ready_once(plan, &held, err));
+    if (held == 0 ||
+        spryi_reserve(context, &job->columns, job->products, index_size, "columns of C", NULL) != SPRY_OK ||
+        spryi_reserve(context, &job->values, job->products, size, "values of C", NULL) != SPRY_OK)
+        goto done;
+    SPRYI_TRY(SPRYI_NEW(context, &job->offsets, job->a.rows + 1, "row offsets", err));
+    SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
+    job->b_rises = spryi_spgemm_rises(context, &job->b);
+    (*plan->kernel->once)[spryi_value_slot(job->type)][spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
+    plan->nnz = job->offsets[job->a.rows];
+    spryi_settle(context, &job->columns, plan->nnz * (int64_t)index_size);
+    spryi_settle(context, &job->values, plan->nnz * (int64_t)size);
+    SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
+    plan->workspace_bytes = held - plan->input_bytes;
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
+    SPRYI_TRY(spryi_spgemm_adopt(plan, err));
+    plan->runs = 1;
+done:
+    if (!plan->C) {
+        spryi_release(context, job->columns);
+        spryi_release(context, job->values);
+        job->columns = job->values = NULL;
+    }
+    return status;
+}
