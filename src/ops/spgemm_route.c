@@ -86,7 +86,7 @@ int spryi_spgemm_route(const spry_spgemm_plan *plan, const char **why)
     const double cpu = on_cpu(plan), gpu = on_gpu(plan);
     *why = "foretold to be the faster one";
     if (plan->job.a.cols > INT32_MAX || plan->job.b.cols > INT32_MAX || gpu >= cpu) return 0;
-    *why = "a GPU would be faster, but for its start";
+    *why = "starting a GPU would take longer than it saves";
     if (!pays_for_start(plan->context, cpu - gpu)) return 0;
     *why = "there is no GPU to choose";
     if (spryi_cuda_devices(plan->context, NULL) == 0 || !spryi_cuda(plan->context, NULL)->spgemm) return 0;
