@@ -66,6 +66,7 @@ void spryi_drop_zeros(spry_matrix *C);
 
 /* Types and bytes of C, whose nnz is known. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
+
 /* spgemm_route.c: 1: the first GPU is there and foretold to be faster with operands and result on the host. */
 int spryi_spgemm_route(const spry_spgemm_plan *plan, const char **why);
 

@@ -10,30 +10,14 @@
 
 #include <cmocka.h>
 
+#include "cuda_memory.h"
 #include "cuda_support.h"
 #include "reference.h"
 #include "trials.h"
 
-#include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MIB = 1 << 20 };
-
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        cudaError_t code_ = (call);                                                                                    \
-        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
-    } while (0)
-
-static int64_t free_memory(void)
-{
-    size_t now = 0, all = 0;
-    OK(cudaDeviceSynchronize());
-    OK(cudaMemGetInfo(&now, &all));
-    return (int64_t)now;
-}
 
 /* What takes the memory away. */
 typedef struct hog {

@@ -1,0 +1,25 @@
+/* For tests that ask CUDA's run-time itself how much device memory is free. */
+#ifndef SPRY_TESTS_CUDA_MEMORY_H
+#define SPRY_TESTS_CUDA_MEMORY_H
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+enum { MIB = 1 << 20 };
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        cudaError_t code_ = (call);                                                                                    \
+        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
+    } while (0)
+
+/* Of the current device, when all its work is done. */
+static inline int64_t free_memory(void)
+{
+    size_t now = 0, all = 0;
+    OK(cudaDeviceSynchronize());
+    OK(cudaMemGetInfo(&now, &all));
+    return (int64_t)now;
+}
+
+#endif
