@@ -11,6 +11,7 @@
  * (format "auto").
  *
  * Timed as other cases are, in turns, but a run may take seconds: a turn ends after turn_us, and has one run at least.
+ * bench_session.runs: so many single runs in all, after five that are not timed, shared among the turns.
  */
 #ifndef SPRY_BENCH_SPGEMM_H
 #define SPRY_BENCH_SPGEMM_H

@@ -124,6 +124,15 @@ static int in_figure(const bench_record *r, const char *type, double density)
     return density > 0 ? d == density : size == 4096;
 }
 
+/* In milliseconds; NULL: there is none. */
+static void print_time(FILE *out, const bench_record *r)
+{
+    if (r)
+        fprintf(out, "  %10.4g", 1e-3 * r->time_us);
+    else
+        fprintf(out, "  %10s", "-");
+}
+
 /* Times in milliseconds, a line a matrix, a column a kernel. density 0: 4096 x 4096 over densities. */
 static void print_figure(FILE *out, const bench_record *records, int count, const char *type, double density)
 {
@@ -148,13 +157,7 @@ static void print_figure(FILE *out, const bench_record *records, int count, cons
             continue;
         last = r->matrix;
         fprintf(out, "  %9g  %12lld  %12lld", density > 0 ? size : d, (long long)r->products, (long long)r->nnz_c);
-        for (int n = 0; n < c.count; n++) {
-            const bench_record *case_of = find_record(records, count, r->matrix, type, c.names[n]);
-            if (case_of)
-                fprintf(out, "  %10.4g", 1e-3 * case_of->time_us);
-            else
-                fprintf(out, "  %10s", "-");
-        }
+        for (int n = 0; n < c.count; n++) print_time(out, find_record(records, count, r->matrix, type, c.names[n]));
         fputc('\n', out);
     }
     fputc('\n', out);
@@ -186,7 +189,7 @@ static void print_conversions(FILE *out, const bench_record *records, int count)
     for (int i = 0; i < count; i++) {
         const bench_record *r = &records[i], *rows = NULL;
         double size, density;
-        if (!timed(r) || is_plan(r) || isnan(r->convert_us) || !study_point(r, &size, &density)) continue;
+        if (is_plan(r) || isnan(r->convert_us) || !study_point(r, &size, &density)) continue;
         for (int k = 0; k < count; k++)
             if (timed(&records[k]) && !is_plan(&records[k]) && strcmp(records[k].matrix, r->matrix) == 0 &&
                 strcmp(records[k].type, r->type) == 0 && strcmp(records[k].kernel, "spgemm_seed_dense_cpu") == 0)
@@ -195,10 +198,49 @@ static void print_conversions(FILE *out, const bench_record *records, int count)
             fputs("Conversion, ms: making B's columns, the product with them, and the one that takes B by rows\n"
                   "  type       size   density     columns     product     by rows\n",
                   out);
-        fprintf(out, "  %-5s %9g  %8g  %10.4g  %10.4g", r->type, size, density, 1e-3 * r->convert_us,
-                1e-3 * r->time_us);
-        if (rows) fprintf(out, "  %10.4g", 1e-3 * rows->time_us);
+        fprintf(out, "  %-5s %9g  %8g  %10.4g", r->type, size, density, 1e-3 * r->convert_us);
+        print_time(out, timed(r) ? r : NULL);
+        print_time(out, rows);
         fputc('\n', out);
+    }
+    if (titled) fputc('\n', out);
+}
+
+/* The library's choice of both, of whole products with A and C in host memory. */
+static const bench_record *choice_on(const bench_record *records, int count, const bench_record *routed,
+                                     const char *format, const char *device)
+{
+    for (int i = 0; i < count; i++) {
+        const bench_record *r = &records[i];
+        const int own = strncmp(r->kernel, "spgemm_rows_", 12) == 0 && r->peer == 0; /* no seed's, asked for by name */
+        if (timed(r) && own && strcmp(r->format, format) == 0 && strncmp(r->device, device, strlen(device)) == 0 &&
+            strcmp(r->matrix, routed->matrix) == 0 && strcmp(r->type, routed->type) == 0)
+            return r;
+    }
+    return NULL;
+}
+
+/* What --device auto took, and its loss to the faster device with both ends in host memory. */
+static void print_routing(FILE *out, const bench_record *records, int count)
+{
+    int titled = 0;
+    for (int i = 0; i < count; i++) {
+        const bench_record *r = &records[i];
+        double size, density;
+        if (!timed(r) || strcmp(r->format, "auto") != 0 || !study_point(r, &size, &density)) continue;
+        const bench_record *cpu = choice_on(records, count, r, "csr", "cpu");
+        const bench_record *gpu = choice_on(records, count, r, "host", "cuda");
+        if (!cpu || !gpu) continue;
+        const double best = cpu->time_us < gpu->time_us ? cpu->time_us : gpu->time_us;
+        if (!titled++)
+            fputs("Routing, ms, from host memory to host memory: CPU, GPU, device auto, what it took and lost\n"
+                  "  type       size   density         CPU         GPU        auto  took    lost\n",
+                  out);
+        fprintf(out, "  %-5s %9g  %8g", r->type, size, density);
+        print_time(out, cpu);
+        print_time(out, gpu);
+        print_time(out, r);
+        fprintf(out, "  %-4s  %5.1f%%\n", strcmp(r->device, "cpu") == 0 ? "CPU" : "GPU", 100 * (r->time_us / best - 1));
     }
     if (titled) fputc('\n', out);
 }
@@ -210,6 +252,7 @@ void bench_print_spgemm002(FILE *out, const bench_record *records, int count)
     for (int t = 0; t < 2; t++)
         for (size_t d = 0; d < sizeof densities / sizeof *densities; d++)
             print_figure(out, records, count, types[t], densities[d]);
+    print_routing(out, records, count);
     print_conversions(out, records, count);
     print_stages(out, records, count);
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TURNS = 5, BATCHES = 5 };
+enum { TURNS = 5, BATCHES = 5, UNTIMED_RUNS = 5 };
 static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most_us = 30e6, warm_us = 50000;
 
 static int is_live(const spgemm_case *c)
@@ -27,17 +27,25 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
     return 1;
 }
 
+/* Samples of a turn: batches, or with session->runs single runs, a fifth of so many. */
+static int samples_a_turn(const spgemm_group *group)
+{
+    return group->session->runs > 0 ? (group->session->runs + TURNS - 1) / TURNS : BATCHES;
+}
+
 /* Untimed runs before the first turn: allocators and caches fill, and the fastest tells how many make a batch. */
 static void warm_up(spgemm_group *group, spgemm_case *c)
 {
     double fastest = c->record.first_us, spent = 0, us = 0;
-    for (int r = 0; r < 100 && spent < warm_us && fastest < 10 * warm_us; r++) {
+    const int most = group->session->runs > 0 ? UNTIMED_RUNS : 100;
+    for (int r = 0; r < most && spent < warm_us && fastest < 10 * warm_us; r++) {
         if (!run_many(group, c, 1, &us)) return;
         if (us < fastest) fastest = us;
         spent += us;
     }
     double least = c->device > 0 ? gpu_batch_us : batch_us;
-    c->batch_runs = group->session->cold || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
+    const int single = group->session->cold || group->session->runs > 0;
+    c->batch_runs = single || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
 }
 
 /* Short products first run untimed: the case before left its own data in the caches. */
@@ -50,7 +58,7 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
         spent += us;
     }
     spent = 0;
-    for (int b = 0; b < BATCHES && spent < turn_us; b++) {
+    for (int b = 0; b < samples_a_turn(group) && spent < turn_us; b++) {
         if (!run_many(group, c, c->batch_runs, &us)) return;
         c->samples[c->sample_count++] = us / (double)c->batch_runs;
         c->record.runs = (c->record.runs < 0 ? 0 : c->record.runs) + c->batch_runs;
@@ -91,7 +99,7 @@ int spgemm_measure(spgemm_group *group)
     for (int i = 0; i < group->case_count && good; i++) {
         spgemm_case *c = &group->cases[i];
         if (!is_live(c)) continue;
-        c->samples = malloc(TURNS * BATCHES * sizeof *c->samples);
+        c->samples = malloc((size_t)(TURNS * samples_a_turn(group)) * sizeof *c->samples);
         if (c->samples)
             warm_up(group, c);
         else

@@ -69,7 +69,8 @@ static const cli_option options[] =
       "spgemm, above 1: plans too, whose numeric phase is timed alone"},
      {"runs", 0, CLI_REQUIRED, "N",
       "the CSR-k study's short protocol: N runs timed one by one after 5\n"
-      "that are not (the study: 20), in place of batches in turns"},
+      "that are not (the study: 20), in place of batches in turns; of\n"
+      "spgemm too, but in turns"},
      {"limit-nnz", 0, CLI_REQUIRED, "N", "csrk64: leave out matrices of more entries"},
      {"time-limit", 0, CLI_REQUIRED, "SECONDS", "begin no matrix after so long; small ones first"},
      {"at-once", 0, CLI_REQUIRED, "N",
