@@ -294,8 +294,23 @@ static void fill(spry_spgemm_plan *plan)
 /* What a plan is made for: one product need not be counted before it is filled. */
 typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
 
-static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                             const spry_spgemm_options *o, plan_use use, spry_error *err)
+/* Counts on a GPU, and for one run makes C there as well. */
+static spry_status work_on_gpu(spry_spgemm_plan *plan, plan_use use, spry_error *err)
+{
+    spry_status status = spryi_spgemm_cuda_count(plan, err);
+    if (status == SPRY_OK && use == FOR_RUNS && plan->gpu->chunks > 1)
+        return spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
+                          "spgemm: plans are done in one piece, which the limit does not allow");
+    if (status != SPRY_OK || use != FOR_ONE_RUN) return status;
+    const double start = spryi_now_us();
+    status = spryi_spgemm_cuda_fill(plan, err);
+    plan->run_us = spryi_now_us() - start;
+    return status;
+}
+
+/* *routed = 1: on a GPU that was chosen, not asked for. */
+static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                            const spry_spgemm_options *o, plan_use use, int *routed, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_spgemm_plan *made = NULL;
@@ -321,12 +336,13 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     if (gpu >= 0) SPRYI_TRY(spryi_spgemm_cuda_open(made, gpu, err));
     SPRYI_TRY(spryi_make_operands(made, err));
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
-    if (either && spryi_spgemm_route(made, &why)) {
+    if (either && spryi_spgemm_route(made, use != FOR_ESTIMATE, &why)) {
+        *routed = 1;
         if (made->job.a.index_type != SPRY_I32 || !spryi_spgemm_rises(context, &made->b.csr->a)) {
             spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
             spry_spgemm_options there = *o;
             there.device = "cuda";
-            status = make_plan(context, plan, A, B, &there, use, err);
+            status = try_plan(context, plan, A, B, &there, use, routed, err);
             if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "cuda: %s", why);
             return status;
         }
@@ -335,14 +351,31 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     SPRYI_TRY(settle_kernel(made, o, why, err));
     SPRYI_TRY(spryi_make_columns(made, err));
     if (made->gpu)
-        SPRYI_TRY(spryi_spgemm_cuda_count(made, err));
+        SPRYI_TRY(work_on_gpu(made, use, err));
     else if (use != FOR_ONE_RUN)
         SPRYI_TRY(count(made, err));
     *plan = made;
-    made->setup_us = spryi_now_us() - start;
+    made->setup_us = spryi_now_us() - start - made->run_us;
     made = NULL;
 done:
     spry_spgemm_plan_destroy(made);
+    return status;
+}
+
+/* A chosen GPU that fails, for lack of memory above all, leaves the work to the CPU. */
+static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+                             const spry_spgemm_options *o, plan_use use, spry_error *err)
+{
+    spry_error told = SPRY_ERROR_INIT;
+    spry_spgemm_options here = *o;
+    int routed = 0;
+    spry_status status = try_plan(context, plan, A, B, o, use, &routed, &told);
+    if (status != SPRY_OK && !routed && err) *err = told;
+    if (status == SPRY_OK || !routed) return status;
+    here.device = "cpu";
+    status = try_plan(context, plan, A, B, &here, use, &routed, err);
+    if (status == SPRY_OK)
+        snprintf((*plan)->reason, sizeof(*plan)->reason, "cpu: the GPU could not: %.150s", told.message);
     return status;
 }
 
@@ -369,11 +402,6 @@ spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, con
                           "spry_spgemm");
     SPRYI_TRY(make_plan(context, &made, A, B, &o, FOR_RUNS, err));
     const double start = spryi_now_us();
-    if (made->gpu && made->gpu->chunks > 1) {
-        status = spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
-                            "spgemm: plans are done in one piece, which the limit does not allow");
-        goto done;
-    }
     if (!made->gpu) SPRYI_TRY(prepare_fill(made, err));
     made->setup_us += spryi_now_us() - start;
     *plan = made;
@@ -468,10 +496,8 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
     if (options) o = *options;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(o.info, err));
     SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
-    double start = spryi_now_us();
-    if (plan->gpu) {
-        SPRYI_TRY(spryi_spgemm_cuda_fill(plan, err));
-    } else {
+    if (!plan->gpu) {
+        double start = spryi_now_us();
         SPRYI_TRY(spryi_spgemm_at_once(plan, err));
         if (!plan->C) {
             SPRYI_TRY(count(plan, err));
@@ -481,8 +507,8 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
             fill(plan);
         }
         if (o.drop_zeros) spryi_drop_zeros(plan->C);
+        plan->run_us = spryi_now_us() - start;
     }
-    plan->run_us = spryi_now_us() - start;
     if (o.info) tell(plan, o.info);
     *C = plan->C;
     plan->C = NULL;

@@ -67,8 +67,11 @@ void spryi_drop_zeros(spry_matrix *C);
 /* Types and bytes of C, whose nnz is known. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
 
-/* spgemm_route.c: 1: the first GPU is there and foretold to be faster with operands and result on the host. */
-int spryi_spgemm_route(const spry_spgemm_plan *plan, const char **why);
+/*
+ * spgemm_route.c: 1: the first GPU is there and foretold to be faster with operands and result on the host. counts 1: a
+ * product follows, whose loss on the CPU speaks for starting a GPU from now on.
+ */
+int spryi_spgemm_route(const spry_spgemm_plan *plan, int counts, const char **why);
 
 /* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. exact 0: it needs at least that. */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);

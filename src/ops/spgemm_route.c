@@ -66,28 +66,29 @@ static double on_gpu(const spry_spgemm_plan *plan)
 
 /*
  * What remains of the start when products on the CPU that a GPU would have done sooner have paid for it: a program that
- * multiplies often gets the GPU, and one that does so once does not wait for it.
+ * multiplies often gets the GPU, and one that does so once does not wait for it. Estimates do not count: no product was
+ * lost.
  */
-static int pays_for_start(const spry_context *context, double gain)
+static int pays_for_start(const spry_context *context, double gain, int counts)
 {
     spryi_cuda_state *state = context->cuda;
     pthread_mutex_lock(&state->lock);
     const double start = !state->settled                                                     ? load_us + start_us
                          : state->plugin && state->devices > 0 && !state->plugin->started(0) ? start_us
                                                                                              : 0;
-    state->lost_us += gain;
-    const int pays = state->lost_us >= start;
+    const int pays = state->lost_us + gain >= start;
+    if (counts) state->lost_us += gain;
     pthread_mutex_unlock(&state->lock);
     return pays;
 }
 
-int spryi_spgemm_route(const spry_spgemm_plan *plan, const char **why)
+int spryi_spgemm_route(const spry_spgemm_plan *plan, int counts, const char **why)
 {
     const double cpu = on_cpu(plan), gpu = on_gpu(plan);
     *why = "foretold to be the faster one";
     if (plan->job.a.cols > INT32_MAX || plan->job.b.cols > INT32_MAX || gpu >= cpu) return 0;
     *why = "starting a GPU would take longer than it saves";
-    if (!pays_for_start(plan->context, cpu - gpu)) return 0;
+    if (!pays_for_start(plan->context, cpu - gpu, counts)) return 0;
     *why = "there is no GPU to choose";
     if (spryi_cuda_devices(plan->context, NULL) == 0 || !spryi_cuda(plan->context, NULL)->spgemm) return 0;
     *why = "foretold to be the faster one";

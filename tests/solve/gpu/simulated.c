@@ -1,13 +1,13 @@
 /*
  * A CUDA plug-in without a GPU, for tests of what runs before and behind the kernels: one device whose memory can only
  * be touched inside of the plug-in's functions (the host that does dies of it), CSR products, the gathers of plans with
- * an ordering, and the CPU's vector work with as much started ahead as on a GPU.
+ * an ordering, the CPU's vector work with as much started ahead as on a GPU, and sparse products (simulated_spgemm.c).
  */
-#include "simulated.h"
 #include "core/build_id.h"
 #include "core/cuda_plugin.h"
 #include "core/error.h"
 #include "formats/csr/csr.h"
+#include "simulated_memory.h"
 #include "solve/vector_ops.h"
 
 #include <stdio.h>
@@ -30,11 +30,11 @@ static void protect(int access)
         if (memory[b].at) (void)mprotect(memory[b].at, memory[b].bytes, access);
 }
 
-static void open_memory(void)
+void open_memory(void)
 {
     if (inside++ == 0) protect(PROT_READ | PROT_WRITE);
 }
-static void close_memory(void)
+void close_memory(void)
 {
     if (--inside == 0) protect(PROT_NONE);
 }
@@ -322,6 +322,8 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
                                              .describe = describe,
                                              .allocate = allocate,
                                              .release = release,
+                                             .allocate_in_order = allocate,
+                                             .release_in_order = release,
                                              .started = started,
                                              .trim = trim,
                                              .open = opened_or_closed,
@@ -334,7 +336,8 @@ const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
                                              .copy_bandwidth = copy_bandwidth,
                                              .enter = enter,
                                              .leave = leave,
-                                             .vector_ops = &ops};
+                                             .vector_ops = &ops,
+                                             .spgemm = &simulated_spgemm};
     ops.block = SIMULATED_OPS.block;
     ops.most_blocks = SIMULATED_OPS.most_blocks;
     return &plugin;
