@@ -13,6 +13,9 @@
 /* Loading the plug-in, which starts the driver; then a CUDA context, and the first memory and kernels of a process. */
 static const double load_us = 140e3, start_us = 125e3;
 
+/* What is launched and waited for on a GPU, whatever the product. */
+static const double launch_us = 120;
+
 /* Whether A's rows span little of B, so that the rows of B they read are near each other: by a look at a few. */
 static int is_local(const spry_arrays *a, int narrow)
 {
@@ -51,17 +54,17 @@ static double on_cpu(const spry_spgemm_plan *plan)
     const int small = (double)plan->input_bytes + bytes_of_result(job) < 2 << 20;
     const double rows_ns = is_local(&job->a, small ? 4 : 16) ? 0 : row_ns * (double)job->a.nnz;
     const double pace_ns = (small || rows_ns == 0 ? 4 : 14) * products + rows_ns;
-    const double work = 1e-3 * (18 * (double)job->a.rows + pace_ns);
-    return threads > 1 ? 100 + 16 * threads + work / (0.8 * threads) : 5 + work;
+    const double work = 1e-3 * (5 * (double)job->a.rows + pace_ns);
+    return threads > 1 ? 100 + 40 * threads + work / (0.8 * threads) : 5 + work;
 }
 
-/* The bus both ways, and what is launched and waited for. */
+/* The bus both ways, 5 GB/s up to a megabyte, 10 up to 64 and 14 from there on; the kernels. */
 static double on_gpu(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
-    const double products = (double)job->products, result = bytes_of_result(job);
-    const double bus = (double)plan->input_bytes / 9e3 + result / (result < 16e6 ? 10e3 : 14e3);
-    return 130 + bus + 1.2e-4 * products + 3e-3 * (double)job->a.rows;
+    const double bytes = (double)plan->input_bytes + bytes_of_result(job);
+    const double bus = bytes / 14e3 + fmin(bytes, 64e6) / 35e3 + fmin(bytes, 1e6) / 10e3;
+    return launch_us + bus + 6e-5 * (double)job->products + 5e-4 * (double)job->a.rows;
 }
 
 /*
@@ -84,9 +87,12 @@ static int pays_for_start(const spry_context *context, double gain, int counts)
 
 int spryi_spgemm_route(const spry_spgemm_plan *plan, int counts, const char **why)
 {
-    const double cpu = on_cpu(plan), gpu = on_gpu(plan);
+    const spryi_spgemm_job *job = &plan->job;
     *why = "foretold to be the faster one";
-    if (plan->job.a.cols > INT32_MAX || plan->job.b.cols > INT32_MAX || gpu >= cpu) return 0;
+    /* A thread at its slowest is done before a GPU has begun: not even A is looked at. */
+    if (1e-3 * (5 * (double)job->a.rows + 80 * (double)job->a.nnz + 14 * (double)job->products) < launch_us) return 0;
+    const double cpu = on_cpu(plan), gpu = on_gpu(plan);
+    if (job->a.cols > INT32_MAX || job->b.cols > INT32_MAX || gpu >= cpu) return 0;
     *why = "starting a GPU would take longer than it saves";
     if (!pays_for_start(plan->context, cpu - gpu, counts)) return 0;
     *why = "there is no GPU to choose";

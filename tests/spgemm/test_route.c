@@ -117,6 +117,26 @@ static void start_is_paid_for(void **state)
     spry_matrix_destroy(A);
 }
 
+/* However often, a product that a thread does while a GPU begins stays on the CPU, and one that fits its caches too. */
+static void small_products(void **state)
+{
+    spry_context *context = *state;
+    const int64_t sizes[] = {10, 300, 1500};
+    for (int s = 0; s < 3; s++) {
+        uint64_t seed = 3;
+        test_entries e = test_make(TEST_UNIFORM, sizes[s], sizes[s], 2, &seed);
+        spry_matrix *A = test_matrix(context, &e, plain);
+        spry_spgemm_info info;
+        spry_spgemm_options o = automatic(&info);
+        pay(context);
+        check(context, A, &o, "cpu", "the faster one");
+        assert_true(context->cuda->lost_us == 1e9);
+        spry_matrix_destroy(A);
+        test_discard(&e);
+    }
+    assert_int_equal(gpu->allocations, 0);
+}
+
 /* A GPU wants its operands otherwise: what is routed there is made anew, and goes back where that fails. */
 static void other_operands(void **state)
 {
@@ -224,6 +244,7 @@ int main(void)
     gpu = library ? dlsym(library, "simulated") : NULL;
     if (!gpu) return 1;
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(start_is_paid_for, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(small_products, setup, teardown),
                                        cmocka_unit_test_setup_teardown(other_operands, setup, teardown),
                                        cmocka_unit_test_setup_teardown(limits, setup, teardown),
                                        cmocka_unit_test_setup_teardown(plans, setup, teardown),
