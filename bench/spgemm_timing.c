@@ -27,7 +27,14 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
     return 1;
 }
 
-/* Samples of a turn: batches, or with session->runs single runs, a fifth of so many. */
+/* With session->runs single runs, in no more turns than these are. */
+static int turns_of(const spgemm_group *group)
+{
+    const int runs = group->session->runs;
+    return runs > 0 && runs < TURNS ? runs : TURNS;
+}
+
+/* Of a turn: batches, or single runs. */
 static int samples_a_turn(const spgemm_group *group)
 {
     return group->session->runs > 0 ? (group->session->runs + TURNS - 1) / TURNS : BATCHES;
@@ -105,11 +112,12 @@ int spgemm_measure(spgemm_group *group)
         else
             good = 0;
     }
-    for (int turn = 0; turn < TURNS && good; turn++)
+    const int turns = turns_of(group);
+    for (int turn = 0; turn < turns && good; turn++)
         for (int i = 0; i < group->case_count; i++) {
             spgemm_case *c = &group->cases[i];
             if (is_live(c) && totals[i] < most_us) take_turn(group, c, &totals[i]);
-            if (is_live(c) && turn == TURNS - 1) spgemm_recheck(group, c);
+            if (is_live(c) && turn == turns - 1) spgemm_recheck(group, c);
         }
     for (int i = 0; i < group->case_count && good; i++)
         if (is_live(&group->cases[i]) && group->cases[i].sample_count > 0) fill_record(group, &group->cases[i]);

@@ -125,6 +125,23 @@ static spry_status scan_products(spryi_cuda_product *p, int64_t *host_scan, spry
     return SPRY_OK;
 }
 
+static spry_status copy_offsets(int device, void *to, int to_32, const int64_t *from, int64_t shift, int64_t count,
+                                void *stream, spry_error *err)
+{
+    (void)device, (void)stream, (void)err;
+    open_memory();
+    for (int64_t i = 0; i < count; i++)
+        if (to_32)
+            ((int32_t *)to)[i] = (int32_t)(from[i] + shift);
+        else
+            ((int64_t *)to)[i] = from[i] + shift;
+    close_memory();
+    return SPRY_OK;
+}
+
 static const spryi_cuda_spgemm_kernel rows = {"spgemm_rows_cuda", symbolic, numeric, discard};
 static const spryi_cuda_spgemm_kernel *const kernels[] = {&rows};
-const spryi_cuda_spgemm simulated_spgemm = {.kernels = kernels, .kernel_count = 1, .scan_products = scan_products};
+const spryi_cuda_spgemm simulated_spgemm = {.kernels = kernels,
+                                            .kernel_count = 1,
+                                            .scan_products = scan_products,
+                                            .copy_offsets = copy_offsets};
