@@ -55,17 +55,18 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
     const int value = spryi_value_slot(job->type), pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
     *held = 0;
     if (!plan->kernel->once || !(*plan->kernel->once)[value][pair] || plan->context->allocate) return SPRY_OK;
-    if (has_twins(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
+    job->grouped = spryi_spgemm_groups_pay(plan->context, job);
+    if ((!job->grouped && has_twins(&job->a)) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->threads = spryi_threads(plan->context, job->products);
-    const int64_t bytes = plan->kernel->once_bytes(job);
-    const int64_t least = plan->input_bytes + plan->converted_bytes + bytes + spryi_spgemm_offset_bytes(plan);
+    const int64_t bytes = plan->kernel->once_bytes(job), groups = job->grouped ? job->b.nnz * 4 : 0;
+    const int64_t least = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
     const int64_t reserved = reserved_bytes(plan, least);
     if (reserved < 0) return SPRY_OK;
     spry_status status = spryi_spgemm_cut_once(plan->context, job, job->entries, err);
     if (status != SPRY_OK) return status;
     job->streams = reserved >= STREAMS_FROM;
     plan->fill_bytes = bytes;
-    *held = plan->input_bytes + plan->converted_bytes + bytes + spryi_spgemm_offset_bytes(plan);
+    *held = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
     return SPRY_OK;
 }
 
@@ -84,6 +85,7 @@ spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(SPRYI_NEW(context, &job->offsets, job->a.rows + 1, "row offsets", err));
     SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
     job->b_rises = spryi_spgemm_rises(context, &job->b);
+    if (job->grouped) SPRYI_TRY(spryi_spgemm_make_groups(context, job, err));
     (*plan->kernel->once)[spryi_value_slot(job->type)][spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
     plan->nnz = job->offsets[job->a.rows];
     spryi_settle(context, &job->columns, plan->nnz * (int64_t)index_size);
@@ -94,6 +96,8 @@ spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
     SPRYI_TRY(spryi_spgemm_adopt(plan, err));
     plan->runs = 1;
 done:
+    spryi_release(context, job->groups);
+    job->groups = NULL;
     if (!plan->C) {
         spryi_release(context, job->columns);
         spryi_release(context, job->values);

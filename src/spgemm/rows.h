@@ -48,6 +48,7 @@ static inline int64_t spryi_rows_lane_bytes(const spryi_spgemm_job *job)
  * words of a span that are looked through for each product rather than ranked.
  */
 enum { SPRYI_ONCE_LIST = 1024, SPRYI_ONCE_ENTRIES = 1 << 15, SPRYI_ONCE_WINDOWS = 512, SPRYI_ONCE_SCANNED = 2 };
+enum { SPRYI_ONCE_RING_LEAST = 1 << 12, SPRYI_ONCE_RING = 1 << 17 }; /* groups of eight columns in its other window */
 #define SPRYI_ONCE_PAD(bytes) (((bytes) + 63) / 64 * 64)
 
 int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job); /* a thread's; sets nothing */

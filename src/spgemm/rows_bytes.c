@@ -68,7 +68,8 @@ int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job)
 {
     const int64_t value = (int64_t)spry_type_bytes(job->type), words = spryi_rows_mask_words(job);
     const int64_t list = job->listed + 16, entries = job->entries + 64;
-    return SPRYI_ONCE_PAD(64 * job->windows * value) + SPRYI_ONCE_PAD(8 * job->windows) +
+    return SPRYI_ONCE_PAD(job->ring * (8 * value + 1)) + SPRYI_ONCE_PAD(job->ring / 64) +
+           SPRYI_ONCE_PAD(64 * job->windows * value) + SPRYI_ONCE_PAD(8 * job->windows) +
            SPRYI_ONCE_PAD(64 * job->windows) + SPRYI_ONCE_PAD(128 * job->windows) + SPRYI_ONCE_PAD(8 * words) +
            SPRYI_ONCE_PAD(4 * words) + SPRYI_ONCE_PAD(words + 64) + 2 * SPRYI_ONCE_PAD(4 * list) +
            SPRYI_ONCE_PAD(value * list) + SPRYI_ONCE_PAD(2 * list) + SPRYI_ONCE_PAD(4 * job->entries) +
@@ -82,6 +83,8 @@ int64_t spryi_rows_once_workspace(spryi_spgemm_job *job)
     job->windows = words < SPRYI_ONCE_WINDOWS ? words : SPRYI_ONCE_WINDOWS;
     job->listed = job->products < SPRYI_ONCE_LIST - 32 ? job->products + 32 : SPRYI_ONCE_LIST;
     job->entries = SPRYI_ONCE_ENTRIES;
+    job->ring = job->grouped ? SPRYI_ONCE_RING_LEAST : 0;
+    while (job->ring > 0 && job->ring < SPRYI_ONCE_RING && job->ring * 8 < job->b.cols) job->ring *= 2;
     if (job->products < SPRYI_ONCE_ENTRIES && job->a.rows < SPRYI_ONCE_ENTRIES - job->products)
         job->entries = job->products + job->a.rows;
     return spryi_rows_once_bytes(job) * job->threads;

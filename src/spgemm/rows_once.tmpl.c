@@ -21,10 +21,13 @@ typedef struct SPRY_FN(lists) {
     int32_t *ends;          /* of the piece's rows in the buffer: */
     SPRY_J *columns;
     SPRY_V *values;
-    int64_t count, n; /* products and entries of the row that may be repeated */
-    const SPRY_J *at; /* its columns in the buffer */
-    int placed;       /* places are known */
-    SPRY_V alpha;     /* of the product; the job's own is 1 here, since it is applied on the way to C */
+    int64_t count, n;   /* products and entries of the row that may be repeated */
+    const SPRY_J *at;   /* its columns in the buffer */
+    int placed;         /* places are known */
+    SPRY_V *group_sums; /* where B has groups: eight sums each, which of them there are, and a byte for 64 groups */
+    unsigned char *group_bits, *group_touched;
+    uint32_t ring; /* groups of the window, less 1 */
+    SPRY_V alpha;  /* of the product; the job's own is 1 here, since it is applied on the way to C */
 } SPRY_FN(lists);
 
 static SPRY_FN(lists) SPRY_FN(lists_of)(const spryi_spgemm_job *job, int thread)
@@ -36,6 +39,10 @@ static SPRY_FN(lists) SPRY_FN(lists_of)(const spryi_spgemm_job *job, int thread)
     (pointer) = (void *)at;                                                                                            \
     at += SPRYI_ONCE_PAD((number) * (int64_t)sizeof *(pointer))
     TAKE(o.lane.sums, 64 * windows);
+    TAKE(o.group_sums, 8 * job->ring);
+    TAKE(o.group_bits, job->ring);
+    TAKE(o.group_touched, job->ring / 64);
+    o.ring = (uint32_t)job->ring - 1;
     TAKE(o.lane.bits, windows);
     TAKE(o.lane.flags, 64 * windows);
     TAKE(o.map, 64 * windows);
@@ -52,6 +59,8 @@ static SPRY_FN(lists) SPRY_FN(lists_of)(const spryi_spgemm_job *job, int thread)
 #undef TAKE
     return o;
 }
+
+#include "spgemm/rows_groups.tmpl.c"
 
 /* Columns of all products of row i, in their order. The rows of B some entries on are asked for meanwhile. */
 static inline void SPRY_FN(list_columns)(const spryi_spgemm_job *job, int64_t i, int32_t *restrict to)
@@ -259,6 +268,8 @@ static void SPRY_FN(once_piece)(const spryi_spgemm_job *job, SPRY_FN(lists) * o,
         if (products > 0 && Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
             SPRY_FN(copy_row)(job, i, o->columns + n, o->values + n, products);
             n += products;
+        } else if (products > 0 && job->groups && SPRY_FN(in_ring)(job, o, i)) {
+            n += SPRY_FN(once_grouped)(job, o, i, o->columns + n, o->values + n);
         } else if (products > job->listed) {
             n += SPRY_FN(once_long)(job, o, i, o->columns + n, o->values + n);
         } else if (products > 0) {

@@ -82,6 +82,8 @@ struct spryi_spgemm_job {
     int64_t products; /* in all */
     spryi_spgemm_pieces pieces;
     spryi_spgemm_words words; /* of b, where they pay */
+    int grouped;              /* once: 1: by groups */
+    uint32_t *groups;         /* of b, where they pay: at the offset of each row, what groups.c makes */
     int64_t most_bytes;       /* that a phase's workspace should not exceed, where it can help it; 0: no matter */
     int64_t piece_work;       /* entries and rows a piece; 0: the library's choice (tests cut finer) */
     void *workspace;          /* what the phase's bytes function said, cleared to 0 once before; phases leave it so */
@@ -91,6 +93,7 @@ struct spryi_spgemm_job {
     int64_t longest; /* entries of the longest row of C */
     /* fill's bytes function makes of them: */
     int64_t windows, slots;  /* of a thread's dense window, in words of 64 columns, and of its hash table */
+    int64_t ring;            /* once: groups of eight columns in a thread's window of those; 0: none */
     int64_t entries, listed; /* once: of a thread's buffer for C, and of its list of a row's products */
     /* fill makes: */
     void *columns, *values;
@@ -112,6 +115,15 @@ spry_status spryi_spgemm_cut_once(spry_context *context, spryi_spgemm_job *job, 
  */
 spry_status spryi_spgemm_make_words(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err);
 void spryi_spgemm_drop_words(spry_context *context, spryi_spgemm_job *job);
+
+/*
+ * groups.c: rows of b as groups of eight columns, each row from its offset on: column / 8, a mark of the row's last
+ * one, and a bit for each column that is there.
+ */
+#define SPRYI_GROUP_COLUMNS (1 << 26)
+#define SPRYI_GROUP_LAST 256u
+int spryi_spgemm_groups_pay(const spry_context *context, const spryi_spgemm_job *job);
+spry_status spryi_spgemm_make_groups(spry_context *context, spryi_spgemm_job *job, spry_error *err);
 
 /* pieces.c: 1 if each row's columns rise. Looks at all of them, or knows it. */
 int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);

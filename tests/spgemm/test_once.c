@@ -1,0 +1,141 @@
+/* Sparse times sparse on a CPU, counted and filled at once: rows by groups of columns. */
+#include "support.h"
+
+#include "core/matrix.h"
+#include "spgemm/spgemm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void put(test_entries *e, int64_t i, int64_t j, double value)
+{
+    e->i[e->nnz] = i;
+    e->j[e->nnz] = j;
+    e->value[e->nnz++] = value;
+}
+
+static test_entries room_for(int64_t rows, int64_t cols, int64_t nnz)
+{
+    test_entries e = {.rows = rows, .cols = cols};
+    e.i = malloc((size_t)nnz * sizeof *e.i);
+    e.j = malloc((size_t)nnz * sizeof *e.j);
+    e.value = malloc((size_t)nnz * sizeof *e.value);
+    return e;
+}
+
+/* Sums of these are rounded, and some are infinite or NaN: a lane too many, or out of order, would show. */
+static double some_value(uint64_t *state)
+{
+    const int64_t k = test_below(state, 4001) - 2000;
+    return k == 0 ? (double)INFINITY : k == 1 ? -0.0 : (double)k / 3;
+}
+
+/* Rows of `runs` stretches of columns that follow each other, all within `reach` of a place that moves with the row. */
+static test_entries clustered(int64_t rows, int64_t cols, int64_t runs, int64_t reach, uint64_t *state)
+{
+    enum { LONGEST = 24 };
+    test_entries e = room_for(rows, cols, rows * runs * LONGEST);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t start = (cols - reach) * i / rows, part = reach / runs;
+        for (int64_t r = 0; r < runs && i % 7 != 3; r++) {
+            const int64_t length = 1 + test_below(state, LONGEST), from = test_below(state, part - length + 1);
+            for (int64_t t = 0; t < length; t++) put(&e, i, start + r * part + from + t, some_value(state));
+        }
+    }
+    return e;
+}
+
+/* Rows of a few entries near each other, some of one or none, some of two far apart, and one of all columns. */
+static test_entries mostly_local(int64_t rows, int64_t cols, uint64_t *state)
+{
+    test_entries e = room_for(rows, cols, rows * 24 + cols);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t start = (cols - 60) * i / rows;
+        if (i % 11 == 5) {
+            put(&e, i, test_below(state, cols / 2), some_value(state));
+            put(&e, i, cols / 2 + test_below(state, cols / 2), some_value(state));
+        } else if (i == rows / 2) {
+            for (int64_t j = 0; j < cols; j++) put(&e, i, j, some_value(state));
+        } else if (i % 13 > 0) {
+            for (int64_t j = 0; j < (i % 5 == 0 ? 1 : 20); j++) put(&e, i, start + 3 * j, some_value(state));
+        }
+    }
+    return e;
+}
+
+static int is_grouped(const spry_context *context, const spry_matrix *A, const spry_matrix *B)
+{
+    spryi_spgemm_job job = {.a = A->a, .b = B->a, .products = INT64_MAX};
+    return spryi_spgemm_groups_pay(context, &job);
+}
+
+/* One thread or many, by groups or, with memory hooks, in two phases: the same bits. */
+static void check(test_entries *b, spry_type type, uint64_t *state)
+{
+    static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
+    test_memory memory = {0};
+    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5),
+                                test_context(&memory, 2)};
+    const test_form form = {SPRY_CSR, type, SPRY_I32, SPRY_I32};
+    test_entries a = mostly_local(2000, b->rows, state);
+    spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], b, form), *first = NULL;
+    double alpha = 3;
+    float alpha32 = 3;
+    assert_true(is_grouped(contexts[0], A, B));
+    for (int c = 0; c < 4; c++)
+        for (int k = 0; k < 3; k++) {
+            spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+            options.kernel = kernels[k];
+            options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;
+            spry_matrix *C = NULL;
+            spry_error err = SPRY_ERROR_INIT;
+            spry_status status = spry_spgemm(contexts[c], &C, A, B, &options, &err);
+            if (status == SPRY_DEVICE_UNAVAILABLE) continue;
+            if (status != SPRY_OK) fail_msg("%s", err.message);
+            if (!first) first = spryi_matrix_retain(C);
+            if (!test_same_bits(first, C)) fail_msg("%s differs with context %d", kernels[k], c);
+            spry_matrix_destroy(C);
+        }
+    spry_matrix_destroy(first);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    test_discard(&a);
+    for (int c = 0; c < 4; c++) spry_context_destroy(contexts[c]);
+}
+
+/* Columns that a window holds; more of them, where rows that span little move through it and the others go round it. */
+static void by_groups(void **unused)
+{
+    (void)unused;
+    static const int64_t shapes[][3] = {{300, 4000, 4000}, {900, 70000, 2000}, {1500, 3000000, 60000}};
+    uint64_t state = 11;
+    for (int s = 0; s < 3; s++)
+        for (int t = 0; t < 2; t++) {
+            test_entries b = clustered(shapes[s][0], shapes[s][1], 4, shapes[s][2], &state);
+            check(&b, t ? SPRY_F32 : SPRY_F64, &state);
+            test_discard(&b);
+        }
+}
+
+/* Columns in no order, or apart from each other, make no groups. */
+static void no_groups(void **unused)
+{
+    (void)unused;
+    uint64_t state = 5;
+    spry_context *context = test_context(NULL, 2);
+    for (int k = 0; k < 2; k++) {
+        const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+        test_entries b = test_make(k ? TEST_SHUFFLED : TEST_UNIFORM, 2000, k ? 60 : 60000, 20, &state);
+        spry_matrix *B = test_matrix(context, &b, form);
+        assert_false(is_grouped(context, B, B));
+        spry_matrix_destroy(B);
+        test_discard(&b);
+    }
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_groups), cmocka_unit_test(no_groups)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
