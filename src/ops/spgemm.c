@@ -163,7 +163,8 @@ spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, s
 
 int64_t spryi_spgemm_offset_bytes(const spry_spgemm_plan *plan)
 {
-    return (plan->job.a.rows + 1 + 2 * plan->job.pieces.count + 1) * (int64_t)sizeof(int64_t);
+    const spryi_spgemm_pieces *p = &plan->job.pieces;
+    return (plan->job.a.rows + 1 + (p->products ? 2 * p->count + 1 : 3 * p->count + 2)) * (int64_t)sizeof(int64_t);
 }
 
 /* ---- the phases ------------------------------------------------------------------------------------------ */

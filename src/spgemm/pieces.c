@@ -115,7 +115,7 @@ spry_status spryi_spgemm_cut_once(spry_context *context, spryi_spgemm_job *job, 
         starts[p + 1] = whole ? 1 : finer(job, rows[p], rows[p + 1], most, NULL);
     }
     spryi_scan(starts, count);
-    SPRYI_TRY(SPRYI_NEW(context, &made, starts[count] + 1, "pieces of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 3 * starts[count] + 2, "pieces of rows", err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int64_t p = 0; p < count; p++) {
         if (starts[p + 1] - starts[p] == 1)
@@ -125,7 +125,8 @@ spry_status spryi_spgemm_cut_once(spry_context *context, spryi_spgemm_job *job, 
     }
     made[starts[count]] = job->a.rows;
     spryi_release(context, job->pieces.rows);
-    job->pieces = (spryi_spgemm_pieces){starts[count], made, NULL};
+    int64_t *const sizes = made + starts[count] + 1;
+    job->pieces = (spryi_spgemm_pieces){starts[count], made, NULL, sizes, sizes + starts[count]};
 done:
     spryi_release(context, starts);
     return status;

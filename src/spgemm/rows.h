@@ -48,8 +48,14 @@ static inline int64_t spryi_rows_lane_bytes(const spryi_spgemm_job *job)
  * words of a span that are looked through for each product rather than ranked.
  */
 enum { SPRYI_ONCE_LIST = 1024, SPRYI_ONCE_ENTRIES = 1 << 15, SPRYI_ONCE_WINDOWS = 512, SPRYI_ONCE_SCANNED = 2 };
+enum { SPRYI_ONCE_BUFFERS = 4, SPRYI_ONCE_PATIENCE = 8 }; /* of a thread that may have to wait; looks until it helps */
 enum { SPRYI_ONCE_RING_LEAST = 1 << 12, SPRYI_ONCE_RING = 1 << 17 }; /* groups of eight columns in its other window */
 #define SPRYI_ONCE_PAD(bytes) (((bytes) + 63) / 64 * 64)
+
+static inline int spryi_rows_once_buffers(const spryi_spgemm_job *job)
+{
+    return job->threads > 1 ? SPRYI_ONCE_BUFFERS : 1;
+}
 
 int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job); /* a thread's; sets nothing */
 int64_t spryi_rows_once_workspace(spryi_spgemm_job *job);   /* of all; sets job->windows */

@@ -72,8 +72,9 @@ int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job)
            SPRYI_ONCE_PAD(64 * job->windows * value) + SPRYI_ONCE_PAD(8 * job->windows) +
            SPRYI_ONCE_PAD(64 * job->windows) + SPRYI_ONCE_PAD(128 * job->windows) + SPRYI_ONCE_PAD(8 * words) +
            SPRYI_ONCE_PAD(4 * words) + SPRYI_ONCE_PAD(words + 64) + 2 * SPRYI_ONCE_PAD(4 * list) +
-           SPRYI_ONCE_PAD(value * list) + SPRYI_ONCE_PAD(2 * list) + SPRYI_ONCE_PAD(4 * job->entries) +
-           SPRYI_ONCE_PAD(4 * entries) + SPRYI_ONCE_PAD(value * entries);
+           SPRYI_ONCE_PAD(value * list) + SPRYI_ONCE_PAD(2 * list) +
+           spryi_rows_once_buffers(job) *
+               (SPRYI_ONCE_PAD(4 * job->entries) + SPRYI_ONCE_PAD(4 * entries) + SPRYI_ONCE_PAD(value * entries));
 }
 
 /* Small products take little; lists are read 32 columns at once. */

@@ -56,7 +56,7 @@ static inline int64_t SPRY_FN(emit_groups)(const SPRY_FN(lists) * o, uint32_t gr
 }
 
 /* 1: the columns of row i are all in the window at once. */
-static inline int SPRY_FN(in_ring)(const spryi_spgemm_job *job, const SPRY_FN(lists) * o, int64_t i)
+static __attribute__((noinline)) int SPRY_FN(in_ring)(const spryi_spgemm_job *job, const SPRY_FN(lists) * o, int64_t i)
 {
     int64_t first, last;
     if (job->b.cols / 8 <= o->ring) return 1;

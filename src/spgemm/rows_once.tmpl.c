@@ -2,15 +2,25 @@
  * Part of rows_fill.tmpl.c where it is compiled for AVX-512: both phases at once, for one run of a product.
  *
  * Idea: C's arrays are reserved for as many entries as there are products, of which only what is written costs memory.
- * A piece of rows is summed into a buffer that stays in the second-level cache, then waits for its turn, which tells
- * where C goes on, and is copied there: no row is counted first, whatever the number of threads.
+ * A piece of rows is summed into a buffer that stays in the second-level cache, and copied when it is known where it
+ * goes: when those before it are summed. No row is counted first, whatever the number of threads. Until then a thread
+ * goes on with another buffer; and where all its buffers are full it sums the piece that keeps it waiting itself, whose
+ * thread may have lost its processor. The first to have summed a piece copies it: the bits are the same.
  * Short rows: the columns of all products are listed one after the other. Where the list is that of the row before,
  * moved by a constant, each product goes to the place where it went there. Else up to FEW products find their places by
  * comparing in registers, more by a dense window, or, where they span too much, by rank: a bit a column, and for each
  * 64 columns how many came before, which is where the sum stands in the row of C.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once, past them where it is large.
- * Source: this library; the turn is the chained scan of D. Merrill and M. Garland, 2016.
+ * Source: this library; the places are the chained scan of D. Merrill and M. Garland, 2016.
  */
+
+/* A piece that is summed. */
+typedef struct SPRY_FN(summed) {
+    int64_t piece, n;
+    int32_t *ends; /* of its rows in: */
+    SPRY_J *columns;
+    SPRY_V *values;
+} SPRY_FN(summed);
 
 typedef struct SPRY_FN(lists) {
     SPRY_FN(lane) lane; /* its window alone */
@@ -18,9 +28,8 @@ typedef struct SPRY_FN(lists) {
     int32_t *list, *before; /* columns of the products of a row, and of the row that others may repeat */
     SPRY_V *products;
     uint16_t *places, *map; /* where each product of `before` goes; places of columns of the window */
-    int32_t *ends;          /* of the piece's rows in the buffer: */
-    SPRY_J *columns;
-    SPRY_V *values;
+    SPRY_FN(summed) buffers[SPRYI_ONCE_BUFFERS]; /* the first `held` are full, in order; the others were used last */
+    int held;
     int64_t count, n;   /* products and entries of the row that may be repeated */
     const SPRY_J *at;   /* its columns in the buffer */
     int placed;         /* places are known */
@@ -53,9 +62,11 @@ static SPRY_FN(lists) SPRY_FN(lists_of)(const spryi_spgemm_job *job, int thread)
     TAKE(o.before, job->listed + 16);
     TAKE(o.products, job->listed + 16);
     TAKE(o.places, job->listed + 16);
-    TAKE(o.ends, job->entries);
-    TAKE(o.columns, job->entries + 64);
-    TAKE(o.values, job->entries + 64);
+    for (int b = 0; b < spryi_rows_once_buffers(job); b++) {
+        TAKE(o.buffers[b].ends, job->entries);
+        TAKE(o.buffers[b].columns, job->entries + 64);
+        TAKE(o.buffers[b].values, job->entries + 64);
+    }
 #undef TAKE
     return o;
 }
@@ -219,8 +230,8 @@ static inline void SPRY_FN(once_mark)(const spryi_spgemm_job *job, SPRY_FN(lists
 }
 
 /* A row of more products than are listed. */
-static int64_t SPRY_FN(once_long)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, int64_t i, SPRY_J *restrict Cj,
-                                  SPRY_V *restrict Cx)
+static __attribute__((noinline)) int64_t SPRY_FN(once_long)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, int64_t i,
+                                                            SPRY_J *restrict Cj, SPRY_V *restrict Cx)
 {
     int64_t first, last;
     SPRY_FN(ends)(job, i, &first, &last);
@@ -238,65 +249,144 @@ static int64_t SPRY_FN(once_long)(const spryi_spgemm_job *job, SPRY_FN(lists) * 
     return n;
 }
 
-/* Rows begin .. end-1 into the buffer, or what is one row with more entries than that into C; publishes its turn. */
-static void SPRY_FN(once_piece)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, spryi_turns *turns, int64_t p)
+/* 1: a row whose entries may be more than a buffer holds. */
+static __attribute__((noinline)) int SPRY_FN(is_giant)(const spryi_spgemm_job *job, int64_t begin, int64_t end)
+{
+    int64_t first, last;
+    if (end - begin != 1 || SPRY_FN(products_of)(job, begin) <= job->entries) return 0;
+    SPRY_FN(ends)(job, begin, &first, &last);
+    return last - first >= job->entries;
+}
+
+/* Rows begin .. end-1 into a buffer. */
+static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job *job, SPRY_FN(lists) * o,
+                                                         SPRY_FN(summed) * to, int64_t begin, int64_t end)
 {
     const SPRY_P *restrict Ap = job->a.offsets;
-    const int64_t begin = job->pieces.rows[p], end = job->pieces.rows[p + 1];
-    const SPRY_V alpha = o->alpha;
-    int64_t n = 0, first, last;
-    if (end - begin == 1 && SPRY_FN(products_of)(job, begin) > job->entries) {
-        SPRY_FN(ends)(job, begin, &first, &last);
-        if (last - first >= job->entries) {
-            const int64_t low = first / 64, words = last / 64 + 1 - low;
-            SPRY_FN(once_mark)(job, o, begin);
-            n = spryi_settle_ranks(&o->ranks, low, words, NULL);
-            const int64_t at = spryi_take_turn(turns, p, n);
-            job->offsets[end] = at + n;
-            SPRY_V *restrict Cx = (SPRY_V *)job->values + at;
-            spryi_emit_ranks(&o->ranks, low, words, (int32_t *)job->columns + at);
-            memset(Cx, 0, (size_t)n * sizeof *Cx);
-            SPRY_FN(once_sums)(job, o, begin, Cx);
-            memset(o->ranks.mask + low, 0, (size_t)words * sizeof *o->ranks.mask);
-            for (int64_t k = 0; k < n; k++) Cx[k] = alpha * Cx[k];
-            return;
-        }
-    }
+    int64_t n = 0;
     o->count = 0;
     for (int64_t i = begin; i < end; i++) {
         const int64_t products = SPRY_FN(products_of)(job, i);
+        SPRY_J *Cj = to->columns + n;
+        SPRY_V *Cx = to->values + n;
         if (products > 0 && Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
-            SPRY_FN(copy_row)(job, i, o->columns + n, o->values + n, products);
+            SPRY_FN(copy_row)(job, i, Cj, Cx, products);
             n += products;
         } else if (products > 0 && job->groups && SPRY_FN(in_ring)(job, o, i)) {
-            n += SPRY_FN(once_grouped)(job, o, i, o->columns + n, o->values + n);
+            n += SPRY_FN(once_grouped)(job, o, i, Cj, Cx);
         } else if (products > job->listed) {
-            n += SPRY_FN(once_long)(job, o, i, o->columns + n, o->values + n);
+            n += SPRY_FN(once_long)(job, o, i, Cj, Cx);
         } else if (products > 0) {
-            n += SPRY_FN(once_listed)(job, o, i, products, o->columns + n, o->values + n);
+            n += SPRY_FN(once_listed)(job, o, i, products, Cj, Cx);
         }
-        o->ends[i - begin] = (int32_t)n;
+        to->ends[i - begin] = (int32_t)n;
     }
-    const int64_t at = spryi_take_turn(turns, p, n);
-    for (int64_t i = begin; i < end; i++) job->offsets[i + 1] = at + o->ends[i - begin];
-    spryi_stream((SPRY_J *)job->columns + at, o->columns, n * (int64_t)sizeof(SPRY_J), job->streams);
+    to->n = n;
+}
+
+/* A summed piece to its place in C. */
+static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job *job, const SPRY_FN(summed) * from,
+                                                          SPRY_V alpha, int64_t at)
+{
+    const int64_t begin = job->pieces.rows[from->piece], end = job->pieces.rows[from->piece + 1], n = from->n;
+    SPRY_V *restrict values = from->values;
+    for (int64_t i = begin; i < end; i++) job->offsets[i + 1] = at + from->ends[i - begin];
+    spryi_stream((SPRY_J *)job->columns + at, from->columns, n * (int64_t)sizeof(SPRY_J), job->streams);
     if (alpha != 1)
-        for (int64_t k = 0; k < n; k++) o->values[k] = alpha * o->values[k];
-    spryi_stream((SPRY_V *)job->values + at, o->values, n * (int64_t)sizeof(SPRY_V), job->streams);
+        for (int64_t k = 0; k < n; k++) values[k] = alpha * values[k];
+    spryi_stream((SPRY_V *)job->values + at, values, n * (int64_t)sizeof(SPRY_V), job->streams);
+}
+
+/* Copies the pieces that it holds as far as their places are known; returns the first piece that is not summed. */
+static __attribute__((noinline)) int64_t SPRY_FN(copy_held)(const spryi_spgemm_job *job, SPRY_FN(lists) * o,
+                                                            spryi_order *order)
+{
+    const int64_t unknown = spryi_first_unknown(order);
+    while (o->held > 0 && o->buffers[0].piece <= unknown) {
+        const SPRY_FN(summed) done = o->buffers[0];
+        SPRY_FN(copy_piece)(job, &done, o->alpha, atomic_load(&order->places[done.piece]));
+        o->held--;
+        for (int b = 0; b < o->held; b++) o->buffers[b] = o->buffers[b + 1];
+        o->buffers[o->held] = done;
+    }
+    return unknown;
+}
+
+/* A giant row is ranked, waits for its place, and is summed in C itself. Nobody else sums it meanwhile. */
+static void SPRY_FN(once_giant)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, spryi_order *order, int64_t p)
+{
+    const int64_t i = job->pieces.rows[p];
+    int64_t first, last;
+    SPRY_FN(ends)(job, i, &first, &last);
+    const int64_t low = first / 64, words = last / 64 + 1 - low;
+    SPRY_FN(once_mark)(job, o, i);
+    const int64_t n = spryi_settle_ranks(&o->ranks, low, words, NULL);
+    (void)spryi_publish(order, p, n);
+    while (SPRY_FN(copy_held)(job, o, order) <= p) (void)sched_yield();
+    const int64_t at = atomic_load(&order->places[p]);
+    job->offsets[i + 1] = at + n;
+    SPRY_V *restrict Cx = (SPRY_V *)job->values + at;
+    spryi_emit_ranks(&o->ranks, low, words, (int32_t *)job->columns + at);
+    memset(Cx, 0, (size_t)n * sizeof *Cx);
+    SPRY_FN(once_sums)(job, o, i, Cx);
+    memset(o->ranks.mask + low, 0, (size_t)words * sizeof *o->ranks.mask);
+    for (int64_t k = 0; k < n; k++) Cx[k] = o->alpha * Cx[k];
+}
+
+/* Piece p into a free buffer; holds it, unless another thread was faster. */
+static void SPRY_FN(once_piece)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, spryi_order *order, int64_t p)
+{
+    SPRY_FN(summed) *to = &o->buffers[o->held];
+    SPRY_FN(sum_piece)(job, o, to, job->pieces.rows[p], job->pieces.rows[p + 1]);
+    if (!spryi_publish(order, p, to->n)) return;
+    to->piece = p;
+    o->held++;
+}
+
+/* Comes back with no more than `most` pieces on hold. */
+static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, spryi_order *order, int most)
+{
+    int64_t late = SPRY_FN(copy_held)(job, o, order);
+    for (int waits = 0; o->held > most; late = SPRY_FN(copy_held)(job, o, order)) {
+        const int giant = SPRY_FN(is_giant)(job, job->pieces.rows[late], job->pieces.rows[late + 1]);
+        if (giant || ++waits < SPRYI_ONCE_PATIENCE) {
+            if (giant)
+                (void)sched_yield(); /* its thread may want this processor */
+            else
+                spryi_wait_a_little();
+            continue;
+        }
+        waits = 0;
+        SPRY_FN(summed) *to = &o->buffers[o->held];
+        SPRY_FN(sum_piece)(job, o, to, job->pieces.rows[late], job->pieces.rows[late + 1]);
+        to->piece = late;
+        if (!spryi_publish(order, late, to->n)) continue;
+        (void)spryi_first_unknown(order);
+        SPRY_FN(copy_piece)(job, to, o->alpha, atomic_load(&order->places[late]));
+    }
 }
 
 static void SPRY_FN(once)(spryi_spgemm_job *job)
 {
-    spryi_turns turns = {.turn = 0};
+    spryi_order order = {.count = 0};
+    spryi_begin_order(&order, &job->pieces);
     job->offsets[0] = 0;
 #pragma omp parallel num_threads(job->threads)
     {
         SPRY_FN(lists) o = SPRY_FN(lists_of)(job, omp_get_thread_num());
         spryi_spgemm_job mine = *job;
+        const int most = spryi_rows_once_buffers(job) - 2;
         o.alpha = (SPRY_V)job->alpha;
         mine.alpha = 1;
-        for (int64_t p; (p = atomic_fetch_add(&turns.next, 1)) < job->pieces.count;)
-            SPRY_FN(once_piece)(&mine, &o, &turns, p);
+        for (int64_t p; (p = atomic_fetch_add(&order.next, 1)) < order.count;) {
+            const int64_t begin = mine.pieces.rows[p], end = mine.pieces.rows[p + 1];
+            if (SPRY_FN(is_giant)(&mine, begin, end))
+                SPRY_FN(once_giant)(&mine, &o, &order, p);
+            else
+                SPRY_FN(once_piece)(&mine, &o, &order, p);
+            SPRY_FN(hold_no_more)(&mine, &o, &order, most > 0 ? most : 0);
+        }
+        SPRY_FN(hold_no_more)(&mine, &o, &order, 0);
         _mm_sfence();
     }
 }

@@ -10,6 +10,7 @@
 #include <immintrin.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* Of words of 64 columns, all 0 between rows; rank counts only where mask is not 0. */
 typedef struct spryi_ranks {
@@ -69,24 +70,49 @@ static void spryi_emit_ranks(const spryi_ranks *r, int64_t low, int64_t words, i
         for (uint64_t bits = r->mask[w]; bits; bits &= bits - 1) *columns++ = (int32_t)(64 * w + __builtin_ctzll(bits));
 }
 
-/* Who comes next: pieces are taken in order, and each is told where C goes on when the one before has said its size. */
-typedef struct spryi_turns {
-    _Atomic int64_t next, turn;
-    int64_t reached; /* entries of the pieces before `turn` */
-} spryi_turns;
+/*
+ * Where the pieces of C go. They are taken in order; whoever has summed one publishes its size, and its place is known
+ * when those of all before it are. Nobody waits for a turn: places are worked out by whoever looks, all alike.
+ */
+typedef struct spryi_order {
+    int64_t count;
+    _Atomic int64_t next, known; /* the next to be taken; places up to about this one are known */
+    _Atomic int64_t *sizes;      /* entries of each piece, -1 while it is not summed */
+    _Atomic int64_t *places;     /* entries of C before each, count + 1; -1 while that is not known */
+} spryi_order;
 
-static int64_t spryi_take_turn(spryi_turns *turns, int64_t piece, int64_t entries)
+static void spryi_begin_order(spryi_order *o, const spryi_spgemm_pieces *pieces)
 {
-    enum { PATIENCE = 2000 };
-    for (int64_t waits = 0; atomic_load_explicit(&turns->turn, memory_order_acquire) != piece; waits++)
-        if (waits < PATIENCE)
-            _mm_pause();
-        else
-            (void)sched_yield(); /* whose turn it is may want this processor */
-    const int64_t at = turns->reached;
-    turns->reached = at + entries;
-    atomic_store_explicit(&turns->turn, piece + 1, memory_order_release);
-    return at;
+    o->count = pieces->count;
+    o->sizes = (_Atomic int64_t *)pieces->sizes;
+    o->places = (_Atomic int64_t *)pieces->places;
+    memset(pieces->sizes, 0xff, (size_t)pieces->count * sizeof *pieces->sizes);
+    memset(pieces->places, 0xff, ((size_t)pieces->count + 1) * sizeof *pieces->places);
+    pieces->places[0] = 0;
+}
+
+/* 1: it is the first to say so, and has to copy the piece. */
+static int spryi_publish(const spryi_order *o, int64_t piece, int64_t entries)
+{
+    int64_t unknown = -1;
+    return atomic_compare_exchange_strong(&o->sizes[piece], &unknown, entries);
+}
+
+/* Works out what places it can; the first piece whose size is not known. */
+static int64_t spryi_first_unknown(spryi_order *o)
+{
+    int64_t p = atomic_load(&o->known), size;
+    for (; p < o->count && (size = atomic_load(&o->sizes[p])) >= 0; p++)
+        atomic_store(&o->places[p + 1], atomic_load(&o->places[p]) + size);
+    atomic_store(&o->known, p);
+    return p;
+}
+
+/* About as long as it takes to sum a tenth of a piece. */
+static inline void spryi_wait_a_little(void)
+{
+    enum { PAUSES = 128 };
+    for (int k = 0; k < PAUSES; k++) _mm_pause();
 }
 
 /* Copies; past the caches, which would read the lines of `to` first, where it is not needed soon. */
