@@ -324,6 +324,19 @@ done:
     return status;
 }
 
+/*
+ * Pages that memory does not have yet, by all threads while the GPU computes: in a copy, one thread would wait for each
+ * (3 GB/s where the bus has 14; docs/results/spgemm002-2026-11-22.md).
+ */
+static void touch_pages(const spry_context *context, char *memory, int64_t bytes)
+{
+    enum { PAGE = 4096, WORTH_THREADS = 16 << 20 };
+    if (bytes < WORTH_THREADS) return;
+    const int threads = spryi_threads(context, bytes);
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t p = 0; p < bytes / PAGE; p++) memory[p * PAGE] = 0;
+}
+
 /* The chunk that was counted last, its columns and values into C from entry `at` on. */
 static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *err)
 {
@@ -339,6 +352,10 @@ static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *er
     p->alpha = plan->job.alpha;
     p->values_alone = plan->runs > 0;
     SPRYI_TRY(in_device(plan, g->kernel->numeric, err));
+    if (!on_gpu && plan->runs == 0) {
+        touch_pages(plan->context, (char *)columns, p->nnz * 4);
+        touch_pages(plan->context, values, p->nnz * size);
+    }
     SPRYI_TRY(g->plugin->synchronize(g->device, NULL, err));
     if (on_gpu) goto done;
     const double start = spryi_now_us();
