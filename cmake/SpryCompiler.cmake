@@ -87,7 +87,8 @@ function(spry_prepare_sources list)
       list(APPEND options -ffp-contract=off)
     endif()
     if(source MATCHES "/spgemm/.*_avx512")
-      list(APPEND options -mavx512cd -mbmi) # every processor with the others has them, and it is checked
+      # CD: every processor with the others has it, and it is checked. What pays is written in vectors, the rest stays short.
+      list(APPEND options -mavx512cd -mbmi -fno-tree-vectorize)
     endif()
     if(name STREQUAL "cpu_features.c")
       # It runs before the processor is known: nothing may be inlined into it from files built for a level.

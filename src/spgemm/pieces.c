@@ -76,7 +76,7 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
     return SPRY_OK;
 }
 
-/* Pieces that rows begin .. end-1 make, whose first rows go to `to` unless it is NULL. */
+/* Pieces that rows begin .. end-1 make, whose first rows go to `to`. */
 #define FINER(P, J)                                                                                                    \
     static int64_t finer_##P##_##J(const spryi_spgemm_job *job, int64_t begin, int64_t end, int64_t most, int64_t *to) \
     {                                                                                                                  \
@@ -88,8 +88,7 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
             for (P k = Ap[i]; k < Ap[i + 1]; k++) products += (int64_t)(Bp[Aj[k] + 1] - Bp[Aj[k]]);                    \
             filled += (products < job->b.cols ? products : job->b.cols) + 1;                                           \
             if (filled <= most) continue;                                                                              \
-            if (to) to[pieces] = i;                                                                                    \
-            pieces++;                                                                                                  \
+            to[pieces++] = i;                                                                                          \
             filled = (products < job->b.cols ? products : job->b.cols) + 1;                                            \
         }                                                                                                              \
         return pieces;                                                                                                 \
@@ -98,36 +97,45 @@ FINER(int32_t, int32_t)
 FINER(int64_t, int32_t)
 FINER(int64_t, int64_t)
 
+/* Two pieces beside each other have more than `most` rows and products, so there are no more than this. */
+static int64_t most_pieces(const spryi_spgemm_pieces *pieces, int64_t p, int64_t most)
+{
+    const int64_t rows = pieces->rows[p + 1] - pieces->rows[p], pairs = (pieces->products[p] + rows) / most;
+    return 2 * pairs + 1 < rows ? 2 * pairs + 1 : rows;
+}
+
 spry_status spryi_spgemm_cut_once(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err)
 {
     int64_t (*const finer_of[])(const spryi_spgemm_job *, int64_t, int64_t, int64_t,
                                 int64_t *) = {finer_int32_t_int32_t, finer_int64_t_int32_t, finer_int64_t_int64_t};
     int64_t (*const finer)(const spryi_spgemm_job *, int64_t, int64_t, int64_t, int64_t *) =
         finer_of[spryi_index_pair(job->a.offset_type, job->a.index_type)];
-    const int64_t count = job->pieces.count, *const rows = job->pieces.rows, *const products = job->pieces.products;
-    int64_t *starts = NULL, *made = NULL;
+    const spryi_spgemm_pieces from = job->pieces;
+    int64_t *starts = NULL, *cut = NULL, *made = NULL, count = 0;
     spry_status status = SPRY_OK;
     const int threads = spryi_threads(context, job->a.nnz);
-    SPRYI_TRY(SPRYI_NEW(context, &starts, count + 1, "pieces of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &starts, from.count + 1, "pieces of rows", err));
+    for (int64_t p = 0; p < from.count; p++) starts[p + 1] = most_pieces(&from, p, most);
+    spryi_scan(starts, from.count);
+    SPRYI_TRY(SPRYI_NEW(context, &cut, starts[from.count] + from.count, "pieces of rows", err));
+    int64_t *const pieces = cut + starts[from.count];
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t p = 0; p < count; p++) {
-        const int whole = products[p] <= most - (rows[p + 1] - rows[p]) && rows[p] < rows[p + 1];
-        starts[p + 1] = whole ? 1 : finer(job, rows[p], rows[p + 1], most, NULL);
+    for (int64_t p = 0; p < from.count; p++) {
+        const int64_t begin = from.rows[p], end = from.rows[p + 1];
+        const int whole = begin < end && from.products[p] <= most - (end - begin);
+        if (whole) cut[starts[p]] = begin;
+        pieces[p] = whole ? 1 : finer(job, begin, end, most, cut + starts[p]);
     }
-    spryi_scan(starts, count);
-    SPRYI_TRY(SPRYI_NEW(context, &made, 3 * starts[count] + 2, "pieces of rows", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t p = 0; p < count; p++) {
-        if (starts[p + 1] - starts[p] == 1)
-            made[starts[p]] = rows[p];
-        else
-            (void)finer(job, rows[p], rows[p + 1], most, made + starts[p]);
-    }
-    made[starts[count]] = job->a.rows;
-    spryi_release(context, job->pieces.rows);
-    int64_t *const sizes = made + starts[count] + 1;
-    job->pieces = (spryi_spgemm_pieces){starts[count], made, NULL, sizes, sizes + starts[count]};
+    for (int64_t p = 0; p < from.count; p++) count += pieces[p];
+    SPRYI_TRY(SPRYI_NEW(context, &made, 3 * count + 2, "pieces of rows", err));
+    int64_t *to = made;
+    for (int64_t p = 0; p < from.count; p++)
+        for (int64_t k = 0; k < pieces[p]; k++) *to++ = cut[starts[p] + k];
+    *to++ = job->a.rows;
+    spryi_release(context, from.rows);
+    job->pieces = (spryi_spgemm_pieces){count, made, NULL, to, to + count};
 done:
+    spryi_release(context, cut);
     spryi_release(context, starts);
     return status;
 }

@@ -59,12 +59,12 @@ static inline int64_t SPRY_FN(emit_groups)(const SPRY_FN(lists) * o, uint32_t gr
 static __attribute__((noinline)) int SPRY_FN(in_ring)(const spryi_spgemm_job *job, const SPRY_FN(lists) * o, int64_t i)
 {
     int64_t first, last;
-    if (job->b.cols / 8 <= o->ring) return 1;
+    if ((job->b.cols - 1) / 8 <= o->ring) return 1;
     SPRY_FN(ends)(job, i, &first, &last);
     return last / (8 * SPRY_FN(CHUNK)) - first / (8 * SPRY_FN(CHUNK)) < ((int64_t)o->ring + 1) / SPRY_FN(CHUNK);
 }
 
-/* Row i of C, which has products; returns its entries. Up to seven places behind them are written. */
+/* Row i of C; returns its entries. Up to seven places behind them are written. */
 static __attribute__((noinline)) int64_t SPRY_FN(once_grouped)(const spryi_spgemm_job *job, const SPRY_FN(lists) * o,
                                                                int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx)
 {

@@ -162,6 +162,13 @@ static inline void SPRY_FN(find_places)(SPRY_FN(lists) * o)
     o->placed = 1;
 }
 
+/* Up to 15 columns behind them are written too. */
+static inline void SPRY_FN(move_columns)(SPRY_J *to, const SPRY_J *from, int64_t n, SPRY_J shift)
+{
+    const __m512i by = _mm512_set1_epi32(shift);
+    for (int64_t k = 0; k < n; k += 16) _mm512_storeu_si512(to + k, _mm512_add_epi32(_mm512_loadu_si512(from + k), by));
+}
+
 /* A row of at most job->listed products; returns its entries. */
 static inline int64_t SPRY_FN(once_listed)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, int64_t i, int64_t count,
                                            SPRY_J *restrict Cj, SPRY_V *restrict Cx)
@@ -171,7 +178,7 @@ static inline int64_t SPRY_FN(once_listed)(const spryi_spgemm_job *job, SPRY_FN(
     const int32_t shift = o->list[0] - o->before[0];
     if (count == o->count && SPRY_FN(moved)(o->list, o->before, count, shift)) {
         if (!o->placed) SPRY_FN(find_places)(o);
-        for (int64_t k = 0; k < o->n; k++) Cj[k] = o->at[k] + shift;
+        SPRY_FN(move_columns)(Cj, o->at, o->n, shift);
     } else {
         int32_t *restrict list = o->list;
         o->list = o->before;
@@ -201,7 +208,7 @@ static inline int64_t SPRY_FN(once_listed)(const spryi_spgemm_job *job, SPRY_FN(
     }
     const SPRY_V *restrict products = o->products;
     const uint16_t *restrict places = o->places;
-    for (int64_t k = 0; k < o->n; k++) Cx[k] = 0;
+    for (int64_t k = 0; k < o->n; k += 64 / (int64_t)sizeof *Cx) _mm512_storeu_si512(Cx + k, _mm512_setzero_si512());
     for (int64_t p = 0; p < count; p++) Cx[places[p]] += products[p];
     return o->n;
 }
@@ -266,18 +273,20 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
     int64_t n = 0;
     o->count = 0;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t products = SPRY_FN(products_of)(job, i);
         SPRY_J *Cj = to->columns + n;
         SPRY_V *Cx = to->values + n;
-        if (products > 0 && Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
-            SPRY_FN(copy_row)(job, i, Cj, Cx, products);
-            n += products;
-        } else if (products > 0 && job->groups && SPRY_FN(in_ring)(job, o, i)) {
+        int64_t products;
+        if (job->groups && Ap[i + 1] - Ap[i] != 1 && SPRY_FN(in_ring)(job, o, i)) {
             n += SPRY_FN(once_grouped)(job, o, i, Cj, Cx);
-        } else if (products > job->listed) {
-            n += SPRY_FN(once_long)(job, o, i, Cj, Cx);
-        } else if (products > 0) {
-            n += SPRY_FN(once_listed)(job, o, i, products, Cj, Cx);
+        } else if ((products = SPRY_FN(products_of)(job, i)) > 0) {
+            if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
+                SPRY_FN(copy_row)(job, i, Cj, Cx, products);
+                n += products;
+            } else if (products > job->listed) {
+                n += SPRY_FN(once_long)(job, o, i, Cj, Cx);
+            } else {
+                n += SPRY_FN(once_listed)(job, o, i, products, Cj, Cx);
+            }
         }
         to->ends[i - begin] = (int32_t)n;
     }
