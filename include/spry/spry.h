@@ -681,8 +681,8 @@ typedef struct spry_spgemm_options {
     size_t struct_size;
     const void *alpha; /* one number of C's value type in host memory; NULL: 1 */
     spry_op op_b;      /* SPRY_TRANSPOSE: C = alpha*A*B^T */
-    const char
-        *device; /* a name of section 12; "auto": foretold to be faster, the CPU if that fails; NULL: where A is */
+    /* A name of section 12; "auto": what is foretold to be faster, the CPU where that fails; NULL: where A is. */
+    const char *device;
     const char *kernel;   /* one that spry_spgemm_kernel_get_info lists; NULL: the best */
     int result_device;    /* where C will be: 0 host memory, else the number of the GPU that computes */
     spry_type value_type; /* of C where A and B are both patterns, whose entries count 1: SPRY_F32 or F64 (default) */

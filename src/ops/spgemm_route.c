@@ -1,7 +1,7 @@
 /*
  * Device "auto" of a sparse product with operands in host memory, and a result that is to be there: the first GPU or
  * the CPU, by a model of both in microseconds. Its numbers are fitted to products of random matrices and grids
- * (docs/results/spgemm002-2026-11-21.md); no more than the turning point has to be right, where both take as long.
+ * (docs/results/spgemm002-2026-11-22.md); no more than the turning point has to be right, where both take as long.
  */
 #include "core/assemble.h"
 #include "core/context.h"
@@ -34,27 +34,34 @@ static int is_local(const spry_arrays *a, int narrow)
     return seen > 0 && span * narrow < seen * (double)a->cols;
 }
 
-/* Bytes of C as long as products meet by chance. */
-static double bytes_of_result(const spryi_spgemm_job *job)
+/* Entries of C as long as products meet by chance, and their bytes. */
+static double entries_of_result(const spryi_spgemm_job *job)
 {
     const double products = (double)job->products, places = (double)job->a.rows * (double)job->b.cols;
-    const double nnz = products > 0 ? -places * expm1(-products / places) : 0;
-    return nnz * (4 + (double)spry_type_bytes(job->type)) + 8 * (double)job->a.rows;
+    return products > 0 ? -places * expm1(-products / places) : 0;
+}
+
+static double bytes_of_result(const spryi_spgemm_job *job)
+{
+    return entries_of_result(job) * (4 + (double)spry_type_bytes(job->type)) + 8 * (double)job->a.rows;
 }
 
 /*
- * A thread's pace is a matter of the second-level cache: rows of B that are local, or that all fit it, or neither; and
- * small products fit it with C.
+ * A thread's pace is a matter of the caches: rows of B that are local, or all in the second level, or neither; products
+ * that are all there with C; and rows of C that are summed in the first level, where entries count and not products.
  */
 static double on_cpu(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
     const double products = (double)job->products, threads = spryi_threads(plan->context, job->products);
-    const double row_ns = plan->input_bytes < 2 << 20 ? 20 : 80; /* of B, read for an entry of A */
+    const double row_ns = plan->input_bytes < 2 << 20 ? 20 : 40; /* of B, read for an entry of A */
     const int small = (double)plan->input_bytes + bytes_of_result(job) < 2 << 20;
+    const int narrow = job->b.cols * (int64_t)spry_type_bytes(job->type) <= 32 << 10;
     const double rows_ns = is_local(&job->a, small ? 4 : 16) ? 0 : row_ns * (double)job->a.nnz;
-    const double pace_ns = (small || rows_ns == 0 ? 4 : 14) * products + rows_ns;
-    const double work = 1e-3 * (5 * (double)job->a.rows + pace_ns);
+    const double products_ns = small || rows_ns == 0 ? 4 * products
+                               : narrow              ? products + 8 * entries_of_result(job)
+                                                     : 15 * products;
+    const double work = 1e-3 * (5 * (double)job->a.rows + products_ns + rows_ns);
     return threads > 1 ? 100 + 40 * threads + work / (0.8 * threads) : 5 + work;
 }
 
