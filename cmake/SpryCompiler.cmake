@@ -67,6 +67,7 @@ endif()
 #   *.tmpl.c                 included by others, never compiled by itself
 #   io/generate*.c           no fused multiply-add, so that a generated matrix is the same everywhere
 #   spgemm/*.c               likewise, so that all accumulators and processor levels give the same bits
+#   formats/*, spgemm/*      where sanitizers watch, see below: kernels took four fifths of the build's time
 function(spry_prepare_sources list)
   set(kept)
   foreach(source IN LISTS ${list})
@@ -89,6 +90,16 @@ function(spry_prepare_sources list)
     if(source MATCHES "/spgemm/.*_avx512")
       # CD: every processor with the others has it, and it is checked. What pays is written in vectors, the rest stays short.
       list(APPEND options -mavx512cd -mbmi -fno-tree-vectorize)
+    endif()
+    if(source MATCHES "/src/(formats|spgemm)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+      # Every access is looked at all the same, by a call; and what is out of an array is seen without looking
+      # whether a kernel's pointers wrap around at the end of all addresses.
+      if(SPRY_SANITIZE MATCHES "address")
+        list(APPEND options -mllvm -asan-instrumentation-with-call-threshold=0)
+      endif()
+      if(SPRY_SANITIZE MATCHES "undefined" AND name MATCHES "_(avx2|avx512|portable|cpu)")
+        list(APPEND options -fno-sanitize=pointer-overflow)
+      endif()
     endif()
     if(name STREQUAL "cpu_features.c")
       # It runs before the processor is known: nothing may be inlined into it from files built for a level.
