@@ -148,7 +148,8 @@ static void back_to_the_same_csr(void **state)
         for (int number = first_family(f); number < family_count();
              number = next_family(number, INSTRUMENTED), families++)
             for (int variant = 0; variant < (INSTRUMENTED ? 1 : 7); variant++) {
-                int how = INSTRUMENTED ? number % 7 : variant; /* types x pairs, and a pattern */
+                int how = INSTRUMENTED ? number % 7 : variant;                  /* types x pairs, and a pattern */
+                if (!INSTRUMENTED && (variant + number + f) % 2 != 0) continue; /* half of them, in turn */
                 specimen s;
                 make(&s, context, number, format, how == 6 ? &pattern : &plain, how % 2 == 0 ? SPRY_F64 : SPRY_F32,
                      how % 3);
