@@ -124,6 +124,8 @@ int cli_output_open(cli_output *output, const char *path);
  * and would replace it. CLI_GO_ON or CLI_USAGE.
  */
 int cli_check_output(const char *option, const char *output, const char *input);
+/* A matrix's format is told by its name: refuses an ending that none has, but not of devices and FIFOs. As above. */
+int cli_check_matrix_name(const char *output);
 /* Flushes and gives the file its name. status is what the command would end with; the worse of both comes back. */
 int cli_output_close(cli_output *output, int status);
 

@@ -43,6 +43,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status != CLI_GO_ON) return status;
     if (!a.out) return cli_usage_error("-o OUT is missing: the file to write, or '-'");
     status = cli_check_output("out", a.out, argv[0]);
+    if (status == CLI_GO_ON) status = cli_check_matrix_name(a.out);
     if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
     status = cli_open_context(&context, 0);

@@ -102,6 +102,8 @@ static int run(const cli_command *command, int argc, char **argv)
     if (a.json.wanted) return cli_usage_error("--json goes with --list: a matrix is written as Matrix Market");
     if (argc == 0) return cli_usage_error("NAME of a generator is missing; 'spry gen --list' shows them");
     if (!a.out) return cli_usage_error("-o OUT is missing: the file to write, or '-'");
+    status = cli_check_matrix_name(a.out);
+    if (status != CLI_GO_ON) return status;
     return generate(&a, strncmp(argv[0], "gen:", 4) == 0 ? argv[0] + 4 : argv[0]);
 }
 

@@ -119,6 +119,20 @@ int cli_check_output(const char *option, const char *output, const char *input)
     return cli_usage_error("--%s is '%s', the matrix that is read: expected another file", option, output);
 }
 
+static int ends_with(const char *text, const char *end)
+{
+    const size_t length = strlen(text), of_end = strlen(end);
+    return length > of_end && strcmp(text + length - of_end, end) == 0;
+}
+
+int cli_check_matrix_name(const char *output)
+{
+    struct stat st;
+    if (!output || strcmp(output, "-") == 0 || (stat(output, &st) == 0 && !S_ISREG(st.st_mode))) return CLI_GO_ON;
+    if (ends_with(output, ".mtx") || ends_with(output, ".mtx.gz") || ends_with(output, ".spry")) return CLI_GO_ON;
+    return cli_usage_error("--out is '%s': expected a name that ends in .mtx, .mtx.gz or .spry, or '-'", output);
+}
+
 int cli_output_close(cli_output *output, int status)
 {
     static int stdout_failed; /* told once: what is left in its buffer fails again at the end of the program */

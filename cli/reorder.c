@@ -243,6 +243,8 @@ static int run(const cli_command *command, int argc, char **argv)
         status = cli_check_output(outputs[o].option, outputs[o].path, argv[0]);
         if (status != CLI_GO_ON) return status;
     }
+    status = cli_check_matrix_name(a.out);
+    if (status != CLI_GO_ON) return status;
     const char *method = a.method ? a.method : "rcm";
     if (strcmp(method, "bandk") != 0 && (a.k || a.srs || a.ssrs || a.tuning))
         return cli_usage_error("--k, --srs, --ssrs and --tuning go with --method bandk; %s has no groups", method);

@@ -155,7 +155,7 @@ static int check_arguments(const arguments *a, const product *p)
         return cli_usage_error("--alpha is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64",
                                a->alpha, (double)FLT_TRUE_MIN, (double)FLT_MAX);
     const char *const inputs[] = {p->a_path, p->b_path};
-    int status = CLI_GO_ON;
+    int status = cli_check_matrix_name(a->out);
     for (int i = 0; i < 2 && status == CLI_GO_ON; i++) {
         if (!inputs[i]) continue;
         status = cli_check_output("out", a->out, inputs[i]);

@@ -229,6 +229,17 @@ static void convert(void **state)
     expect("convert $D/small.mtx -o $D/none/copy.mtx", 2, NULL, "none/copy.mtx");
     expect("convert $D/small.mtx -o $D", 2, NULL, "irectory");
     expect("convert $D/small.mtx -o", 2, NULL, "--out needs a value: OUT");
+    static const char *const strange[] = {"convert $D/small.mtx", "gen grid5,x=2,y=2", "reorder $D/small.mtx",
+                                          "spgemm gen:grid5,x=2,y=2"};
+    for (size_t c = 0; c < sizeof strange / sizeof *strange; c++) {
+        char command[80];
+        snprintf(command, sizeof command, "%s -o $D/copy.foo", strange[c]);
+        expect(command, 2, NULL, "copy.foo': expected a name that ends in .mtx, .mtx.gz or .spry, or '-'");
+    }
+    expect("convert $D/small.mtx -o $D/copy.txt.gz", 2, NULL, "copy.txt.gz': expected a name that ends in .mtx");
+    expect("convert $D/small.mtx -o $D/.mtx", 0, NULL, NULL);
+    expect("convert $D/small.mtx -o /dev/null", 0, NULL, NULL);
+    assert_null(read_file("copy.foo"));
 }
 
 static void gen(void **state)
