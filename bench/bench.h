@@ -192,8 +192,8 @@ int bench_measure(bench_group *group);
 /* Products after which a case's set-up has paid against base: 0 at once, -1 never, -2 not known. */
 int64_t bench_break_even(const bench_record *record, const bench_record *base);
 
-/* Distinct numbers of both signs, a quarter to one in size, so that no wrong index goes unseen. */
-void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed);
+/* Distinct numbers of both signs, a quarter to one in size, so that no wrong index goes unseen; any threads. */
+void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads);
 
 /* ---- many matrices ------------------------------------------------------------------------------ */
 

@@ -15,9 +15,9 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed)
+void bench_fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads)
 {
-#pragma omp parallel for schedule(static) if (length > 1 << 16)
+#pragma omp parallel for num_threads(threads) schedule(static) if (length > 1 << 16)
     for (int64_t i = 0; i < length; i++) {
         uint64_t bits = mix((uint64_t)i * UINT64_C(0x9E3779B97F4A7C15) + seed);
         double value = 0.25 + 0.75 * (double)(bits >> 11) * 0x1p-53;
@@ -161,8 +161,9 @@ spry_status bench_group_open(bench_group *group, bench_session *session, const s
         bench_group_close(group);
         return fail(err, SPRY_OUT_OF_MEMORY, "out of memory for the vectors of the benchmark");
     }
-    bench_fill_random(group->x, group->x_length, a->value_type, 1);
-    bench_fill_random(group->y_before, group->y_length, a->value_type, 2);
+    const int threads = spry_context_threads(group->session->context);
+    bench_fill_random(group->x, group->x_length, a->value_type, 1, threads);
+    bench_fill_random(group->y_before, group->y_length, a->value_type, 2, threads);
     return SPRY_OK;
 }
 

@@ -68,7 +68,7 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
         return CLI_USAGE;
     }
     if (spry_vector_create(input->context, b, n, a->shared.type, 0, &err) != SPRY_OK) return cli_fail(&err);
-    if (random) bench_fill_random(b->data, n, a->shared.type, 1);
+    if (random) bench_fill_random(b->data, n, a->shared.type, 1, spry_context_threads(input->context));
     for (int64_t i = 0; ones && i < n; i++)
         if (a->shared.type == SPRY_F32)
             ((float *)b->data)[i] = 1;

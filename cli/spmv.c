@@ -204,7 +204,7 @@ static int multiply_and_write(bench_group *group, const arguments *a)
         cli_message("out of memory for the vectors");
         status = CLI_UNSUCCESSFUL;
     } else {
-        bench_fill_random(x.data, x.length, x.type, 1);
+        bench_fill_random(x.data, x.length, x.type, 1, spry_context_threads(group->session->context));
         if (a->ones) fill_ones(&x);
         fill_ones(&y);
         fill_ones(&y_before);

@@ -198,8 +198,8 @@ static void random_vectors(void **state)
     (void)state;
     enum { N = 1000 };
     double x[N], other[N];
-    bench_fill_random(x, N, SPRY_F64, 1);
-    bench_fill_random(other, N, SPRY_F64, 2);
+    bench_fill_random(x, N, SPRY_F64, 1, 1);
+    bench_fill_random(other, N, SPRY_F64, 2, 1);
     int negative = 0;
     for (int i = 0; i < N; i++) {
         assert_true(fabs(x[i]) >= 0.25 && fabs(x[i]) < 1 && x[i] != other[i]);
@@ -207,6 +207,16 @@ static void random_vectors(void **state)
         for (int j = 0; j < i; j++) assert_true(x[i] != x[j]);
     }
     assert_true(negative > N / 3 && negative < 2 * N / 3);
+    enum { LONG = 70001, UNTOUCHED = 7 }; /* past what one thread does alone */
+    float *by_one = calloc(LONG + 1, sizeof *by_one), *by_three = calloc(LONG + 1, sizeof *by_three);
+    assert_true(by_one && by_three);
+    by_one[LONG] = by_three[LONG] = UNTOUCHED;
+    bench_fill_random(by_one, LONG, SPRY_F32, 3, 1);
+    bench_fill_random(by_three, LONG, SPRY_F32, 3, 3);
+    assert_memory_equal(by_one, by_three, (LONG + 1) * sizeof *by_one);
+    assert_true(by_one[0] != 0 && by_one[LONG - 1] != 0 && by_one[LONG] == UNTOUCHED);
+    free(by_three);
+    free(by_one);
 }
 
 static void sessions(void **state)
