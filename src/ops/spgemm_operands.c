@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "ops/spgemm_plan.h"
 
+#include <string.h>
+
 spry_arrays spryi_transposed_view(const spry_arrays *a)
 {
     spry_arrays t = *a;
@@ -21,7 +23,10 @@ spry_arrays spryi_transposed_view(const spry_arrays *a)
     return t;
 }
 
-/* *from[k] = which entry of `view` became entry k of its conversion: entry numbers are converted in values' place. */
+/*
+ * *from[k] = which entry of `view` became entry k of its conversion: entry numbers are converted in values' place, and
+ * their array then takes what is asked for.
+ */
 static spry_status find_origins(spry_context *context, int64_t **from, const spry_arrays *view,
                                 const spry_convert_options *options, spry_error *err)
 {
@@ -38,14 +43,30 @@ static spry_status find_origins(spry_context *context, int64_t **from, const spr
     arrays.symmetry = SPRY_GENERAL;
     SPRYI_TRY(spry_matrix_create(context, &numbered, &arrays, err));
     SPRYI_TRY(spry_matrix_convert(context, &converted, numbered, &o, err));
-    SPRYI_TRY(SPRYI_NEW(context, from, view->nnz, "entry numbers", err));
-    const double *moved = converted->a.values;
-    for (int64_t k = 0; k < view->nnz; k++) (*from)[k] = (int64_t)moved[k];
+    spry_matrix_destroy(numbered);
+    numbered = NULL;
+    *from = (int64_t *)(void *)numbers;
+    numbers = NULL;
+    for (int64_t k = 0; k < view->nnz; k++) {
+        const int64_t number = (int64_t)spryi_value_at(converted->a.values, SPRY_F64, k);
+        memcpy(*from + k, &number, sizeof number);
+    }
 done:
     spry_matrix_destroy(converted);
     spry_matrix_destroy(numbered);
     spryi_release(context, numbers);
     return status;
+}
+
+/* What find_origins holds beside what is converted so far: numbers, a conversion of them, and what regrouping takes. */
+static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view, const spry_arrays *csr,
+                                 spry_error *err)
+{
+    const int64_t number = sizeof(double), index = (int64_t)spry_index_type_bytes(csr->index_type);
+    const int64_t moved = spryi_arrays_bytes(csr) + csr->nnz * (number - (int64_t)spry_type_bytes(csr->value_type));
+    const int64_t grouped = view->layout == SPRY_CSR ? 0 : csr->nnz * (3 * index + number);
+    const int64_t converted = plan->a.bytes + plan->b.bytes + plan->columns.bytes;
+    return spryi_spgemm_admit(plan, plan->input_bytes + converted + view->nnz * number + moved + grouped, 1, err);
 }
 
 static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const spry_matrix *view,
@@ -57,6 +78,7 @@ static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const
     operand->converted = 1;
     operand->bytes = spryi_arrays_bytes(&operand->csr->a);
     if (!plan->once && view->a.value_type != SPRY_PATTERN) {
+        if (!plan->gpu) SPRYI_TRY(admit_origins(plan, &view->a, &operand->csr->a, err));
         SPRYI_TRY(find_origins(context, &operand->from, &view->a, options, err));
         operand->bytes += operand->csr->a.nnz * (int64_t)sizeof *operand->from;
     }

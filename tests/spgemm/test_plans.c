@@ -257,6 +257,42 @@ static void values_change(void **unused)
     assert_int_equal(atomic_load(&memory.blocks), 0);
 }
 
+/* What is converted, and where its values came from, is told. */
+static void conversions_are_told(void **unused)
+{
+    (void)unused;
+    test_memory memory = {0};
+    spry_context *context = test_context(&memory, 1);
+    uint64_t state = 11;
+    test_entries a = test_make(TEST_UNIFORM, 2000, 3000, 40, &state), b = test_make(TEST_UNIFORM, 3000, 5, 2, &state);
+    spry_matrix *A = test_matrix(context, &a, (test_form){SPRY_CSC, SPRY_F32, SPRY_I32, SPRY_I32});
+    spry_matrix *B = test_matrix(context, &b, (test_form){SPRY_CSR, SPRY_F32, SPRY_I32, SPRY_I32});
+    const int64_t inputs = spryi_arrays_bytes(&A->a) + spryi_arrays_bytes(&B->a), before = atomic_load(&memory.bytes);
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    atomic_store(&memory.most_bytes, before);
+    if (spry_plan_spgemm(context, &plan, A, B, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
+    const int64_t held = atomic_load(&memory.most_bytes) - before, told = info.peak_bytes - inputs;
+    if (held > told + 8 * 4096) /* less handles and numbers of rows */
+        fail_msg("%lld bytes held, %lld told", (long long)held, (long long)told);
+    spry_spgemm_plan_destroy(plan);
+    plan = NULL;
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    options.memory_limit_bytes = info.peak_bytes - 1;
+    assert_int_equal(spry_plan_spgemm(context, &plan, A, B, &options, &err), SPRY_TOO_LARGE);
+    options.memory_limit_bytes = info.peak_bytes;
+    assert_int_equal(spry_plan_spgemm(context, &plan, A, B, &options, &err), SPRY_OK);
+    spry_spgemm_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    test_discard(&a);
+    test_discard(&b);
+    spry_context_destroy(context);
+    assert_int_equal(atomic_load(&memory.blocks), 0);
+}
+
 /* ---- failures ------------------------------------------------------------------------------------------- */
 
 static spry_status all_calls(spry_context *context, const spry_matrix *A, const spry_matrix *B)
@@ -494,6 +530,7 @@ int main(void)
         cmocka_unit_test(values_change),
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(past_32_bits),
+        cmocka_unit_test(conversions_are_told),
         cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(infinite_over_nothing),
         cmocka_unit_test(bytes_past_64_bits),
