@@ -20,8 +20,8 @@ struct gpu_product {
     gpu_row_counts found; /* the host's copy */
     gpu_limits limits;
     int lanes;
-    void *workspace, *columns, *table;
-    int64_t table_bytes, columns_bytes, workspace_bytes;
+    void *workspace, *columns, *table, *pairs;
+    int64_t table_bytes, columns_bytes, workspace_bytes, pairs_bytes;
 };
 
 static gpu_csr csr_of(const spry_arrays *a)
@@ -114,6 +114,28 @@ static spry_status scan_counts(spryi_cuda_product *product, gpu_product *own, vo
     return read_found(own, stream, err);
 }
 
+static void drop_pairs(spryi_cuda_product *product, gpu_product *own)
+{
+    if (own->pairs) product->release(product, own->pairs, own->pairs_bytes);
+    own->pairs = NULL;
+    own->rows.pairs = NULL;
+}
+
+/* Pairs of B's rows for counting, where there is memory for them and the piece of rows is no small one. */
+static spry_status make_pairs(spryi_cuda_product *product, gpu_product *own, spry_error *err)
+{
+    gpu_rows *r = &own->rows;
+    const int64_t pairs = rounded(8 * r->B.nnz);
+    if (4 * (int64_t)r->rows < r->B.rows) return SPRY_OK;
+    own->pairs_bytes = pairs + 4 * r->B.rows;
+    const spry_status status = product->allocate(product, &own->pairs, own->pairs_bytes, "pairs of B", err);
+    if (status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK; /* own->pairs is NULL still */
+    if (status != SPRY_OK) return status;
+    r->pairs = (uint2 *)own->pairs;
+    r->pair_counts = (int32_t *)((char *)own->pairs + pairs);
+    return gpu_make_pairs(r, (cudaStream_t)product->stream, err);
+}
+
 static spry_status count(spryi_cuda_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
                          spry_error *err)
 {
@@ -126,27 +148,33 @@ static spry_status count(spryi_cuda_product *product, gpu_product *own, void *sc
     }
     SPRY_CUDA_TRY(gpu_count_runs(r, own->limits.multiprocessors, stream, err));
     SPRY_CUDA_TRY(gpu_classify_rows(r, own->limits.multiprocessors, stream, err));
+    SPRY_CUDA_TRY(gpu_sample_columns(r, stream, err));
     SPRY_CUDA_TRY(scan_counts(product, own, scan_space, scan_bytes, err)); /* it may be all that there is to do */
     /* of a piece of the rows its share of the entries, about */
     own->lanes = gpu_lanes_of(&own->found, (int64_t)((double)r->A.nnz * r->rows / (double)r->A.rows));
-    unsigned others = 0;
+    unsigned others = 0, sorted = 0;
     for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) others += own->found.rows[c];
+    for (int c = 0; c < SORT_SIZES; c++) sorted += own->found.rows[ROW_SORT + c];
     if (others > 0) {
         const int64_t value = (int64_t)spry_type_bytes(product->type);
         /* half of what C and A take at least, and some */
         int64_t room = (KEPT_BYTES + (r->A.nnz + (int64_t)own->found.least_entries) * (4 + value) / 2) / 4;
         if (room > 0x7fffffff) room = 0x7fffffff;
-        if ((int64_t)own->found.products < room) room = (int64_t)own->found.products;
+        const int64_t most = (int64_t)own->found.products + 16 * (int64_t)sorted; /* orders are kept by 16 products */
+        if (most < room) room = most;
         if (product->most_bytes == 0) {
             own->columns_bytes = 4 * room;
             SPRY_CUDA_TRY(product->allocate(product, &own->columns, 4 * room, "columns of a product", err));
             r->columns = (int32_t *)own->columns;
             r->columns_room = (int)room;
         }
+        if (product->most_bytes == 0 && gpu_pairs_pay(r, &own->found)) SPRY_CUDA_TRY(make_pairs(product, own, err));
         SPRY_CUDA_TRY(gpu_list_classes(r, &own->found, stream, err));
         int follows = 0;
         SPRY_CUDA_TRY(gpu_block_count(r, &own->found, &own->limits, NULL, &follows, stream, err));
         SPRY_CUDA_TRY(gpu_group_count(r, &own->found, &own->limits, own->lanes, NULL, &follows, stream, err));
+        SPRY_CUDA_TRY(gpu_sort_count(r, &own->found, &own->limits, &follows, stream, err));
+        drop_pairs(product, own);
     }
     if (others == 0) return SPRY_OK;
     SPRY_CUDA_TRY(gpu_list_numeric(r, (int)spry_type_bytes(product->type), &own->limits, 0, stream, err));
@@ -157,6 +185,7 @@ static void discard(spryi_cuda_product *product)
 {
     gpu_product *own = (gpu_product *)product->state;
     if (!own) return;
+    drop_pairs(product, own);
     if (own->table) product->release(product, own->table, own->table_bytes);
     if (own->columns) product->release(product, own->columns, own->columns_bytes);
     if (own->workspace) product->release(product, own->workspace, own->workspace_bytes);
@@ -219,6 +248,7 @@ static spry_status numeric(spryi_cuda_product *product, spry_error *err)
                                    stream, err));
     SPRY_CUDA_TRY(gpu_block_values(&own->rows, &own->found, &own->limits, &C, &follows, stream, err));
     SPRY_CUDA_TRY(gpu_group_values(&own->rows, &own->found, &own->limits, own->lanes, &C, &follows, stream, err));
+    SPRY_CUDA_TRY(gpu_sort_values(&own->rows, &own->found, &own->limits, &C, &follows, stream, err));
     SPRY_CUDA_TRY(gpu_run_values(&own->rows, &own->found, &C, stream, err));
     return gpu_merge_values(&own->rows, &own->found, &C, stream, err);
 }

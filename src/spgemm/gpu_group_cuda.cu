@@ -195,6 +195,45 @@ add_products(const gpu_rows &r, const word_index &index, int64_t start, int leng
     }
 }
 
+/* The columns of the rows of B that a group's entries of A meet go into the index, by their pairs; span. */
+template <int G>
+static __device__ __forceinline__ void add_pairs(const gpu_rows &r, const word_index &index, int64_t start, int length)
+{
+    const int lane = threadIdx.x % G, longest = most_of_groups<G>(length);
+    for (int k = 0; k < longest; k += G) {
+        int64_t from = 0;
+        int here = 0, all;
+        if (k + lane < length) {
+            const int32_t j = __ldg(r.A.j + start + k + lane);
+            from = r.B.p.get(j);
+            here = __ldg(r.pair_counts + j);
+        }
+        const int before = lanes_before(here, G, &all), most = most_of_groups<G>(all);
+        from -= before;
+        for (int t = 0; t < most; t += MOST_AHEAD * G) {
+            uint2 pair[MOST_AHEAD];
+#pragma unroll
+            for (int u = 0; u < MOST_AHEAD; u++) {
+                pair[u] = make_uint2(0, 0);
+                if (t + u * G >= most) continue;
+                const int q = t + u * G + lane;
+                int row = 0;
+#pragma unroll
+                for (int step = G / 2; step > 0; step /= 2)
+                    if (__shfl_sync(ALL_LANES, before, row + step, G) <= q) row += step;
+                const int64_t base = __shfl_sync(ALL_LANES, from, row, G);
+                if (q < all) pair[u] = __ldg(r.pairs + base + q);
+            }
+#pragma unroll
+            for (int u = 0; u < MOST_AHEAD; u++) {
+                const int slot = (int)pair[u].x - index.low;
+                if (pair[u].y == 0 || (pair[u].y & ~((volatile unsigned *)index.mask)[slot]) == 0) continue;
+                if (atomicOr(&index.mask[slot], pair[u].y) == 0) atomicOr(&index.summary[slot >> 5], 1u << (slot & 31));
+            }
+        }
+    }
+}
+
 /* ---- from bits to places ------------------------------------------------------------------------------ */
 
 /* The words of the lane, span: neighbours, so that its columns are, too. 32 at most from w on that have columns. */
@@ -326,7 +365,7 @@ template <int G> static __device__ __forceinline__ int keep_columns(const gpu_ro
 }
 
 /* Counts rows of the list. Cj: instead, puts the columns there of those rows whose columns have not been kept. */
-template <int G, index_kind KIND> static __global__ void __launch_bounds__(GROUP_THREADS, 16)
+template <int G, index_kind KIND, int PAIRED> static __global__ void __launch_bounds__(GROUP_THREADS, 16)
     count_rows(gpu_rows r, const int32_t *list, int count, int bytes, int32_t *Cj, row_offsets Cp)
 {
     gpu_started();
@@ -358,7 +397,10 @@ template <int G, index_kind KIND> static __global__ void __launch_bounds__(GROUP
         clear_bytes<G>(shared, (int)((char *)(index.mask + index.slots) - shared));
     }
     __syncwarp();
-    add_products<G, KIND, false, float>(r, index, row.start, row.length, &met, NULL);
+    if (PAIRED)
+        add_pairs<G>(r, index, row.start, row.length);
+    else
+        add_products<G, KIND, false, float>(r, index, row.start, row.length, &met, NULL);
     __syncwarp();
     int total;
     const int mine = KIND == HASH ? columns_of_words<G>(index) : columns_of_lane<G>(index);
@@ -474,8 +516,9 @@ static spry_status launch_count(const gpu_rows *r, const int32_t *list, int coun
     if (count == 0) return SPRY_OK;
     const int groups = GROUP_THREADS / G;
     const row_offsets none = {};
-    return gpu_launch(limits, follows, count_rows<G, KIND>, ceil_div(count, groups), GROUP_THREADS, bytes * groups,
-                      stream, "spgemm: count rows", err, *r, list, count, bytes, C ? C->j : NULL, C ? C->p : none);
+    const auto kernel = KIND == SPAN && r->pairs ? count_rows<G, KIND, KIND == SPAN> : count_rows<G, KIND, 0>;
+    return gpu_launch(limits, follows, kernel, ceil_div(count, groups), GROUP_THREADS, bytes * groups, stream,
+                      "spgemm: count rows", err, *r, list, count, bytes, C ? C->j : NULL, C ? C->p : none);
 }
 
 /* Spans by `lanes` lanes; tables by warps, since groups of fewer would take too much of a block's shared memory. */
@@ -483,7 +526,7 @@ spry_status gpu_group_count(const gpu_rows *r, const gpu_row_counts *found, cons
                             const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err)
 {
     const int32_t *list = r->list;
-    for (int c = ROW_SPAN_LOW; c < ROW_BLOCK_LOW; c++) {
+    for (int c = ROW_SPAN_LOW; c < ROW_SORT; c++) {
         const int count = (int)found->rows[c];
         spry_status status;
         if (c >= ROW_HASH_LOW) {

@@ -4,11 +4,19 @@
 
 enum { LIST_THREADS = 256, MOST_LISTS = 24 };
 
+static __device__ __forceinline__ int64_t row_length(const gpu_rows &r, int64_t i)
+{
+    return r.A.p.get(r.first + i + 1) - r.A.p.get(r.first + i);
+}
+
 /* The list of the numeric phase. */
 static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int value_bytes, int shared_bytes)
 {
     const int words = r.words[i], entries = r.counts[i];
     if (words == 0 || entries == 0) return -1;
+    const int64_t length = row_length(r, i);
+    const int of_class = gpu_class_of(r.products[i], words, length);
+    if (of_class >= ROW_SORT && of_class < ROW_SORT + SORT_SIZES) return LIST_SORT + of_class - ROW_SORT;
     if (r.products[i] <= SPAN_PRODUCTS) {
         const int64_t values = (int64_t)entries * value_bytes + 16, distinct = r.distinct[i];
         const int64_t levels = 8 * (gpu_summary_pairs(r.low[i], words) + distinct) + values;
@@ -19,7 +27,6 @@ static __device__ __forceinline__ int list_now(const gpu_rows &r, int64_t i, int
             if ((by_levels ? levels : hash) <= gpu_list_bytes(c)) return c;
     }
     /* the values of as many groups as short rows of B want, but in no more than half a multiprocessor's memory */
-    const int64_t length = r.A.p.get(r.first + i + 1) - r.A.p.get(r.first + i);
     for (int groups = gpu_groups_wanted(r.products[i], length, entries, 256); groups >= 1; groups /= 2) {
         for (int s = 0; s < (groups > 1 ? 3 : 4); s++) {
             const int bytes = gpu_block_bytes(s, shared_bytes), index = min(words, gpu_block_words(bytes));
@@ -49,7 +56,7 @@ template <bool NUMERIC> static __global__ void __launch_bounds__(LIST_THREADS)
     if (i < r.rows)
         list = NUMERIC           ? list_now(r, i, value_bytes, shared_bytes)
                : r.words[i] == 0 ? -1
-                                 : gpu_class_of(r.products[i], r.words[i]) - ROW_SPAN_LOW;
+                                 : gpu_class_of(r.products[i], r.words[i], row_length(r, i)) - ROW_SPAN_LOW;
     const int lane = threadIdx.x % 32;
     unsigned mine = 0;
     for (int c = 0; c < lists; c++) {

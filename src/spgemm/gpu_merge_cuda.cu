@@ -9,13 +9,12 @@
  * Cost: Aj, B's rows once for each entry of A (from cache), C written once.
  * Source: merge of sorted rows: Gremse et al. 2015 (RMerge); staging: this library.
  */
-#include "spgemm/gpu_spgemm_cuda.h"
-
-#include <cuda_pipeline.h>
+#include "spgemm/gpu_network_cuda.cuh"
 
 /* ---- extents ----------------------------------------------------------------------------------------- */
 
-enum { CLASSIFY_THREADS = 128, MIDDLING_MOST = 96 };
+/* MERGE_STEPS: entries of A times products, the most of a warp's rows; above that they are sorted */
+enum { CLASSIFY_THREADS = 128, MIDDLING_MOST = 96, MERGE_STEPS = 400 };
 
 struct row_extent {
     int64_t products;
@@ -59,13 +58,6 @@ static __device__ __forceinline__ row_extent extent_from(const row_extent &e, in
 }
 
 /* ---- merge -------------------------------------------------------------------------------------------- */
-
-/* The rows of B that a row of A meets: where they begin, how long they are. */
-template <int MOST> struct merge_row {
-    int64_t from[MOST];
-    int length[MOST];
-    int products;
-};
 
 /* Of a row of A with `length` entries, at most MOST. */
 template <int MOST>
@@ -193,11 +185,63 @@ static __device__ __forceinline__ void merge_values(const merge_row<MOST> &row, 
     }
 }
 
+/* Where the results of a warp's rows go. */
+template <typename V> struct merge_target {
+    row_offsets p;
+    int32_t *j;
+    V *x;
+    V alpha;
+};
+
+/* Puts the results of the lanes `now` to C: lane's from `out` on, to C's entry `mine`; those that follow together. */
+template <typename V> static __device__ __forceinline__ void
+leave(unsigned now, int64_t mine, int out, int count, const int32_t *out_j, const V *out_x, const merge_target<V> &C)
+{
+    const int lane = threadIdx.x % 32;
+    for (unsigned rest = now; rest;) {
+        const int head = __ffs((int)rest) - 1;
+        const int64_t shift = __shfl_sync(ALL_LANES, mine - out, head);
+        const unsigned others = rest & ~__ballot_sync(ALL_LANES, mine - out == shift);
+        const unsigned together = others ? rest & ((1u << (__ffs((int)others) - 1)) - 1) : rest;
+        const int end = __shfl_sync(ALL_LANES, out + count, 31 - __clz((int)together));
+        for (int e = __shfl_sync(ALL_LANES, out, head) + lane; e < end; e += 32) {
+            if (C.j) C.j[shift + e] = out_j[e];
+            C.x[shift + e] = out_x[e];
+        }
+        rest &= ~together;
+    }
+}
+
+/* A warp's rows by the network; at: the warp's shared memory. */
+template <typename V> static __device__ __forceinline__ void net_warp(const gpu_rows &r, int64_t i, int64_t start,
+                                                                      int length, int count, V *at, int results,
+                                                                      const merge_target<V> &C)
+{
+    const int lane = threadIdx.x % 32;
+    V *out_x = at + NET_VALUES;
+    int32_t *out_j = (int32_t *)(out_x + results);
+    merge_row<NET_MOST> row;
+    unsigned key[NET_KEYS];
+    load_row(&row, r, start, length);
+    net_bring(row, (const V *)r.A.x + start, length, (const V *)r.B.x, at);
+    const int64_t mine = count > 0 ? C.p.get(i) : 0;
+    net_keys(row, r.B.j, key);
+    int total, base;
+    const int before = lanes_before(count, 32, &total);
+    __pipeline_wait_prior(0);
+    for (unsigned left = __ballot_sync(ALL_LANES, count > 0), now; left; left &= ~now) {
+        now = staged_lanes(left, count, before, results, &base);
+        if (now >> lane & 1) net_sums(key, at, C.alpha, out_j + (before - base), out_x + (before - base));
+        __syncwarp();
+        leave(now, mine, before - base, count, out_j, out_x, C);
+        __syncwarp();
+    }
+}
+
 /* A warp's 32 rows, of which those with `count` columns in C are merged. MOST: none of them has more entries in A. */
 template <int MOST, typename V>
 static __device__ __forceinline__ void merge_warp(const gpu_rows &r, int64_t i, int64_t start, int length, int count,
-                                                  const merge_room<V> &room, row_offsets Cp, int32_t *Cj, V *Cx,
-                                                  V alpha)
+                                                  const merge_room<V> &room, const merge_target<V> &C)
 {
     const int lane = threadIdx.x % 32;
     merge_row<MOST> row;
@@ -205,98 +249,125 @@ static __device__ __forceinline__ void merge_warp(const gpu_rows &r, int64_t i, 
     load_row(&row, r, start, length);
 #pragma unroll
     for (int u = 0; u < MOST; u++) a[u] = u < length ? __ldg((const V *)r.A.x + start + u) : V(0);
-    const int64_t mine = count > 0 ? Cp.get(i) : 0;
+    const int64_t mine = count > 0 ? C.p.get(i) : 0;
     const int need = count > 0 ? slots_for(row) : 0;
     int total, base, out_base;
     const int before = lanes_before(need, 32, &total), out_before = lanes_before(count, 32, &total);
     for (unsigned left = __ballot_sync(ALL_LANES, count > 0), now; left; left &= ~now) {
         now = staged_lanes(left, need, before, room.slots, &base) &
               staged_lanes(left, count, out_before, room.results, &out_base);
-        const int of_now = now >> lane & 1, out = out_before - out_base;
-        if (of_now) merge_values<MOST>(row, a, r.B.j, (const V *)r.B.x, before - base, alpha, room, out);
+        const int out = out_before - out_base;
+        if (now >> lane & 1) merge_values<MOST>(row, a, r.B.j, (const V *)r.B.x, before - base, C.alpha, room, out);
         __syncwarp();
-        /* rows that follow one another in C leave together */
-        for (unsigned rest = now; rest;) {
-            const int head = __ffs((int)rest) - 1;
-            const int64_t shift = __shfl_sync(ALL_LANES, mine - out, head);
-            const unsigned others = rest & ~__ballot_sync(ALL_LANES, mine - out == shift);
-            const unsigned together = others ? rest & ((1u << (__ffs((int)others) - 1)) - 1) : rest;
-            const int end = __shfl_sync(ALL_LANES, out + count, 31 - __clz((int)together));
-            for (int e = __shfl_sync(ALL_LANES, out, head) + lane; e < end; e += 32) {
-                if (Cj) Cj[shift + e] = room.out_j[e];
-                Cx[shift + e] = room.out_x[e];
-            }
-            rest &= ~together;
-        }
+        leave(now, mine, out, count, room.out_j, room.out_x, C);
         __syncwarp();
     }
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */
 
+static __device__ __forceinline__ int count_by_net(const merge_row<NET_MOST> &row, const int32_t *Bj)
+{
+    return net_count(row, Bj);
+}
+template <int MOST> static __device__ __forceinline__ int count_by_net(const merge_row<MOST> &row, const int32_t *Bj)
+{
+    (void)row; /* by_network has not chosen it */
+    (void)Bj;
+    return 0;
+}
+
 /* What a warp's classification adds to the findings of its block. */
 struct block_found {
     unsigned rows[ROW_CLASSES];
-    unsigned slots, results, most_products;
+    unsigned slots, results, most_products, merges; /* merges: by the loop, not by the network */
     unsigned long long products, least_entries;
 };
 
-/* Rows of up to MERGE_MOST entries and MERGE_PRODUCTS products are merged; true where a row is not to be. */
-template <int MOST> static __device__ __forceinline__ int
-count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *slots, int capacity, block_found *found)
+/* What a thread knows of its row that is not merged after all. */
+template <int MOST>
+static __device__ __forceinline__ row_extent extent_of_row(const gpu_rows &r, const merge_row<MOST> &row)
+{
+    row_extent e = {0, NO_COLUMN, -1, 0};
+#pragma unroll
+    for (int u = 0; u < MOST; u++) {
+        if (row.length[u] == 0) continue;
+        e.products += row.length[u];
+        e.first = min(e.first, __ldg(r.B.j + row.from[u]));
+        e.last = max(e.last, __ldg(r.B.j + row.from[u] + row.length[u] - 1));
+        e.longest = max(e.longest, row.length[u]);
+    }
+    return e;
+}
+
+/*
+ * Which lanes' rows are merged, of those of up to MERGE_MOST entries and MERGE_PRODUCTS products: none where few of a
+ * warp's are such, or where one is so much longer than the others that it pays to sort them.
+ */
+template <int MOST> static __device__ __forceinline__ unsigned
+lanes_merged(const gpu_rows &r, const merge_row<MOST> &row, int length, bool *by_net)
+{
+    const int could = length <= MERGE_MOST && row.products <= MERGE_PRODUCTS;
+    const unsigned merged = __ballot_sync(ALL_LANES, could && row.products > 0);
+    const unsigned others = __ballot_sync(ALL_LANES, !could);
+    if (others && 4 * __popc(merged) <= __popc(merged | others)) return 0;
+    *by_net = by_network(r, row, merged >> threadIdx.x % 32 & 1);
+    return MOST * warp_max(could ? row.products : 0) > MERGE_STEPS ? 0 : merged;
+}
+
+/* Counts what is merged of 32 rows. True where a row is not; *extent: of such rows of up to MERGE_MOST entries. */
+template <int MOST> static __device__ __forceinline__ int count_short(const gpu_rows &r, int64_t i, int64_t start,
+                                                                      int length, int32_t *slots, int capacity,
+                                                                      block_found *found, row_extent *extent)
 {
     const int lane = threadIdx.x % 32;
     merge_row<MOST> row;
-    int by_warp = length > MERGE_MOST;
-    load_row(&row, r, start, by_warp ? 0 : length);
-    by_warp |= row.products > MERGE_PRODUCTS;
-    /* where few of a warp's rows could be merged, they go with the others */
-    const unsigned long_ones = __ballot_sync(ALL_LANES, by_warp);
-    unsigned merged = __ballot_sync(ALL_LANES, !by_warp && row.products > 0);
-    if (long_ones && 4 * __popc(merged) <= __popc(merged | long_ones)) {
-        by_warp |= row.products > 0;
-        merged = 0;
+    bool by_net = false;
+    load_row(&row, r, start, length > MERGE_MOST ? 0 : length);
+    const unsigned merged = lanes_merged(r, row, length, &by_net);
+    const int mine = merged >> lane & 1, by_warp = length > MERGE_MOST || (row.products > 0 && !mine);
+    int total = warp_sum(mine ? slots_for(row) : 0), n = 0;
+    if (by_warp) *extent = extent_of_row(r, row);
+    if (merged && !by_net)
+        n = merge_count(row, mine, r, slots, capacity, &total);
+    else if (mine)
+        n = count_by_net(row, r.B.j);
+    if (!by_warp && i < r.rows) {
+        r.words[i] = 0;
+        r.counts[i] = n;
     }
-    if (!by_warp && i < r.rows) r.words[i] = 0;
-    if (merged == 0) {
-        if (!by_warp && i < r.rows) r.counts[i] = 0;
-        return by_warp;
-    }
-    const int mine = merged >> lane & 1;
-    int total;
-    const int n = merge_count(row, mine, r, slots, capacity, &total);
-    if (!by_warp && i < r.rows) r.counts[i] = n;
+    if (merged == 0) return by_warp;
     const int products = warp_sum(mine ? row.products : 0), results = warp_sum(n);
     const int most = warp_max(mine ? row.products : 0);
     if (lane == 0) {
         atomicAdd(&found->rows[ROW_MERGE], (unsigned)__popc(merged));
         atomicAdd(&found->products, (unsigned long long)products);
         atomicMax(&found->slots, (unsigned)total);
+        if (!by_net) found->merges = 1;
         atomicMax(&found->results, (unsigned)results);
         atomicMax(&found->most_products, (unsigned)most);
     }
     return by_warp;
 }
 
-/* The rows of lanes with by_warp: products, columns and class. */
+/* The rows of lanes with by_warp: products, columns and class. mine: of rows of up to MERGE_MOST entries known. */
 static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t i, int64_t start, int64_t end,
-                                                     int by_warp, block_found *found)
+                                                     int by_warp, row_extent mine, block_found *found)
 {
-    const int lane = threadIdx.x % 32;
-    row_extent mine = {0, NO_COLUMN, -1, 0};
-    /* rows of some entries four at a time, by 8 lanes each; long ones by all */
-    const int middling = by_warp && end - start <= MIDDLING_MOST;
+    const int lane = threadIdx.x % 32, unknown = by_warp && end - start > MERGE_MOST;
+    /* rows of some entries eight at a time, by 4 lanes each; long ones by all */
+    const int middling = unknown && end - start <= MIDDLING_MOST;
     if (__any_sync(ALL_LANES, middling)) {
-        for (int base = 0; base < 32; base += 4) {
-            const int owner = base + lane / 8;
+        for (int base = 0; base < 32; base += 8) {
+            const int owner = base + lane / 4;
             const int64_t from = __shfl_sync(ALL_LANES, start, owner), to = __shfl_sync(ALL_LANES, end, owner);
             const int there = __shfl_sync(ALL_LANES, middling, owner);
-            const row_extent e = extent_of<8>(r, from, there ? to : from);
-            const row_extent of_row = extent_from(e, lane % 4 * 8);
-            if (lane / 4 * 4 == base && middling) mine = of_row;
+            const row_extent e = extent_of<4>(r, from, there ? to : from);
+            const row_extent of_row = extent_from(e, lane % 8 * 4);
+            if (lane / 8 * 8 == base && middling) mine = of_row;
         }
     }
-    for (unsigned left = __ballot_sync(ALL_LANES, by_warp && !middling); left; left &= left - 1) {
+    for (unsigned left = __ballot_sync(ALL_LANES, unknown && !middling); left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
         const int64_t from = __shfl_sync(ALL_LANES, start, owner), to = __shfl_sync(ALL_LANES, end, owner);
         const row_extent e = extent_of<32>(r, from, to);
@@ -305,7 +376,7 @@ static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t 
     int class_now = ROW_EMPTY;
     if (by_warp) {
         const int words = mine.products > 0 ? mine.last / 32 - mine.first / 32 + 1 : 0;
-        if (mine.products > 0) class_now = gpu_class_of(mine.products, words);
+        if (mine.products > 0) class_now = gpu_class_of(mine.products, words, end - start);
         r.low[i] = mine.first / 32;
         r.products[i] = (int32_t)min(mine.products, (int64_t)NO_COLUMN);
         r.words[i] = words;
@@ -339,23 +410,24 @@ static __device__ __forceinline__ void classify_group(const gpu_rows &r, int64_t
     const int length = (int)min(end - start, (int64_t)MERGE_MOST + 1);
     const int longest = warp_max(length <= MERGE_MOST ? length : 0);
     int by_warp;
+    row_extent extent = {0, NO_COLUMN, -1, 0};
     if (longest <= 4)
-        by_warp = count_short<4>(r, i, start, length, slots, capacity, found);
+        by_warp = count_short<4>(r, i, start, length, slots, capacity, found, &extent);
     else if (longest <= 6)
-        by_warp = count_short<6>(r, i, start, length, slots, capacity, found);
+        by_warp = count_short<6>(r, i, start, length, slots, capacity, found, &extent);
     else
-        by_warp = count_short<8>(r, i, start, length, slots, capacity, found);
-    if (__any_sync(ALL_LANES, by_warp)) classify_long(r, i, start, end, by_warp, found);
+        by_warp = count_short<8>(r, i, start, length, slots, capacity, found, &extent);
+    if (__any_sync(ALL_LANES, by_warp)) classify_long(r, i, start, end, by_warp, extent, found);
 }
 
 /* The rows of no run, or all: a warp 32 of them after the other. */
-static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_rows r, int capacity)
+static __global__ void __launch_bounds__(CLASSIFY_THREADS, 8) classify_rows(gpu_rows r, int capacity)
 {
     extern __shared__ double2 merge_shared[];
     __shared__ block_found found;
     if (threadIdx.x < ROW_CLASSES) found.rows[threadIdx.x] = 0;
     if (threadIdx.x == 0) {
-        found.slots = found.results = found.most_products = 0;
+        found.slots = found.results = found.most_products = found.merges = 0;
         found.products = found.least_entries = 0;
     }
     __syncthreads();
@@ -372,6 +444,7 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_row
         if (found.least_entries) atomicAdd(&r.found->least_entries, found.least_entries);
         /* a read first: most blocks have nothing to raise */
         if (found.slots > r.found->merge_slots) atomicMax(&r.found->merge_slots, found.slots);
+        if (found.merges) r.found->merges = 1;
         if (found.results > r.found->merge_results) atomicMax(&r.found->merge_results, found.results);
         if (found.most_products > r.found->most_products) atomicMax(&r.found->most_products, found.most_products);
     }
@@ -379,9 +452,9 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_row
 
 enum { MERGE_WARPS = 2, MERGE_THREADS = 32 * MERGE_WARPS };
 
-template <typename V> static __global__ void __launch_bounds__(MERGE_THREADS)
-    merge_rows(gpu_rows r, int64_t rows, int slots, int results, int bytes_of_warp, row_offsets Cp, int32_t *Cj, V *Cx,
-               V alpha)
+/* SHORT: all warps go through the network. */
+template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_THREADS, SHORT ? 12 : 1)
+    merge_rows(gpu_rows r, int64_t rows, int slots, int results, int bytes_of_warp, merge_target<V> C)
 {
     extern __shared__ double2 merge_shared[];
     const int64_t at = (int64_t)blockIdx.x * MERGE_THREADS + threadIdx.x;
@@ -402,12 +475,14 @@ template <typename V> static __global__ void __launch_bounds__(MERGE_THREADS)
     room.out_j = room.j + slots;
     const int longest = warp_max(length);
     if (longest == 0) return;
-    if (longest <= 4)
-        merge_warp<4>(r, i, start, length, count, room, Cp, Cj, Cx, alpha);
+    if (SHORT)
+        net_warp(r, i, start, length, count, room.x, results, C);
+    else if (longest <= 4)
+        merge_warp<4>(r, i, start, length, count, room, C);
     else if (longest <= 6)
-        merge_warp<6>(r, i, start, length, count, room, Cp, Cj, Cx, alpha);
+        merge_warp<6>(r, i, start, length, count, room, C);
     else
-        merge_warp<8>(r, i, start, length, count, room, Cp, Cj, Cx, alpha);
+        merge_warp<8>(r, i, start, length, count, room, C);
 }
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
@@ -429,26 +504,28 @@ spry_status gpu_classify_rows(const gpu_rows *r, int multiprocessors, cudaStream
     return launched(err, "spgemm: classify rows");
 }
 
-/* Of a warp: what its neighbours need at most, within what leaves room for enough warps. */
+/* Of a warp: what its neighbours need at most, within what leaves room for enough warps; a lane's fit. */
 static int staged_entries(unsigned needed, int limit)
 {
     const int n = needed < (unsigned)limit ? (int)needed : limit;
-    return (n + 3) & ~3;
+    return n < SLOTS_OF_LANE ? (SLOTS_OF_LANE + 3) & ~3 : (n + 3) & ~3;
 }
 
-template <typename V> static spry_status run_merge(const gpu_rows *r, const gpu_row_counts *found, row_offsets Cp,
-                                                   int32_t *Cj, V *Cx, V alpha, cudaStream_t stream, spry_error *err)
+template <typename V> static spry_status run_merge(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C,
+                                                   cudaStream_t stream, spry_error *err)
 {
-    const int slots = staged_entries(found->merge_slots, 1280), results = staged_entries(found->merge_results, 640);
-    const int of_warp = ((slots + results) * (int)(sizeof(int32_t) + sizeof(V)) + 15) & ~15;
-    cudaError_t code =
-        cudaFuncSetAttribute(merge_rows<V>, cudaFuncAttributeMaxDynamicSharedMemorySize, of_warp * MERGE_WARPS);
+    const merge_target<V> to = {C->p, C->j, (V *)C->x, (V)C->alpha};
+    const int only_short = !found->merges, results = staged_entries(found->merge_results, 640);
+    const int slots = only_short ? 0 : staged_entries(found->merge_slots, 1280), value = (int)sizeof(V);
+    const int of_slots = only_short ? NET_VALUES * value : slots * (value + (int)sizeof(int32_t));
+    const int of_warp = (of_slots + results * (value + (int)sizeof(int32_t)) + 15) & ~15;
+    const auto kernel = only_short ? merge_rows<1, V> : merge_rows<0, V>;
+    cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, of_warp * MERGE_WARPS);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: merge rows");
     const int64_t rows = r->groups ? (int64_t)found->odd : r->rows;
-    merge_rows<V>
-        <<<(unsigned)ceil_div(rows, MERGE_THREADS), MERGE_THREADS, of_warp * MERGE_WARPS, stream>>>(*r, rows, slots,
-                                                                                                    results, of_warp,
-                                                                                                    Cp, Cj, Cx, alpha);
+    kernel<<<(unsigned)ceil_div(rows, MERGE_THREADS), MERGE_THREADS, of_warp * MERGE_WARPS, stream>>>(*r, rows, slots,
+                                                                                                      results, of_warp,
+                                                                                                      to);
     return launched(err, "spgemm: merge rows");
 }
 
@@ -456,6 +533,6 @@ spry_status gpu_merge_values(const gpu_rows *r, const gpu_row_counts *found, con
                              spry_error *err)
 {
     if (found->rows[ROW_MERGE] == found->run_rows) return SPRY_OK;
-    if (C->type == SPRY_F64) return run_merge<double>(r, found, C->p, C->j, (double *)C->x, C->alpha, stream, err);
-    return run_merge<float>(r, found, C->p, C->j, (float *)C->x, (float)C->alpha, stream, err);
+    if (C->type == SPRY_F64) return run_merge<double>(r, found, C, stream, err);
+    return run_merge<float>(r, found, C, stream, err);
 }

@@ -7,7 +7,8 @@
  *   run     neighbours that would be merged, each the one before moved by a column           (gpu_runs_cuda.cu)
  *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (gpu_merge_cuda.cu)
  *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes (gpu_group_cuda.cu)
- *   hash    few products: a table of words of 32 columns, by a warp                        (gpu_group_cuda.cu)
+ *   sort    few products far apart: they are sorted in registers, by a warp               (gpu_sort_cuda.cu)
+ *   hash    those of long rows of A: a table of words of 32 columns, by a warp                        (gpu_group_cuda.cu)
  *   block   the rest: a bit mask of all columns from the row's first to its last, by a block   (gpu_block_cuda.cu)
  *
  * No value is added atomically, and the order of sums depends on the matrices alone: results are the same bit for bit.
@@ -22,6 +23,7 @@ enum {
     MERGE_PRODUCTS = 64, /* and products */
     SPAN_WORDS = 2048,   /* words of 32 columns of a span */
     HASH_PRODUCTS = 512, /* of a row that a warp counts by a table */
+    SORT_SIZES = 4,
     BLOCK_LOW_PRODUCTS = 4096,
     NO_COLUMN = 0x7fffffff
 };
@@ -54,7 +56,8 @@ enum row_class {
     ROW_HASH_LOW, /* at most 128, 256, 512 products */
     ROW_HASH_MIDDLE,
     ROW_HASH_HIGH,
-    ROW_BLOCK_LOW, /* at most BLOCK_LOW_PRODUCTS */
+    ROW_SORT,                              /* SORT_SIZES: at most 64, 128, 256, 512 products */
+    ROW_BLOCK_LOW = ROW_SORT + SORT_SIZES, /* at most BLOCK_LOW_PRODUCTS */
     ROW_BLOCK,
     ROW_CLASSES
 };
@@ -67,14 +70,18 @@ struct gpu_row_counts {
     unsigned rows[ROW_CLASSES];
     unsigned merge_slots; /* most of 32 neighbours that threads merge: products, and ends of rows of B */
     unsigned merge_results;
+    unsigned merges;        /* whether some of these do not go through the network (gpu_network_cuda.cuh) */
     unsigned most_products; /* of any row, at most 2^32 - 1 */
     unsigned list[72];      /* rows of each list of the numeric phase; the positions while lists are filled */
     unsigned columns_kept;
-    unsigned lost; /* whether there was no room for some */
-    unsigned groups;   /* of rows of runs */
-    unsigned odd;      /* rows in no run, where runs are looked for */
-    unsigned run_rows; /* rows that are counted as runs */
-    unsigned run_room; /* values in shared memory that a run needs at most */
+    unsigned lost;         /* whether there was no room for some */
+    unsigned sort_again;   /* the same of orders of rows that are sorted */
+    unsigned sample_moved; /* of the rows that were looked at before runs: those that are the row before, moved */
+    unsigned sample_same;  /* of the columns of B that were looked at: those in the word of the one before */
+    unsigned groups;       /* of rows of runs */
+    unsigned odd;          /* rows in no run, where runs are looked for */
+    unsigned run_rows;     /* rows that are counted as runs */
+    unsigned run_room;     /* values in shared memory that a run needs at most */
 };
 
 /* Up to 32 neighbouring rows of a run (gpu_runs_cuda.cu). */
@@ -99,6 +106,8 @@ struct gpu_rows {
     int32_t *kept;     /* where in `columns` the columns are that counting has found, -1: they are not kept */
     int32_t *columns;  /* room for columns_room of them */
     int columns_room;
+    uint2 *pairs;                  /* of B's rows (gpu_pairs_cuda.cu), where its entries lie; NULL: there are none */
+    int32_t *pair_counts;          /* of each row */
     unsigned *shifts_a, *shifts_b; /* bits: the row is the one before, moved by a column. A's of the piece; B's */
     gpu_run *groups;               /* found->groups; NULL: runs are not looked for */
     int32_t *odd;                  /* found->odd rows */

@@ -17,30 +17,57 @@
 
 enum {
     MARK_THREADS = 256,
-    RUN_WINDOW = 512, /* rows in which a run is looked for, by a block of as many threads */
-    RUN_LEAST = 16,   /* rows of a run: room for its order */
+    RUN_WINDOW = 512,      /* rows in which a run is looked for, by a block of as many threads */
+    RUN_LEAST = 16,        /* rows of a run: room for its order */
+    RUN_SAMPLE = 2048,     /* rows of which 32 are looked at first, */
+    RUN_SAMPLED = 1 << 18, /* where there are so many */
     RUN_WARPS = 4,
     RUN_THREADS = 32 * RUN_WARPS,
-    RUN_BLOCKS = 16, /* of a multiprocessor */
+    MARK_BLOCKS = 16, /* of a multiprocessor */
+    RUN_BLOCKS = 16,
     SPAN_BITS = 26,
     RUN_SKEW = 8 /* values that a result is moved by at most to lie in 16 bytes as it does in C */
 };
 
 /* ---- rows that are the row before, moved ---------------------------------------------------------------- */
 
-/* Bit i: row first + i is the one before moved by a column; at the end a word without any. */
-static __global__ void __launch_bounds__(MARK_THREADS)
-    mark_shifts(gpu_csr m, int64_t first, int64_t rows, int most, unsigned *bits, int64_t words)
+/* Whether row i is the one before moved by a column; `most` entries in it at most. */
+static __device__ __forceinline__ int is_moved(const gpu_csr &m, int64_t i, int most)
 {
-    const int64_t i = (int64_t)blockIdx.x * MARK_THREADS + threadIdx.x;
-    int moved = 0;
-    if (i > 0 && i < rows) {
-        const int64_t before = m.p.get(first + i - 1), start = m.p.get(first + i), end = m.p.get(first + i + 1);
-        moved = end - start == start - before && end - start <= most;
-        for (int64_t k = start; moved && k < end; k++) moved = __ldg(m.j + k) == __ldg(m.j + k - (start - before)) + 1;
+    const int64_t before = m.p.get(i - 1), start = m.p.get(i), end = m.p.get(i + 1);
+    int moved = end - start == start - before && end - start <= most;
+    for (int64_t k = start; moved && k < end; k++) moved = __ldg(m.j + k) == __ldg(m.j + k - (start - before)) + 1;
+    return moved;
+}
+
+/* Whether a sample of A's rows shows so few moved ones that looking for runs takes longer than they save. */
+static __device__ __forceinline__ int runs_are_few(const gpu_row_counts *found, unsigned sample)
+{
+    return 2 * found->sample_moved < sample;
+}
+
+/* A warp the first 32 rows of each RUN_SAMPLE. */
+static __global__ void __launch_bounds__(MARK_THREADS) sample_rows(gpu_rows r)
+{
+    const int64_t warp = ((int64_t)blockIdx.x * MARK_THREADS + threadIdx.x) / 32,
+                  i = warp * RUN_SAMPLE + threadIdx.x % 32;
+    const int moved = threadIdx.x % 32 > 0 && i < r.rows && is_moved(r.A, r.first + i, MERGE_MOST);
+    const unsigned all = __ballot_sync(ALL_LANES, moved);
+    if (threadIdx.x % 32 == 0 && all) atomicAdd(&r.found->sample_moved, (unsigned)__popc(all));
+}
+
+/* Bit i: row first + i is the one before moved by a column; at the end a word without any. sample: rows, 0: none. */
+static __global__ void __launch_bounds__(MARK_THREADS)
+    mark_shifts(gpu_csr m, int64_t first, int64_t rows, int most, unsigned *bits, int64_t words,
+                const gpu_row_counts *found, unsigned sample)
+{
+    if (runs_are_few(found, sample)) return;
+    const int64_t step = (int64_t)gridDim.x * MARK_THREADS;
+    for (int64_t i = (int64_t)blockIdx.x * MARK_THREADS + threadIdx.x; i < 32 * words; i += step) {
+        const int moved = i > 0 && i < rows && is_moved(m, first + i, most);
+        const unsigned word = __ballot_sync(ALL_LANES, moved);
+        if (threadIdx.x % 32 == 0) bits[i / 32] = word;
     }
-    const unsigned word = __ballot_sync(ALL_LANES, moved);
-    if (threadIdx.x % 32 == 0 && i / 32 < words) bits[i / 32] = word;
 }
 
 /* Rows `first` to end - 1 of a window, set in a mask; fewer than 32. */
@@ -52,8 +79,15 @@ static __device__ __forceinline__ void set_rows(unsigned *mask, int first, int e
 }
 
 /* Cuts a window of rows of C into groups of runs, and lists the rows of none. */
-static __global__ void __launch_bounds__(RUN_WINDOW) find_runs(gpu_rows r)
+static __global__ void __launch_bounds__(RUN_WINDOW) find_runs(gpu_rows r, unsigned sample)
 {
+    if (runs_are_few(r.found, sample)) {
+        if (blockIdx.x == 0 && threadIdx.x == 0) {
+            r.found->odd = (unsigned)r.rows; /* all of them need no list */
+            r.counts[r.rows] = 0;
+        }
+        return;
+    }
     __shared__ unsigned moved[RUN_WINDOW / 32], odd[RUN_WINDOW / 32], group_count, group_base, odd_base;
     const int t = threadIdx.x, lane = t % 32;
     const int64_t window = (int64_t)blockIdx.x * RUN_WINDOW, i = window + t;
@@ -487,21 +521,28 @@ static int groups_each(int64_t groups)
     return each < MOST_GROUPS_EACH ? each : MOST_GROUPS_EACH;
 }
 
-static spry_status mark(const gpu_csr *m, int64_t first, int64_t rows, int most, unsigned *bits, cudaStream_t stream,
-                        spry_error *err)
+static spry_status mark(const gpu_rows *r, const gpu_csr *m, int64_t first, int64_t rows, int most, unsigned *bits,
+                        unsigned sample, int multiprocessors, cudaStream_t stream, spry_error *err)
 {
-    const int64_t words = gpu_shift_words(rows);
-    mark_shifts<<<(unsigned)ceil_div(32 * words, MARK_THREADS), MARK_THREADS, 0, stream>>>(*m, first, rows, most, bits,
-                                                                                           words);
+    const int64_t words = gpu_shift_words(rows), most_blocks = MARK_BLOCKS * multiprocessors;
+    const int64_t blocks = min(ceil_div(32 * words, MARK_THREADS), most_blocks);
+    mark_shifts<<<(unsigned)blocks, MARK_THREADS, 0, stream>>>(*m, first, rows, most, bits, words, r->found, sample);
     return launched(err, "spgemm: mark rows");
 }
 
 spry_status gpu_count_runs(const gpu_rows *r, int multiprocessors, cudaStream_t stream, spry_error *err)
 {
     if (!r->groups || r->rows == 0) return SPRY_OK;
-    SPRY_CUDA_TRY(mark(&r->B, 0, r->B.rows, MERGE_PRODUCTS, r->shifts_b, stream, err));
-    if (r->shifts_a != r->shifts_b) SPRY_CUDA_TRY(mark(&r->A, r->first, r->rows, MERGE_MOST, r->shifts_a, stream, err));
-    find_runs<<<(unsigned)ceil_div(r->rows, RUN_WINDOW), RUN_WINDOW, 0, stream>>>(*r);
+    const int64_t sampled = r->rows >= RUN_SAMPLED ? ceil_div(r->rows, RUN_SAMPLE) : 0;
+    const unsigned sample = (unsigned)(31 * sampled);
+    if (sampled > 0) {
+        sample_rows<<<(unsigned)ceil_div(32 * sampled, MARK_THREADS), MARK_THREADS, 0, stream>>>(*r);
+        SPRY_CUDA_TRY(launched(err, "spgemm: sample rows"));
+    }
+    SPRY_CUDA_TRY(mark(r, &r->B, 0, r->B.rows, MERGE_PRODUCTS, r->shifts_b, sample, multiprocessors, stream, err));
+    if (r->shifts_a != r->shifts_b)
+        SPRY_CUDA_TRY(mark(r, &r->A, r->first, r->rows, MERGE_MOST, r->shifts_a, sample, multiprocessors, stream, err));
+    find_runs<<<(unsigned)ceil_div(r->rows, RUN_WINDOW), RUN_WINDOW, 0, stream>>>(*r, sample);
     SPRY_CUDA_TRY(launched(err, "spgemm: find runs"));
     int64_t blocks = ceil_div(r->rows, 32 * RUN_WARPS);
     if (blocks > RUN_BLOCKS * multiprocessors) blocks = RUN_BLOCKS * multiprocessors;

@@ -10,9 +10,13 @@ enum {
     LIST_HASH = 10,  /* 3: gpu_list_bytes a group */
     LIST_BLOCK = 13, /* 4: gpu_block_bytes a block */
     LIST_GIANT = 17,
-    LISTS = 18,
+    LIST_SORT = 18, /* SORT_SIZES */
+    LISTS = LIST_SORT + SORT_SIZES,
     SPAN_LOW_WORDS = 352,
     SPAN_HIGH_WORDS = 1024,
+    SORT_ENTRIES = 64, /* of a row of A whose products are sorted */
+    SORT_BITS = 9,     /* of a product's place in its row: 2^SORT_BITS = HASH_PRODUCTS; the rest is for columns */
+    SORT_WORDS = 1 << (32 - SORT_BITS - 5),
     SPAN_PRODUCTS = 16384,  /* more are too many for a warp */
     GPU_BATCH_BYTES = 12288 /* static shared memory of a block, and what the device takes */
 };
@@ -97,6 +101,11 @@ spry_status gpu_classify_rows(const gpu_rows *r, int multiprocessors, cudaStream
 spry_status gpu_merge_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C, cudaStream_t stream,
                              spry_error *err);
 
+/* A look at B's columns: found->sample_same, by which the host knows whether pairs pay. Then they are made. */
+spry_status gpu_sample_columns(const gpu_rows *r, cudaStream_t stream, spry_error *err);
+int gpu_pairs_pay(const gpu_rows *r, const gpu_row_counts *found);
+spry_status gpu_make_pairs(const gpu_rows *r, cudaStream_t stream, spry_error *err);
+
 /* Rows by class into r->list, in the order of the classes; the host has read `found`. */
 spry_status gpu_list_classes(const gpu_rows *r, const gpu_row_counts *found, cudaStream_t stream, spry_error *err);
 /* Rows by list of the numeric phase; found->list tells how many, to be read by the host. again: that is known. */
@@ -111,6 +120,12 @@ spry_status gpu_group_count(const gpu_rows *r, const gpu_row_counts *found, cons
                             const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
 spry_status gpu_group_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int lanes,
                              const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
+
+/* The same of rows that are sorted, whose columns need no finding. */
+spry_status gpu_sort_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int *follows,
+                           cudaStream_t stream, spry_error *err);
+spry_status gpu_sort_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
+                            const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
 
 spry_status gpu_block_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
                             const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
@@ -170,9 +185,21 @@ static inline __host__ __device__ int gpu_block_words(int bytes)
     return bytes / 2 / 6;
 }
 
-/* Of a row that is not merged, after its products and the words that its columns span. */
-static __device__ __forceinline__ int gpu_class_of(int64_t products, int words)
+/* Of SORT_SIZES sizes of rows that are sorted. */
+static __device__ __forceinline__ int gpu_sort_size(int64_t products)
 {
+    return products <= HASH_PRODUCTS / 8   ? 0
+           : products <= HASH_PRODUCTS / 4 ? 1
+           : products <= HASH_PRODUCTS / 2 ? 2
+                                           : 3;
+}
+
+/* Of a row that is not merged, after its products, the words that its columns span, and A's entries. */
+static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, int64_t length)
+{
+    if (products <= HASH_PRODUCTS && length <= SORT_ENTRIES && words <= SORT_WORDS &&
+        (words > SPAN_LOW_WORDS || products <= MERGE_PRODUCTS))
+        return ROW_SORT + gpu_sort_size(products);
     if (products <= SPAN_PRODUCTS) {
         if (words <= SPAN_HIGH_WORDS) return words <= SPAN_LOW_WORDS ? ROW_SPAN_LOW : ROW_SPAN_HIGH;
         if (words <= SPAN_WORDS && products > HASH_PRODUCTS / 8) return ROW_SPAN_WIDE; /* clearing it has to pay */

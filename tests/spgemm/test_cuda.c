@@ -175,6 +175,53 @@ static void chunks(void **unused)
     test_discard(&a);
 }
 
+/*
+ * Matrices whose rows are sorted by warps, go through networks, are looked at for runs by a sample, and are counted by
+ * pairs: against every value and position, in chunks (where orders are not kept), and from a plan, whose second run has
+ * the structure.
+ */
+static void ways_of_short_rows(void **unused)
+{
+    (void)unused;
+    static const char *const matrices[] = {"gen:random,rows=20000,cols=20000,density=4e-4",
+                                           "gen:random,rows=300000,cols=300000,density=1.5e-5",
+                                           "gen:random,rows=20000,cols=20000,density=1e-3",
+                                           "gen:road,side=600",
+                                           "gen:grid5,x=600,y=500",
+                                           "gen:rgg,scale=17",
+                                           "gen:grid9,x=400,y=400"};
+    for (size_t m = 0; m < 2 * sizeof matrices / sizeof *matrices; m++) {
+        spry_matrix *A = NULL, *C = NULL, *D = NULL;
+        spry_read_options read = SPRY_INIT(spry_read_options);
+        spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+        spry_spgemm_options o = options_for("spgemm_rows_cuda");
+        spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
+        spry_spgemm_plan *plan = NULL;
+        spry_error err;
+        read.value_type = m % 2 ? SPRY_F32 : SPRY_F64;
+        if (spry_matrix_generate(context, &A, matrices[m / 2], &read, &err) != SPRY_OK) fail_msg("%s", err.message);
+        o.info = &info;
+        if (spry_spgemm(context, &C, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", matrices[m / 2], err.message);
+        assert_int_equal(spry_verify_spgemm(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, &err), SPRY_OK);
+        if (v.wrong_rows > 0) fail_msg("%s: %d rows are wrong", matrices[m / 2], (int)v.wrong_rows);
+        o.memory_limit_bytes = info.peak_bytes * 2 / 3;
+        if (spry_spgemm(context, &D, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", matrices[m / 2], err.message);
+        assert_true(info.chunks > 1);
+        if (!test_same_bits(C, D)) fail_msg("%s, %d chunks", matrices[m / 2], (int)info.chunks);
+        spry_matrix_destroy(D);
+        o.memory_limit_bytes = 0;
+        o.info = NULL;
+        assert_int_equal(spry_plan_spgemm(context, &plan, A, A, &o, &err), SPRY_OK);
+        for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
+        if (!test_same_bits(C, D)) fail_msg("%s, from a plan", matrices[m / 2]);
+        spry_spgemm_plan_destroy(plan);
+        spry_matrix_destroy(D);
+        spry_matrix_destroy(C);
+        spry_matrix_destroy(A);
+    }
+}
+
 /* Plans whose values change, also before the first run, of operands that the host converts first; sums are exact. */
 static void plans_of_new_values(void **unused)
 {
@@ -282,10 +329,10 @@ int main(void)
         spry_context_destroy(context);
         return SKIPPED;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_products),     cmocka_unit_test(large_rows),
-                                       cmocka_unit_test(runs_of_rows),        cmocka_unit_test(chunks),
-                                       cmocka_unit_test(plans_of_new_values), cmocka_unit_test(limits_from_nothing),
-                                       cmocka_unit_test(large_copies)};
+    const struct CMUnitTest tests[] =
+        {cmocka_unit_test(random_products),     cmocka_unit_test(large_rows),  cmocka_unit_test(runs_of_rows),
+         cmocka_unit_test(ways_of_short_rows),  cmocka_unit_test(chunks),      cmocka_unit_test(plans_of_new_values),
+         cmocka_unit_test(limits_from_nothing), cmocka_unit_test(large_copies)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     spry_context_destroy(context);
     return failed;
