@@ -13,8 +13,7 @@
 
 /* ---- extents ----------------------------------------------------------------------------------------- */
 
-/* MERGE_STEPS: entries of A times products, the most of a warp's rows; above that they are sorted */
-enum { CLASSIFY_THREADS = 128, MIDDLING_MOST = 96, MERGE_STEPS = 400 };
+enum { CLASSIFY_THREADS = 128, MIDDLING_MOST = 96 };
 
 struct row_extent {
     int64_t products;
@@ -266,17 +265,6 @@ static __device__ __forceinline__ void merge_warp(const gpu_rows &r, int64_t i, 
 
 /* ---- kernels ------------------------------------------------------------------------------------------ */
 
-static __device__ __forceinline__ int count_by_net(const merge_row<NET_MOST> &row, const int32_t *Bj)
-{
-    return net_count(row, Bj);
-}
-template <int MOST> static __device__ __forceinline__ int count_by_net(const merge_row<MOST> &row, const int32_t *Bj)
-{
-    (void)row; /* by_network has not chosen it */
-    (void)Bj;
-    return 0;
-}
-
 /* What a warp's classification adds to the findings of its block. */
 struct block_found {
     unsigned rows[ROW_CLASSES];
@@ -284,59 +272,49 @@ struct block_found {
     unsigned long long products, least_entries;
 };
 
-/* What a thread knows of its row that is not merged after all. */
-template <int MOST>
-static __device__ __forceinline__ row_extent extent_of_row(const gpu_rows &r, const merge_row<MOST> &row)
+/* merge_count, or the network where all rows are short enough; *by_net tells. */
+static __device__ __forceinline__ int count_merged(const merge_row<NET_MOST> &row, int merged, const gpu_rows &r,
+                                                   int32_t *slots, int capacity, int *total, bool *by_net)
 {
-    row_extent e = {0, NO_COLUMN, -1, 0};
-#pragma unroll
-    for (int u = 0; u < MOST; u++) {
-        if (row.length[u] == 0) continue;
-        e.products += row.length[u];
-        e.first = min(e.first, __ldg(r.B.j + row.from[u]));
-        e.last = max(e.last, __ldg(r.B.j + row.from[u] + row.length[u] - 1));
-        e.longest = max(e.longest, row.length[u]);
-    }
-    return e;
+    *by_net = by_network(r, row, merged);
+    if (!*by_net) return merge_count(row, merged, r, slots, capacity, total);
+    *total = warp_sum(merged ? slots_for(row) : 0); /* for the loop, where other warps want it */
+    return merged ? net_count(row, r.B.j) : 0;
+}
+template <int MOST> static __device__ __forceinline__ int count_merged(const merge_row<MOST> &row, int merged,
+                                                                       const gpu_rows &r, int32_t *slots, int capacity,
+                                                                       int *total, bool *by_net)
+{
+    *by_net = false;
+    return merge_count(row, merged, r, slots, capacity, total);
 }
 
-/*
- * Which lanes' rows are merged, of those of up to MERGE_MOST entries and MERGE_PRODUCTS products: none where few of a
- * warp's are such, or where one is so much longer than the others that it pays to sort them.
- */
-template <int MOST> static __device__ __forceinline__ unsigned
-lanes_merged(const gpu_rows &r, const merge_row<MOST> &row, int length, bool *by_net)
-{
-    const int could = length <= MERGE_MOST && row.products <= MERGE_PRODUCTS;
-    const unsigned merged = __ballot_sync(ALL_LANES, could && row.products > 0);
-    const unsigned others = __ballot_sync(ALL_LANES, !could);
-    if (others && 4 * __popc(merged) <= __popc(merged | others)) return 0;
-    *by_net = by_network(r, row, merged >> threadIdx.x % 32 & 1);
-    return MOST * warp_max(could ? row.products : 0) > MERGE_STEPS ? 0 : merged;
-}
-
-/* Counts what is merged of 32 rows. True where a row is not; *extent: of such rows of up to MERGE_MOST entries. */
-template <int MOST> static __device__ __forceinline__ int count_short(const gpu_rows &r, int64_t i, int64_t start,
-                                                                      int length, int32_t *slots, int capacity,
-                                                                      block_found *found, row_extent *extent)
+/* Rows of up to MERGE_MOST entries and MERGE_PRODUCTS products are merged; true where a row is not to be. */
+template <int MOST> static __device__ __forceinline__ int
+count_short(const gpu_rows &r, int64_t i, int64_t start, int length, int32_t *slots, int capacity, block_found *found)
 {
     const int lane = threadIdx.x % 32;
     merge_row<MOST> row;
-    bool by_net = false;
-    load_row(&row, r, start, length > MERGE_MOST ? 0 : length);
-    const unsigned merged = lanes_merged(r, row, length, &by_net);
-    const int mine = merged >> lane & 1, by_warp = length > MERGE_MOST || (row.products > 0 && !mine);
-    int total = warp_sum(mine ? slots_for(row) : 0), n = 0;
-    if (by_warp) *extent = extent_of_row(r, row);
-    if (merged && !by_net)
-        n = merge_count(row, mine, r, slots, capacity, &total);
-    else if (mine)
-        n = count_by_net(row, r.B.j);
-    if (!by_warp && i < r.rows) {
-        r.words[i] = 0;
-        r.counts[i] = n;
+    int by_warp = length > MERGE_MOST;
+    load_row(&row, r, start, by_warp ? 0 : length);
+    by_warp |= row.products > MERGE_PRODUCTS;
+    /* where few of a warp's rows could be merged, they go with the others */
+    const unsigned long_ones = __ballot_sync(ALL_LANES, by_warp);
+    unsigned merged = __ballot_sync(ALL_LANES, !by_warp && row.products > 0);
+    if (long_ones && 4 * __popc(merged) <= __popc(merged | long_ones)) {
+        by_warp |= row.products > 0;
+        merged = 0;
     }
-    if (merged == 0) return by_warp;
+    if (!by_warp && i < r.rows) r.words[i] = 0;
+    if (merged == 0) {
+        if (!by_warp && i < r.rows) r.counts[i] = 0;
+        return by_warp;
+    }
+    const int mine = merged >> lane & 1;
+    int total;
+    bool by_net;
+    const int n = count_merged(row, mine, r, slots, capacity, &total, &by_net);
+    if (!by_warp && i < r.rows) r.counts[i] = n;
     const int products = warp_sum(mine ? row.products : 0), results = warp_sum(n);
     const int most = warp_max(mine ? row.products : 0);
     if (lane == 0) {
@@ -350,13 +328,14 @@ template <int MOST> static __device__ __forceinline__ int count_short(const gpu_
     return by_warp;
 }
 
-/* The rows of lanes with by_warp: products, columns and class. mine: of rows of up to MERGE_MOST entries known. */
+/* The rows of lanes with by_warp: products, columns and class. */
 static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t i, int64_t start, int64_t end,
-                                                     int by_warp, row_extent mine, block_found *found)
+                                                     int by_warp, block_found *found)
 {
-    const int lane = threadIdx.x % 32, unknown = by_warp && end - start > MERGE_MOST;
+    const int lane = threadIdx.x % 32;
+    row_extent mine = {0, NO_COLUMN, -1, 0};
     /* rows of some entries eight at a time, by 4 lanes each; long ones by all */
-    const int middling = unknown && end - start <= MIDDLING_MOST;
+    const int middling = by_warp && end - start <= MIDDLING_MOST;
     if (__any_sync(ALL_LANES, middling)) {
         for (int base = 0; base < 32; base += 8) {
             const int owner = base + lane / 4;
@@ -367,7 +346,7 @@ static __device__ __forceinline__ void classify_long(const gpu_rows &r, int64_t 
             if (lane / 8 * 8 == base && middling) mine = of_row;
         }
     }
-    for (unsigned left = __ballot_sync(ALL_LANES, unknown && !middling); left; left &= left - 1) {
+    for (unsigned left = __ballot_sync(ALL_LANES, by_warp && !middling); left; left &= left - 1) {
         const int owner = __ffs(left) - 1;
         const int64_t from = __shfl_sync(ALL_LANES, start, owner), to = __shfl_sync(ALL_LANES, end, owner);
         const row_extent e = extent_of<32>(r, from, to);
@@ -410,18 +389,17 @@ static __device__ __forceinline__ void classify_group(const gpu_rows &r, int64_t
     const int length = (int)min(end - start, (int64_t)MERGE_MOST + 1);
     const int longest = warp_max(length <= MERGE_MOST ? length : 0);
     int by_warp;
-    row_extent extent = {0, NO_COLUMN, -1, 0};
     if (longest <= 4)
-        by_warp = count_short<4>(r, i, start, length, slots, capacity, found, &extent);
+        by_warp = count_short<4>(r, i, start, length, slots, capacity, found);
     else if (longest <= 6)
-        by_warp = count_short<6>(r, i, start, length, slots, capacity, found, &extent);
+        by_warp = count_short<6>(r, i, start, length, slots, capacity, found);
     else
-        by_warp = count_short<8>(r, i, start, length, slots, capacity, found, &extent);
-    if (__any_sync(ALL_LANES, by_warp)) classify_long(r, i, start, end, by_warp, extent, found);
+        by_warp = count_short<8>(r, i, start, length, slots, capacity, found);
+    if (__any_sync(ALL_LANES, by_warp)) classify_long(r, i, start, end, by_warp, found);
 }
 
 /* The rows of no run, or all: a warp 32 of them after the other. */
-static __global__ void __launch_bounds__(CLASSIFY_THREADS, 8) classify_rows(gpu_rows r, int capacity)
+static __global__ void __launch_bounds__(CLASSIFY_THREADS) classify_rows(gpu_rows r, int capacity)
 {
     extern __shared__ double2 merge_shared[];
     __shared__ block_found found;
@@ -453,7 +431,7 @@ static __global__ void __launch_bounds__(CLASSIFY_THREADS, 8) classify_rows(gpu_
 enum { MERGE_WARPS = 2, MERGE_THREADS = 32 * MERGE_WARPS };
 
 /* SHORT: all warps go through the network. */
-template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_THREADS, SHORT ? 12 : 1)
+template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_THREADS, SHORT ? 16 : 12)
     merge_rows(gpu_rows r, int64_t rows, int slots, int results, int bytes_of_warp, merge_target<V> C)
 {
     extern __shared__ double2 merge_shared[];
