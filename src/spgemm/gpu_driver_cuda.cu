@@ -2,9 +2,9 @@
  * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. What is done to which row:
  * gpu_rows_cuda.cuh.
  *
- * Cost: 28 bytes a row of workspace (6 more where runs are looked for), room for columns that counting finds (224 MB
- *       and half of A and of what C has at least, none under a limit), and a table of masks where rows of C are giant;
- *       one or two waits for the device, for the sizes of launches.
+ * Cost: 28 bytes a row of workspace (6 more where runs are looked for), room for what counting finds (224 MB and half
+ *       of A and of what C has at least, none under a limit), a table of masks where rows of C are giant, and while
+ *       counting pairs of B's rows where they pay; one or two waits for the device, for the sizes of launches.
  */
 #include "cuda/convert.cuh"
 #include "spgemm/gpu_kernels_cuda.h"
