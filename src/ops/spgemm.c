@@ -181,7 +181,8 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     job->most_bytes = room(plan, held);
     const int64_t bytes = plan->kernel->count_bytes(job);
     SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes, 0, err));
-    if (plan->kernel->uses_words) SPRYI_TRY(spryi_spgemm_make_words(plan->context, job, room(plan, held + bytes), err));
+    if (plan->kernel->uses_words && !spryi_spgemm_has_twins(&job->a))
+        SPRYI_TRY(spryi_spgemm_make_words(plan->context, job, room(plan, held + bytes), err));
     SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes + job->words.bytes, 0, err));
     SPRYI_TRY(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
     SPRYI_TRY(spryi_spgemm_take_workspace(plan, bytes, err));

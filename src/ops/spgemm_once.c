@@ -8,16 +8,11 @@
 #include <string.h>
 
 enum {
-    MOST_COLUMNS = 64,       /* for each product: beyond, clearing a bit and its rank for each column would be */
-    STREAMS_FROM = 16 << 20, /* bytes of C that would not stay in the caches */
-    ASK_FROM = 16 << 20      /* bytes for which the machine is asked what it has */
+    MOST_COLUMNS = 64,  /* for each product: beyond, clearing a bit and its rank for each column would be */
+    ASK_FROM = 16 << 20 /* bytes for which the machine is asked what it has */
 };
 
-/*
- * 1: in a sample, a third of the rows have the columns of the row before. Two phases sum such rows together, which
- * saves more than counting costs.
- */
-static int has_twins(const spry_arrays *a)
+int spryi_spgemm_has_twins(const spry_arrays *a)
 {
     enum { SAMPLE = 64, STRETCH = 8 };
     const size_t size = spry_index_type_bytes(a->index_type);
@@ -55,8 +50,8 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
     const int value = spryi_value_slot(job->type), pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
     *held = 0;
     if (!plan->kernel->once || !(*plan->kernel->once)[value][pair] || plan->context->allocate) return SPRY_OK;
+    if (spryi_spgemm_has_twins(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->grouped = spryi_spgemm_groups_pay(plan->context, job);
-    if ((!job->grouped && has_twins(&job->a)) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->threads = spryi_threads(plan->context, job->products);
     const int64_t bytes = plan->kernel->once_bytes(job), groups = job->grouped ? job->b.nnz * 4 : 0;
     const int64_t least = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
@@ -64,7 +59,7 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
     if (reserved < 0) return SPRY_OK;
     spry_status status = spryi_spgemm_cut_once(plan->context, job, job->entries, err);
     if (status != SPRY_OK) return status;
-    job->streams = reserved >= STREAMS_FROM;
+    job->streams = reserved >= SPRYI_STREAMS_FROM;
     plan->fill_bytes = bytes;
     *held = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
     return SPRY_OK;

@@ -84,6 +84,8 @@ spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
  * better: the kernel has none for these types, too many products meet in an entry, or memory is short.
  */
 spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err);
+/* 1: in a sample, a third of the rows have the columns of the row before: what was found for it serves them too. */
+int spryi_spgemm_has_twins(const spry_arrays *a);
 /* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
 spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_error *err);
 

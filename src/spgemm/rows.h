@@ -19,12 +19,20 @@
 
 extern const spryi_spgemm_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx512_cpu;
 
+/* Phases with 64-bit columns, of both. */
+void spryi_rows_count_64_64(spryi_spgemm_job *job);
+void spryi_rows_fill_f32_64_64(spryi_spgemm_job *job);
+void spryi_rows_fill_f64_64_64(spryi_spgemm_job *job);
+void spryi_rows_refill_f32_64_64(spryi_spgemm_job *job);
+void spryi_rows_refill_f64_64_64(spryi_spgemm_job *job);
+
 /* Raises job->spans and job->longest to what a thread has seen. */
 void spryi_rows_merge_spans(spryi_spgemm_job *job, const spryi_spgemm_spans *seen, int64_t longest);
 
 /* The bytes functions of both. */
 int64_t spryi_rows_count_bytes(spryi_spgemm_job *job);
 int64_t spryi_rows_fill_bytes(spryi_spgemm_job *job);
+int64_t spryi_rows_fill_runs_bytes(spryi_spgemm_job *job); /* with AVX-512 */
 
 /* A thread's part of the count phase's workspace: a bit a column of C. */
 static inline int64_t spryi_rows_mask_words(const spryi_spgemm_job *job)
@@ -33,14 +41,42 @@ static inline int64_t spryi_rows_mask_words(const spryi_spgemm_job *job)
 }
 
 /*
+ * Rows that share one order of products (rows_runs.tmpl.c): groups that make a run, rows that do where a group is one,
+ * rows of a group, entries of A and tracks of B in such a row; products of a row, values beside each other, and entries
+ * of C on their way, at most.
+ */
+enum {
+    SPRYI_RUN_LEAST = 4,
+    SPRYI_RUN_ALONE = 8, /* not over 2 * SPRYI_RUN_LEAST */
+    SPRYI_RUN_TWINS = 8,
+    SPRYI_RUN_LENGTH = 512,
+    SPRYI_RUN_TRACKS = 64,
+    SPRYI_RUN_PRODUCTS = 8192,
+    SPRYI_RUN_VALUES = 72 << 10,
+    SPRYI_RUN_STAGED = 20 << 10
+};
+typedef struct spryi_run_product {
+    uint32_t a, b; /* where in the values its factors begin */
+} spryi_run_product;
+typedef struct spryi_run_track {
+    int64_t first, last;    /* rows of B that the run's first row meets */
+    int64_t period, beyond; /* entries from one group to the next; groups that last is after first */
+    int64_t at;             /* in the values */
+} spryi_run_track;
+
+int64_t spryi_rows_run_bytes(const spryi_spgemm_job *job);            /* of a thread */
+void spryi_rows_look_for_runs(spryi_spgemm_job *job, int64_t staged); /* sets how much room they take */
+
+/*
  * Of the fill phase's: job->windows times 64 sums, 64 flags, a word of bits and a byte; then the hash table of
- * job->slots sums and columns.
+ * job->slots sums and columns; then what runs take.
  */
 static inline int64_t spryi_rows_lane_bytes(const spryi_spgemm_job *job)
 {
     const int64_t value = (int64_t)spry_type_bytes(job->type),
                   index = (int64_t)spry_index_type_bytes(job->b.index_type);
-    return (job->windows * (64 * value + 64 + 9) + job->slots * (value + index) + 63) / 64 * 64;
+    return (job->windows * (64 * value + 64 + 9) + job->slots * (value + index) + 63) / 64 * 64 +
+           spryi_rows_run_bytes(job);
 }
 
 /*

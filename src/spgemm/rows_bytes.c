@@ -64,6 +64,35 @@ int64_t spryi_rows_fill_bytes(spryi_spgemm_job *job)
     return bytes * job->threads;
 }
 
+int64_t spryi_rows_run_bytes(const spryi_spgemm_job *job)
+{
+    const int64_t value = (int64_t)spry_type_bytes(job->type), products = job->run_products + 16;
+    if (job->run_products == 0) return 0;
+    return SPRYI_ONCE_PAD(value * job->run_values) + SPRYI_ONCE_PAD(8 * job->run_products) +
+           3 * SPRYI_ONCE_PAD(4 * products) + SPRYI_ONCE_PAD(2 * products) +
+           SPRYI_ONCE_PAD(value * (job->run_staged + 16)) + SPRYI_ONCE_PAD(4 * (job->run_staged + 16));
+}
+
+/* In a small product clearing the room would cost more than runs bring. */
+void spryi_rows_look_for_runs(spryi_spgemm_job *job, int64_t staged)
+{
+    enum { LEAST_PRODUCTS = 1024 };
+    job->run_products = job->run_values = job->run_staged = 0;
+    if (job->products < LEAST_PRODUCTS || spryi_index_pair(job->a.offset_type, job->a.index_type) != 0) return;
+    job->run_products = job->products < SPRYI_RUN_PRODUCTS ? job->products : SPRYI_RUN_PRODUCTS;
+    job->run_values = job->products < SPRYI_RUN_VALUES / 8 ? 8 * job->products : SPRYI_RUN_VALUES;
+    job->run_staged = job->products < staged ? job->products : staged;
+}
+
+int64_t spryi_rows_fill_runs_bytes(spryi_spgemm_job *job)
+{
+    spryi_rows_look_for_runs(job, SPRYI_RUN_STAGED);
+    spryi_spgemm_job unlimited = *job;
+    unlimited.most_bytes = 0;
+    if (job->most_bytes > 0 && spryi_rows_fill_bytes(&unlimited) > job->most_bytes) job->run_products = 0;
+    return spryi_rows_fill_bytes(job);
+}
+
 int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job)
 {
     const int64_t value = (int64_t)spry_type_bytes(job->type), words = spryi_rows_mask_words(job);
@@ -72,7 +101,7 @@ int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job)
            SPRYI_ONCE_PAD(64 * job->windows * value) + SPRYI_ONCE_PAD(8 * job->windows) +
            SPRYI_ONCE_PAD(64 * job->windows) + SPRYI_ONCE_PAD(128 * job->windows) + SPRYI_ONCE_PAD(8 * words) +
            SPRYI_ONCE_PAD(4 * words) + SPRYI_ONCE_PAD(words + 64) + 2 * SPRYI_ONCE_PAD(4 * list) +
-           SPRYI_ONCE_PAD(value * list) + SPRYI_ONCE_PAD(2 * list) +
+           SPRYI_ONCE_PAD(value * list) + SPRYI_ONCE_PAD(2 * list) + spryi_rows_run_bytes(job) +
            spryi_rows_once_buffers(job) *
                (SPRYI_ONCE_PAD(4 * job->entries) + SPRYI_ONCE_PAD(4 * entries) + SPRYI_ONCE_PAD(value * entries));
 }
@@ -88,5 +117,6 @@ int64_t spryi_rows_once_workspace(spryi_spgemm_job *job)
     while (job->ring > 0 && job->ring < SPRYI_ONCE_RING && job->ring * 8 < job->b.cols) job->ring *= 2;
     if (job->products < SPRYI_ONCE_ENTRIES && job->a.rows < SPRYI_ONCE_ENTRIES - job->products)
         job->entries = job->products + job->a.rows;
+    spryi_rows_look_for_runs(job, 0);
     return spryi_rows_once_bytes(job) * job->threads;
 }

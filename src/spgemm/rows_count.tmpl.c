@@ -1,4 +1,5 @@
 /* Part of rows_cpu.c and its likes: the symbolic phase. */
+#if !defined(__AVX512F__) || !SPRY_J_IS_64 /* see rows_instances.h */
 #include "spgemm/rows_shape.tmpl.c"
 
 typedef struct SPRY_FN(span) {
@@ -120,7 +121,7 @@ static inline int64_t SPRY_FN(count_few)(const spryi_spgemm_job *job, int64_t i,
     high = _mm512_mask_max_epi32(high, (__mmask16)(valid >> 16), high, v[1]);
     span->first = _mm512_reduce_min_epi32(low);
     span->last = _mm512_reduce_max_epi32(high);
-    return __builtin_popcount(few.count <= 16 ? SPRY_FN(few_leaders)(&few, v, 1) : SPRY_FN(few_leaders)(&few, v, 2));
+    return __builtin_popcount(SPRY_FN(few_leaders)(&few, v));
 }
 #endif
 
@@ -183,3 +184,4 @@ static void SPRY_FN(count)(spryi_spgemm_job *job)
     }
 }
 #undef FEW
+#endif

@@ -1,5 +1,30 @@
 #include "spgemm/rows_instances.h"
 
+void spryi_rows_count_64_64(spryi_spgemm_job *job)
+{
+    count_64_64(job);
+}
+
+void spryi_rows_fill_f32_64_64(spryi_spgemm_job *job)
+{
+    fill_f32_64_64(job);
+}
+
+void spryi_rows_fill_f64_64_64(spryi_spgemm_job *job)
+{
+    fill_f64_64_64(job);
+}
+
+void spryi_rows_refill_f32_64_64(spryi_spgemm_job *job)
+{
+    refill_f32_64_64(job);
+}
+
+void spryi_rows_refill_f64_64_64(spryi_spgemm_job *job)
+{
+    refill_f64_64_64(job);
+}
+
 const spryi_spgemm_kernel spryi_spgemm_rows_cpu = {
     .name = "spgemm_rows_cpu",
     .device = "cpu",

@@ -37,26 +37,19 @@ static inline void SPRY_FN(few_columns)(const spryi_spgemm_job *job, int64_t i, 
     few->count = n;
 }
 
-static inline uint32_t SPRY_FN(few_equal)(const __m512i v[2], int vectors, int32_t column)
+static inline uint32_t SPRY_FN(few_less)(const __m512i v[2], int32_t column)
 {
     const __m512i x = _mm512_set1_epi32(column);
-    uint32_t equal = _mm512_cmpeq_epi32_mask(v[0], x);
-    if (vectors > 1) equal |= (uint32_t)_mm512_cmpeq_epi32_mask(v[1], x) << 16;
-    return equal;
+    return _mm512_cmplt_epi32_mask(v[0], x) | (uint32_t)_mm512_cmplt_epi32_mask(v[1], x) << 16;
 }
 
-static inline uint32_t SPRY_FN(few_less)(const __m512i v[2], int vectors, int32_t column)
+/* Bit p: product p is the first of its column. Zeros behind the last one meet only what is before them. */
+static inline uint32_t SPRY_FN(few_leaders)(const SPRY_FN(few) * few, const __m512i v[2])
 {
-    const __m512i x = _mm512_set1_epi32(column);
-    uint32_t less = _mm512_cmplt_epi32_mask(v[0], x);
-    if (vectors > 1) less |= (uint32_t)_mm512_cmplt_epi32_mask(v[1], x) << 16;
-    return less;
-}
-
-/* Bit p: product p is the first of its column. */
-static inline uint32_t SPRY_FN(few_leaders)(const SPRY_FN(few) * few, const __m512i v[2], int vectors)
-{
-    uint32_t later = 0;
-    for (int p = 0; p < few->count; p++) later |= SPRY_FN(few_equal)(v, vectors, few->columns[p]) & (0xfffffffeu << p);
-    return ~later & (uint32_t)_bzhi_u64(0xffffffffu, (unsigned)few->count);
+    const __m512i met0 = _mm512_conflict_epi32(v[0]), met1 = _mm512_conflict_epi32(v[1]);
+    uint32_t again = 0;
+    for (int p = 0; p < 16 && few->count > 16; p++)
+        again |= _mm512_cmpeq_epi32_mask(v[1], _mm512_set1_epi32(few->columns[p]));
+    const uint32_t first = (_mm512_testn_epi32_mask(met1, met1) & ~again) << 16;
+    return (first | _mm512_testn_epi32_mask(met0, met0)) & (uint32_t)_bzhi_u64(0xffffffffu, (unsigned)few->count);
 }

@@ -1,4 +1,5 @@
 /* Part of rows_cpu.c and its likes: the numeric phase. */
+#if !defined(__AVX512F__) || !SPRY_J_IS_64 /* see rows_instances.h */
 #include "spgemm/rows_shape.tmpl.c"
 
 /* A thread's dense window, which stands over columns base .. base + 64 * windows - 1 while a row is summed. */
@@ -312,8 +313,8 @@ static inline void SPRY_FN(gather_twins)(const spryi_spgemm_job *job, SPRY_V *re
 }
 
 /* Values of row i, whose columns are there, and columns and values of its twins; returns how many rows that were. */
-static inline int64_t SPRY_FN(gather_some)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t i,
-                                           int64_t end)
+static __attribute__((noinline)) int64_t SPRY_FN(gather_some)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane,
+                                                              int64_t i, int64_t end)
 {
     const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
     SPRY_J *restrict Cj = (SPRY_J *)job->columns + at;
@@ -391,13 +392,13 @@ static inline void SPRY_FN(few_values)(const spryi_spgemm_job *job, int64_t i, S
 }
 
 /* Each product to the sum of its column, which stands where as many leaders are smaller. */
-static inline void SPRY_FN(few_sums)(const SPRY_FN(few) * few, const SPRY_V *restrict values, int vectors,
-                                     SPRY_J *restrict columns, SPRY_V *restrict sums)
+static inline void SPRY_FN(few_sums)(const SPRY_FN(few) * few, const SPRY_V *restrict values, SPRY_J *restrict columns,
+                                     SPRY_V *restrict sums)
 {
     const __m512i v[2] = {_mm512_loadu_si512(few->columns), _mm512_loadu_si512(few->columns + 16)};
-    const uint32_t leaders = SPRY_FN(few_leaders)(few, v, vectors);
+    const uint32_t leaders = SPRY_FN(few_leaders)(few, v);
     for (int p = 0; p < few->count; p++) {
-        const int at = __builtin_popcount(SPRY_FN(few_less)(v, vectors, few->columns[p]) & leaders);
+        const int at = __builtin_popcount(SPRY_FN(few_less)(v, few->columns[p]) & leaders);
         columns[at] = few->columns[p];
         sums[at] += values[p];
     }
@@ -413,10 +414,7 @@ static inline void SPRY_FN(fill_few)(const spryi_spgemm_job *job, int64_t i, SPR
     const SPRY_V alpha = (SPRY_V)job->alpha;
     SPRY_FN(few_columns)(job, i, &few);
     SPRY_FN(few_values)(job, i, values);
-    if (few.count <= 16)
-        SPRY_FN(few_sums)(&few, values, 1, columns, sums);
-    else
-        SPRY_FN(few_sums)(&few, values, 2, columns, sums);
+    SPRY_FN(few_sums)(&few, values, columns, sums);
     for (int64_t k = 0; k < n; k++) {
         Cj[k] = columns[k];
         Cx[k] = alpha * sums[k];
@@ -424,65 +422,111 @@ static inline void SPRY_FN(fill_few)(const spryi_spgemm_job *job, int64_t i, SPR
 }
 #endif
 
-static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t begin, int64_t end)
+#if defined(__AVX512F__) && !SPRY_J_IS_64 && !SPRY_P_IS_64
+#include "spgemm/rows_runs.tmpl.c"
+#define HAS_RUNS 1
+#else
+typedef int SPRY_FN(run);
+#define HAS_RUNS 0
+#endif
+
+/* Row i of a piece, with its twins; returns how many rows that were. */
+static int64_t SPRY_FN(fill_row)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, int64_t begin, int64_t i,
+                                 int64_t end)
 {
     const SPRY_P *restrict Ap = job->a.offsets;
     SPRY_J *restrict Cj = job->columns, shift;
     SPRY_V *restrict Cx = job->values;
     const SPRY_V alpha = (SPRY_V)job->alpha;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
-        if (n == 0) continue;
-        if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
-            SPRY_FN(copy_row)(job, i, Cj + at, Cx + at, n);
-            continue;
-        }
-        if (i > begin && at - job->offsets[i - 1] == n && SPRY_FN(repeats)(job, i, &shift)) {
-            for (int64_t k = 0; k < n; k++) Cj[at + k] = (SPRY_J)(Cj[at - n + k] + shift);
-            i += SPRY_FN(gather_some)(job, lane, i, end) - 1;
-            continue;
-        }
-#if defined(__AVX512F__) && !SPRY_J_IS_64
-        if (n <= FEW && SPRY_FN(products_of)(job, i) <= FEW) {
-            SPRY_FN(fill_few)(job, i, Cj + at, Cx + at, n);
-            continue;
-        }
-#endif
-        int64_t first, last;
-        SPRY_FN(ends)(job, i, &first, &last);
-        const int64_t base = first & ~(int64_t)63, words = spryi_rows_words(first, last);
-        if (words > SPRYI_FEW_WORDS || words > job->windows) {
-            const int64_t products = SPRY_FN(products_of)(job, i);
-            if (words > job->windows || spryi_rows_scattered(words, products)) {
-                SPRY_FN(hash_row)(job, lane, i, products, Cj + at, Cx + at, n, 0);
-                continue;
-            }
-        }
-#ifdef __AVX512F__
-        if (job->words.count == 0 && words < SPRY_FN(products_of)(job, i)) {
-            SPRY_FN(add_and_flag)(job, lane, i, base);
-            SPRY_FN(emit_flagged)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
-            continue;
-        }
-#endif
-        if (job->words.count > 0) {
-            SPRY_FN(mark_words_of)(job, lane, i, base);
-            SPRY_FN(add_products)(job, lane->sums, i, base);
-        } else {
-            SPRY_FN(add_and_mark)(job, lane, i, base);
-        }
-        SPRY_FN(emit)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
+    const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+    if (n == 0) return 1;
+    if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
+        SPRY_FN(copy_row)(job, i, Cj + at, Cx + at, n);
+        return 1;
     }
+    if (i > begin && at - job->offsets[i - 1] == n && SPRY_FN(repeats)(job, i, &shift)) {
+        for (int64_t k = 0; k < n; k++) Cj[at + k] = (SPRY_J)(Cj[at - n + k] + shift);
+        return SPRY_FN(gather_some)(job, lane, i, end);
+    }
+#if defined(__AVX512F__) && !SPRY_J_IS_64
+    if (n <= FEW && SPRY_FN(products_of)(job, i) <= FEW) {
+        SPRY_FN(fill_few)(job, i, Cj + at, Cx + at, n);
+        return 1;
+    }
+#endif
+    int64_t first, last;
+    SPRY_FN(ends)(job, i, &first, &last);
+    const int64_t base = first & ~(int64_t)63, words = spryi_rows_words(first, last);
+    if (words > SPRYI_FEW_WORDS || words > job->windows) {
+        const int64_t products = SPRY_FN(products_of)(job, i);
+        if (words > job->windows || spryi_rows_scattered(words, products)) {
+            SPRY_FN(hash_row)(job, lane, i, products, Cj + at, Cx + at, n, 0);
+            return 1;
+        }
+    }
+#ifdef __AVX512F__
+    if (job->words.count == 0 && words < SPRY_FN(products_of)(job, i)) {
+        SPRY_FN(add_and_flag)(job, lane, i, base);
+        SPRY_FN(emit_flagged)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
+        return 1;
+    }
+#endif
+    if (job->words.count > 0) {
+        SPRY_FN(mark_words_of)(job, lane, i, base);
+        SPRY_FN(add_products)(job, lane->sums, i, base);
+    } else {
+        SPRY_FN(add_and_mark)(job, lane, i, base);
+    }
+    SPRY_FN(emit)(lane, (last - base) / 64 + 1, base, alpha, Cj + at, Cx + at);
+    return 1;
+}
+
+static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, const SPRY_FN(lane) * lane, SPRY_FN(run) * run,
+                                int64_t begin, int64_t end)
+{
+#if HAS_RUNS
+    run->from = begin;
+#endif
+    for (int64_t i = begin, rows; i < end; i += rows) {
+#if HAS_RUNS
+        rows = SPRY_FN(begin_run)(job, run, i, end);
+        if (rows > 0) {
+            const int64_t at = job->offsets[i];
+            SPRY_J *Cj = (SPRY_J *)job->columns + at;
+            if (run->count == 0) {
+                (void)SPRY_FN(fill_row)(job, lane, i, i, i + 1);
+                SPRY_FN(order_run)(job, run, i, Cj, job->offsets[i + 1] - at);
+            }
+            SPRY_FN(fill_run)(job, run, i, Cj, (SPRY_V *)job->values + at);
+            continue;
+        }
+#endif
+        rows = SPRY_FN(fill_row)(job, lane, begin, i, end);
+    }
+    (void)run;
 }
 
 static void SPRY_FN(fill)(spryi_spgemm_job *job)
 {
+#if HAS_RUNS
+    job->streams = job->offsets[job->a.rows] >= SPRYI_STREAMS_FROM / (int64_t)(sizeof(SPRY_V) + sizeof(SPRY_J));
+#endif
 #pragma omp parallel num_threads(job->threads)
     {
         const SPRY_FN(lane) lane = SPRY_FN(lane_of)(job, omp_get_thread_num());
+        SPRY_FN(run) run;
+#if HAS_RUNS
+        SPRY_FN(place_run)
+        (job, &run,
+         (unsigned char *)job->workspace + (omp_get_thread_num() + 1) * spryi_rows_lane_bytes(job) -
+             spryi_rows_run_bytes(job));
+#endif
 #pragma omp for schedule(dynamic, 1)
         for (int64_t p = 0; p < job->pieces.count; p++)
-            SPRY_FN(fill_piece)(job, &lane, job->pieces.rows[p], job->pieces.rows[p + 1]);
+            SPRY_FN(fill_piece)(job, &lane, &run, job->pieces.rows[p], job->pieces.rows[p + 1]);
+#if HAS_RUNS
+        _mm_sfence();
+#endif
     }
 }
 
@@ -503,3 +547,5 @@ static void SPRY_FN(refill)(spryi_spgemm_job *job)
 #include "spgemm/rows_once.tmpl.c"
 #endif
 #undef FEW
+#undef HAS_RUNS
+#endif

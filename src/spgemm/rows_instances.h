@@ -16,6 +16,13 @@
 
 #define SPRYI_TEMPLATE "spgemm/rows_count.tmpl.c"
 #include "core/instantiate_indices.h"
+#ifdef __AVX512F__ /* 64-bit columns gain little from it: the portable instances serve both */
+#define count_64_64 spryi_rows_count_64_64
+#define fill_f32_64_64 spryi_rows_fill_f32_64_64
+#define fill_f64_64_64 spryi_rows_fill_f64_64_64
+#define refill_f32_64_64 spryi_rows_refill_f32_64_64
+#define refill_f64_64_64 spryi_rows_refill_f64_64_64
+#endif
 static const spryi_spgemm_count_table count_table = {count_32_32, count_64_32, count_64_64};
 
 #undef SPRY_FN

@@ -37,6 +37,7 @@ typedef struct SPRY_FN(lists) {
     unsigned char *group_bits, *group_touched;
     uint32_t ring; /* groups of the window, less 1 */
     SPRY_V alpha;  /* of the product; the job's own is 1 here, since it is applied on the way to C */
+    SPRY_FN(run) run;
 } SPRY_FN(lists);
 
 static SPRY_FN(lists) SPRY_FN(lists_of)(const spryi_spgemm_job *job, int thread)
@@ -68,6 +69,7 @@ static SPRY_FN(lists) SPRY_FN(lists_of)(const spryi_spgemm_job *job, int thread)
         TAKE(o.buffers[b].values, job->entries + 64);
     }
 #undef TAKE
+    SPRY_FN(place_run)(job, &o.run, at);
     return o;
 }
 
@@ -271,24 +273,35 @@ static __attribute__((noinline)) void SPRY_FN(sum_piece)(const spryi_spgemm_job 
 {
     const SPRY_P *restrict Ap = job->a.offsets;
     int64_t n = 0;
-    o->count = 0;
+    o->count = o->run.from = 0;
     for (int64_t i = begin; i < end; i++) {
         SPRY_J *Cj = to->columns + n;
         SPRY_V *Cx = to->values + n;
-        int64_t products;
-        if (job->groups && Ap[i + 1] - Ap[i] != 1 && SPRY_FN(in_ring)(job, o, i)) {
-            n += SPRY_FN(once_grouped)(job, o, i, Cj, Cx);
+        const int64_t run = SPRY_FN(begin_run)(job, &o->run, i, end);
+        int64_t products, entries = 0;
+        if (run > 0 && o->run.count > 0) {
+            /* its order is known */
+        } else if (job->groups && Ap[i + 1] - Ap[i] != 1 && SPRY_FN(in_ring)(job, o, i)) {
+            entries = SPRY_FN(once_grouped)(job, o, i, Cj, Cx);
         } else if ((products = SPRY_FN(products_of)(job, i)) > 0) {
             if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
                 SPRY_FN(copy_row)(job, i, Cj, Cx, products);
-                n += products;
+                entries = products;
             } else if (products > job->listed) {
-                n += SPRY_FN(once_long)(job, o, i, Cj, Cx);
+                entries = SPRY_FN(once_long)(job, o, i, Cj, Cx);
             } else {
-                n += SPRY_FN(once_listed)(job, o, i, products, Cj, Cx);
+                entries = SPRY_FN(once_listed)(job, o, i, products, Cj, Cx);
             }
         }
-        to->ends[i - begin] = (int32_t)n;
+        if (run == 0) {
+            to->ends[i - begin] = (int32_t)(n += entries);
+            continue;
+        }
+        if (o->run.count == 0) SPRY_FN(order_run)(job, &o->run, i, Cj, entries);
+        SPRY_FN(fill_run)(job, &o->run, i, Cj, Cx);
+        for (int64_t r = 0; r < run; r++) to->ends[i++ - begin] = (int32_t)(n += o->run.n);
+        i--;
+        o->count = 0; /* the row before has another list */
     }
     to->n = n;
 }

@@ -116,7 +116,7 @@ static inline void spryi_wait_a_little(void)
 }
 
 /* Copies; past the caches, which would read the lines of `to` first, where it is not needed soon. */
-static void spryi_stream(void *to, const void *from, int64_t bytes, int past_caches)
+static __attribute__((noinline)) void spryi_stream(void *to, const void *from, int64_t bytes, int past_caches)
 {
     char *restrict t = to;
     const char *restrict f = from;

@@ -23,7 +23,7 @@ static inline int SPRY_FN(moved)(const SPRY_J *x, const SPRY_J *y, int64_t n, SP
 }
 
 /* Row i > 0 of C repeats row i - 1, *shift columns further on. */
-static inline int SPRY_FN(repeats)(const spryi_spgemm_job *job, int64_t i, SPRY_J *shift)
+static __attribute__((noinline)) int SPRY_FN(repeats)(const spryi_spgemm_job *job, int64_t i, SPRY_J *shift)
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Bj = job->b.indices, *restrict Aj = (const SPRY_J *)job->a.indices + Ap[i];

