@@ -130,7 +130,7 @@ static spry_status check_random(spry_context *context, check *v, spry_error *err
 #pragma omp parallel num_threads(spryi_threads(context, v->c.nnz + v->a.nnz))
     {
         spry_spgemm_verification found = nothing_found;
-#pragma omp for schedule(dynamic, 1024)
+#pragma omp for schedule(dynamic, 64)
         for (int64_t i = 0; i < v->a.rows; i++) check_random_row(v, bx, i, &found);
 #pragma omp critical(spryi_verify_spgemm)
         merge(&v->found, &found);
