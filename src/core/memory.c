@@ -42,7 +42,10 @@ static void *default_allocate(spry_context *context, size_t *bytes, size_t *touc
         if (!block) spryi_spares_make_room(context, *bytes);
     }
     if (!block) block = fresh_block(*bytes);
-    if (!block && spryi_spares_release(context) > 0) block = fresh_block(*bytes);
+    if (!block) {
+        (void)spryi_spares_release(context); /* those without pages too: address space may be what is short */
+        block = fresh_block(*bytes);
+    }
     return block;
 }
 

@@ -65,6 +65,16 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
     return SPRY_OK;
 }
 
+/* All that is held beside C. */
+static spry_status take_room(spry_spgemm_plan *plan)
+{
+    spryi_spgemm_job *job = &plan->job;
+    spry_status status = SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", NULL);
+    if (status == SPRY_OK) status = spryi_spgemm_take_workspace(plan, plan->fill_bytes, NULL);
+    if (status == SPRY_OK && job->grouped) status = spryi_spgemm_make_groups(plan->context, job, NULL);
+    return status;
+}
+
 spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -77,10 +87,12 @@ spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
         spryi_reserve(context, &job->columns, job->products, index_size, "columns of C", NULL) != SPRY_OK ||
         spryi_reserve(context, &job->values, job->products, size, "values of C", NULL) != SPRY_OK)
         goto done;
-    SPRYI_TRY(SPRYI_NEW(context, &job->offsets, job->a.rows + 1, "row offsets", err));
-    SPRYI_TRY(spryi_spgemm_take_workspace(plan, plan->fill_bytes, err));
+    if (take_room(plan) != SPRY_OK) {
+        spryi_release(context, job->offsets);
+        job->offsets = NULL;
+        goto done; /* two phases reserve nothing, and may do with what there is */
+    }
     job->b_rises = spryi_spgemm_rises(context, &job->b);
-    if (job->grouped) SPRYI_TRY(spryi_spgemm_make_groups(context, job, err));
     (*plan->kernel->once)[spryi_value_slot(job->type)][spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
     plan->nnz = job->offsets[job->a.rows];
     spryi_settle(context, &job->columns, plan->nnz * (int64_t)index_size);

@@ -5,7 +5,10 @@
 #include "spgemm/spgemm.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static void put(test_entries *e, int64_t i, int64_t j, double value)
 {
@@ -134,8 +137,60 @@ static void no_groups(void **unused)
     spry_context_destroy(context);
 }
 
+/* The room of one product beside what the process has, in MiB of address space; 1: it is made, with `wanted`'s bits. */
+static int made_within(const spry_matrix *A, const spry_matrix *wanted, const char *kernel, int64_t mib)
+{
+    long pages = 0;
+    struct rlimit usual;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_true(file && fscanf(file, "%ld", &pages) == 1 && getrlimit(RLIMIT_AS, &usual) == 0);
+    fclose(file);
+    spry_context *context = test_context(NULL, 1);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    options.kernel = kernel;
+    spry_matrix *C = NULL;
+    const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)mib << 20);
+    assert_int_equal(setrlimit(RLIMIT_AS, &(struct rlimit){most, usual.rlim_max}), 0);
+    const spry_status status = spry_spgemm(context, &C, A, A, &options, NULL);
+    assert_int_equal(setrlimit(RLIMIT_AS, &usual), 0);
+    if (status != SPRY_OK) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
+    if (status == SPRY_OK) assert_true(test_same_bits(C, wanted));
+    spry_matrix_destroy(C);
+    spry_context_destroy(context);
+    return status == SPRY_OK;
+}
+
+/* Where address space is short, what at once reserves and cannot use is given up for two phases. */
+static void little_address_space(void **unused)
+{
+    (void)unused;
+    enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* MiB; all products take 150 */
+    if (TEST_SANITIZED) skip();                 /* shadows reserve terabytes */
+    spry_context *context = test_context(NULL, 1);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    spry_matrix *A = NULL, *wanted = NULL;
+    options.kernel = "spgemm_rows_cpu";
+    assert_int_equal(spry_matrix_generate(context, &A, "gen:rgg,scale=16", NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm(context, &wanted, A, A, &options, NULL), SPRY_OK);
+    spry_spgemm_options fast = SPRY_INIT(spry_spgemm_options);
+    fast.kernel = "spgemm_rows_avx512_cpu";
+    spry_matrix *C = NULL;
+    const spry_status status = spry_spgemm(context, &C, A, A, &fast, NULL);
+    spry_matrix_destroy(C);
+    int64_t least = STEP;
+    while (least < MOST && !made_within(A, wanted, options.kernel, least)) least += STEP;
+    assert_true(least < MOST);
+    for (int64_t mib = 0; mib < MOST && status == SPRY_OK; mib += STEP)
+        if (!made_within(A, wanted, fast.kernel, mib) && mib >= least + BESIDE)
+            fail_msg("two phases need %lld MiB, but %lld are too little", (long long)least, (long long)mib);
+    spry_matrix_destroy(wanted);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_groups), cmocka_unit_test(no_groups)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_groups), cmocka_unit_test(no_groups),
+                                       cmocka_unit_test(little_address_space)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
