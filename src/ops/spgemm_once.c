@@ -59,9 +59,15 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
     if (reserved < 0) return SPRY_OK;
     spry_status status = spryi_spgemm_cut_once(plan->context, job, job->entries, err);
     if (status != SPRY_OK) return status;
+    const int64_t all = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
+    if (reserved_bytes(plan, all) < 0) { /* more pieces pass the limit, which two phases may keep */
+        spryi_release(plan->context, job->pieces.rows);
+        job->pieces.rows = NULL;
+        return spryi_spgemm_cut(plan->context, job, err);
+    }
     job->streams = reserved >= SPRYI_STREAMS_FROM;
     plan->fill_bytes = bytes;
-    *held = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
+    *held = all;
     return SPRY_OK;
 }
 

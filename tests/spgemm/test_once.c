@@ -188,9 +188,46 @@ static void little_address_space(void **unused)
     spry_context_destroy(context);
 }
 
+/*
+ * Every row of C is a piece when it is done at once, which takes more bytes than its pieces in two phases: no limit
+ * from least_bytes on is refused, also where only the pieces pass it.
+ */
+static void limits(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 100, LENGTH = 20000, STEP = 120 };
+    spry_context *context = test_context(NULL, 1);
+    const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+    test_entries a = room_for(ROWS, 1, ROWS), b = room_for(1, 2 * LENGTH, LENGTH);
+    for (int64_t i = 0; i < ROWS; i++) put(&a, i, 0, 1);
+    for (int64_t j = 0; j < LENGTH; j++) put(&b, 0, 2 * j, 1);
+    spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form);
+    spry_spgemm_estimate estimate = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    assert_int_equal(spry_estimate_spgemm(context, &estimate, A, B, NULL, NULL), SPRY_OK);
+    options.info = &info;
+    int64_t limit = estimate.peak_bytes - 4000;
+    if (limit < estimate.least_bytes) limit = estimate.least_bytes; /* on processors that do not do it at once */
+    for (; limit < estimate.peak_bytes + 1000; limit += STEP) {
+        spry_error err = SPRY_ERROR_INIT;
+        spry_matrix *C = NULL;
+        options.memory_limit_bytes = limit;
+        if (spry_spgemm(context, &C, A, B, &options, &err) != SPRY_OK)
+            fail_msg("limit %lld, least %lld: %s", (long long)limit, (long long)estimate.least_bytes, err.message);
+        assert_true(info.peak_bytes <= limit);
+        spry_matrix_destroy(C);
+    }
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    test_discard(&a);
+    test_discard(&b);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_groups), cmocka_unit_test(no_groups),
-                                       cmocka_unit_test(little_address_space)};
+                                       cmocka_unit_test(little_address_space), cmocka_unit_test(limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
