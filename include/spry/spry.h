@@ -671,9 +671,9 @@ typedef struct spry_spgemm_info {
     int64_t chunks;              /* pieces of rows it was done in: 1 unless a memory limit asked for more */
     int64_t peak_bytes;          /* inputs, result and workspace: the most held at once on the device that computes */
     int64_t workspace_bytes;     /* of it, neither inputs nor result: accumulators, converted inputs */
-    double setup_us;             /* symbolic phase, with the conversions and the upload before it */
+    double setup_us;             /* symbolic phase (where there is one), with the conversions and the upload before */
     double upload_us;            /* of setup_us, moving inputs to the device */
-    double run_us;               /* numeric phase: of the last run of a plan */
+    double run_us;               /* numeric phase, or both at once: of the last run of a plan */
     double download_us;          /* of run_us, moving C to the host */
 } spry_spgemm_info;
 
@@ -698,7 +698,8 @@ typedef struct spry_spgemm_options {
  * workspace. Entries at one position count as their sum, rows need not be sorted. Value types agree, but that a pattern
  * goes with any. C's structure is that of the product of the patterns, so numerical zeros stay unless drop_zeros.
  *
- * A symbolic phase counts C's rows exactly, then C is allocated, exactly, and filled. Workspace is some numbers a
+ * A symbolic phase counts C's rows exactly, then C is allocated, exactly, and filled; where a CPU can reserve address
+ * space for all products, one product counts and fills at once. Workspace of two phases is some numbers a
  * thread for each column that the widest row of C spans, or a table for the longest row where that is less or memory
  * is short; it does not grow with the products. Under memory_limit_bytes it is made smaller, down to one thread,
  * before the product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always
@@ -722,7 +723,8 @@ typedef struct spry_spgemm_estimate {
     const char *device, *kernel;
 } spry_spgemm_estimate;
 
-/* On the CPU exact, by a symbolic phase: a third of the product's time, and none of its memory. options may be NULL. */
+/* On the CPU exact, by a symbolic phase: a third to three quarters of the product's time, and none of its memory.
+   options may be NULL. */
 SPRY_API spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *estimate, const spry_matrix *A,
                                           const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
 
