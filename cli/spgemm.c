@@ -384,7 +384,7 @@ static void print_report(const bench_record *r, const product *p, const argument
     printf("  products        %s, %.3g to an entry of C\n", cli_count(i->products).s, i->compression);
     printf("  C               %s x %s, %s entries, %s\n", cli_count(i->rows).s, cli_count(i->cols).s,
            cli_count(i->nnz).s, cli_bytes(r->bytes).s);
-    printf("  time            %s, %.2f GFLOP/s: symbolic phase %s, numeric phase %s\n", cli_time(p->whole_us).s,
+    printf("  time            %s, %.2f GFLOP/s: preparation %s, multiplication %s\n", cli_time(p->whole_us).s,
            r->gflops, cli_time(i->setup_us).s, cli_time(i->run_us).s);
     const int64_t inputs = array_bytes(&p->a) + (p->B == p->A ? 0 : array_bytes(&p->b));
     print_memory(inputs, r->bytes, i->workspace_bytes, i->peak_bytes);

@@ -167,6 +167,14 @@ int64_t spryi_spgemm_offset_bytes(const spry_spgemm_plan *plan)
     return (plan->job.a.rows + 1 + (p->products ? 2 * p->count + 1 : 3 * p->count + 2)) * (int64_t)sizeof(int64_t);
 }
 
+int spryi_spgemm_threads(const spry_context *context, const spryi_spgemm_job *job)
+{
+    enum { PIECE = 1 << 15 };
+    const int64_t work = job->products < INT64_MAX - job->a.rows ? job->products + job->a.rows : job->products;
+    const int threads = spryi_threads(context, work);
+    return work / PIECE + 1 < threads ? (int)(work / PIECE + 1) : threads;
+}
+
 /* ---- the phases ------------------------------------------------------------------------------------------ */
 
 /* Counts C's rows: offsets and nnz. */
@@ -175,7 +183,7 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
     const int64_t inputs = plan->input_bytes + plan->converted_bytes;
-    job->threads = plan->kernel->sequential ? 1 : spryi_threads(plan->context, job->products);
+    job->threads = plan->kernel->sequential ? 1 : spryi_spgemm_threads(plan->context, job);
     const int64_t held = inputs + spryi_spgemm_offset_bytes(plan);
     SPRYI_TRY(spryi_spgemm_admit(plan, held + least_of(*job, plan->kernel->count_bytes), 0, err));
     job->most_bytes = room(plan, held);

@@ -52,7 +52,7 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
     if (!plan->kernel->once || !(*plan->kernel->once)[value][pair] || plan->context->allocate) return SPRY_OK;
     if (spryi_spgemm_has_twins(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->grouped = spryi_spgemm_groups_pay(plan->context, job);
-    job->threads = spryi_threads(plan->context, job->products);
+    job->threads = spryi_spgemm_threads(plan->context, job);
     const int64_t bytes = plan->kernel->once_bytes(job), groups = job->grouped ? job->b.nnz * 4 : 0;
     const int64_t least = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
     const int64_t reserved = reserved_bytes(plan, least);

@@ -64,6 +64,9 @@ void spryi_refresh_operands(spry_spgemm_plan *plan);
 /* spgemm_zeros.c: in place, in constant memory; C is nobody else's yet. */
 void spryi_drop_zeros(spry_matrix *C);
 
+/* Threads of a product on a CPU: no more than have something to do. */
+int spryi_spgemm_threads(const spry_context *context, const spryi_spgemm_job *job);
+
 /* Types and bytes of C, whose nnz is known. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
 

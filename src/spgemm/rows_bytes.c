@@ -73,12 +73,28 @@ int64_t spryi_rows_run_bytes(const spryi_spgemm_job *job)
            SPRYI_ONCE_PAD(value * (job->run_staged + 16)) + SPRYI_ONCE_PAD(4 * (job->run_staged + 16));
 }
 
+/* 1: of A's rows that were looked at, some are the row before moved by a constant, or it. */
+static int has_moved_rows(const spry_arrays *a)
+{
+    enum { SAMPLE = 64, STRETCH = 8 };
+    const int32_t *offsets = a->offsets, *columns = a->indices;
+    for (int64_t s = 0; s < SAMPLE; s++)
+        for (int64_t i = a->rows / SAMPLE * s + 1; i < a->rows / SAMPLE * s + STRETCH && i < a->rows; i++) {
+            const int32_t *before = columns + offsets[i - 1], *row = columns + offsets[i];
+            const int64_t n = offsets[i] - offsets[i - 1];
+            if (n < 2 || offsets[i + 1] - offsets[i] != n || row[0] < before[0]) continue;
+            if ((int64_t)row[n - 1] - before[n - 1] == (int64_t)row[0] - before[0]) return 1;
+        }
+    return 0;
+}
+
 /* In a small product clearing the room would cost more than runs bring. */
 void spryi_rows_look_for_runs(spryi_spgemm_job *job, int64_t staged)
 {
     enum { LEAST_PRODUCTS = 1024 };
     job->run_products = job->run_values = job->run_staged = 0;
     if (job->products < LEAST_PRODUCTS || spryi_index_pair(job->a.offset_type, job->a.index_type) != 0) return;
+    if (!has_moved_rows(&job->a)) return;
     job->run_products = job->products < SPRYI_RUN_PRODUCTS ? job->products : SPRYI_RUN_PRODUCTS;
     job->run_values = job->products < SPRYI_RUN_VALUES / 8 ? 8 * job->products : SPRYI_RUN_VALUES;
     job->run_staged = job->products < staged ? job->products : staged;
@@ -106,16 +122,20 @@ int64_t spryi_rows_once_bytes(const spryi_spgemm_job *job)
                (SPRYI_ONCE_PAD(4 * job->entries) + SPRYI_ONCE_PAD(4 * entries) + SPRYI_ONCE_PAD(value * entries));
 }
 
-/* Small products take little; lists are read 32 columns at once. */
+/* Small products take little, and threads share them in some pieces each; lists are read 32 columns at once. */
 int64_t spryi_rows_once_workspace(spryi_spgemm_job *job)
 {
+    enum { PIECES = 8, LEAST_ENTRIES = 4096 };
+    const int64_t share = job->products / PIECES / job->threads;
     const int64_t words = spryi_rows_mask_words(job);
     job->windows = words < SPRYI_ONCE_WINDOWS ? words : SPRYI_ONCE_WINDOWS;
     job->listed = job->products < SPRYI_ONCE_LIST - 32 ? job->products + 32 : SPRYI_ONCE_LIST;
-    job->entries = SPRYI_ONCE_ENTRIES;
+    job->entries = job->threads == 1 || share > SPRYI_ONCE_ENTRIES ? SPRYI_ONCE_ENTRIES
+                   : share > LEAST_ENTRIES                         ? share
+                                                                   : LEAST_ENTRIES;
     job->ring = job->grouped ? SPRYI_ONCE_RING_LEAST : 0;
     while (job->ring > 0 && job->ring < SPRYI_ONCE_RING && job->ring * 8 < job->b.cols) job->ring *= 2;
-    if (job->products < SPRYI_ONCE_ENTRIES && job->a.rows < SPRYI_ONCE_ENTRIES - job->products)
+    if (job->products < job->entries && job->a.rows < job->entries - job->products)
         job->entries = job->products + job->a.rows;
     spryi_rows_look_for_runs(job, 0);
     return spryi_rows_once_bytes(job) * job->threads;
