@@ -101,16 +101,6 @@ function(spry_prepare_sources list)
         list(APPEND options -fno-sanitize=pointer-overflow)
       endif()
     endif()
-    if(source MATCHES "/src/(formats|spgemm)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
-      # Every access is looked at all the same, by a call; and what is out of an array is seen without looking
-      # whether a kernel's pointers wrap around at the end of all addresses.
-      if(SPRY_SANITIZE MATCHES "address")
-        list(APPEND options -mllvm -asan-instrumentation-with-call-threshold=0)
-      endif()
-      if(SPRY_SANITIZE MATCHES "undefined" AND name MATCHES "_(avx2|avx512|portable|cpu)")
-        list(APPEND options -fno-sanitize=pointer-overflow)
-      endif()
-    endif()
     if(name STREQUAL "cpu_features.c")
       # It runs before the processor is known: nothing may be inlined into it from files built for a level.
       list(APPEND options -fno-lto)
