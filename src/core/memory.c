@@ -17,7 +17,7 @@ typedef union block_head {
     char padding[SPRYI_ALIGNMENT];
 } block_head;
 
-enum { HUGE_FROM = 8 << 20, ASK_MACHINE_FROM = 64 << 20 };
+enum { RESERVED_LARGE_FROM = 1 << 20, HUGE_FROM = 8 << 20, ASK_MACHINE_FROM = 64 << 20 };
 
 /* glibc's, with huge pages: gathers from x and long streams are slower by up to a third without. */
 static void *fresh_block(size_t bytes)
@@ -67,6 +67,8 @@ static spry_status take(spry_context *context, void **pointer, int64_t count, si
         return spryi_fail_value(err, SPRY_TOO_LARGE, what, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
                                 what, (long long)count, size);
     size_t capacity = bytes;
+    /* Address space costs nothing, and as a large block its pages are kept: the heap gives them back each time. */
+    if (!counted && bytes >= RESERVED_LARGE_FROM && bytes < HUGE_FROM) capacity = HUGE_FROM;
     block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
                                          : default_allocate(context, &capacity, &touched);
     if (!head)
