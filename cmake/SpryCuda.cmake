@@ -69,11 +69,11 @@ if(SPRY_HAVE_CUDA)
   target_include_directories(spry_cuda PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/src
                                                ${spry_generated})
   target_compile_definitions(spry_cuda PRIVATE _GNU_SOURCE)
-  # Lines for profilers, but not eight times over in what is packaged. From nvcc 12.8 on smaller fatbins can be asked for.
+  # Lines for profilers (SPRY_CUDA_LINES) triple what a GPU loads before a first product.
   set(spry_cuda_options -Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers)
   if(SPRY_CUDA_BRIEFLY AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
     list(APPEND spry_cuda_options -Ofc=max) # a quarter of the time, and code that is several times slower
-  elseif(NOT SPRY_CUDA_ARCHITECTURES STREQUAL "dist")
+  elseif(SPRY_CUDA_LINES)
     list(APPEND spry_cuda_options -lineinfo)
   endif()
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
