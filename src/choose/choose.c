@@ -12,12 +12,12 @@
  * After the tree: CSR in place of ELL or HYB where its product on a CPU reads clearly fewer bytes, since it reads no
  * columns of rows that step (src/formats/csr/csr.h), as on grids. In place of csr then packed, where most of its slices
  * have no index an entry, so that it reads no more bytes and gathers nothing, for matrices that come from memory and
- * plans of many products, on processors with AVX-512 (docs/csr-k.md has what was measured).
+ * plans of many products, on processors with AVX-512 (docs/csr-k.md has what was measured). Then bsr, where a sample
+ * finds blocks that spare bytes.
  *
  * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
- * (the transposed product): CSC; scattered columns on a GPU: swept (choose_gpu.c). After it, on a GPU: packed for large
- * matrices of uniform rows, CSR in place of COO and HYB. What the padding
- * guard or the memory limit refuses becomes CSR (src/ops/plan.c).
+ * (the transposed product): CSC. On a GPU the tree is not asked: choose_gpu.c. What the padding guard or the memory
+ * limit refuses becomes CSR (src/ops/plan.c).
  */
 #include "choose/choose_gpu.h"
 #include "ops/choice.h"
@@ -27,6 +27,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/row_lengths.h"
+#include "formats/bsr/bsr.h"
 #include "formats/csrk/csrk.h"
 #include "formats/csrk/packed.h"
 
@@ -37,22 +38,17 @@
 static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format's */
 static const double SHORT = 8;           /* a mean row: csr's kernels on GPUs, csr in place of hyb on CPUs */
-static const double MOST_LONGEST = 8;    /* times the mean row, of packed on a GPU */
 static const double UNMARKED = 0.5;      /* slices of packed without an index an entry, on a CPU */
-enum { LEAST_PACKED = 1 << 20 };         /* entries, on a GPU */
+enum { LEAST_BLOCK = 3 };                /* of bsr on a CPU */
+static const double LONG = 8;            /* times the mean row, for csr's kernels on GPUs */
 enum {
-    FEW_CALLS = 8,           /* conversions take a few products' time and save a share of one each */
-    MANY_CALLS = 256,        /* packed takes some ten, which a quarter of one each pays */
-    CACHED_BYTES = 48 << 20, /* of CSR: what lies in caches was not measured */
+    LEAST_WITH_LONG_ROWS = 1 << 22, /* entries, for the same */
+    FEW_CALLS = 8,                  /* conversions take a few products' time and save a share of one each */
+    MANY_CALLS = 256,               /* packed takes some ten, which a quarter of one each pays */
+    CACHED_BYTES = 48 << 20,        /* of CSR: what lies in caches was not measured */
 };
 
 /* ---- row lengths ---------------------------------------------------------------------------------- */
-
-typedef struct row_figures {
-    double mean, longest;
-    double body_deviation; /* of the lengths without the longest hundredth, as a share of their mean */
-    double empty;          /* share of the rows */
-} row_figures;
 
 enum { LENGTHS = 4096 }; /* longer rows share a bin */
 
@@ -91,7 +87,7 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
     return SPRY_OK;
 }
 
-static spry_status find_figures(row_figures *f, const spry_matrix *A, spry_error *err)
+static spry_status find_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_arrays a = A->a;
@@ -108,10 +104,10 @@ static spry_status find_figures(row_figures *f, const spry_matrix *A, spry_error
     double rows = a.rows > 0 ? (double)a.rows : 1, in_long = (double)a.nnz;
     for (int64_t bin = 0; bin < LENGTHS; bin++) in_long -= (double)(bin * c->rows[bin]);
     if (c->rows[LENGTHS] > 0) c->long_mean = in_long / (double)c->rows[LENGTHS];
-    *f = (row_figures){.mean = (double)a.nnz / rows,
-                       .longest = (double)spryi_longest_row(A->context, &a),
-                       .body_deviation = deviation_without(c, (a.rows + 99) / 100),
-                       .empty = (double)c->rows[0] / rows};
+    *profile = (spryi_row_profile){.mean = (double)a.nnz / rows,
+                                   .longest = (double)spryi_longest_row(A->context, &a),
+                                   .body_deviation = deviation_without(c, (a.rows + 99) / 100),
+                                   .empty = (double)c->rows[0] / rows};
 done:
     spryi_release(A->context, made);
     spryi_release(A->context, c);
@@ -134,23 +130,29 @@ static void choose(spryi_choice *choice, const char *format, const char *reason)
     snprintf(choice->reason, sizeof choice->reason, "%s", reason);
 }
 
-static void follow_tree(spryi_choice *choice, const row_figures *f)
+int spryi_rows_are_uniform(const spryi_row_profile *rows)
+{
+    return rows->body_deviation <= UNIFORM && rows->mean >= 1;
+}
+
+static void follow_tree(spryi_choice *choice, const spryi_row_profile *rows)
 {
     char text[sizeof choice->reason];
-    if (f->body_deviation <= UNIFORM && f->mean >= 1) {
-        int near = f->longest <= NEAR * f->mean;
+    if (spryi_rows_are_uniform(rows)) {
+        int near = rows->longest <= NEAR * rows->mean;
         snprintf(text, sizeof text,
                  "%s: rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
                  "%.0f, is %s %.2g times the mean %.1f",
-                 near ? "ell" : "hyb", f->body_deviation, UNIFORM, f->longest, near ? "within" : "over", NEAR, f->mean);
+                 near ? "ell" : "hyb", rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR,
+                 rows->mean);
         choose(choice, near ? "ell" : "hyb", text);
         return;
     }
-    int sparse = f->mean < SPARSE || f->empty >= EMPTY;
+    int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
     snprintf(text, sizeof text,
              "%s: row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
              "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
-             sparse ? "coo" : "csr", f->body_deviation, UNIFORM, f->mean, SPARSE, 100 * f->empty, 100 * EMPTY,
+             sparse ? "coo" : "csr", rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
              sparse ? "" : "not ");
     choose(choice, sparse ? "coo" : "csr", text);
 }
@@ -158,41 +160,6 @@ static void follow_tree(spryi_choice *choice, const row_figures *f)
 static int is_on_gpu(const spry_spmv_options *options)
 {
     return options->device && strncmp(options->device, "cuda", 4) == 0;
-}
-
-/*
- * After the tree, on a GPU: rows that are uniform, with columns that are local (or swept would have been taken), go
- * into slices whose indices are short or none; others are cut by entries, which COO and HYB lose to wherever they are
- * chosen (docs/results). Small matrices are bound by their launch, where ELL needs the least.
- */
-static void prefer_for_gpu(spryi_choice *choice, const spry_matrix *A, const row_figures *f)
-{
-    char text[sizeof choice->reason];
-    const int uniform = f->body_deviation <= UNIFORM && f->mean >= 1;
-    if (uniform && f->longest <= MOST_LONGEST * f->mean && A->a.nnz >= LEAST_PACKED) {
-        snprintf(text, sizeof text,
-                 "packed: rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%; longest %.0f, "
-                 "mean %.1f) and columns are local, so that slices need short indices or none",
-                 f->body_deviation, UNIFORM, f->longest, f->mean);
-        choose(choice, "packed", text);
-        return;
-    }
-    if (strcmp(choice->format->name, "ell") == 0) return;
-    choose(choice, "csr", "csr: row lengths vary, and columns are local: a GPU's kernels cut CSR by entries");
-}
-
-/* Rows that gather x from all over, on a GPU. 1: decided. */
-static int decide_scattered(spryi_choice *choice, const spry_matrix *A)
-{
-    char text[sizeof choice->reason];
-    const double share = spryi_scattered_share(A, A->a.value_type == SPRY_F32 ? 4 : 8);
-    if (!spryi_is_scattered(share)) return 0;
-    snprintf(text, sizeof text,
-             "swept: neighbouring entries gather x from all over (%.0f %% from sectors of their own), which a GPU's "
-             "row blocks sweep in order",
-             100 * share);
-    choose(choice, "swept", text);
-    return 1;
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------- */
@@ -233,25 +200,24 @@ static double unread_columns(const spry_arrays *a)
 }
 
 /* After the tree, on a CPU. HYB of rows that are not short loses to CSR wherever it was measured (docs/formats.md). */
-static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
-                               const row_figures *f)
+static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows)
 {
     const spry_arrays *a = &A->a;
     const int ell = strcmp(choice->format->name, "ell") == 0, hyb = strcmp(choice->format->name, "hyb") == 0;
-    if ((!ell && !hyb) || a->layout != SPRY_CSR || (options->device && strcmp(options->device, "cpu") != 0)) return;
+    if ((!ell && !hyb) || a->layout != SPRY_CSR) return;
     const double value = (double)spry_type_bytes(a->value_type), index = (double)spry_index_type_bytes(a->index_type);
     const double unread = unread_columns(a);
-    const double csr = value + index * (1 - unread) + (double)spry_index_type_bytes(a->offset_type) / f->mean;
-    const double other = (value + index) * (ell ? f->longest / f->mean : 1);
+    const double csr = value + index * (1 - unread) + (double)spry_index_type_bytes(a->offset_type) / rows->mean;
+    const double other = (value + index) * (ell ? rows->longest / rows->mean : 1);
     const int fewer = csr <= CLEARLY_FEWER * other;
-    if (!fewer && (ell || f->mean < SHORT)) return;
+    if (!fewer && (ell || rows->mean < SHORT)) return;
     spryi_choice by_tree = *choice;
     choice->format = spryi_find_format("csr");
     if (!fewer) {
         snprintf(choice->reason, sizeof choice->reason,
                  "csr: with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU; by the lecture's tree "
                  "%.180s",
-                 f->mean, SHORT, by_tree.reason);
+                 rows->mean, SHORT, by_tree.reason);
         return;
     }
     snprintf(choice->reason, sizeof choice->reason,
@@ -265,8 +231,8 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
 {
     const spry_arrays *a = &A->a;
     const int many = options->expected_calls == 0 || options->expected_calls >= MANY_CALLS;
-    if (strcmp(choice->format->name, "csr") != 0 || a->layout != SPRY_CSR || is_on_gpu(options) || !many ||
-        A->context->simd < SPRYI_AVX512 || spryi_arrays_bytes(a) <= CACHED_BYTES)
+    if (strcmp(choice->format->name, "csr") != 0 || a->layout != SPRY_CSR || !many || A->context->simd < SPRYI_AVX512 ||
+        spryi_arrays_bytes(a) <= CACHED_BYTES)
         return;
     const spryi_packed_guess guess = spryi_packed_guess_of(a);
     const double csr = (double)spry_type_bytes(a->value_type) +
@@ -282,6 +248,26 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
              100 * guess.unmarked, guess.bytes, csr, before.reason);
 }
 
+/* After that: dense blocks have one index each, and x is gathered by blocks. */
+static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                                 spry_error *err)
+{
+    const spry_arrays *a = &A->a;
+    const int many = options->expected_calls == 0 || options->expected_calls >= MANY_CALLS;
+    if (a->layout != SPRY_CSR || !many || strcmp(choice->format->name, "packed") == 0) return SPRY_OK;
+    spryi_bsr_guess blocks;
+    spry_status status = spryi_find_blocks(a, A->context, &blocks, err);
+    if (status != SPRY_OK || blocks.block < LEAST_BLOCK) return status;
+    const double csr = spryi_csr_entry_bytes(a) - (double)spry_index_type_bytes(a->index_type) * unread_columns(a);
+    const double bsr = blocks.bytes / (double)a->nnz;
+    if (bsr > CLEARLY_FEWER * csr) return SPRY_OK;
+    choice->format = spryi_find_format("bsr");
+    snprintf(choice->reason, sizeof choice->reason,
+             "bsr: a sample finds blocks of %d x %d, so that its product reads %.1f bytes an entry, csr's %.1f",
+             (int)blocks.block, (int)blocks.block, bsr, csr);
+    return SPRY_OK;
+}
+
 /* Cases that the tree is not asked about. 1: decided. */
 static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
 {
@@ -295,8 +281,7 @@ static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const 
         choose(choice, "csr", "csr: the matrix is in device memory, where its arrays serve as they are");
         return 1;
     }
-    if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0)
-        return is_on_gpu(options) ? decide_scattered(choice, A) : 0;
+    if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
     snprintf(text, sizeof text, "csr: %s; %s",
              few             ? "too few calls expected for a conversion to pay"
              : A->a.nnz == 0 ? "no entries"
@@ -310,14 +295,14 @@ static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options 
                                   spry_error *err)
 {
     if (decide_before_tree(choice, A, options)) return SPRY_OK;
-    row_figures figures;
-    spry_status status = find_figures(&figures, A, err);
+    spryi_row_profile rows;
+    spry_status status = find_profile(&rows, A, err);
     if (status != SPRY_OK) return status;
-    follow_tree(choice, &figures);
-    if (is_on_gpu(options)) prefer_for_gpu(choice, A, &figures);
-    prefer_fewer_bytes(choice, A, options, &figures);
+    if (is_on_gpu(options)) return spryi_choose_on_gpu(choice, A, &rows, options, err);
+    follow_tree(choice, &rows);
+    prefer_fewer_bytes(choice, A, &rows);
     prefer_packed(choice, A, options);
-    return SPRY_OK;
+    return prefer_blocks(choice, A, options, err);
 }
 
 const spryi_choose_fn spryi_choose_spmv = follow_lecture;
@@ -326,20 +311,21 @@ const spryi_choose_fn spryi_choose_spmv = follow_lecture;
 
 /*
  * On a GPU rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1
- * times), all others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs). Measured on an H200:
- * docs/results/h200-2026-11-21.md.
+ * times), all others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs), also where a long row
+ * keeps a small matrix waiting. Measured on an H200: docs/results/h200-2026-11-21.md.
  * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5.
  */
 static const char *choose_kernel(const spry_matrix *A, const spryi_format *format, const char *device, spry_op op)
 {
-    row_figures figures;
+    spryi_row_profile rows;
     if (strcmp(device, "cuda") != 0) return NULL;
     if (strcmp(format->name, "csr3") == 0)
         return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
                                                                             : "csr3_gpuspmv35_cuda";
     if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
-    if (A->a.device != 0 || A->a.value_type != SPRY_F64 || find_figures(&figures, A, NULL) != SPRY_OK) return NULL;
-    return figures.body_deviation <= UNIFORM && figures.mean >= SHORT ? "csr_adaptive_cuda" : NULL;
+    if (A->a.device != 0 || A->a.value_type != SPRY_F64 || find_profile(&rows, A, NULL) != SPRY_OK) return NULL;
+    const int long_in_small = A->a.nnz < LEAST_WITH_LONG_ROWS && rows.longest > LONG * rows.mean;
+    return spryi_rows_are_uniform(&rows) && rows.mean >= SHORT && !long_in_small ? "csr_adaptive_cuda" : NULL;
 }
 
 const spryi_choose_kernel_fn spryi_choose_kernel = choose_kernel;

@@ -1,54 +1,246 @@
 /*
- * Whether a matrix is scattered, for GPUs: neighbouring entries gather x from all over, so that each takes a sector of
- * its own from the second-level cache, and kernels by rows are bound by that. Then row blocks that sweep x are faster,
- * whatever the lengths of the rows.
+ * The format for a GPU, from what each would store and from how well its kernel fills the machine.
  *
- * Told by a sample: tiles of consecutive entries, as a block of threads takes them, and the share of distinct sectors
- * of x among their entries. On the lists of docs/performance.md it is 0.87 and more for R-MAT, random and shuffled
- * matrices, 0.35 and less for all others.
+ *     scattered?                          yes: swept    neighbouring entries gather x from all over
+ *     blocks of 3 and more?               yes: packed where it stores as little and has slices enough, else bsr
+ *     packed stores clearly less than csr, and its slices step or are enough?           packed
+ *     rows uniform, and slices enough or even?                                          sell
+ *     else                                                                              csr, cut by entries
+ *
+ * A warp of packed or sell takes slices of 32 rows. Matrices whose slices are all resident at once wait for the widest,
+ * so that with few slices of unequal widths csr, whose kernel cuts by entries, is faster, whatever it stores.
+ * Measured on an H200: docs/results/h200-choice-2026-11-22.md.
  */
 #include "choose/choose_gpu.h"
 
+#include "core/assemble.h"
+#include "core/error.h"
+#include "formats/csrk/packed.h"
+
+#include <stdio.h>
 #include <string.h>
 
-static const double SCATTERED = 0.5;
+/* ---- scattered columns ----------------------------------------------------------------------------- */
+
+/*
+ * Whether a matrix is scattered: neighbouring entries gather x from all over, so that each takes a sector of its own
+ * from the second-level cache, and kernels by rows are bound by that. Then row blocks that sweep x are faster, whatever
+ * the lengths of the rows. Judged by a sample: tiles of consecutive entries, as a block of threads takes them, and the
+ * share of distinct sectors of x among their entries. On the lists of docs/performance.md it is 0.86 and more for
+ * R-MAT, random and shuffled matrices, 0.35 and less for all others. Where only the entries that a warp takes at once
+ * gather so, row blocks are still ahead of csr for large matrices of f32, half of whose bytes are columns.
+ */
+static const double SCATTERED = 0.5, SCATTERED_WARPS = 0.65;
 enum {
     TILES = 64,
     TILE = 2048, /* entries */
-    SLOTS_BITS = 13,
-    SECTOR = 32,             /* bytes */
-    LEAST_ENTRIES = 1 << 21, /* fewer leave multiprocessors without a batch or two */
-    LEAST_X_BYTES = 1 << 20, /* what first-level caches hold for long is not scattered */
+    WARP = 32,
+    SLOTS_BITS = 12,
+    SECTOR = 32,              /* bytes */
+    LEAST_ENTRIES = 3 << 19,  /* fewer leave multiprocessors without a batch or two */
+    LEAST_BY_WARPS = 1 << 23, /* entries */
+    LEAST_X_BYTES = 1 << 19,  /* what first-level caches hold for long is not scattered */
 };
 
 /* How many of the entries' columns lie in sectors of x that no entry before them had. */
 static int64_t distinct_sectors(const spry_arrays *a, int64_t begin, int64_t end, int64_t per_sector)
 {
-    int64_t met[1 << SLOTS_BITS], distinct = 0;
-    memset(met, -1, sizeof met);
+    uint16_t met[1 << SLOTS_BITS]; /* entry, counted from begin, and 1: the first of the slot's sector; 0: none */
+    int64_t distinct = 0;
+    memset(met, 0, sizeof met);
     for (int64_t k = begin; k < end; k++) {
         const int64_t sector = spryi_index_at(a->indices, a->index_type, k) / per_sector;
         uint64_t at = (uint64_t)sector * 0x9E3779B97F4A7C15u >> (64 - SLOTS_BITS);
-        while (met[at] >= 0 && met[at] != sector) at = (at + 1) % (1 << SLOTS_BITS);
-        distinct += met[at] < 0;
-        met[at] = sector;
+        while (met[at] && spryi_index_at(a->indices, a->index_type, begin + met[at] - 1) / per_sector != sector)
+            at = (at + 1) % (1 << SLOTS_BITS);
+        distinct += met[at] == 0;
+        if (met[at] == 0) met[at] = (uint16_t)(k - begin + 1);
     }
     return distinct;
 }
 
-double spryi_scattered_share(const spry_matrix *A, size_t size)
+/* Share of distinct sectors among `entries` consecutive entries; 0 where the matrix is too small for that to matter. */
+static double scattered_share(const spry_arrays *a, int64_t entries)
 {
-    const spry_arrays *a = &A->a;
-    if (a->nnz < LEAST_ENTRIES || a->cols * (int64_t)size < LEAST_X_BYTES || a->layout == SPRY_CSC) return 0;
+    const int64_t size = (int64_t)spry_type_bytes(a->value_type);
+    if (a->nnz < LEAST_ENTRIES || a->cols * size < LEAST_X_BYTES || a->layout == SPRY_CSC) return 0;
     int64_t distinct = 0;
     for (int64_t t = 0; t < TILES; t++) {
-        const int64_t begin = (a->nnz - TILE) / (TILES - 1) * t;
-        distinct += distinct_sectors(a, begin, begin + TILE, SECTOR / (int64_t)size);
+        const int64_t tile = (a->nnz - TILE) / (TILES - 1) * t;
+        for (int64_t begin = tile; begin < tile + TILE; begin += entries)
+            distinct += distinct_sectors(a, begin, begin + entries, SECTOR / size);
     }
     return (double)distinct / ((double)TILES * TILE);
 }
 
-int spryi_is_scattered(double share)
+/* ---- blocks ---------------------------------------------------------------------------------------- */
+
+double spryi_csr_entry_bytes(const spry_arrays *csr)
 {
-    return share >= SCATTERED;
+    return (double)spry_type_bytes(csr->value_type) + (double)spry_index_type_bytes(csr->index_type) +
+           (double)spry_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
+}
+
+/* Share of the entries, by a sample of rows, whose right neighbour is an entry too: half and more in dense blocks. */
+static double adjacent_share(const spry_arrays *csr)
+{
+    enum { PLACES = 64, ROWS = 16, MOST = 512 };
+    int64_t seen = 0, adjacent = 0;
+    for (int64_t p = 0; p < PLACES; p++) {
+        const int64_t first = csr->rows * p / PLACES, last = csr->rows * (p + 1) / PLACES;
+        for (int64_t i = first; i < last && i < first + ROWS; i++) {
+            const int64_t begin = spryi_index_at(csr->offsets, csr->offset_type, i);
+            int64_t end = spryi_index_at(csr->offsets, csr->offset_type, i + 1);
+            if (end - begin > MOST) end = begin + MOST;
+            seen += end - begin;
+            for (int64_t k = begin; k + 1 < end; k++)
+                adjacent += spryi_index_at(csr->indices, csr->index_type, k + 1) ==
+                            spryi_index_at(csr->indices, csr->index_type, k) + 1;
+        }
+    }
+    return seen > 0 ? (double)adjacent / (double)seen : 0;
+}
+
+spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spryi_bsr_guess *guess, spry_error *err)
+{
+    static const double ADJACENT = 0.4; /* blocks of 2 have 0.5 and, with one place in eight empty, 0.43 */
+    *guess = (spryi_bsr_guess){.block = 1, .bytes = spryi_csr_entry_bytes(csr) * (double)csr->nnz};
+    if (adjacent_share(csr) < ADJACENT) return SPRY_OK;
+    return spryi_bsr_guess_of(context, guess, csr, err);
+}
+
+/* ---- the choice ------------------------------------------------------------------------------------ */
+
+static const double CLEARLY_LESS = 0.9;  /* bytes of packed, as a share of csr's */
+static const double BLOCKS_SPARE = 0.85; /* bytes of bsr, as a share of csr's */
+static const double AS_LITTLE = 1.03;    /* bytes of packed, as a share of bsr's or csr's */
+static const double STEPPED = 0.8;       /* slices without an index an entry */
+static const double MOST_LONGEST = 8;    /* times the mean row, in slices */
+static const double EVEN = 2;            /* the same, where all slices are resident at once */
+enum {
+    LEAST_BLOCK = 3,           /* slices are as fast as smaller blocks */
+    LEAST_STEPPED = 1 << 19,   /* entries, of packed */
+    LEAST_SLICES = 16384,      /* of packed: two for each place that an H200 has for a warp */
+    LEAST_BLOCK_SLICES = 4096, /* of packed, of blocks */
+    LEAST_STEPPED_SLICES = 1024,
+    RESIDENT_SLICES = 8192, /* of sell */
+    LEAST_ROWS = 32768,     /* of sell */
+};
+
+/* What the choice is made of. Bytes are an entry's. */
+typedef struct gpu_view {
+    const spryi_row_profile *rows;
+    const spry_arrays *a;
+    double csr_bytes, bsr_bytes;
+    int64_t block;
+    spryi_packed_guess packed;
+    int uniform; /* rows, but for few that are longer */
+    int slices;  /* 1: none is so long that a slice would have to be as wide */
+} gpu_view;
+
+static void choose(spryi_choice *choice, const char *format, const char *reason)
+{
+    choice->format = spryi_find_format(format);
+    snprintf(choice->reason, sizeof choice->reason, "%s: %s", format, reason);
+}
+
+static int choose_swept(spryi_choice *choice, const spry_arrays *a, const spryi_row_profile *rows)
+{
+    char text[sizeof choice->reason - 16];
+    const int slices = rows->longest <= MOST_LONGEST * rows->mean;
+    const int by_warps = a->value_type == SPRY_F32 && !slices && a->nnz >= LEAST_BY_WARPS;
+    double share = scattered_share(a, TILE);
+    if (share < SCATTERED) {
+        share = by_warps ? scattered_share(a, WARP) : 0;
+        if (share < SCATTERED_WARPS) return 0;
+    }
+    snprintf(text, sizeof text,
+             "neighbouring entries gather x from all over (%.0f %% from sectors of their own), which a GPU's row "
+             "blocks sweep in order",
+             100 * share);
+    choose(choice, "swept", text);
+    return 1;
+}
+
+static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
+{
+    char text[sizeof choice->reason - 16];
+    const int enough = v->packed.slices >= (v->packed.stepped >= STEPPED ? LEAST_STEPPED_SLICES : LEAST_BLOCK_SLICES);
+    if (v->block < LEAST_BLOCK || v->bsr_bytes > BLOCKS_SPARE * v->csr_bytes) return 0;
+    const int packed = v->packed.bytes <= AS_LITTLE * v->bsr_bytes && enough;
+    snprintf(text, sizeof text,
+             "a sample finds blocks of %d x %d, which store %.1f bytes an entry in bsr, %.1f in packed, %.1f in csr%s",
+             (int)v->block, (int)v->block, v->bsr_bytes, v->packed.bytes, v->csr_bytes,
+             packed || enough ? "" : ", with too few slices to fill a GPU");
+    choose(choice, packed ? "packed" : "bsr", text);
+    return 1;
+}
+
+static int choose_packed(spryi_choice *choice, const gpu_view *v)
+{
+    char text[sizeof choice->reason - 16];
+    const int steps = v->packed.stepped >= STEPPED && v->a->nnz >= LEAST_STEPPED;
+    const int many = v->packed.slices >= LEAST_SLICES;
+    const int less = v->packed.bytes <= CLEARLY_LESS * v->csr_bytes;
+    /* long rows lie apart in packed: sell cannot, and csr's kernel for f64 is no faster */
+    const int apart = !v->slices && many && v->a->value_type == SPRY_F64 && v->packed.bytes <= AS_LITTLE * v->csr_bytes;
+    if (!v->uniform || !((v->slices && less && (steps || many)) || apart)) return 0;
+    snprintf(text, sizeof text,
+             "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and it "
+             "stores %.1f bytes an entry, csr %.1f%s",
+             v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes,
+             v->slices ? "" : ", with its long rows apart");
+    choose(choice, "packed", text);
+    return 1;
+}
+
+static void choose_by_rows(spryi_choice *choice, const gpu_view *v)
+{
+    char text[sizeof choice->reason - 16];
+    if (!v->uniform || !v->slices) {
+        snprintf(text, sizeof text,
+                 "row lengths vary (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
+                 "a GPU's kernels cut csr by entries",
+                 v->rows->body_deviation, v->rows->longest, v->rows->mean);
+        choose(choice, "csr", text);
+        return;
+    }
+    const int even = v->rows->longest < EVEN * v->rows->mean;
+    if (v->a->rows < LEAST_ROWS || (!even && v->a->rows < (int64_t)RESIDENT_SLICES * SPRYI_PACKED_LANES)) {
+        snprintf(text, sizeof text,
+                 "%lld rows (longest %.0f, mean %.1f) are too few for a GPU to go by rows, so entries are cut evenly",
+                 (long long)v->a->rows, v->rows->longest, v->rows->mean);
+        choose(choice, "csr", text);
+        return;
+    }
+    snprintf(text, sizeof text,
+             "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
+             "packed would store %.1f bytes an entry, csr %.1f: not clearly less, or too few slices",
+             v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes);
+    choose(choice, "sell", text);
+}
+
+spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows,
+                                const spry_spmv_options *options, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_matrix *csr = NULL;
+    if (choose_swept(choice, &A->a, rows)) return SPRY_OK;
+    SPRYI_TRY(spryi_matrix_as_csr(A->context, &csr, A, A->a.value_type, options, "auto", err));
+    spryi_bsr_guess blocks;
+    SPRYI_TRY(spryi_find_blocks(&csr->a, A->context, &blocks, err));
+    const gpu_view view = {
+        .rows = rows,
+        .a = &csr->a,
+        .csr_bytes = spryi_csr_entry_bytes(&csr->a),
+        .bsr_bytes = blocks.bytes / (double)csr->a.nnz,
+        .block = blocks.block,
+        .packed = spryi_packed_guess_of(&csr->a),
+        .uniform = spryi_rows_are_uniform(rows),
+        .slices = rows->longest <= MOST_LONGEST * rows->mean,
+    };
+    if (!choose_by_blocks(choice, &view) && !choose_packed(choice, &view)) choose_by_rows(choice, &view);
+done:
+    spryi_matrix_release(csr);
+    return status;
 }

@@ -11,6 +11,7 @@
 
 #include "spry/spry.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct choice_case {
@@ -40,16 +41,100 @@ static void check_choices(const char *device, const choice_case *cases, size_t c
     spry_context_destroy(context);
 }
 
+/* A matrix of the pattern that spec generates, each entry a block of b x b values but for `holes` of its places. */
+static spry_matrix *expand(spry_context *context, const char *spec, int b, unsigned holes)
+{
+    spry_matrix *pattern = NULL, *A = NULL;
+    spry_arrays p = SPRY_INIT(spry_arrays), a = SPRY_INIT(spry_arrays);
+    spry_read_options without_values = SPRY_INIT(spry_read_options);
+    without_values.value_type = SPRY_PATTERN;
+    assert_int_equal(spry_matrix_generate(context, &pattern, spec, &without_values, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_get_arrays(pattern, &p, NULL), SPRY_OK);
+    const int32_t *offsets = p.offsets, *indices = p.indices;
+    int32_t *rows = malloc((size_t)(p.rows * b + 1) * sizeof *rows);
+    int32_t *columns = malloc((size_t)(p.nnz * b * b) * sizeof *columns), k = 0;
+    double *values = malloc((size_t)(p.nnz * b * b) * sizeof *values);
+    assert_true(rows && columns && values);
+    for (int64_t i = 0; i < p.rows * b; i++) {
+        rows[i] = k;
+        for (int32_t e = offsets[i / b]; e < offsets[i / b + 1]; e++)
+            for (int c = 0; c < b; c++) {
+                if (holes >> (i % b * b + c) & 1) continue;
+                columns[k] = indices[e] * b + c;
+                values[k++] = 1 + c;
+            }
+    }
+    rows[p.rows * b] = k;
+    a.layout = SPRY_CSR;
+    a.rows = p.rows * b;
+    a.cols = p.cols * b;
+    a.nnz = k;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.offsets = rows;
+    a.indices = columns;
+    a.values = values;
+    a.ownership = SPRY_COPY;
+    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    free(rows);
+    free(columns);
+    free(values);
+    spry_matrix_destroy(pattern);
+    return A;
+}
+
+typedef struct block_case {
+    const char *spec;
+    int b;
+    unsigned holes; /* a bit for each place of a block */
+    const char *device, *format, *why;
+} block_case;
+
+static void choices_of_blocks(void **state)
+{
+    (void)state;
+    enum { TWO_OF_16 = 1u << 3 | 1u << 13, HALF_OF_16 = 0xa5a5 };
+    static const block_case cases[] = {
+        {"rgg20,scale=13", 3, 0, "cuda", "bsr", "blocks of 3 x 3"},
+        {"rgg20,scale=13", 4, TWO_OF_16, "cuda", "bsr", "blocks of 4 x 4"},  /* as a flow's Jacobian has them */
+        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "blocks of 5 x 5"}, /* its slices step */
+        {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "too few slices"},
+        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "too few"}, /* holes take what blocks spare */
+        {"rgg20,scale=13", 2, 0, "cuda", "csr", "too few"},
+        {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "blocks of 4 x 4"},
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "csr", ""},
+        {"rgg20,scale=12", 1, 0, "cpu", "hyb", "rows are uniform"},
+    };
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spryi_choice choice = {0};
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_matrix *A = expand(context, cases[c].spec, cases[c].b, cases[c].holes);
+        options.device = cases[c].device;
+        assert_int_equal(spryi_choose_spmv(A, &options, &choice, NULL), SPRY_OK);
+        if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
+            fail_msg("%s in blocks of %d on %s: %s", cases[c].spec, cases[c].b, cases[c].device, choice.reason);
+        spry_matrix_destroy(A);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
 static void choices_on_a_gpu(void **state)
 {
     (void)state;
     static const choice_case cases[] = {
-        {"grid7,x=60,y=60,z=60", "packed", "columns are local", 0},
-        {"rgg20,scale=17", "packed", "columns are local", 0},
+        {"grid7,x=60,y=60,z=60", "packed", "stores 8.2 bytes an entry", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
-        {"grid7,x=20,y=20,z=20", "ell", "within", 0},        /* small */
-        {"rgg20,scale=12", "csr", "row lengths vary", 0},    /* small */
+        {"grid7,x=20,y=20,z=20", "csr", "too few", 0},                   /* small */
+        {"rgg20,scale=12", "csr", "too few", 0},                         /* small */
+        {"rgg20,scale=17", "csr", "longest 28", 0},                      /* uneven rows, all resident at once */
+        {"uniform,rows=60000,degree=12", "sell", "not clearly less", 0}, /* even rows, which need their columns */
+        {"uniform,rows=30000,degree=12", "csr", "too few", 0},
         {"arrow,rows=400000", "csr", "row lengths vary", 0}, /* a row of all columns */
+        {"rmat16", "csr", "row lengths vary", 0},
+        {"rmat17", "swept", "from all over", 0},
         {"uniform,rows=300000,degree=9", "swept", "from all over", 0},
         {"grid7,x=80,y=80,z=80,shuffle=3", "swept", "from all over", 0},
     };
@@ -70,6 +155,7 @@ static void choices_on_a_cpu(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu), cmocka_unit_test(choices_on_a_cpu)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu), cmocka_unit_test(choices_on_a_cpu),
+                                       cmocka_unit_test(choices_of_blocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

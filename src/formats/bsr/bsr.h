@@ -75,6 +75,15 @@ typedef struct spryi_bsr_leaves {
     void (*collect)(const spryi_bsr_job *job, const spryi_bsr_head *head, const void *sums, int64_t begin, int64_t end);
 } spryi_bsr_leaves;
 
+/* What bsr would take, by a sample of rows: its size of blocks where none is asked for, and its bytes in all. */
+typedef struct spryi_bsr_guess {
+    int64_t block; /* 1: there are no blocks that would spare bytes */
+    double bytes;
+} spryi_bsr_guess;
+
+/* bsr_detect.c; csr is in host memory. */
+spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, spry_error *err);
+
 /* bsr_driver.c: the leaves over the block rows, on args->threads threads. */
 spry_status spryi_bsr_drive(const spryi_run_args *args, const spryi_bsr_leaves *leaves);
 spry_status spryi_bsr_drive_transposed(const spryi_run_args *args, const spryi_bsr_leaves *leaves);

@@ -47,9 +47,12 @@ int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
 int64_t spryi_bsr_bytes(const spryi_bsr_head *h); /* of all arrays */
 
 /*
- * bsr_figure.c: the groups of rows that detection looks at, each from the first to *end - 1; and the size of fewest
- * bytes, given blocks[r] and entries[r] of the groups for each size r up to SPRYI_BSR_MOST_DETECTED.
+ * bsr_figure.c: bytes that blocks of this size take of all of A, or -1 where the padding guard would refuse them; blocks
+ * and entries are those of the sample. Then the groups of rows that detection looks at, each from the first to
+ * *end - 1; and the size of fewest bytes, given blocks[r] and entries[r] of the groups for each size r up to
+ * SPRYI_BSR_MOST_DETECTED.
  */
+double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries);
 int64_t spryi_bsr_groups(int64_t rows);
 int64_t spryi_bsr_group(int64_t rows, int64_t g, int64_t *end);
 int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries);

@@ -50,12 +50,12 @@ void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, i
     memset(work, 0, (size_t)threads * sizeof *work);
 }
 
-/* *block = the size of fewest bytes. work has room for blocks of any size in the sample. */
-static void detect(const spry_arrays *A, int64_t *block, const spryi_bsr_scratch *work, int threads,
-                   const spryi_bsr_steps *steps)
+/* blocks[r], entries[r] = those of the sample for each size r. work has room for blocks of any size in it. */
+static void count_sample(const spry_arrays *A, int64_t *blocks, int64_t *entries, const spryi_bsr_scratch *work,
+                         int threads)
 {
     const int64_t groups = spryi_bsr_groups(A->rows);
-    int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1] = {0}, entries[SPRYI_BSR_MOST_DETECTED + 1] = {0};
+    const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
 #pragma omp parallel for num_threads(threads) collapse(2) schedule(dynamic, 1)
     for (int64_t g = 0; g < groups; g++)
         for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
@@ -67,7 +67,35 @@ static void detect(const spry_arrays *A, int64_t *block, const spryi_bsr_scratch
 #pragma omp atomic
             entries[r] += found;
         }
-    *block = spryi_bsr_cheapest(A, blocks, entries);
+}
+
+/* *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. */
+static spry_status detect(spry_context *context, const spry_arrays *A, int64_t longest, spryi_bsr_scratch *work,
+                          int threads, spryi_bsr_guess *guess, spry_error *err)
+{
+    /* columns of blocks of any size, at the width of 1 */
+    enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
+    const int64_t most_columns = longest < A->cols / SQUARE ? longest * SQUARE : A->cols + SPRYI_BSR_MOST_DETECTED;
+    int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1] = {0}, entries[SPRYI_BSR_MOST_DETECTED + 1] = {0};
+    spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
+    if (status != SPRY_OK) return status;
+    count_sample(A, blocks, entries, work, threads);
+    spryi_bsr_scratch_release(context, work, threads);
+    guess->block = spryi_bsr_cheapest(A, blocks, entries);
+    guess->bytes = spryi_bsr_sample_bytes(A, guess->block, blocks[guess->block], entries[guess->block]);
+    return SPRY_OK;
+}
+
+spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_bsr_scratch *work = NULL;
+    const int threads = spryi_threads(context, csr->rows + csr->nnz);
+    SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
+    SPRYI_TRY(detect(context, csr, spryi_longest_row(context, csr), work, threads, guess, err));
+done:
+    spryi_release(context, work);
+    return status;
 }
 
 /*
@@ -130,12 +158,9 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
     s->head = spryi_bsr_head_of(A, 1);
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
-        /* columns of blocks of any size, at the width of 1 */
-        enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
-        const int64_t most_columns = longest < A->cols / SQUARE ? longest * SQUARE : A->cols + SPRYI_BSR_MOST_DETECTED;
-        SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err));
-        detect(A, &block, work, threads, spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type));
-        spryi_bsr_scratch_release(context, work, threads);
+        spryi_bsr_guess guess;
+        SPRYI_TRY(detect(context, A, longest, work, threads, &guess, err));
+        block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));
     if (request->parameters[0] == 0 && block > 1) { /* the sample may have been too kind */

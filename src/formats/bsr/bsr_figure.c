@@ -38,8 +38,7 @@ spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block)
     };
 }
 
-/* Bytes that a size takes, or -1 where the padding guard would refuse it. Blocks and entries of the sample. */
-static double cost_of(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries)
+double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries)
 {
     const double share = entries > 0 ? (double)A->nnz / (double)entries : 1;
     const int64_t values = blocks * block * block, fill = values - entries;
@@ -53,9 +52,9 @@ static double cost_of(const spry_arrays *A, int64_t block, int64_t blocks, int64
 int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries)
 {
     int64_t block = 1;
-    double least = cost_of(A, 1, blocks[1], entries[1]);
+    double least = spryi_bsr_sample_bytes(A, 1, blocks[1], entries[1]);
     for (int64_t r = 2; r <= SPRYI_BSR_MOST_DETECTED; r++) {
-        double cost = cost_of(A, r, blocks[r], entries[r]);
+        double cost = spryi_bsr_sample_bytes(A, r, blocks[r], entries[r]);
         if (cost < 0 || cost >= least) continue;
         least = cost;
         block = r;

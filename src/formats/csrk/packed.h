@@ -194,6 +194,8 @@ typedef struct spryi_packed_guess {
     double bytes;    /* an entry */
     int64_t block;   /* see spryi_packed */
     double unmarked; /* share of the slices that have no index an entry: they step, or are of blocks */
+    double stepped;  /* share of the slices that step */
+    double slices;   /* of the whole matrix */
 } spryi_packed_guess;
 
 spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr);

@@ -213,7 +213,7 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
     const int64_t groups = spryi_packed_groups(csr, s.block), places = groups < PLACES ? groups : PLACES;
     const walk_fn walk = walk_table[slot_of(csr)][spryi_index_pair(csr->offset_type, csr->index_type)];
     spryi_packed_part sum = {0};
-    int64_t entries = 0, marked = 0;
+    int64_t entries = 0, marked = 0, stepped = 0;
     for (int64_t p = 0; p < places; p++) {
         spryi_packed_surveyed part;
         spryi_packed_walk w = walk_of(&s, csr, &part, groups * p / places);
@@ -221,8 +221,11 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
         add(&sum, &w.at);
         entries += spryi_index_at(csr->offsets, csr->offset_type, w.end) -
                    spryi_index_at(csr->offsets, csr->offset_type, w.begin);
-        for (int n = 0; n < w.taken; n++)
-            marked += part.settled[n].b == 1 && part.settled[n].kind != SPRYI_PACKED_STEPPED;
+        for (int n = 0; n < w.taken; n++) {
+            const int steps = part.settled[n].kind == SPRYI_PACKED_STEPPED;
+            marked += part.settled[n].b == 1 && !steps;
+            stepped += steps;
+        }
     }
     if (entries == 0) return (spryi_packed_guess){0};
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(csr->index_type);
@@ -231,7 +234,9 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
                           sum.slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
     return (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
                                 .block = s.block,
-                                .unmarked = 1 - (double)marked / (double)sum.slices};
+                                .unmarked = 1 - (double)marked / (double)sum.slices,
+                                .stepped = (double)stepped / (double)sum.slices,
+                                .slices = (double)sum.slices * (double)groups / (double)places};
 }
 
 /* ---- making -------------------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
  *       and asks for masks and distances a step ahead (packed_steps.cuh); with more, up to 8, and where kinds of slices
  *       alternate, a warp takes one, three or, of wide ones, eight (packed_narrow.cuh); other stepped ones in blocks
  *       of two warps, a warp two slices (block rows: one), 7 slots in flight; else, of blocks, blocks of eight warps
- *       that take four slices each, the next record on its way (packed_slices.cuh). Long rows in pieces, a warp each, and a third launch
- *       that adds the pieces up in order; both are left out where there are none.
+ *       that take four slices each, the next record on its way (packed_slices.cuh). Long rows in pieces, a warp each,
+ *       and a third launch that adds the pieces up in order; both are left out where there are none.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
