@@ -15,7 +15,9 @@
  *    Rows, columns and entries are counted from 0.
  *  - A fallible function returns a spry_status and takes a spry_error pointer last, which may be NULL.
  *    On failure its outputs are left as they were, nothing leaks, and the error says what, where and
- *    what was expected. The library never prints, never exits and never aborts.
+ *    what was expected. The library never prints, never exits and never aborts. Exceptions: spry_matrix_check
+ *    fills its report with SPRY_INVALID_MATRIX too; spry_pagerank and spry_cg fill result, and x where the iteration
+ *    began, with SPRY_NOT_CONVERGED too; after SPRY_DEVICE_FAILED what the device was writing is undefined.
  *  - Outputs come first after the context. Handles (context, matrix, plans, ordering) are opaque; each has one
  *    destroy function, which accepts NULL.
  *  - Structs that may grow begin with struct_size; set it to sizeof the struct (SPRY_INIT does) and
@@ -170,7 +172,9 @@ typedef struct spry_context_options {
     void *user;
     /*
      * Threads a product may use, at most 4096; 0: as many as OpenMP would (OMP_NUM_THREADS, else the processors).
-     * Every thread of the caller that multiplies starts a team of its own: there 1 is usually right.
+     * Every thread of the caller that multiplies starts a team of its own: there 1 is usually right. Where other
+     * programs use the processors too, threads that spin while they wait can make a product a hundred times as long:
+     * there set OMP_WAIT_POLICY=passive before the program starts, or use fewer threads than there are processors.
      */
     int threads;
     /*
@@ -323,7 +327,7 @@ typedef struct spry_spmv_options {
     spry_type vector_type;
     int vector_device;          /* where x and y will be: 0 host memory, else a device number */
     int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
-    int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked */
+    int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
      * Refuse (SPRY_TOO_LARGE) a format that needs more than this. 0: the padding guard refuses what would store over
      * two zeros for each entry; a limit takes its place.
@@ -348,7 +352,8 @@ typedef struct spry_spmv_options {
  * values are; anything else is converted into arrays that the plan owns. Set-up reads the columns once, to find rows
  * whose columns need not be read in every product (about the time of one to two products); with expected_calls of 1
  * or 2 it does not, and takes microseconds.
- * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads.
+ * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads at one level
+ * of spry_device_info.simd; but for kernels that allow_nondeterministic lets in (spry_plan_info.deterministic is 0).
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
  * as long as nothing overflows, and but for (nnz_i + 3) * (1 + |alpha|) * smallest number where results underflow.
@@ -500,7 +505,11 @@ typedef struct spry_generator_info {
 SPRY_API int spry_generator_count(void);
 SPRY_API spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err);
 
-/* spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine. */
+/*
+ * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine. Values are
+ * random, from -0.5 to 0.5, one drawn for each entry: "grid7" and the like are symmetric in pattern alone. Only
+ * "laplace5", "laplace7", "grid5a" and "grid7a" have the values of finite differences, symmetric positive definite.
+ */
 SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                           const spry_read_options *options, spry_error *err);
 
@@ -704,8 +713,9 @@ typedef struct spry_spgemm_options {
  * is short; it does not grow with the products. Under memory_limit_bytes it is made smaller, down to one thread,
  * before the product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always
  * before C is allocated. docs/spgemm.md has the rule, and the algorithms.
- * Determinism: the same bits for any number of threads, any limit and from plans. Each c_ij is summed in the order of
- * row i of A. Accuracy, with t_ij the products that meet in c_ij, as long as nothing overflows or underflows:
+ * Determinism: the same bits on one device for any number of threads, any limit and from plans. On the CPU each c_ij
+ * is summed in the order of row i of A. Accuracy, with t_ij the products that meet in c_ij, as long as nothing overflows
+ * or underflows:
  *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|A| |op(B)|)_ij
  */
 SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
@@ -836,7 +846,7 @@ typedef struct spry_kernel_info {
     const char *operations; /* "spmv", "spmv spmv_t" or "spgemm" */
     const char *types;      /* "f32 f64" or "f32 f64 pattern" */
     const char *indices;    /* "32/32 64/32 64/64" */
-    int deterministic;
+    int deterministic;  /* 1: the same bits in every run */
     int available;      /* 1: this machine can run it */
     const char *reason; /* why not, "" if it can */
     const char *idea;   /* one sentence */
