@@ -506,9 +506,10 @@ SPRY_API int spry_generator_count(void);
 SPRY_API spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err);
 
 /*
- * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine. Values are
- * random, from -0.5 to 0.5, one drawn for each entry: "grid7" and the like are symmetric in pattern alone. Only
- * "laplace5", "laplace7", "grid5a" and "grid7a" have the values of finite differences, symmetric positive definite.
+ * spec is "NAME" or "NAME,key=value,...", with or without "gen:" before it. The same matrix on every machine.
+ * Values are random, from -0.5 to 0.5, one drawn for each entry: "grid7" and the like are symmetric in pattern alone.
+ * Only "laplace5", "laplace7", "grid5a" and "grid7a" have the values of finite differences, and are symmetric positive
+ * definite.
  */
 SPRY_API spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                           const spry_read_options *options, spry_error *err);
@@ -714,8 +715,8 @@ typedef struct spry_spgemm_options {
  * before the product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always
  * before C is allocated. docs/spgemm.md has the rule, and the algorithms.
  * Determinism: the same bits on one device for any number of threads, any limit and from plans. On the CPU each c_ij
- * is summed in the order of row i of A. Accuracy, with t_ij the products that meet in c_ij, as long as nothing overflows
- * or underflows:
+ * is summed in the order of row i of A. Accuracy, with t_ij the products that meet in c_ij, as long as nothing
+ * overflows or underflows:
  *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|A| |op(B)|)_ij
  */
 SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
@@ -846,7 +847,7 @@ typedef struct spry_kernel_info {
     const char *operations; /* "spmv", "spmv spmv_t" or "spgemm" */
     const char *types;      /* "f32 f64" or "f32 f64 pattern" */
     const char *indices;    /* "32/32 64/32 64/64" */
-    int deterministic;  /* 1: the same bits in every run */
+    int deterministic;
     int available;      /* 1: this machine can run it */
     const char *reason; /* why not, "" if it can */
     const char *idea;   /* one sentence */
