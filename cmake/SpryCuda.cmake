@@ -20,10 +20,6 @@ function(spry_dist_architectures result)
   endif()
 endfunction()
 
-set(spry_cuda_shared core/error.c core/status.c formats/bsr/bsr_figure.c formats/csrk/csrk_figure.c
-                     formats/csrk/csrk_tuning.c formats/csrk/packed_figure.c formats/ell/ell_figure.c
-                     formats/hyb/hyb_figure.c formats/scoo/scoo_figure.c formats/scoo/swept_figure.c
-                     formats/sell/sell_figure.c)
 set(SPRY_HAVE_CUDA OFF)
 if(SPRY_CUDA STREQUAL "AUTO" AND SPRY_SANITIZE)
   message(STATUS "CUDA plug-in: not built with sanitizers (compute-sanitizer checks the kernels)")
