@@ -29,6 +29,11 @@ if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q "SONAME.*\
     status=1
 fi
 
+if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q 'FLAGS_1.*NODELETE'; then
+    echo "the library is not linked with -z nodelete: dlclose would unmap OpenMP under its threads" >&2
+    status=1
+fi
+
 bytes=$(stat -L -c %s "$library")
 echo "libspry.so: $bytes bytes"
 if [ "$bytes" -gt 3000000 ]; then
