@@ -75,6 +75,7 @@ spry_status spryi_run_scaled(const spry_plan *plan, spryi_run_args *args, spry_e
 {
     static const double zero = 0; /* of either type */
     if (!scaling_of_x(plan) && !scaling_of_y(plan)) return plan->run(args, err);
+    if (!args->workspace) return plan->run(args, err); /* vectors that are scaled have no elements */
     char *free_space = (char *)args->workspace + plan->scaling_at;
     const void *x = args->x, *beta = args->beta;
     void *y = args->y;
