@@ -175,6 +175,7 @@ typedef struct spry_context_options {
      * Every thread of the caller that multiplies starts a team of its own: there 1 is usually right. Where other
      * programs use the processors too, threads that spin while they wait can make a product a hundred times as long:
      * there set OMP_WAIT_POLICY=passive before the program starts, or use fewer threads than there are processors.
+     * On the CPU 64 KB are stack enough, for a caller's threads and for OpenMP's.
      */
     int threads;
     /*

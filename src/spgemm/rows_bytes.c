@@ -70,7 +70,9 @@ int64_t spryi_rows_run_bytes(const spryi_spgemm_job *job)
     if (job->run_products == 0) return 0;
     return SPRYI_ONCE_PAD(value * job->run_values) + SPRYI_ONCE_PAD(8 * job->run_products) +
            3 * SPRYI_ONCE_PAD(4 * products) + SPRYI_ONCE_PAD(2 * products) +
-           SPRYI_ONCE_PAD(value * (job->run_staged + 16)) + SPRYI_ONCE_PAD(4 * (job->run_staged + 16));
+           SPRYI_ONCE_PAD(value * (job->run_staged + 16)) + SPRYI_ONCE_PAD(4 * (job->run_staged + 16)) +
+           4 * SPRYI_ONCE_PAD(4 * SPRYI_RUN_LENGTH) +
+           SPRYI_ONCE_PAD(SPRYI_RUN_TRACKS * (int64_t)sizeof(spryi_run_track));
 }
 
 /* 1: of A's rows that were looked at, some are the row before moved by a constant, or it. */

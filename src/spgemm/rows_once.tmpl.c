@@ -40,37 +40,36 @@ typedef struct SPRY_FN(lists) {
     SPRY_FN(run) run;
 } SPRY_FN(lists);
 
-static SPRY_FN(lists) SPRY_FN(lists_of)(const spryi_spgemm_job *job, int thread)
+static void SPRY_FN(place_lists)(const spryi_spgemm_job *job, SPRY_FN(lists) * o, int thread)
 {
-    SPRY_FN(lists) o = {.count = 0};
+    *o = (SPRY_FN(lists)){.count = 0};
     unsigned char *at = (unsigned char *)job->workspace + thread * spryi_rows_once_bytes(job);
     const int64_t windows = job->windows, words = spryi_rows_mask_words(job);
 #define TAKE(pointer, number)                                                                                          \
     (pointer) = (void *)at;                                                                                            \
     at += SPRYI_ONCE_PAD((number) * (int64_t)sizeof *(pointer))
-    TAKE(o.lane.sums, 64 * windows);
-    TAKE(o.group_sums, 8 * job->ring);
-    TAKE(o.group_bits, job->ring);
-    TAKE(o.group_touched, job->ring / 64);
-    o.ring = (uint32_t)job->ring - 1;
-    TAKE(o.lane.bits, windows);
-    TAKE(o.lane.flags, 64 * windows);
-    TAKE(o.map, 64 * windows);
-    TAKE(o.ranks.mask, words);
-    TAKE(o.ranks.rank, words);
-    TAKE(o.ranks.touched, words + 64);
-    TAKE(o.list, job->listed + 16);
-    TAKE(o.before, job->listed + 16);
-    TAKE(o.products, job->listed + 16);
-    TAKE(o.places, job->listed + 16);
+    TAKE(o->lane.sums, 64 * windows);
+    TAKE(o->group_sums, 8 * job->ring);
+    TAKE(o->group_bits, job->ring);
+    TAKE(o->group_touched, job->ring / 64);
+    o->ring = (uint32_t)job->ring - 1;
+    TAKE(o->lane.bits, windows);
+    TAKE(o->lane.flags, 64 * windows);
+    TAKE(o->map, 64 * windows);
+    TAKE(o->ranks.mask, words);
+    TAKE(o->ranks.rank, words);
+    TAKE(o->ranks.touched, words + 64);
+    TAKE(o->list, job->listed + 16);
+    TAKE(o->before, job->listed + 16);
+    TAKE(o->products, job->listed + 16);
+    TAKE(o->places, job->listed + 16);
     for (int b = 0; b < spryi_rows_once_buffers(job); b++) {
-        TAKE(o.buffers[b].ends, job->entries);
-        TAKE(o.buffers[b].columns, job->entries + 64);
-        TAKE(o.buffers[b].values, job->entries + 64);
+        TAKE(o->buffers[b].ends, job->entries);
+        TAKE(o->buffers[b].columns, job->entries + 64);
+        TAKE(o->buffers[b].values, job->entries + 64);
     }
 #undef TAKE
-    SPRY_FN(place_run)(job, &o.run, at);
-    return o;
+    SPRY_FN(place_run)(job, &o->run, at);
 }
 
 #include "spgemm/rows_groups.tmpl.c"
@@ -395,7 +394,8 @@ static void SPRY_FN(once)(spryi_spgemm_job *job)
     job->offsets[0] = 0;
 #pragma omp parallel num_threads(job->threads)
     {
-        SPRY_FN(lists) o = SPRY_FN(lists_of)(job, omp_get_thread_num());
+        SPRY_FN(lists) o;
+        SPRY_FN(place_lists)(job, &o, omp_get_thread_num());
         spryi_spgemm_job mine = *job;
         const int most = spryi_rows_once_buffers(job) - 2;
         o.alpha = (SPRY_V)job->alpha;

@@ -31,8 +31,8 @@ typedef struct SPRY_FN(run) {
     int32_t *list, *columns;  /* of the row that was ordered: columns of its products, of its entries */
     int32_t *ends;            /* where the products of an entry end, and 0 before */
     uint16_t *places;
-    int32_t bases[2][SPRYI_RUN_LENGTH], lengths[2][SPRYI_RUN_LENGTH]; /* of B's rows: where in values, how long */
-    spryi_run_track tracks[SPRYI_RUN_TRACKS];
+    int32_t *bases[2], *lengths[2]; /* SPRYI_RUN_LENGTH each; of B's rows: where in values, how long */
+    spryi_run_track *tracks;        /* SPRYI_RUN_TRACKS */
     /* Of the row that was ordered: entries of A, products (0: none was), entries of C, lanes, and where A was. */
     int64_t length, count, n, ordered_lanes, ordered_a;
     int64_t from;                    /* a run cannot begin before this row */
@@ -56,6 +56,11 @@ static void SPRY_FN(place_run)(const spryi_spgemm_job *job, SPRY_FN(run) * run, 
     TAKE(run->places, job->run_products + 16);
     TAKE(run->staged, job->run_staged + 16);
     TAKE(run->staged_columns, job->run_staged + 16);
+    for (int k = 0; k < 2; k++) {
+        TAKE(run->bases[k], SPRYI_RUN_LENGTH);
+        TAKE(run->lengths[k], SPRYI_RUN_LENGTH);
+    }
+    TAKE(run->tracks, SPRYI_RUN_TRACKS);
 #undef TAKE
 }
 

@@ -65,9 +65,10 @@ typedef struct span_sample {
     int64_t entries, spans;
 } span_sample;
 
-static void sample_block(const spryi_csr *s, const spryi_csr_block *block, const span_rule *rule, span_sample *sample)
+/* w: SAMPLE_SPANS + SPRYI_MOST_LEAST. */
+static void sample_block(const spryi_csr *s, const spryi_csr_block *block, const span_rule *rule, span_sample *sample,
+                         spryi_csr_span *w)
 {
-    spryi_csr_span w[SAMPLE_SPANS + SPRYI_MOST_LEAST];
     const int64_t end = block->end < block->begin + SAMPLE_ROWS ? block->end : block->begin + SAMPLE_ROWS;
     for (int64_t i = block->begin; i < end; i++) {
         int64_t n = cut_rows(s, i, i + 1, 1, rule, w, SAMPLE_SPANS);
@@ -104,17 +105,20 @@ static int best_least(const span_sample *sample, int fill, int most_left)
 }
 
 /* The rule for general rows, with least 0 where the sample says that spans would not pay. */
-static span_rule rule_for_rows(const spryi_csr *s, int lanes, int fill)
+static spry_status rule_for_rows(spry_context *context, const spryi_csr *s, int fill, span_rule *rule, spry_error *err)
 {
-    span_rule rule = {.lanes = lanes};
     span_sample sample = {0};
+    spryi_csr_span *w;
+    spry_status status = SPRYI_NEW(context, &w, SAMPLE_SPANS + SPRYI_MOST_LEAST, "spans of a sample", err);
+    if (status != SPRY_OK) return status;
     for (int64_t p = 0; p < SAMPLES && p < s->block_count; p++) {
         const spryi_csr_block *block = &s->blocks[s->block_count < SAMPLES ? p : s->block_count * p / SAMPLES];
-        if (block->piece < 0 && is_general(s, block)) sample_block(s, block, &rule, &sample);
+        if (block->piece < 0 && is_general(s, block)) sample_block(s, block, rule, &sample, w);
     }
     const int cached = spryi_arrays_bytes(&s->a) <= CACHED_BYTES;
-    if (sample.spans > 0) rule.least = best_least(&sample, fill, cached ? MOST_LEFT_CACHED : MOST_LEFT);
-    return rule;
+    if (sample.spans > 0) rule->least = best_least(&sample, fill, cached ? MOST_LEFT_CACHED : MOST_LEFT);
+    spryi_release(context, w);
+    return SPRY_OK;
 }
 
 /* Spans that would pay for a run. */
@@ -145,7 +149,8 @@ spry_status spryi_csr_find_spans(spry_context *context, spryi_csr *s, spry_error
     const int f64 = s->vector_type == SPRY_F64, lanes = f64 ? 8 : 16;
     const int group_fill = f64 ? GROUP_FILL_F64 : GROUP_FILL_F32;
     if (s->a.value_type != s->vector_type || s->a.cols > INT32_MAX || s->a.rows < LEAST_ROWS) return SPRY_OK;
-    const span_rule rows = rule_for_rows(s, lanes, ROW_FILL);
+    span_rule rows = {.lanes = lanes};
+    SPRYI_TRY(rule_for_rows(context, s, ROW_FILL, &rows, err));
     const int row_fill = rows.least > 0 ? ROW_FILL : 0;
     int64_t slots = 0;
     for (int64_t b = 0; b < s->block_count; b++) {

@@ -38,9 +38,10 @@ typedef struct packing {
     row_stretch *counts;
     int32_t *last;     /* a sum: the group that had it last, or TAKES_TURNS in a row's first */
     int64_t most_sums; /* that a block may have */
-    int64_t base[WINDOW];
-    int32_t filled[WINDOW];
+    int64_t *base;     /* WINDOW: the first column of batches; while columns are sorted, where the next goes */
+    int32_t *filled;   /* WINDOW: entries of open groups */
 } packing;
+_Static_assert(WINDOW >= 1 << DIGIT_BITS, "a counter for each digit");
 
 /* The group takes no more entries, of which it has so many; its place is for a group to come. */
 static int32_t close_group(packing *p, int64_t group)
@@ -126,7 +127,8 @@ static int64_t packing_bytes(const packing *p, int64_t most_rows)
 {
     return rounded(2 * p->most_entries * (int64_t)sizeof(widest_entry)) +
            rounded(p->most_entries * (int64_t)sizeof *p->sum_of) + rounded(most_rows * (int64_t)sizeof *p->rows) +
-           rounded(most_rows * (int64_t)sizeof *p->counts) + rounded(p->most_sums * (int64_t)sizeof *p->last);
+           rounded(most_rows * (int64_t)sizeof *p->counts) + rounded(p->most_sums * (int64_t)sizeof *p->last) +
+           rounded(WINDOW * (int64_t)sizeof *p->base) + rounded(WINDOW * (int64_t)sizeof *p->filled);
 }
 
 static packing packing_at(char *memory, const packing *sizes, int64_t most_rows)
@@ -141,6 +143,10 @@ static packing packing_at(char *memory, const packing *sizes, int64_t most_rows)
     p.counts = (row_stretch *)memory;
     memory += rounded(most_rows * (int64_t)sizeof *p.counts);
     p.last = (int32_t *)memory;
+    memory += rounded(p.most_sums * (int64_t)sizeof *p.last);
+    p.base = (int64_t *)memory;
+    memory += rounded(WINDOW * (int64_t)sizeof *p.base);
+    p.filled = (int32_t *)memory;
     return p;
 }
 

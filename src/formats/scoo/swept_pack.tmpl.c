@@ -6,12 +6,12 @@ typedef struct SPRY_FN(entry) {
     uint32_t place; /* in the block, as stored */
 } SPRY_FN(entry);
 
-/* Stably, by column: `from` has the entries in the end where 0 is returned, else `to`. */
-static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int64_t count, int64_t cols)
+/* Stably, by column: `from` has the entries in the end where 0 is returned, else `to`. at: a counter for each digit. */
+static int SPRY_FN(sort_columns)(SPRY_FN(entry) * from, SPRY_FN(entry) * to, int64_t count, int64_t cols, int64_t *at)
 {
     int passes = 0;
     for (int shift = 0; shift < 63 && (cols - 1) >> shift > 0; shift += DIGIT_BITS, passes++) {
-        int64_t at[1 << DIGIT_BITS] = {0};
+        memset(at, 0, (1 << DIGIT_BITS) * sizeof *at);
         for (int64_t k = 0; k < count; k++) at[(int64_t)from[k].column >> shift & ((1 << DIGIT_BITS) - 1)]++;
         for (int64_t d = 0, sum = 0; d < 1 << DIGIT_BITS; d++) {
             const int64_t entries = at[d];
@@ -88,11 +88,11 @@ static void SPRY_FN(pack)(const spryi_swept_making *made, int64_t b, packing *p)
         for (int64_t k = from; k < to; k++) p->sum_of[k - begin] = sum;
         if (from < to) p->rows[sum].entries = (int32_t)(to - from);
     }
-    if (SPRY_FN(sort_columns)(entries, other, count, made->a->cols)) entries = other;
+    if (SPRY_FN(sort_columns)(entries, other, count, made->a->cols, p->base)) entries = other;
     memset(p->counts, 0, (size_t)block->sums * sizeof *p->counts);
     for (int64_t e = 0; e < count; e++) count_entry(&p->counts[p->sum_of[entries[e].place]], e);
     share_sums(block, count, spryi_swept_unroll(s->head.value_type), p);
-    memset(p->filled, 0, sizeof p->filled);
+    memset(p->filled, 0, WINDOW * sizeof *p->filled);
     SPRY_FN(pack_sorted)(entries, count, block, p, made->targets + begin);
 }
 

@@ -1,0 +1,310 @@
+/*
+ * Threads with small stacks, of callers and of OpenMP: planning and multiplying in every format, sparse products,
+ * orderings, files and solvers take no more than spry.h tells.
+ */
+#include "instrumented.h"
+#include "support.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Instrumented code, and code that is not optimised, puts several times as much on the stack. */
+#if defined(__OPTIMIZE__)
+enum { STACK_KB = INSTRUMENTED ? 1024 : 64 };
+#else
+enum { STACK_KB = 1024 };
+#endif
+
+static spry_context *context;
+static spry_error fault = SPRY_ERROR_INIT;
+
+/* On a thread of its own, where cmocka's assertions have nowhere to go back to. */
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s; %s\n", __FILE__, __LINE__, #condition, fault.message);                         \
+            return 0;                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+#define OK(call) EXPECT((call) == SPRY_OK)
+
+typedef struct job {
+    int (*work)(spry_matrix *A);
+    spry_matrix *A;
+    int good;
+} job;
+
+static void *start(void *given)
+{
+    job *j = given;
+    j->good = j->work(j->A);
+    return NULL;
+}
+
+/* 1: work(A) on a thread with that stack did what is expected of it. */
+static int on_small_stack(int (*work)(spry_matrix *A), spry_matrix *A)
+{
+    job j = {work, A, 0};
+    pthread_t thread;
+    pthread_attr_t attributes;
+    assert_int_equal(pthread_attr_init(&attributes), 0);
+    assert_int_equal(pthread_attr_setstacksize(&attributes, (size_t)STACK_KB << 10), 0);
+    assert_int_equal(pthread_create(&thread, &attributes, start, &j), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    pthread_attr_destroy(&attributes);
+    return j.good;
+}
+
+/* Each matrix in turn: a grid, long rows, scattered columns; of two threads' work at least. */
+static int on_each(int (*work)(spry_matrix *A))
+{
+    static const char *const specs[] = {"gen:grid5,x=150,y=150", "gen:rmat,scale=12", "gen:random,rows=9000,cols=9000"};
+    static const char *const small[] = {"gen:grid5,x=70,y=70", "gen:rmat,scale=10"};
+    for (int s = 0; s < (INSTRUMENTED ? 2 : 3); s++) {
+        const char *spec = INSTRUMENTED ? small[s] : specs[s];
+        spry_matrix *A = NULL;
+        OK(spry_matrix_generate(context, &A, spec, NULL, &fault));
+        const int good = on_small_stack(work, A);
+        spry_matrix_destroy(A);
+        if (!good) fprintf(stderr, "%s\n", spec);
+        if (!good) return 0;
+    }
+    return 1;
+}
+
+static int multiplies(spry_plan *plan, spry_type type, int64_t rows, int64_t cols)
+{
+    spry_vector x = {0}, y = {0};
+    OK(spry_vector_create(context, &x, cols, type, 0, &fault));
+    OK(spry_vector_create(context, &y, rows, type, 0, &fault));
+    memset(x.data, 0, (size_t)cols * spry_type_bytes(type));
+    OK(spry_plan_run(plan, NULL, x, NULL, y, NULL, &fault));
+    spry_vector_destroy(context, &x);
+    spry_vector_destroy(context, &y);
+    return 1;
+}
+
+static int plans(spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    OK(spry_matrix_get_arrays(A, &a, &fault));
+    for (int f = -1; f < spry_format_count(); f++)
+        for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+            spry_format_info info = SPRY_INIT(spry_format_info);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            spry_plan *plan = NULL;
+            if (f >= 0) OK(spry_format_get_info(f, &info, &fault));
+            o.format = f < 0 ? "auto" : info.name;
+            o.op = (spry_op)op;
+            const spry_status status = spry_plan_spmv(context, &plan, A, &o, &fault);
+            if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) continue; /* the padding guard */
+            EXPECT(status == SPRY_OK);
+            if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.cols : a.rows,
+                            op == SPRY_TRANSPOSE ? a.rows : a.cols))
+                return 0;
+            spry_plan_destroy(plan);
+        }
+    return 1;
+}
+
+static int kernels(spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    OK(spry_matrix_get_arrays(A, &a, &fault));
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        spry_plan *plan = NULL;
+        OK(spry_kernel_get_info(context, k, &info, &fault));
+        o.kernel = info.name;
+        o.allow_nondeterministic = 1;
+        for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+            o.op = (spry_op)op;
+            if (spry_plan_spmv(context, &plan, A, &o, NULL) != SPRY_OK) continue; /* not of this op or machine */
+            if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.cols : a.rows,
+                            op == SPRY_TRANSPOSE ? a.rows : a.cols))
+                return 0;
+            spry_plan_destroy(plan);
+        }
+    }
+    return 1;
+}
+
+/* Every kernel, in one phase and in two. */
+static int sparse_products(spry_matrix *A)
+{
+    for (int k = 0; k < spry_spgemm_kernel_count(); k++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+            spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+            spry_spgemm_plan *plan = NULL;
+            spry_matrix *C = NULL, *B = NULL;
+            spry_convert_options c = SPRY_INIT(spry_convert_options);
+            OK(spry_spgemm_kernel_get_info(context, k, &info, &fault));
+            if (!info.available || strstr(info.name, "seed")) continue; /* the latter are slow, and sequential */
+            c.value_type = f32 ? SPRY_F32 : SPRY_F64;
+            OK(spry_matrix_convert(context, &B, A, &c, &fault));
+            o.kernel = info.name;
+            if (spry_spgemm(context, &C, B, B, &o, &fault) != SPRY_UNSUPPORTED) {
+                EXPECT(C);
+                OK(spry_plan_spgemm(context, &plan, B, B, &o, &fault));
+                OK(spry_spgemm_plan_run(plan, NULL, &fault));
+                OK(spry_spgemm_plan_run(plan, NULL, &fault));
+                spry_spgemm_plan_destroy(plan);
+                spry_matrix_destroy(C);
+            }
+            spry_matrix_destroy(B);
+        }
+    return 1;
+}
+
+static int orders(spry_matrix *A)
+{
+    static const char *const methods[] = {"rcm", "bandk", "degree"};
+    for (int m = 0; m < 3; m++) {
+        spry_reorder_options o = SPRY_INIT(spry_reorder_options);
+        spry_ordering *ordering = NULL;
+        spry_ordering_info info = SPRY_INIT(spry_ordering_info);
+        spry_matrix *B = NULL;
+        o.method = methods[m];
+        OK(spry_reorder(context, &ordering, A, &o, &fault));
+        OK(spry_ordering_get_info(ordering, &info, &fault));
+        OK(spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, &fault));
+        spry_matrix_destroy(B);
+        spry_ordering_destroy(ordering);
+    }
+    return 1;
+}
+
+/* Text, compressed text, and containers of every format; what a matrix tells of itself. */
+static int reads_and_writes(spry_matrix *A)
+{
+    char folder[] = "/tmp/spry-stack-XXXXXX", path[64];
+    EXPECT(mkdtemp(folder));
+    for (int f = -2; f < spry_format_count(); f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        spry_write_options o = SPRY_INIT(spry_write_options);
+        spry_matrix *B = NULL;
+        spry_matrix_report report = SPRY_INIT(spry_matrix_report);
+        spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
+        if (f >= 0) OK(spry_format_get_info(f, &info, &fault));
+        if (f >= 0) o.format = info.name;
+        snprintf(path, sizeof path, "%s/A%s", folder, f == -2 ? ".mtx" : f == -1 ? ".mtx.gz" : ".spry");
+        const spry_status status = spry_matrix_write(A, path, &o, &fault);
+        if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) continue;
+        EXPECT(status == SPRY_OK);
+        OK(spry_matrix_read(context, &B, path, NULL, &fault));
+        OK(spry_matrix_check(B, &report, &fault));
+        OK(spry_matrix_get_stats(B, &stats, &fault));
+        spry_matrix_destroy(B);
+        unlink(path);
+    }
+    return rmdir(folder) == 0;
+}
+
+static int solves(spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_vector x = {0}, b = {0};
+    spry_cg_options cg = SPRY_INIT(spry_cg_options);
+    cg.max_iterations = 3;
+    OK(spry_matrix_get_arrays(A, &a, &fault));
+    OK(spry_vector_create(context, &x, a.cols, SPRY_F64, 0, &fault));
+    OK(spry_vector_create(context, &b, a.rows, SPRY_F64, 0, &fault));
+    for (int64_t i = 0; i < a.rows; i++) ((double *)b.data)[i] = ((double *)x.data)[i] = 1;
+    (void)spry_cg(context, x, NULL, A, b, &cg, NULL); /* whatever comes of it */
+    (void)spry_pagerank(context, x, NULL, A, NULL, NULL);
+    spry_vector_destroy(context, &x);
+    spry_vector_destroy(context, &b);
+    return 1;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    context = make_context(NULL, 2);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+    return 0;
+}
+
+#define ON_EACH(work)                                                                                                  \
+    static void test_##work(void **state)                                                                              \
+    {                                                                                                                  \
+        (void)state;                                                                                                   \
+        assert_true(on_each(work));                                                                                    \
+    }
+ON_EACH(plans)
+ON_EACH(kernels)
+ON_EACH(sparse_products)
+ON_EACH(orders)
+ON_EACH(reads_and_writes)
+ON_EACH(solves)
+
+/* OpenMP takes the size from the environment once, so its threads' stacks are small in a process of its own. */
+static const char *own_path;
+static void run_in_teams(const char *mode, int stack_kb)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        char size[16];
+        snprintf(size, sizeof size, "%dk", stack_kb);
+        setenv("OMP_STACKSIZE", size, 1);
+        execl(own_path, own_path, mode, (char *)NULL);
+        _exit(127);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) fail_msg("the process ended by signal %d", WTERMSIG(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Sparse products have the most there: less than half of it, so that a larger frame is seen. */
+static void threads_of_openmp(void **state)
+{
+    (void)state;
+    run_in_teams("all", STACK_KB);
+    run_in_teams("products", STACK_KB * 3 / 8);
+}
+
+static int all(spry_matrix *A)
+{
+    return plans(A) && kernels(A) && sparse_products(A) && orders(A) && reads_and_writes(A) && solves(A);
+}
+
+/* What run_in_teams starts. */
+static int in_teams(const char *mode)
+{
+    context = make_context(NULL, 2);
+    const int good = on_each(strcmp(mode, "all") == 0 ? all : sparse_products);
+    spry_context_destroy(context);
+    return good ? 0 : 1;
+}
+
+int main(int count, char **arguments)
+{
+    own_path = arguments[0];
+    if (count > 1) return in_teams(arguments[1]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_sparse_products),
+        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_reads_and_writes),
+        cmocka_unit_test(test_solves),
+        cmocka_unit_test(threads_of_openmp),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
