@@ -175,7 +175,9 @@ typedef struct spry_context_options {
      * Every thread of the caller that multiplies starts a team of its own: there 1 is usually right. Where other
      * programs use the processors too, threads that spin while they wait can make a product a hundred times as long:
      * there set OMP_WAIT_POLICY=passive before the program starts, or use fewer threads than there are processors.
-     * On the CPU 64 KB are stack enough, for a caller's threads and for OpenMP's.
+     * In the forked child of a process with several threads, the thread that forked works alone, with the same results;
+     * threads that the child starts have teams again. No other thread may be in a call of the library while one forks,
+     * and GPUs are the parent's. On the CPU 64 KB are stack enough, for a caller's threads and for OpenMP's.
      */
     int threads;
     /*
@@ -196,6 +198,7 @@ SPRY_API void spry_context_destroy(spry_context *context);
  */
 SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
 
+/* Threads that a call on this thread may use: the context's, or 1 where a fork left it alone (see `threads`). */
 SPRY_API int spry_context_threads(const spry_context *context);
 
 /* Bytes that the library holds for this context now, and the most it ever held. Borrowed arrays are the caller's. */

@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/team.h"
 
 #include <string.h>
 
@@ -89,7 +90,7 @@ static const typed_steps *steps_of(spry_index_type index_type, spry_type value_t
 
 int spryi_threads(const spry_context *context, int64_t work)
 {
-    return work < SERIAL_BELOW ? 1 : context->threads;
+    return work < SERIAL_BELOW ? 1 : spryi_team(context->threads);
 }
 
 void spryi_compressed_clear(spry_context *context, spryi_compressed *a)

@@ -2,6 +2,7 @@
 
 #include "core/cuda_plugin.h"
 #include "core/error.h"
+#include "core/team.h"
 
 #include <omp.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ void spry_context_destroy(spry_context *context)
 
 int spry_context_threads(const spry_context *context)
 {
-    return context ? context->threads : 0;
+    return context ? spryi_team(context->threads) : 0;
 }
 
 int64_t spry_context_bytes(const spry_context *context)

@@ -4,6 +4,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "ops/choice.h"
 
 #include <stdio.h>
@@ -382,7 +383,7 @@ spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry
         .ordering = plan->order ? plan->order->name : "none",
         .reason = plan->reason,
         .deterministic = plan->kernel->deterministic,
-        .threads = plan->cuda ? 0 : plan->threads,
+        .threads = plan->cuda ? 0 : spryi_team(plan->threads),
         .storage_bytes = plan->format->storage_bytes(plan->storage) + spryi_ordering_bytes(plan, 0),
         .owned_bytes = plan->format->owned_bytes(plan->storage) + plan->workspace_bytes + spryi_ordering_bytes(plan, 1),
         .workspace_bytes = plan->workspace_bytes,

@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/ordering.h"
+#include "core/team.h"
 #include "formats/csrk/csrk.h"
 #include "ops/plan.h"
 
@@ -247,7 +248,7 @@ done:
 static void gather(const spry_plan *plan, void *to, const void *from, const int32_t *places, int64_t length)
 {
     const int f64 = plan->vector_type == SPRY_F64;
-#pragma omp parallel for num_threads(plan->threads) schedule(static) if (length > PARALLEL_FROM)
+#pragma omp parallel for num_threads(spryi_team(plan->threads)) schedule(static) if (length > PARALLEL_FROM)
     for (int64_t i = 0; i < length; i++)
         if (f64)
             ((double *)to)[i] = ((const double *)from)[places[i]];
@@ -260,7 +261,7 @@ static void gather_and_add(const spry_plan *plan, void *y, const void *t, const 
                            int64_t length)
 {
     const int f64 = plan->vector_type == SPRY_F64;
-#pragma omp parallel for num_threads(plan->threads) schedule(static) if (length > PARALLEL_FROM)
+#pragma omp parallel for num_threads(spryi_team(plan->threads)) schedule(static) if (length > PARALLEL_FROM)
     for (int64_t i = 0; i < length; i++)
         if (f64)
             ((double *)y)[i] = ((const double *)t)[places[i]] + *(const double *)beta * ((double *)y)[i];

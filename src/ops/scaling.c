@@ -3,6 +3,7 @@
  * passes over vectors instead of nnz values read, and every kernel serves, on every device that has one.
  */
 #include "core/error.h"
+#include "core/team.h"
 #include "ops/plan.h"
 
 static const void *rows_of(const spry_plan *plan)
@@ -48,7 +49,7 @@ spry_status spryi_add_scaling(spry_plan *plan, spry_error *err)
 static void scale(const spry_plan *plan, void *to, const void *from, const void *scaling, int64_t length)
 {
     int f64 = plan->vector_type == SPRY_F64;
-#pragma omp parallel for num_threads(plan->threads) schedule(static) if (length > 65536)
+#pragma omp parallel for num_threads(spryi_team(plan->threads)) schedule(static) if (length > 65536)
     for (int64_t i = 0; i < length; i++)
         if (f64)
             ((double *)to)[i] = ((const double *)scaling)[i] * ((const double *)from)[i];
@@ -61,7 +62,7 @@ static void scale_and_add(const spry_plan *plan, void *y, const void *t, const v
                           int64_t length)
 {
     int f64 = plan->vector_type == SPRY_F64;
-#pragma omp parallel for num_threads(plan->threads) schedule(static) if (length > 65536)
+#pragma omp parallel for num_threads(spryi_team(plan->threads)) schedule(static) if (length > 65536)
     for (int64_t i = 0; i < length; i++)
         if (f64)
             ((double *)y)[i] = ((const double *)scaling)[i] * ((const double *)t)[i] +

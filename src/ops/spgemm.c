@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "ops/plan.h"
 
 #include <stdio.h>
@@ -454,7 +455,7 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .device = plan->kernel->device,
         .kernel = plan->kernel->name,
         .deterministic = plan->kernel->deterministic,
-        .threads = plan->gpu ? 0 : job->threads,
+        .threads = plan->gpu ? 0 : spryi_team(job->threads),
         .rows = job->a.rows,
         .cols = job->b.cols,
         .nnz = plan->C ? plan->C->a.nnz : plan->nnz,

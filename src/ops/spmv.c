@@ -2,6 +2,7 @@
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/team.h"
 #include "ops/plan.h"
 
 #include <stdint.h>
@@ -132,7 +133,7 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
                       : (const void *)&zero_f32,
         .workspace = options && options->workspace ? options->workspace : plan->workspace,
         .vector_type = plan->vector_type,
-        .threads = plan->threads,
+        .threads = spryi_team(plan->threads),
         .scalars_on_device = options && options->scalar_device > 0,
         .stream = options ? options->stream : NULL,
     };

@@ -195,11 +195,11 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
     job.y_before = y_before.data;
     if (!runs_over_rows(&job)) {
         SPRYI_TRY(SPRYI_NEW(context, &rows, m, "reference sums", err));
-        clear_rows(rows, m, context->threads);
+        clear_rows(rows, m, spry_context_threads(context));
         job.rows = rows;
         if (job.alpha != 0) sum_entries(&job);
     }
-    *verification = judge_rows(&job, m, context->threads);
+    *verification = judge_rows(&job, m, spry_context_threads(context));
 done:
     spryi_release(context, rows);
     return status;

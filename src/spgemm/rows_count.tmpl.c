@@ -171,7 +171,7 @@ static void SPRY_FN(count)(spryi_spgemm_job *job)
 {
     job->spans = (spryi_spgemm_spans){.scattered = 0};
     job->longest = 0;
-#pragma omp parallel num_threads(job->threads)
+#pragma omp parallel num_threads(spryi_team(job->threads))
     {
         uint64_t *mask = (uint64_t *)job->workspace + omp_get_thread_num() * spryi_rows_mask_words(job);
         spryi_spgemm_spans spans = {.scattered = 0};

@@ -511,7 +511,7 @@ static void SPRY_FN(fill)(spryi_spgemm_job *job)
 #if HAS_RUNS
     job->streams = job->offsets[job->a.rows] >= SPRYI_STREAMS_FROM / (int64_t)(sizeof(SPRY_V) + sizeof(SPRY_J));
 #endif
-#pragma omp parallel num_threads(job->threads)
+#pragma omp parallel num_threads(spryi_team(job->threads))
     {
         const SPRY_FN(lane) lane = SPRY_FN(lane_of)(job, omp_get_thread_num());
         SPRY_FN(run) run;
@@ -532,7 +532,7 @@ static void SPRY_FN(fill)(spryi_spgemm_job *job)
 
 static void SPRY_FN(refill)(spryi_spgemm_job *job)
 {
-#pragma omp parallel num_threads(job->threads)
+#pragma omp parallel num_threads(spryi_team(job->threads))
     {
         const SPRY_FN(lane) lane = SPRY_FN(lane_of)(job, omp_get_thread_num());
 #pragma omp for schedule(dynamic, 1)

@@ -1,4 +1,5 @@
 /* Part of rows_cpu.c and rows_avx512_cpu.c: the phases, compiled for the processor level of the file. */
+#include "core/team.h"
 #include "spgemm/rows.h"
 
 #include <omp.h>

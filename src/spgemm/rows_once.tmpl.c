@@ -392,7 +392,7 @@ static void SPRY_FN(once)(spryi_spgemm_job *job)
     spryi_order order = {.count = 0};
     spryi_begin_order(&order, &job->pieces);
     job->offsets[0] = 0;
-#pragma omp parallel num_threads(job->threads)
+#pragma omp parallel num_threads(spryi_team(job->threads))
     {
         SPRY_FN(lists) o;
         SPRY_FN(place_lists)(job, &o, omp_get_thread_num());

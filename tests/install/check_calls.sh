@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check_calls.sh ROOT: library code (src/) never prints, never ends the process, and takes memory only
-# through core/memory.c, so that the user's hooks see all of it.
+# check_calls.sh ROOT: library code (src/) never prints, never ends the process, takes memory only
+# through core/memory.c, so that the user's hooks see all of it, and threads only as many as core/team.h allows.
 set -u
 cd "$1" || exit 1
 
@@ -50,6 +50,18 @@ done
 found=$(calls 'setlocale|uselocale|strtod|strtof|strtold|atof' "${local_sources[@]}")
 if [ -n "$found" ]; then
     printf '%s\nthese depend on the locale\n' "$found" >&2
+    status=1
+fi
+
+# OpenMP's own number is not the context's, and after a fork a team may never come.
+found=$(for file in "${sources[@]}"; do
+        sed -e ':join' -e '/\\$/ { N; s/\\\n//; b join' -e '}' "$file" | grep 'pragma omp parallel' |
+            grep -v 'num_threads(' | sed "s|^|$file: |"
+    done
+    calls 'omp_get_max_threads|omp_get_num_procs' "${sources[@]}" | grep -vE '^src/core/(team|context)\.c:'
+    grep -nE 'num_threads\((plan->|context->|plan->context->)threads' "${sources[@]}")
+if [ -n "$found" ]; then
+    printf '%s\nparallel regions ask spryi_threads or spryi_team for their threads (src/core/team.h)\n' "$found" >&2
     status=1
 fi
 exit $status

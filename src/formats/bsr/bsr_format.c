@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "formats/bsr/bsr_build.h"
 
 #include <omp.h>
@@ -172,8 +173,9 @@ static const char *structure_fault(const spryi_bsr *s)
     if (!rises || spryi_index_at(s->offsets, s->types.offset_type, h->block_rows) != h->blocks)
         return "offsets do not rise from 0 to the number of blocks";
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
+    const int threads = spryi_most_threads();
     int64_t first = h->block_rows, entries = 0, again = 0;
-#pragma omp parallel for reduction(min : first) reduction(+ : entries) schedule(static)
+#pragma omp parallel for num_threads(threads) reduction(min : first) reduction(+ : entries) schedule(static)
     for (int64_t I = 0; I < h->block_rows; I++)
         if (steps->fault(s, I, &entries) && I < first) first = I;
     if (first < h->block_rows) return steps->fault(s, first, &again);

@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "formats/scoo/scoo.h"
 
 #include <omp.h>
@@ -232,7 +233,7 @@ static spry_status check(const void *storage, spry_error *err)
                           (long long)h->nnz);
     const fault_fn fault_of = faults[spryi_value_slot(s->types.value_type)][pair_of(h)];
     int64_t first = h->slices;
-#pragma omp parallel for reduction(min : first) schedule(dynamic, 1)
+#pragma omp parallel for num_threads(spryi_most_threads()) reduction(min : first) schedule(dynamic, 1)
     for (int64_t b = 0; b < h->slices; b++)
         if (b < first && fault_of(s, b)) first = b;
     if (first < h->slices)
