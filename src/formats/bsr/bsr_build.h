@@ -47,8 +47,8 @@ int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
 int64_t spryi_bsr_bytes(const spryi_bsr_head *h); /* of all arrays */
 
 /*
- * bsr_figure.c: bytes that blocks of this size take of all of A, or -1 where the padding guard would refuse them; blocks
- * and entries are those of the sample. Then the groups of rows that detection looks at, each from the first to
+ * bsr_figure.c: bytes that blocks of this size take of all of A, or -1 where the padding guard would refuse them;
+ * blocks and entries are of the sample. Then the groups of rows that detection looks at, each from the first to
  * *end - 1; and the size of fewest bytes, given blocks[r] and entries[r] of the groups for each size r up to
  * SPRYI_BSR_MOST_DETECTED.
  */
