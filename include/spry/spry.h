@@ -811,6 +811,12 @@ SPRY_API spry_status spry_device_get_info(const spry_context *context, int devic
                                           spry_error *err);
 
 /*
+ * Host memory that this process can still take: the least of what the machine has available, what its control groups (a
+ * container's limit) leave, and what its own limits (ulimit -v, -d) leave. The library refuses to take more at once.
+ */
+SPRY_API int64_t spry_available_memory_bytes(void);
+
+/*
  * Memory of a GPU (device >= 1), for callers without CUDA's headers; pointers of cudaMalloc serve as well. Nobody
  * counts it: spry_device_free is the caller's to call, and accepts NULL.
  */

@@ -86,18 +86,6 @@ int64_t spryi_memory_bytes(void)
     return (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
 }
 
-int64_t spryi_available_memory_bytes(void)
-{
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (!file) return spryi_memory_bytes();
-    char line[128];
-    long long kib = -1;
-    while (kib < 0 && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %lld kB", &kib) != 1) kib = -1;
-    fclose(file);
-    return kib < 0 ? spryi_memory_bytes() : (int64_t)kib * 1024;
-}
-
 int64_t spryi_cache_bytes(int level)
 {
     const int names[] = {0, _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE};

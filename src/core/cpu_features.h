@@ -17,8 +17,7 @@ const char *spryi_simd_name(spryi_simd level);
 
 /* "Intel(R) Xeon(R) Processor"; "unknown processor" if it cannot be told. Constant string. */
 const char *spryi_cpu_name(void);
-int64_t spryi_memory_bytes(void);           /* physical */
-int64_t spryi_available_memory_bytes(void); /* free or reclaimable now; the physical where unknown */
-int64_t spryi_cache_bytes(int level);       /* data or unified cache; 0 where unknown */
+int64_t spryi_memory_bytes(void);     /* physical */
+int64_t spryi_cache_bytes(int level); /* data or unified cache; 0 where unknown */
 
 #endif

@@ -22,7 +22,7 @@ enum { RESERVED_LARGE_FROM = 1 << 20, HUGE_FROM = 8 << 20, ASK_MACHINE_FROM = 64
 /* glibc's, with huge pages: gathers from x and long streams are slower by up to a third without. */
 static void *fresh_block(size_t bytes)
 {
-    if (bytes >= ASK_MACHINE_FROM && (int64_t)bytes > spryi_available_memory_bytes()) return NULL;
+    if (bytes >= ASK_MACHINE_FROM && (int64_t)bytes > spry_available_memory_bytes()) return NULL;
     size_t alignment = bytes >= HUGE_FROM ? (size_t)2 << 20 : SPRYI_ALIGNMENT;
     void *pointer = NULL;
     if (posix_memalign(&pointer, alignment, bytes) != 0) return NULL;
@@ -72,9 +72,9 @@ static spry_status take(spry_context *context, void **pointer, int64_t count, si
     block_head *head = context->allocate ? context->allocate(context->user, bytes, SPRYI_ALIGNMENT)
                                          : default_allocate(context, &capacity, &touched);
     if (!head)
-        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, spryi_available_memory_bytes(),
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, (int64_t)bytes, spry_available_memory_bytes(),
                                 "out of memory: %s needs %zu bytes, about %lld are available", what, bytes,
-                                (long long)spryi_available_memory_bytes());
+                                (long long)spry_available_memory_bytes());
     head->bytes = counted ? (int64_t)bytes : 0;
     head->capacity = capacity;
     head->touched = counted || touched > capacity ? capacity : touched;

@@ -9,7 +9,7 @@ enum { SPRYI_ALIGNMENT = 64 };
 /*
  * *pointer = count * size bytes, aligned to SPRYI_ALIGNMENT, not cleared; count 0 gives a valid pointer.
  * SPRY_OUT_OF_MEMORY names `what` and the bytes; SPRY_TOO_LARGE when the product overflows.
- * Large blocks ask for huge pages and are refused when the machine clearly lacks the memory,
+ * Large blocks ask for huge pages and are refused when they are more than spry_available_memory_bytes tells,
  * since Linux would otherwise grant them and kill the process later.
  */
 spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,

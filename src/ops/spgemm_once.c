@@ -1,6 +1,5 @@
 #include "core/assemble.h"
 #include "core/context.h"
-#include "core/cpu_features.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "ops/spgemm_plan.h"
@@ -41,7 +40,7 @@ static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
     if (job->products > INT64_MAX / 64) return -1;
     const int64_t bytes = job->products * entry + (job->a.rows + 1) * (int64_t)sizeof(int64_t);
     if (limit > 0 && held + bytes > limit) return -1;
-    return bytes >= ASK_FROM && bytes > spryi_available_memory_bytes() ? -1 : bytes;
+    return bytes >= ASK_FROM && bytes > spry_available_memory_bytes() ? -1 : bytes;
 }
 
 spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
