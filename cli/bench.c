@@ -386,6 +386,7 @@ static int measure(run_state *run, bench_session *session)
     int status = cli_json_open(&a->json);
     if (status != CLI_GO_ON) return status;
     spry_status result = bench_run(session, &request, &err);
+    cli_progress(NULL);
     /* Records that could not be kept or written were told of, or closing the file will tell. */
     status = session->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (cli_for_people(&a->json) && is_suite(a, "seed000"))

@@ -86,8 +86,12 @@ int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)
 int cli_status(spry_status status, const spry_error *err);                          /* exit status for it */
 int cli_fail(const spry_error *err);                                                /* message and exit status */
 
-/* A line that is overwritten, on a terminal, once the command has taken a second. NULL ends it. */
+/*
+ * A line that is overwritten, on a terminal, from the command's first second on. NULL ends it: before anything is
+ * written to standard output, which may be the same terminal. Messages end it themselves.
+ */
 void cli_progress(const char *text);
+void cli_progress_writing(const char *path); /* "writing"; to standard output ("-"): none */
 
 /* A context with that many threads (0: the default) and the table of SPRY_TUNING, or a message and an exit status. */
 int cli_open_context(spry_context **context, int64_t threads);

@@ -57,7 +57,7 @@ static int run(const cli_command *command, int argc, char **argv)
     writing.format = a.format;
     cli_progress("reading");
     spry_status result = spry_matrix_read(context, &A, argv[0], &reading, &err);
-    cli_progress("writing");
+    cli_progress_writing(a.out);
     if (result == SPRY_OK) result = spry_matrix_write(A, a.out, &writing, &err);
     status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     spry_matrix_destroy(A);

@@ -81,7 +81,7 @@ static int generate(const arguments *a, const char *spec)
     writing.comment = container ? NULL : comment;
     cli_progress("generating");
     spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
-    cli_progress("writing");
+    cli_progress_writing(a->out);
     if (result == SPRY_OK) result = spry_matrix_write(A, a->out, &writing, &err);
     status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     spry_matrix_destroy(A);

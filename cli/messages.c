@@ -1,14 +1,16 @@
 #include "cli/cli.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 static const char *command_name = "";
 static struct timespec started;
-static int progress_shown;
 
 void cli_set_command(const char *name)
 {
@@ -16,21 +18,88 @@ void cli_set_command(const char *name)
     clock_gettime(CLOCK_MONOTONIC, &started);
 }
 
-void cli_progress(const char *text)
+/* ---- progress ----------------------------------------------------------------------------------- */
+
+/* A step that is begun in the first second may last: a thread shows its text when the second has passed. */
+static struct {
+    pthread_mutex_t lock;
+    char text[256]; /* of the step under way, "": none */
+    int is_shown, is_awaited;
+} progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int second_has_passed(void)
 {
     struct timespec now;
-    if (!isatty(STDERR_FILENO)) return;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)(now.tv_sec - started.tv_sec) + 1e-9 * (double)(now.tv_nsec - started.tv_nsec);
-    if (!text && progress_shown) {
-        fputs("\r\033[K", stderr);
-        progress_shown = 0;
-    } else if (text && seconds > 1) {
-        fprintf(stderr, "\r\033[K%.100s ...", text);
-        progress_shown = 1;
-    }
-    fflush(stderr);
+    return now.tv_sec > started.tv_sec + 1 || (now.tv_sec == started.tv_sec + 1 && now.tv_nsec >= started.tv_nsec);
 }
+
+/* With one call past stdio's buffers, which belong to the main thread. */
+static void write_to_terminal(const char *text, int length)
+{
+    ssize_t written = write(STDERR_FILENO, text, (size_t)length);
+    (void)written; /* nobody is left to tell */
+}
+
+/* In one line of the terminal: only of the last one could it be taken back. */
+static void show(void)
+{
+    char line[sizeof progress.text + 16];
+    struct winsize size;
+    int columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    int most = columns > 5 ? columns - 5 : 0;
+    int length = snprintf(line, sizeof line, "\r\033[K%.*s ...", most < 100 ? most : 100, progress.text);
+    write_to_terminal(line, length);
+    progress.is_shown = 1;
+}
+
+static void *show_later(void *unused)
+{
+    struct timespec end = {started.tv_sec + 1, started.tv_nsec};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, NULL) == EINTR) {
+    }
+    pthread_mutex_lock(&progress.lock);
+    if (progress.text[0]) show();
+    pthread_mutex_unlock(&progress.lock);
+    return unused;
+}
+
+/* Without a thread to be had, steps begun later are shown all the same. */
+static void await_second(void)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (progress.is_awaited || pthread_attr_init(&attributes) != 0) return;
+    progress.is_awaited = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
+                          pthread_attr_setstacksize(&attributes, (size_t)256 << 10) == 0 &&
+                          pthread_create(&thread, &attributes, show_later, NULL) == 0;
+    pthread_attr_destroy(&attributes);
+}
+
+void cli_progress(const char *text)
+{
+    if (!isatty(STDERR_FILENO)) return;
+    pthread_mutex_lock(&progress.lock);
+    snprintf(progress.text, sizeof progress.text, "%s", text ? text : "");
+    for (char *c = progress.text; *c; c++) /* whatever a file is called */
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    if (!text && progress.is_shown) {
+        write_to_terminal("\r\033[K", 4);
+        progress.is_shown = 0;
+    } else if (text && second_has_passed()) {
+        show();
+    } else if (text) {
+        await_second();
+    }
+    pthread_mutex_unlock(&progress.lock);
+}
+
+void cli_progress_writing(const char *path)
+{
+    cli_progress(strcmp(path, "-") == 0 ? NULL : "writing");
+}
+
+/* ---- messages ----------------------------------------------------------------------------------- */
 
 static void message(const char *format, va_list arguments)
 {

@@ -71,6 +71,7 @@ static int open_temporary(cli_output *output, const struct stat *old)
 int cli_output_open(cli_output *output, const char *path)
 {
     struct stat st;
+    cli_progress(NULL);
     *output = (cli_output){.stream = stdout};
     if (!path || strcmp(path, "-") == 0) return CLI_GO_ON;
     output->stream = NULL;
@@ -167,6 +168,7 @@ int cli_output_close(cli_output *output, int status)
 
 int cli_json_open(cli_json *json)
 {
+    cli_progress(NULL); /* what is for people follows where no JSON is wanted */
     if (!json->wanted) return CLI_GO_ON;
     return cli_output_open(&json->output, json->path);
 }

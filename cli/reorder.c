@@ -186,7 +186,7 @@ static int write_files(const arguments *a, const spry_matrix *A, const spry_matr
 {
     spry_error err = {0};
     if (a->out) {
-        cli_progress("writing");
+        cli_progress_writing(a->out);
         if (spry_matrix_write(B, a->out, NULL, &err) != SPRY_OK) return cli_fail(&err);
     }
     if (a->perm) {

@@ -462,7 +462,7 @@ static int multiply_and_write(product *p, arguments *a)
     if (a->estimate && done == SPRY_OK) fill_record(&r, p, a);
     int status = done != SPRY_OK ? cli_fail(&err) : r.status == BENCH_OK ? CLI_OK : CLI_UNSUCCESSFUL;
     if (done == SPRY_OK && status == CLI_OK && a->out) {
-        cli_progress("writing");
+        cli_progress_writing(a->out);
         done = spry_matrix_write(p->C, a->out, NULL, &err);
         if (done != SPRY_OK) status = cli_fail(&err);
     }

@@ -189,6 +189,7 @@ static spry_status multiply(const bench_group *group, const arguments *a, const 
 static int write_y(const bench_group *group, const char *path, const numbers *y)
 {
     spry_error err = {0};
+    cli_progress_writing(path);
     spry_status status = spry_vector_write(group->session->context, as_vector(y), path, NULL, &err);
     return status == SPRY_OK ? CLI_OK : cli_fail(&err);
 }

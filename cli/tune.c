@@ -361,7 +361,6 @@ static int report(tuning *t)
     int status = cli_json_open(&a->json);
     if (status != CLI_GO_ON) return status;
     status = CLI_OK;
-    cli_progress(NULL);
     for (int f = 0; f < t->found_count; f++) {
         if (a->json.wanted && !json_findings(&a->json, t, &t->found[f])) status = CLI_UNSUCCESSFUL;
         if (cli_for_people(&a->json)) print_findings(stdout, t, &t->found[f]);
