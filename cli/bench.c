@@ -78,7 +78,9 @@ static const cli_option options[] =
       "by one thread, which is the set-up that is told (default: 1, by all)"},
      {"cold", 0, CLI_NONE, NULL, "flush the caches before every run"},
      {"peers", 0, CLI_NONE, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR"},
-     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output (nothing else there) or FILE"},
+     {"json", 0, CLI_OPTIONAL, "FILE",
+      "JSON lines to standard output (nothing else there) or FILE, each\n"
+      "matrix's when it is done: an interrupted run keeps them"},
      {0}};
 
 typedef struct arguments {
@@ -383,7 +385,7 @@ static int measure(run_state *run, bench_session *session)
         request.formats.count = 0;
     }
     spry_error err = {0};
-    int status = cli_json_open(&a->json);
+    int status = cli_json_open_stream(&a->json);
     if (status != CLI_GO_ON) return status;
     spry_status result = bench_run(session, &request, &err);
     cli_progress(NULL);

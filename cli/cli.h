@@ -139,12 +139,17 @@ typedef struct cli_json {
     const char *path; /* NULL: standard output */
     cli_output output;
 } cli_json;
-int cli_json_open(cli_json *json);              /* CLI_GO_ON or an exit status; nothing when not wanted */
+int cli_json_open(cli_json *json); /* CLI_GO_ON or an exit status; nothing when not wanted */
+/*
+ * The same for records that take long to come: a file is emptied and written under its own name, line by line, so that
+ * whatever ends the command leaves those that are there. To be called when nothing can be refused any more.
+ */
+int cli_json_open_stream(cli_json *json);
 int cli_json_close(cli_json *json, int status); /* the status to end with */
 /* 1: people's text goes to standard output (no JSON does). */
 int cli_for_people(const cli_json *json);
 struct cJSON;
-/* One line; deletes the object. good is 0 when building it failed. */
+/* One line, flushed; deletes the object. good is 0 when building it failed. */
 int cli_json_line(cli_json *json, struct cJSON *object, int good);
 
 /*

@@ -1,4 +1,4 @@
-/* Output files that appear under their name only when they are complete. */
+/* Output files that appear under their name only when they are complete, and records that appear one by one. */
 #include "cli/cli.h"
 
 #include <cjson/cJSON.h>
@@ -68,7 +68,8 @@ static int open_temporary(cli_output *output, const struct stat *old)
     return CLI_GO_ON;
 }
 
-int cli_output_open(cli_output *output, const char *path)
+/* at_once: written under its own name from the beginning. */
+static int open_output(cli_output *output, const char *path, int at_once)
 {
     struct stat st;
     cli_progress(NULL);
@@ -86,9 +87,14 @@ int cli_output_open(cli_output *output, const char *path)
         errno = EISDIR;
         return cannot("written", path);
     }
-    if (!exists || S_ISREG(st.st_mode)) return open_temporary(output, exists ? &st : NULL);
+    if (!at_once && (!exists || S_ISREG(st.st_mode))) return open_temporary(output, exists ? &st : NULL);
     output->stream = fopen(path, "w");
     return output->stream ? CLI_GO_ON : cannot("written", path);
+}
+
+int cli_output_open(cli_output *output, const char *path)
+{
+    return open_output(output, path, 0);
 }
 
 static int stat_input(const char *input, struct stat *st)
@@ -171,6 +177,15 @@ int cli_json_open(cli_json *json)
     cli_progress(NULL); /* what is for people follows where no JSON is wanted */
     if (!json->wanted) return CLI_GO_ON;
     return cli_output_open(&json->output, json->path);
+}
+
+int cli_json_open_stream(cli_json *json)
+{
+    static char room[1 << 16]; /* for any record, so that each is written by one call */
+    if (!json->wanted) return CLI_GO_ON;
+    int status = open_output(&json->output, json->path, 1);
+    if (status == CLI_GO_ON) (void)setvbuf(json->output.stream, room, _IOFBF, sizeof room);
+    return status;
 }
 
 int cli_json_close(cli_json *json, int status)

@@ -1,4 +1,5 @@
 /* Where output goes: JSON lines, files that appear whole, devices and FIFOs, standard output. */
+#include "cli/cli.h"
 #include "spawn.h"
 
 #include <setjmp.h>
@@ -226,26 +227,120 @@ static void strange_names(void **state)
 static void interrupted(void **state)
 {
     (void)state;
-    int before = count_files();
+    const int before = count_files();
+    write_file("never.txt", "old\n");
     pid_t child = fork();
     if (child == 0) {
-        char json[300];
-        snprintf(json, sizeof json, "--json=%s", in_folder("never.jsonl"));
-        int null = open("/dev/null", O_WRONLY);
-        dup2(null, STDOUT_FILENO);
-        dup2(null, STDERR_FILENO);
-        setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
-        execl(SPRY_CLI, "spry", "bench", "gen:grid5", "gen:grid5", "gen:grid5", "gen:grid5", json, (char *)NULL);
-        _exit(127);
+        static cli_output output;
+        if (cli_output_open(&output, in_folder("never.txt")) != CLI_GO_ON) _exit(1);
+        fputs("half of a line", output.stream);
+        for (;;) pause();
     }
-    for (int wait = 0; wait < 1000 && count_files() == before; wait++) usleep(10000);
-    assert_int_equal(count_files(), before + 1);
+    for (int wait = 0; wait < 1000 && count_files() < before + 2; wait++) usleep(10000);
+    assert_int_equal(count_files(), before + 2);
     kill(child, SIGTERM);
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
-    assert_int_equal(count_files(), before);
+    assert_int_equal(count_files(), before + 1);
+    char *text = read_file("never.txt");
+    assert_string_equal(text, "old\n");
+    free(text);
+    unlink(in_folder("never.txt"));
+}
+
+/* Starts a benchmark of many matrices, whose records go to "records" in folder(): as --json=FILE, or redirected. */
+static pid_t start_bench(int redirected)
+{
+    pid_t child = fork();
+    if (child != 0) return child;
+    char json[300], matrix[] = "gen:grid5,x=40,y=40";
+    const int null = open("/dev/null", O_WRONLY);
+    const int out = redirected ? open(in_folder("records"), O_WRONLY | O_CREAT | O_TRUNC, 0600) : null;
+    snprintf(json, sizeof json, redirected ? "--json" : "--json=%s", in_folder("records"));
+    dup2(out, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+    setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
+    execl(SPRY_CLI, "spry", "bench", json, "--formats", "csr", matrix, matrix, matrix, matrix, matrix, matrix, matrix,
+          matrix, matrix, matrix, (char *)NULL);
+    _exit(127);
+}
+
+/* Lines of "records"; each must be a whole record. */
+static int count_records(void)
+{
+    char *text = read_file("records");
+    const int lines = text ? count_lines(text) : 0;
+    for (int l = 0; l < lines; l++) {
+        cJSON *line = json_line(text, l);
+        assert_string_equal(cJSON_GetObjectItem(line, "status")->valuestring, "ok");
+        cJSON_Delete(line);
+    }
+    if (lines > 0) assert_int_equal(text[strlen(text) - 1], '\n');
+    free(text);
+    return lines;
+}
+
+/* Whatever ends a benchmark: records of cases that have ended are there, and nothing else is left. */
+static void interrupted_benchmark(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
+    const int before = count_files();
+    for (int s = 0; s < 4; s++) {
+        const int number = signals[s % 3];
+        write_file("records", "old\n");
+        pid_t child = start_bench(s == 3);
+        int lines = 0, status = 0;
+        for (int wait = 0; wait < 3000 && lines == 0; wait++) {
+            char *text = read_file("records");
+            lines = text && text[0] == '{' ? count_lines(text) : 0;
+            free(text);
+            usleep(10000);
+        }
+        kill(child, number);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+        assert_int_equal(WTERMSIG(status), number);
+        assert_true(lines >= 1 && count_records() >= lines);
+        assert_int_equal(count_files(), before + 1);
+        unlink(in_folder("records"));
+    }
+}
+
+/* Until nothing can be refused any more, an older file of records is as it was. */
+static void refused_benchmark(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"bench $D/small.mtx --formats crs --json=$D/old.jsonl",
+                                           "bench $D/small.mtx --kernels none_cpu --json=$D/old.jsonl",
+                                           "bench $D/small.mtx $D/none.mtx --json=$D/old.jsonl",
+                                           "bench $D/small.mtx --formats sell:c=0 --json=$D/old.jsonl"};
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+        write_file("old.jsonl", "old\n");
+        outcome o = spry("%s", commands[c]);
+        assert_int_equal(o.status, 2);
+        release(&o);
+        char *text = read_file("old.jsonl");
+        assert_string_equal(text, "old\n");
+        free(text);
+    }
+    /* It keeps its rights and stays what it is, a link too. */
+    struct stat st;
+    assert_int_equal(chmod(in_folder("old.jsonl"), 0640), 0);
+    assert_int_equal(symlink("old.jsonl", in_folder("link.jsonl")), 0);
+    expect("bench $D/small.mtx --formats csr --json=$D/link.jsonl >/dev/null 2>/dev/null", 0, NULL, NULL);
+    assert_int_equal(lstat(in_folder("link.jsonl"), &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(stat(in_folder("old.jsonl"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+    char *text = read_file("old.jsonl");
+    assert_non_null(strstr(text, "\"matrix\":\"small\""));
+    assert_null(strstr(text, "old\n"));
+    free(text);
+    unlink(in_folder("link.jsonl"));
+    unlink(in_folder("old.jsonl"));
 }
 
 /* 1: the process has a file open in folder(), with a name or without. */
@@ -302,6 +397,8 @@ int main(void)
         cmocka_unit_test(messages_do_not_mix),
         cmocka_unit_test(strange_names),
         cmocka_unit_test(interrupted),
+        cmocka_unit_test(interrupted_benchmark),
+        cmocka_unit_test(refused_benchmark),
         cmocka_unit_test(interrupted_in_the_library),
     };
     unsetenv("SPRY_BENCH_COPY_BYTES");
