@@ -111,22 +111,30 @@ void bench_peers_release(bench_peers *peers);
 /* What is the same for all matrices of a run. */
 typedef struct bench_session {
     spry_context *context;
-    const char *op; /* "spmv", "spmv_t", "spgemm" */
-    int64_t calls;  /* products that plans are told to expect; 0: many */
-    int cold;       /* 1: caches are flushed before every run */
-    int runs;       /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
-    int stopped;    /* 1: records could not be handed on */
-    double copy_gbps;
-    double gpu_copy_gbps; /* of device 1, measured when it is first needed; 0: not yet */
+    const char *op;       /* "spmv", "spmv_t", "spgemm" */
+    int64_t calls;        /* products that plans are told to expect; 0: many */
+    int cold;             /* 1: caches are flushed before every run */
+    int runs;             /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
+    int stopped;          /* 1: records could not be handed on */
+    double copy_gbps;     /* NaN: not measured */
+    double gpu_copy_gbps; /* of device 1, measured when it is first needed; 0: not yet, NaN: it had no memory for it */
     void *flush;          /* of flush_bytes, NULL when warm */
     size_t flush_bytes;
 } bench_session;
 
 /*
- * Measures the copy bandwidth and, for cold runs, makes the flush buffer. note gets a sentence when the
- * arrays had to be smaller than the protocol asks, else "". 0: out of memory.
+ * Measures the copy bandwidth (bench_measure_copy) and, for cold runs, makes the flush buffer. 0: out of memory for
+ * the latter.
  */
 int bench_session_open(bench_session *session, spry_context *context, char *note, size_t note_size);
+/*
+ * Sets copy_gbps of a session that has a context: NaN where there was no memory for its arrays. brief: of a quarter of
+ * the bytes, for one product. note gets what there is to tell of "the copy bandwidth is ...": why it was not measured,
+ * or that the arrays had to be smaller than the protocol asks; else "".
+ */
+void bench_measure_copy(bench_session *session, int brief, char *note, size_t note_size);
+/* Bytes of each of its two arrays, by the last-level cache (0: not known) and the memory that can still be taken. */
+int64_t bench_copy_bytes(int64_t cache, int64_t available, int brief);
 void bench_session_close(bench_session *session);
 
 typedef struct bench_case {

@@ -233,6 +233,15 @@ int bench_case_wait(bench_group *group, bench_case *c)
     return bench_set_status(&c->record, BENCH_FAILED, "%s", err.message);
 }
 
+spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err)
+{
+    if (session->gpu_copy_gbps != 0) return SPRY_OK;
+    spry_status status = spry_device_measure_copy(session->context, 1, &session->gpu_copy_gbps, err);
+    if (status != SPRY_OUT_OF_MEMORY) return status;
+    session->gpu_copy_gbps = NAN; /* products may fit all the same */
+    return SPRY_OK;
+}
+
 /* The group's x and room for y on the GPU, and the GPU's bandwidth for the records. */
 static int make_device_vectors(bench_group *group, bench_case *c)
 {
@@ -247,8 +256,7 @@ static int make_device_vectors(bench_group *group, bench_case *c)
         if (status == SPRY_OK)
             status = spry_device_copy(context, group->device_x, c->device, group->x, 0, x_bytes, NULL, &err);
     }
-    if (status == SPRY_OK && group->session->gpu_copy_gbps == 0)
-        status = spry_device_measure_copy(context, c->device, &group->session->gpu_copy_gbps, &err);
+    if (status == SPRY_OK) status = bench_measure_gpu_copy(group->session, &err);
     c->record.copy_gbps = group->session->gpu_copy_gbps;
     if (status == SPRY_OK) return 1;
     /* A peer may be able to use a GPU that the library's own plug-in cannot. */

@@ -19,6 +19,9 @@ int bench_list_has(const bench_list *list, const char *item);
 int bench_device_wanted(const bench_request *request, const char *device);
 int bench_device_is_there(const spry_context *context, const char *kind); /* 1: "cpu" or "cuda" can be used */
 
+/* Measures it once, for all cases on the first GPU; too little memory there is no failure. */
+spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err);
+
 spry_status bench_out_of_memory(spry_error *err);
 /* The records cannot be handed on, so there is no point in going on. */
 spry_status bench_stop(bench_session *session, spry_error *err);

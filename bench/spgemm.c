@@ -79,9 +79,7 @@ static spry_status upload(spgemm_group *group, spry_error *err)
                               a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
                               a.nnz * (int64_t)spry_type_bytes(a.value_type)};
     const spry_context *context = group->session->context;
-    spry_status status = SPRY_OK;
-    if (group->session->gpu_copy_gbps == 0)
-        status = spry_device_measure_copy(context, 1, &group->session->gpu_copy_gbps, err);
+    spry_status status = bench_measure_gpu_copy(group->session, err);
     const double start = bench_now_us();
     for (int i = 0; i < 3 && status == SPRY_OK && !group->device_A; i++) {
         if (group->device_arrays[i]) continue;
@@ -255,7 +253,7 @@ static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *
     r->upload_us = cost.upload_us;
     r->threads = cost.threads;
     r->deterministic = cost.deterministic;
-    if (c->device > 0 && group->session->gpu_copy_gbps > 0) r->copy_gbps = group->session->gpu_copy_gbps;
+    if (c->device > 0 && group->session->gpu_copy_gbps != 0) r->copy_gbps = group->session->gpu_copy_gbps;
     spgemm_check(group, c);
 }
 

@@ -56,6 +56,16 @@ static void break_even_text(char *text, size_t size, const bench_record *r, cons
         snprintf(text, size, "%lld", (long long)calls);
 }
 
+/* A share in per cent, "-" where the copy bandwidth was not measured. */
+static const char *roof_text(char *text, size_t size, double roof)
+{
+    if (isnan(roof))
+        snprintf(text, size, "-");
+    else
+        snprintf(text, size, "%.0f%%", 100 * roof);
+    return text;
+}
+
 static void print_record(FILE *out, const bench_record *r, const landmarks *l)
 {
     if (r->status == BENCH_OK && r->fewer_threads) {
@@ -68,11 +78,12 @@ static void print_record(FILE *out, const bench_record *r, const landmarks *l)
         fprintf(out, "  %s: %s\n", bench_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
         return;
     }
-    char even[24], ratio[24] = "-";
+    char even[24], roof[24], ratio[24] = "-";
     break_even_text(even, sizeof even, r, l->csr);
     if (l->peer) snprintf(ratio, sizeof ratio, "%.2f", l->peer->time_us / r->time_us);
-    fprintf(out, "  %10.1f  %5.1f%%  %8.2f  %8.2f  %5.0f%%  %10.0f  %10s  %7.2g", r->time_us,
-            100 * r->spread_us / r->time_us, r->gflops, r->gbps, 100 * r->roof, r->setup_us, even, r->max_error);
+    fprintf(out, "  %10.1f  %5.1f%%  %8.2f  %8.2f  %6s  %10.0f  %10s  %7.2g", r->time_us,
+            100 * r->spread_us / r->time_us, r->gflops, r->gbps, roof_text(roof, sizeof roof, r->roof), r->setup_us,
+            even, r->max_error);
     if (l->peer) fprintf(out, "  %7s", ratio);
     fputc('\n', out);
 }
@@ -172,10 +183,11 @@ static void print_tallies(FILE *out, const tallies *t, const char *class_name, c
         if (!printed++)
             fprintf(out, "  %-35s %5s  %8s  %8s  %6s  %8s   %5s  %5s  %5s  %5s\n", title, "cases", "GFLOP/s", "GB/s",
                     "roof", "vs peer", "best", "1.1x", "1.5x", "2x");
-        char ratio[24] = "-";
+        char roof[24], ratio[24] = "-";
         if (a->with_peer > 0) snprintf(ratio, sizeof ratio, "%.2f", exp(a->ratio / a->with_peer));
-        fprintf(out, "    %-8s %-24s %5d  %8.2f  %8.2f  %5.0f%%  %8s ", a->type, a->label, a->cases,
-                exp(a->gflops / a->cases), exp(a->gbps / a->cases), 100 * exp(a->roof / a->cases), ratio);
+        fprintf(out, "    %-8s %-24s %5d  %8.2f  %8.2f  %6s  %8s ", a->type, a->label, a->cases,
+                exp(a->gflops / a->cases), exp(a->gbps / a->cases),
+                roof_text(roof, sizeof roof, exp(a->roof / a->cases)), ratio);
         for (int p = 0; p < PROFILE_LIMITS; p++) fprintf(out, "  %4.0f%%", 100.0 * a->within[p] / a->cases);
         fputc('\n', out);
     }
@@ -227,10 +239,14 @@ void bench_print_summary(FILE *out, const bench_record *records, int count)
               out);
         return;
     }
-    if (count > 0 && records[0].copy_gbps > 0)
+    if (count == 0) return;
+    if (records[0].copy_gbps > 0)
         fprintf(out,
-                "Copy bandwidth %.1f GB/s, read and written; roof = bytes of plain CSR over time as a share of it.\n"
-                "pays after = products after which set-up has paid against the best csr kernel; error = share of the "
-                "bound.\n",
+                "Copy bandwidth %.1f GB/s, read and written; roof = bytes of plain CSR over time as a share of it.\n",
                 records[0].copy_gbps);
+    else
+        fputs("The copy bandwidth was not measured, so there is no roof.\n", out);
+    fputs("pays after = products after which set-up has paid against the best csr kernel; error = share of the "
+          "bound.\n",
+          out);
 }

@@ -416,10 +416,10 @@ static int prepare_and_measure(run_state *run, spry_context *context)
     bench_session session = {.op = a->op, .calls = a->calls, .cold = a->cold, .runs = (int)a->runs};
     cli_progress("measuring the copy bandwidth");
     if (!bench_session_open(&session, context, note, sizeof note)) {
-        cli_message("out of memory for the arrays that measure the copy bandwidth");
+        cli_message("out of memory for the buffer that flushes the caches");
         return CLI_UNSUCCESSFUL;
     }
-    if (note[0]) cli_message("note: %s", note);
+    if (note[0]) cli_message("note: the copy bandwidth is %s", note);
     status = measure(run, &session);
     bench_session_close(&session);
     return status;

@@ -75,14 +75,12 @@ static int measure_copy(spry_context *context, double *gbps)
     bench_session session = {.op = "spmv"};
     char note[256];
     cli_progress("measuring the copy bandwidth");
-    if (!bench_session_open(&session, context, note, sizeof note)) {
-        cli_message("out of memory for the arrays that measure the copy bandwidth");
-        return CLI_UNSUCCESSFUL;
-    }
-    if (note[0]) cli_message("note: %s", note);
+    session.context = context;
+    bench_measure_copy(&session, 0, note, sizeof note);
+    cli_progress(NULL);
+    if (note[0]) cli_message("%sthe copy bandwidth is %s", isnan(session.copy_gbps) ? "" : "note: ", note);
     *gbps = session.copy_gbps;
-    bench_session_close(&session);
-    return CLI_GO_ON;
+    return isnan(*gbps) ? CLI_UNSUCCESSFUL : CLI_GO_ON;
 }
 
 static int list_devices(spry_context *context, arguments *a)

@@ -194,6 +194,7 @@ static int write_y(const bench_group *group, const char *path, const numbers *y)
     return status == SPRY_OK ? CLI_OK : cli_fail(&err);
 }
 
+/* Before anything is measured, so that nothing that goes wrong there costs the answer. */
 static int multiply_and_write(bench_group *group, const arguments *a)
 {
     numbers x = {0}, y = {0}, y_before = {0};
@@ -240,7 +241,19 @@ static void print_baseline(const bench_record *r, const bench_record *base)
     if (calls > 0) printf("                  set-up has paid after %s products\n", cli_count(calls).s);
 }
 
-static void print_report(const bench_group *group, const arguments *a, double read_us)
+static void print_rate(const bench_record *r, const char *note)
+{
+    printf("  time            %s, median of %s runs; quartiles %.1f %% apart\n", cli_time(r->time_us).s,
+           cli_count(r->runs).s, 100 * r->spread_us / r->time_us);
+    printf("  rate            %.2f GFLOP/s, %.1f GB/s", r->gflops, r->gbps);
+    if (isnan(r->copy_gbps))
+        printf("\n  copy bandwidth  %s\n", note);
+    else
+        printf(": %.0f %% of the copy bandwidth, %.1f GB/s\n", 100 * r->roof, r->copy_gbps);
+}
+
+/* note: why the copy bandwidth is not measured. */
+static void print_report(const bench_group *group, const arguments *a, double read_us, const char *note)
 {
     const bench_record *r = &group->cases[0].record;
     printf("%s: %s x %s, %s entries, %s\n", r->matrix, cli_count(r->rows).s, cli_count(r->cols).s, cli_count(r->nnz).s,
@@ -254,12 +267,7 @@ static void print_report(const bench_group *group, const arguments *a, double re
     if (r->reason[0]) printf("  %-14s  %s\n", r->status == BENCH_OK ? "because" : "status", r->reason);
     printf("  set-up          %s; first product %s; storage %s\n", cli_time(r->setup_us).s, cli_time(r->first_us).s,
            cli_bytes(r->bytes).s);
-    if (r->time_us > 0) {
-        printf("  time            %s, median of %s runs; quartiles %.1f %% apart\n", cli_time(r->time_us).s,
-               cli_count(r->runs).s, 100 * r->spread_us / r->time_us);
-        printf("  rate            %.2f GFLOP/s, %.1f GB/s: %.0f %% of the copy bandwidth, %.1f GB/s\n", r->gflops,
-               r->gbps, 100 * r->roof, r->copy_gbps);
-    }
+    if (r->time_us > 0) print_rate(r, note);
     printf("  error           %.2g of the bound in the worst row: %s\n", r->max_error,
            r->status == BENCH_OK ? "correct" : bench_status_name(r->status));
     if (group->case_count > 1 && r->time_us > 0) print_baseline(r, &group->cases[1].record);
@@ -278,28 +286,53 @@ static int json_lines(const bench_group *group, const arguments *a, cli_json *js
     return 1;
 }
 
-static int report(bench_group *group, arguments *a, double read_us)
+/* 1: the report goes to standard output. */
+static int is_for_people(const arguments *a)
 {
-    int status = group->cases[0].plan ? multiply_and_write(group, a) : CLI_UNSUCCESSFUL;
-    if (status == CLI_USAGE) return status; /* y cannot be written */
+    return cli_for_people(&a->json) && !(a->out && strcmp(a->out, "-") == 0);
+}
+
+static int report(bench_group *group, arguments *a, double read_us, const char *note, int status)
+{
     if (group->cases[0].record.status != BENCH_OK) status = CLI_UNSUCCESSFUL;
     int opened = cli_json_open(&a->json);
     if (opened != CLI_GO_ON) return opened;
     if (a->json.wanted && !json_lines(group, a, &a->json, read_us)) status = CLI_UNSUCCESSFUL;
-    if (cli_for_people(&a->json) && !(a->out && strcmp(a->out, "-") == 0)) print_report(group, a, read_us);
+    if (is_for_people(a)) print_report(group, a, read_us, note);
     return cli_json_close(&a->json, status);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
 
-/* The kernel and the baseline, timed in turn. */
-static int plan_and_measure(bench_group *group, const arguments *a)
+static int plan(bench_group *group, const arguments *a)
 {
-    spry_spmv_options plan = plan_options(a);
-    if (!bench_add_plan(group, &plan, NULL)) return CLI_UNSUCCESSFUL;
-    if (group->cases[0].err.status != SPRY_OK) return cli_fail(&group->cases[0].err);
+    spry_spmv_options options = plan_options(a);
+    cli_progress("planning and checking");
+    if (!bench_add_plan(group, &options, NULL)) {
+        cli_message("out of memory");
+        return CLI_UNSUCCESSFUL;
+    }
+    return group->cases[0].err.status == SPRY_OK ? CLI_GO_ON : cli_fail(&group->cases[0].err);
+}
+
+/* What was measured, or why not, is told once: by the report, if there is one. */
+static void measure_copy(bench_group *group, const arguments *a, char *note, size_t note_size)
+{
+    bench_session *session = group->session;
+    bench_case *product = &group->cases[0];
+    cli_progress("measuring the copy bandwidth");
+    bench_measure_copy(session, 1, note, note_size);
+    group->common.copy_gbps = session->copy_gbps;
+    if (product->device == 0) product->record.copy_gbps = session->copy_gbps;
+    if (note[0] && !(is_for_people(a) && isnan(product->record.copy_gbps)))
+        cli_message("note: the copy bandwidth is %s", note);
+}
+
+/* The kernel and the baseline, timed in turn. 0: out of memory. */
+static int measure(bench_group *group)
+{
     bench_peers peers;
-    if (!bench_peers_load(&peers, "plain")) return CLI_UNSUCCESSFUL;
+    if (!bench_peers_load(&peers, "plain")) return 0;
     int good = 1;
     for (int p = 0; good && p < peers.count; p++)
         if (strcmp(peers.items[p].name, "csr_plain") == 0) good = bench_add_peer(group, &peers.items[p]);
@@ -309,31 +342,32 @@ static int plan_and_measure(bench_group *group, const arguments *a)
     if (good && group->others >= 0.05)
         cli_message("note: other programs had %.0f %% of the processors meanwhile, so the times mean little",
                     100 * group->others);
-    return good ? CLI_GO_ON : CLI_UNSUCCESSFUL;
+    return good;
+}
+
+static int with_group(bench_group *group, arguments *a, double read_us)
+{
+    char note[256];
+    int status = plan(group, a);
+    if (status != CLI_GO_ON) return status;
+    status = group->cases[0].plan ? multiply_and_write(group, a) : CLI_UNSUCCESSFUL;
+    if (status == CLI_USAGE) return status; /* y cannot be written */
+    measure_copy(group, a, note, sizeof note);
+    if (measure(group)) return report(group, a, read_us, note, status);
+    cli_message("out of memory for the measurement");
+    return CLI_UNSUCCESSFUL;
 }
 
 static int with_matrix(spry_context *context, const spry_matrix *A, arguments *a, const char *path, double read_us)
 {
-    char note[256], name[256];
-    bench_session session = {.op = a->transpose ? "spmv_t" : "spmv"};
+    char name[256];
+    bench_session session = {.context = context, .op = a->transpose ? "spmv_t" : "spmv", .copy_gbps = NAN};
     bench_group group;
     spry_error err = {0};
     bench_matrix_name(name, sizeof name, path);
-    cli_progress("measuring the copy bandwidth");
-    if (!bench_session_open(&session, context, note, sizeof note)) {
-        cli_message("out of memory for the arrays that measure the copy bandwidth");
-        return CLI_UNSUCCESSFUL;
-    }
-    if (note[0]) cli_message("note: %s", note);
-    int status;
-    if (bench_group_open(&group, &session, A, name, &err) != SPRY_OK) {
-        status = cli_fail(&err);
-    } else {
-        status = plan_and_measure(&group, a);
-        if (status == CLI_GO_ON) status = report(&group, a, read_us);
-        bench_group_close(&group);
-    }
-    bench_session_close(&session);
+    if (bench_group_open(&group, &session, A, name, &err) != SPRY_OK) return cli_fail(&err);
+    const int status = with_group(&group, a, read_us);
+    bench_group_close(&group);
     return status;
 }
 

@@ -430,7 +430,7 @@ static int tune(tuning *t, spry_context *context)
     int status = check_device(t);
     if (status != CLI_GO_ON) return status;
     if (!bench_session_open(&t->session, context, note, sizeof note)) {
-        cli_message("out of memory for the arrays that measure the copy bandwidth");
+        cli_message("out of memory for the buffer that flushes the caches");
         return CLI_UNSUCCESSFUL;
     }
     status = sweep_and_compare(t);

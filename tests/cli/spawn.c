@@ -130,6 +130,11 @@ outcome spry(const char *format, ...)
     return o;
 }
 
+outcome shell(const char *command)
+{
+    return run("", command);
+}
+
 outcome spry_with_input(const char *input, const char *format, ...)
 {
     va_list arguments;

@@ -14,6 +14,7 @@ typedef struct outcome {
 outcome spry(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same with text on standard input. */
 outcome spry_with_input(const char *input, const char *format, ...) __attribute__((format(printf, 2, 3)));
+outcome shell(const char *command); /* what the shell makes of it; the program is "$SPRY" */
 void release(outcome *o);
 
 /* Asserts that status is as expected and that out (err) has the text; shows what was written otherwise. */

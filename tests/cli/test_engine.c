@@ -235,6 +235,23 @@ static void sessions(void **state)
     spry_context_destroy(context);
 }
 
+/* Four times the cache each, as far as 1 GB for both and half of what is left allow. */
+static void copy_arrays(void **state)
+{
+    (void)state;
+    static const int64_t mib = 1 << 20, plenty = INT64_C(1) << 40;
+    assert_int_equal(bench_copy_bytes(32 * mib, plenty, 0), 128 * mib);
+    assert_int_equal(bench_copy_bytes(1 * mib, plenty, 0), 64 * mib);
+    assert_int_equal(bench_copy_bytes(0, plenty, 0), 256 * mib); /* a cache that is not known */
+    assert_int_equal(bench_copy_bytes(503 * mib, plenty, 0), 500000000 / 4096 * 4096);
+    assert_int_equal(bench_copy_bytes(32 * mib, plenty, 1), 128 * mib);
+    assert_int_equal(bench_copy_bytes(64 * mib, plenty, 1), 128 * mib);
+    assert_int_equal(bench_copy_bytes(32 * mib, 256 * mib, 0), 64 * mib);
+    assert_int_equal(bench_copy_bytes(32 * mib, 20001, 0), 4096);
+    assert_int_equal(bench_copy_bytes(32 * mib, 16383, 0), 0);
+    assert_int_equal(bench_copy_bytes(32 * mib, 0, 1), 0);
+}
+
 /* ---- numberings --------------------------------------------------------------------------------- */
 
 typedef struct seen {
@@ -329,7 +346,7 @@ int main(void)
         cmocka_unit_test(statistics), cmocka_unit_test(names),          cmocka_unit_test(json_text),
         cmocka_unit_test(suites),     cmocka_unit_test(seed000_tables), cmocka_unit_test(records),
         cmocka_unit_test(break_even), cmocka_unit_test(random_vectors), cmocka_unit_test(sessions),
-        cmocka_unit_test(numberings),
+        cmocka_unit_test(numberings), cmocka_unit_test(copy_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

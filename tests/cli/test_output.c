@@ -2,6 +2,8 @@
 #include "cli/cli.h"
 #include "spawn.h"
 
+#include "../instrumented.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -183,6 +185,51 @@ static void vector_out(void **state)
     expect("spmv $D/small.mtx -o $D/y.mtx.gz", 2, NULL, "expected a name without .gz");
     expect("spmv $D/small.mtx -o - --json", 2, NULL, "both want standard output");
     unlink(in_folder("y.mtx"));
+}
+
+/* What cannot be measured costs no answer. The arrays would take four times what the limit leaves. */
+static void no_memory_to_measure_with(void **state)
+{
+    (void)state;
+    static const char few[] = "small.mtx --threads 2 --x ones";
+    const char *limited = "ulimit -v 1000000; SPRY_BENCH_COPY_BYTES=2000000000 exec \"$SPRY\"";
+    char command[512];
+    if (INSTRUMENTED) skip(); /* shadows reserve terabytes */
+    snprintf(command, sizeof command, "%s spmv $D/%s -o $D/y.mtx", limited, few);
+    outcome o = shell(command);
+    if (o.status != 0) fail_msg("status %d\n%s\n%s", o.status, o.out, o.err);
+    assert_non_null(strstr(o.out, "copy bandwidth  not measured (no memory for two arrays of 1907 MiB)"));
+    assert_non_null(strstr(o.out, "y written to"));
+    release(&o);
+    char *text = read_file("y.mtx");
+    assert_string_equal(text, "%%MatrixMarket matrix array real general\n4 1\n1.5\n3\n0\n104.125\n");
+    free(text);
+    unlink(in_folder("y.mtx"));
+    static const char *const uses[] = {"spmv", "bench"};
+    for (int u = 0; u < 2; u++) {
+        snprintf(command, sizeof command, "%s %s $D/small.mtx --threads 2 --json", limited, uses[u]);
+        o = shell(command);
+        assert_int_equal(o.status, 0);
+        assert_non_null(strstr(o.err, "note: the copy bandwidth is not measured (no memory"));
+        cJSON *line = json_line(o.out, 0);
+        assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "copy_gbps")));
+        assert_true(cJSON_IsNull(cJSON_GetObjectItem(line, "roof")));
+        assert_true(cJSON_GetObjectItem(line, "time_us")->valuedouble > 0);
+        cJSON_Delete(line);
+        release(&o);
+    }
+    snprintf(command, sizeof command, "%s bench $D/small.mtx --threads 2", limited);
+    o = shell(command);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "The copy bandwidth was not measured, so there is no roof.\n"));
+    assert_null(strstr(o.out, "nan"));
+    release(&o);
+    /* Arrays of the program's own choice fit. */
+    snprintf(command, sizeof command, "ulimit -v 400000; unset SPRY_BENCH_COPY_BYTES; exec \"$SPRY\" spmv $D/%s", few);
+    o = shell(command);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "% of the copy bandwidth"));
+    release(&o);
 }
 
 static void messages_do_not_mix(void **state)
@@ -394,6 +441,7 @@ int main(void)
         cmocka_unit_test(targets_that_exist),
         cmocka_unit_test(devices_and_fifos),
         cmocka_unit_test(vector_out),
+        cmocka_unit_test(no_memory_to_measure_with),
         cmocka_unit_test(messages_do_not_mix),
         cmocka_unit_test(strange_names),
         cmocka_unit_test(interrupted),
