@@ -230,13 +230,9 @@ static int check_names(const char *option, const char *what, const cli_list *lis
     return CLI_GO_ON;
 }
 
-/* Formats that the library has, and those it will have: a plan says that they are not there yet. */
 static int check_formats(const arguments *a)
 {
-    static const char *const planned[] = {"auto", "coo",  "csr", "csc",  "ell",  "sell",
-                                          "hyb",  "scoo", "bsr", "csr2", "csr3", "packed"};
-    name_list known = {.count = 0};
-    for (size_t p = 0; p < sizeof planned / sizeof *planned; p++) known.names[known.count++] = planned[p];
+    name_list known = {.names = {"auto"}, .count = 1};
     for (int f = 0; f < spry_format_count() && known.count < MOST_NAMES; f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(f, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
@@ -459,6 +455,9 @@ static int take_defaults(arguments *a)
     const int squares = is_suite(a, "products") || is_suite(a, "spgemm002");
     if (a->op && squares && strcmp(a->op, "spgemm") != 0)
         return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, a->op);
+    if (a->limit_nnz > 0 && !is_suite(a, "csrk64"))
+        return cli_usage_error("--limit-nnz goes with --suite csrk64: other matrices are read before it is known how "
+                               "many entries they have");
     if (!a->op) a->op = squares ? "spgemm" : "spmv";
     if (a->orderings.count == 0 && !is_suite(a, "csrk64") && !cli_take_list("ordering", "none", &a->orderings))
         return CLI_UNSUCCESSFUL;
