@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { TEXT_BYTES = 8192, PATH_BYTES = 4096 };
+enum { TEXT_BYTES = 4096, PATH_BYTES = 1024 }; /* small, for the stacks of threads */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
