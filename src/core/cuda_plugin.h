@@ -128,6 +128,13 @@ const spryi_cuda_plugin *spryi_cuda(const spry_context *context, const char **re
 /* GPUs that can be used; *reason tells why there are none. */
 int spryi_cuda_devices(const spry_context *context, const char **reason);
 
+/*
+ * device.c: SPRY_OK where device, numbered from 1, is a GPU that can be used, and its plug-in through *plugin (may be
+ * NULL).
+ */
+spry_status spryi_cuda_usable(const spry_context *context, int device, const spryi_cuda_plugin **plugin,
+                              spry_error *err);
+
 /* "cuda" or "cuda:N" to CUDA's number; SPRY_DEVICE_UNAVAILABLE with the reason. */
 spry_status spryi_cuda_device_of(const spry_context *context, const char *name, int *device, spry_error *err);
 

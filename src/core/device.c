@@ -64,12 +64,12 @@ spry_status spry_device_get_info(const spry_context *context, int device, spry_d
     return SPRY_OK;
 }
 
-/* CUDA's number of a device that can be used, through *plugin. */
-static spry_status usable_gpu(const spry_context *context, int device, const spryi_cuda_plugin **plugin,
+spry_status spryi_cuda_usable(const spry_context *context, int device, const spryi_cuda_plugin **plugin,
                               spry_error *err)
 {
     const char *reason;
-    *plugin = spryi_cuda(context, &reason);
+    const spryi_cuda_plugin *loaded = spryi_cuda(context, &reason);
+    if (plugin) *plugin = loaded;
     int gpus = spryi_cuda_devices(context, NULL);
     if (device < 1 || (gpus > 0 && device > gpus))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", device, gpus,
@@ -88,7 +88,7 @@ spry_status spry_device_allocate(const spry_context *context, void **data, int d
                                          : "bytes",
                                 bytes, 0, "context and data must not be NULL, bytes not negative");
     const spryi_cuda_plugin *plugin;
-    spry_status status = usable_gpu(context, device, &plugin, err);
+    spry_status status = spryi_cuda_usable(context, device, &plugin, err);
     if (status != SPRY_OK) return status;
     return plugin->allocate(device - 1, data, bytes, "device memory", err);
 }
@@ -96,7 +96,7 @@ spry_status spry_device_allocate(const spry_context *context, void **data, int d
 void spry_device_free(const spry_context *context, int device, void *data)
 {
     const spryi_cuda_plugin *plugin;
-    if (!context || !data || usable_gpu(context, device, &plugin, NULL) != SPRY_OK) return;
+    if (!context || !data || spryi_cuda_usable(context, device, &plugin, NULL) != SPRY_OK) return;
     plugin->release(device - 1, data);
 }
 
@@ -116,7 +116,7 @@ spry_status spry_device_copy(const spry_context *context, void *to, int to_devic
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "to_device", "neither side is a GPU: use memcpy");
     const spryi_cuda_plugin *plugin;
     int device = to_device > 0 ? to_device : from_device;
-    spry_status status = usable_gpu(context, device, &plugin, err);
+    spry_status status = spryi_cuda_usable(context, device, &plugin, err);
     if (status != SPRY_OK) return status;
     spryi_copy kind = from_device == 0 ? SPRYI_TO_DEVICE : to_device == 0 ? SPRYI_FROM_DEVICE : SPRYI_WITHIN_DEVICE;
     return plugin->copy(device - 1, to, from, bytes, kind, stream, err);
@@ -126,7 +126,7 @@ spry_status spry_device_synchronize(const spry_context *context, int device, voi
 {
     if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context must not be NULL");
     const spryi_cuda_plugin *plugin;
-    spry_status status = usable_gpu(context, device, &plugin, err);
+    spry_status status = spryi_cuda_usable(context, device, &plugin, err);
     if (status != SPRY_OK) return status;
     return plugin->synchronize(device - 1, stream, err);
 }
@@ -137,7 +137,7 @@ spry_status spry_device_measure_copy(const spry_context *context, int device, do
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "gbps",
                           "context and gbps must not be NULL");
     const spryi_cuda_plugin *plugin;
-    spry_status status = usable_gpu(context, device, &plugin, err);
+    spry_status status = spryi_cuda_usable(context, device, &plugin, err);
     if (status != SPRY_OK) return status;
     return plugin->copy_bandwidth(device - 1, 8 * context->cuda->gpus[device - 1].cache_bytes, gbps, err);
 }

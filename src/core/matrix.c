@@ -87,6 +87,14 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
     return SPRY_OK;
 }
 
+static spry_status check_claim(const char *name, spry_known claim, spry_error *err)
+{
+    if ((unsigned)claim <= SPRY_KNOWN_YES) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, claim, SPRY_KNOWN_YES,
+                            "arrays: %s is %d, expected SPRY_NOT_KNOWN, SPRY_KNOWN_NO or SPRY_KNOWN_YES", name,
+                            (int)claim);
+}
+
 static spry_status check_sizes(const spry_arrays *a, spry_error *err)
 {
     const struct {
@@ -218,8 +226,11 @@ spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spr
     spry_matrix *made = NULL;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(arrays, err));
     SPRYI_TRY(check_types(arrays, err));
+    SPRYI_TRY(check_claim("sorted", arrays->sorted, err));
+    SPRYI_TRY(check_claim("unique", arrays->unique, err));
     SPRYI_TRY(check_sizes(arrays, err));
     SPRYI_TRY(check_pointers(arrays, err));
+    if (arrays->device > 0) SPRYI_TRY(spryi_cuda_usable(context, arrays->device, NULL, err));
     SPRYI_TRY(
         new_matrix(context, &made, arrays, arrays->value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err));
     if (arrays->ownership == SPRY_COPY) SPRYI_TRY(copy_arrays(made, err));

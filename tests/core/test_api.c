@@ -172,6 +172,13 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.device = -1, SPRY_INVALID_ARGUMENT, "device");
     REFUSE(csr, a.device = 1; a.ownership = SPRY_COPY, SPRY_UNSUPPORTED, "ownership");
     REFUSE(coo, a.device = 1, SPRY_UNSUPPORTED, "layout");
+    spry_device_info gpu = SPRY_INIT(spry_device_info);
+    assert_int_equal(spry_device_get_info(context, 1, &gpu, NULL), SPRY_OK);
+    if (!gpu.available) REFUSE(csr, a.device = 1, SPRY_DEVICE_UNAVAILABLE, "device");
+    if (gpu.available) REFUSE(csr, a.device = spry_device_count(context), SPRY_INVALID_ARGUMENT, "device");
+    REFUSE(csr, a.sorted = (spry_known)9, SPRY_INVALID_ARGUMENT, "sorted");
+    REFUSE(coo, a.sorted = (spry_known)-1, SPRY_INVALID_ARGUMENT, "sorted");
+    REFUSE(csr, a.unique = (spry_known)3, SPRY_INVALID_ARGUMENT, "unique");
     REFUSE(csr, a.ownership = (spry_ownership)2, SPRY_INVALID_ARGUMENT, "ownership");
     REFUSE(csr, a.symmetry = (spry_symmetry)3, SPRY_INVALID_ARGUMENT, "symmetry");
     REFUSE(csr, a.symmetry = SPRY_SYMMETRIC, SPRY_INVALID_SIZE, "symmetry");
