@@ -478,7 +478,7 @@ SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix 
 typedef struct spry_write_options {
     size_t struct_size;
     int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
-    const char *comment; /* written after the banner, each line behind "%"; NULL: none */
+    const char *comment; /* written after the banner, lines of 1024 characters at most behind "%"; NULL: none */
     const char *format;  /* containers: a format of section 12, or "csc", to store A in; NULL: A's own layout */
 } spry_write_options;
 

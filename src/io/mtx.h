@@ -60,6 +60,12 @@ static inline int spryi_is_blank(char c)
 /* The end of the line that p lies in, before its newline. */
 const char *spryi_line_end(const char *p, const char *end);
 
+/*
+ * mtx_comment.c: comment (may be NULL) as lines that begin with '%' and have at most 1024 characters, as the format
+ * asks, broken at blanks where there are any. Returns the bytes; to NULL: only counts them.
+ */
+size_t spryi_mtx_comment(char *to, const char *comment);
+
 /* ---- all entries ------------------------------------------------------------------------------- */
 
 /* Entries in file order, indices from 0, in arrays made with spryi_allocate. */

@@ -139,21 +139,12 @@ static spry_status make_head(const writing *w, const char *comment, int threads,
     static const char *const fields[] = {"real", "integer", "pattern"};
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_arrays *a = &w->A->a;
-    size_t lines = 1, length = comment ? strlen(comment) : 0;
-    for (size_t c = 0; c < length; c++) lines += comment[c] == '\n';
-    size_t capacity = length + lines + 256;
+    size_t capacity = spryi_mtx_comment(NULL, comment) + 256;
     spry_status status = SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err);
     if (status != SPRY_OK) return status;
     char *to = *text + snprintf(*text, capacity, "%%%%MatrixMarket matrix coordinate %s %s\n", fields[w->field],
                                 symmetries[w->lower ? a->symmetry : SPRY_GENERAL]);
-    if (length > 0) {
-        *to++ = '%';
-        for (size_t c = 0; c < length; c++) {
-            *to++ = comment[c];
-            if (comment[c] == '\n' && c + 1 < length) *to++ = '%';
-        }
-        if (comment[length - 1] != '\n') *to++ = '\n';
-    }
+    to += spryi_mtx_comment(to, comment);
     to += snprintf(to, capacity - (size_t)(to - *text), "%lld %lld %lld\n", (long long)a->rows, (long long)a->cols,
                    (long long)count_entries(w, threads));
     *bytes = (size_t)(to - *text);
@@ -181,7 +172,9 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
         if (w->field != SPRYI_FIELD_PATTERN) {
             *to++ = ' ';
             if (w->field == SPRYI_INTEGER) {
-                to = spryi_decimal_write_i64(to, (int64_t)value_at(a, k));
+                double x = value_at(a, k);
+                if (x == 0 && signbit(x)) *to++ = '-';
+                to = spryi_decimal_write_i64(to, (int64_t)x);
             } else if (a->value_type == SPRY_F64) {
                 to = spryi_decimal_write_f64(to, ((const double *)a->values)[k]);
             } else {
@@ -339,9 +332,11 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     char *head = NULL;
     size_t head_bytes = 0;
     writing w = {.A = A, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
-    w.lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
-    if (w.lower) SPRYI_TRY(spryi_check_symmetry(A, err));
     w.field = settle_field(A, threads);
+    /* A skew-symmetric pattern, which can only be empty, has no banner of its own. */
+    int lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
+    if (lower) SPRYI_TRY(spryi_check_symmetry(A, err));
+    w.lower = lower && !(w.field == SPRYI_FIELD_PATTERN && A->a.symmetry == SPRY_SKEW_SYMMETRIC);
     SPRYI_TRY(make_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
     SPRYI_TRY(spryi_output_open(&w.output, path, err));
     open = 1;

@@ -94,21 +94,22 @@ static spry_status check_write(const spry_context *context, const spry_vector *v
     return SPRY_OK;
 }
 
-static spry_status write_head(const spryi_output *output, const char *comment, int64_t n, spry_error *err)
+static spry_status write_head(spry_context *context, const spryi_output *output, const char *comment, int64_t n,
+                              spry_error *err)
 {
     static const char banner[] = "%%MatrixMarket matrix array real general\n";
-    char size[48];
-    spry_status status = spryi_output_write(output, banner, sizeof banner - 1, err);
-    while (status == SPRY_OK && comment && *comment) {
-        size_t line = strcspn(comment, "\n");
-        status = spryi_output_write(output, "%", 1, err);
-        if (status == SPRY_OK) status = spryi_output_write(output, comment, line, err);
-        if (status == SPRY_OK) status = spryi_output_write(output, "\n", 1, err);
-        comment += line + (comment[line] == '\n');
-    }
+    char size[48], *lines = NULL;
+    size_t bytes = spryi_mtx_comment(NULL, comment);
+    spry_status status = SPRYI_NEW(context, &lines, (int64_t)bytes, "comment of the file", err);
     if (status != SPRY_OK) return status;
+    (void)spryi_mtx_comment(lines, comment);
     int length = snprintf(size, sizeof size, "%lld 1\n", (long long)n);
-    return spryi_output_write(output, size, (size_t)length, err);
+    SPRYI_TRY(spryi_output_write(output, banner, sizeof banner - 1, err));
+    SPRYI_TRY(spryi_output_write(output, lines, bytes, err));
+    status = spryi_output_write(output, size, (size_t)length, err);
+done:
+    spryi_release(context, lines);
+    return status;
 }
 
 static spry_status write_numbers(const spryi_output *output, const spry_vector *v, char *text, spry_error *err)
@@ -137,7 +138,7 @@ spry_status spry_vector_write(spry_context *context, spry_vector v, const char *
     SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
     open = 1;
-    SPRYI_TRY(write_head(&output, comment, v.length, err));
+    SPRYI_TRY(write_head(context, &output, comment, v.length, err));
     status = write_numbers(&output, &v, text, err);
 done:
     spryi_release(context, text);

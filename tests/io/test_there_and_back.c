@@ -1,0 +1,135 @@
+/* What the writer writes the reader reads, as the same matrix: values, patterns in every format, long comments. */
+#include "files.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD "%%MatrixMarket matrix coordinate "
+
+static spry_matrix *read_from(spry_context *context, const char *path, spry_type value_type)
+{
+    spry_error err = {0};
+    spry_matrix *A = NULL;
+    spry_read_options options = SPRY_INIT(spry_read_options);
+    options.value_type = value_type;
+    if (spry_matrix_read(context, &A, path, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return A;
+}
+
+static spry_matrix *read_text(spry_context *context, const char *text, spry_type value_type)
+{
+    return read_from(context, temporary_file("text.mtx", text, strlen(text)), value_type);
+}
+
+static void write_to(const spry_matrix *A, const char *path, const char *format, const char *comment)
+{
+    spry_error err = {0};
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    options.format = format;
+    options.comment = comment;
+    if (spry_matrix_write(A, path, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+}
+
+static void expect_text(const spry_matrix *A, const char *expected)
+{
+    const char *path = temporary_path("expected.mtx");
+    write_to(A, path, NULL, NULL);
+    char *text = content_of(path, NULL);
+    assert_string_equal(expected, text);
+    free(text);
+}
+
+/* ---- patterns ----------------------------------------------------------------------------------- */
+
+/* A skew-symmetric pattern is empty, and the format has no banner for it: the file is general. */
+static void test_skew_pattern(void **state)
+{
+    (void)state;
+    static const int64_t offsets[] = {0, 0, 0};
+    spry_context *context = context_of(1);
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *A = NULL;
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = 2;
+    a.offset_type = a.index_type = SPRY_I64;
+    a.value_type = SPRY_PATTERN;
+    a.offsets = offsets;
+    a.symmetry = SPRY_SKEW_SYMMETRIC;
+    assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+    expect_text(A, HEAD "pattern general\n2 2 0\n");
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(read_from(context, temporary_path("expected.mtx"), SPRY_PATTERN));
+    spry_context_destroy(context);
+}
+
+/* ---- comments ----------------------------------------------------------------------------------- */
+
+/* No line of the file is longer than the format allows; without '%' and line ends it says what was given. */
+static void check_comment(const char *path, const char *comment, int whole_words)
+{
+    char *text = content_of(path, NULL), *line = text, *said = calloc(1, strlen(text) + 1), *to = said;
+    assert_non_null(said);
+    for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+        assert_true(end - line < 1024);
+        if (line[0] != '%' || line[1] == '%') continue;
+        assert_int_not_equal(0x80, (unsigned char)line[1] & 0xc0); /* no line begins within a character */
+        if (to > said && whole_words) *to++ = ' ';
+        memcpy(to, line + 1, (size_t)(end - line - 1));
+        to += end - line - 1;
+    }
+    assert_string_equal(comment, said);
+    free(said);
+    free(text);
+}
+
+static void test_comments(void **state)
+{
+    (void)state;
+    enum { LONG = 200000 };
+    static const char *const letters[] = {"x", "word ", "\xe2\x82\xac", "\xf0\x9f\x98\x80-"};
+    static const size_t lengths[] = {1, 1021, 1022, 1023, 1024, 1025, 2044, 2045, 70000, LONG};
+    spry_context *context = context_of(1);
+    spry_matrix *A = read_text(context, HEAD "real general\n1 1 1\n1 1 5\n", SPRY_F64);
+    char *comment = malloc(LONG + 8);
+    double number = 5;
+    assert_non_null(comment);
+    for (size_t l = 0; l < sizeof letters / sizeof *letters; l++)
+        for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
+            size_t length = 0, step = strlen(letters[l]);
+            for (; length < lengths[n]; length += step) memcpy(comment + length, letters[l], step + 1);
+            if (l == 1) comment[length - 1] = 'd'; /* no blank at the end, which a break could take away */
+            for (int way = 0; way < 3; way++) {
+                char path[512];
+                snprintf(path, sizeof path, "%s", temporary_path(way == 1 ? "c.mtx.gz" : "c.mtx"));
+                if (way < 2) write_to(A, path, NULL, comment);
+                if (way == 2) {
+                    spry_vector v = spry_vector_f64(&number, 1);
+                    assert_int_equal(SPRY_OK, spry_vector_write(context, v, path, comment, NULL));
+                }
+                spry_matrix *B = read_from(context, path, SPRY_F64);
+                assert_same_matrix(A, B);
+                spry_matrix_destroy(B);
+                if (way != 1) check_comment(path, comment, l == 1);
+            }
+        }
+    free(comment);
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_skew_pattern),
+        cmocka_unit_test(test_comments),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
