@@ -229,8 +229,8 @@ typedef enum spry_ownership {
 
 typedef enum spry_symmetry {
     SPRY_GENERAL = 0,
-    SPRY_SYMMETRIC = 1,     /* A = A^T; every entry is stored, both halves */
-    SPRY_SKEW_SYMMETRIC = 2 /* A = -A^T; every entry is stored, both halves */
+    SPRY_SYMMETRIC = 1,     /* A = A^T; every entry is stored, both halves; NaN is the image of NaN */
+    SPRY_SKEW_SYMMETRIC = 2 /* A = -A^T; the same; the diagonal is zero where it is stored */
 } spry_symmetry;
 
 /*

@@ -2,6 +2,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 
+#include <math.h>
+
 /* Rows of A, whatever its layout: A itself, or a CSR copy of it in `made`. */
 static spry_arrays view_of(const spryi_compressed *made)
 {
@@ -83,12 +85,28 @@ static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
     return disorder == 0;
 }
 
+/* What is asked of an entry and its mirror image. */
+typedef struct mirroring {
+    double sign;  /* -1: skew symmetry */
+    int nan_pair; /* 1: NaN is the image of NaN, as a file's lower triangle gives it; 0: NaN equals nothing */
+} mirroring;
+
+static int is_image(double value, double image, const mirroring *wanted)
+{
+    return value == wanted->sign * image || (wanted->nan_pair && isnan(value) && isnan(image));
+}
+
+/* An entry of the diagonal is its own image; of a skew matrix it is zero, so not NaN. */
+static int is_own_image(double value, const mirroring *wanted)
+{
+    return wanted->sign < 0 ? value == 0 : is_image(value, value, wanted);
+}
+
 /*
  * Rows in order meet the columns of each earlier row in order too, so one cursor a row, which starts behind
  * the diagonal, says where the mirror image of the next entry must be. O(nnz), and stops at the first fault.
- * sign -1 asks for skew symmetry.
  */
-static void mirror(spry_matrix_stats *s, const spry_arrays *a, double sign, int64_t *cursor)
+static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *wanted, int64_t *cursor)
 {
     s->pattern_symmetric = s->value_symmetric = SPRY_KNOWN_NO;
     int same_values = 1;
@@ -98,13 +116,10 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, double sign, int6
             int64_t j = index_at(a, k), image = cursor[j]++;
             if (image >= offset_at(a, j + 1) || index_at(a, image) != i) return;
             double value = spryi_value_at(a->values, a->value_type, k);
-            double opposite = sign * spryi_value_at(a->values, a->value_type, image);
-            same_values &= value == opposite;
+            same_values &= is_image(value, spryi_value_at(a->values, a->value_type, image), wanted);
         }
-        if (k < last && index_at(a, k) == i) {
-            double d = spryi_value_at(a->values, a->value_type, k++);
-            same_values &= d == sign * d; /* NaN equals nothing, not even itself */
-        }
+        if (k < last && index_at(a, k) == i)
+            same_values &= is_own_image(spryi_value_at(a->values, a->value_type, k++), wanted);
         cursor[i] = k;
     }
     for (int64_t i = 0; i < a->rows; i++)
@@ -113,7 +128,7 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, double sign, int6
     if (same_values) s->value_symmetric = SPRY_KNOWN_YES;
 }
 
-static spry_status collect(const spry_matrix *A, double sign, spry_matrix_stats *stats, spry_error *err)
+static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_matrix_stats *stats, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_compressed made = {0};
@@ -137,7 +152,7 @@ static spry_status collect(const spry_matrix *A, double sign, spry_matrix_stats 
             a = view_of(&made);
         }
         SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));
-        mirror(&s, &a, sign, cursor);
+        mirror(&s, &a, wanted, cursor);
     }
     *stats = s;
 done:
@@ -154,7 +169,7 @@ spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats
     if (status != SPRY_OK) return status;
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
-    return collect(A, 1, stats, err);
+    return collect(A, &(mirroring){.sign = 1}, stats, err);
 }
 
 spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
@@ -162,7 +177,7 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
     if (A->symmetry_holds || A->a.symmetry == SPRY_GENERAL) return SPRY_OK;
     int skew = A->a.symmetry == SPRY_SKEW_SYMMETRIC;
     spry_matrix_stats s;
-    spry_status status = collect(A, skew ? -1 : 1, &s, err);
+    spry_status status = collect(A, &(mirroring){.sign = skew ? -1 : 1, .nan_pair = 1}, &s, err);
     if (status != SPRY_OK) return status;
     if (s.value_symmetric == SPRY_KNOWN_YES) return SPRY_OK;
     return spryi_fail(err, SPRY_INVALID_MATRIX, "symmetry", "the matrix was said to be %s, but its %s are not",

@@ -1,6 +1,7 @@
 /* What the writer writes the reader reads, as the same matrix: values, patterns in every format, long comments. */
 #include "files.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,6 +45,71 @@ static void expect_text(const spry_matrix *A, const char *expected)
     char *text = content_of(path, NULL);
     assert_string_equal(expected, text);
     free(text);
+}
+
+/* ---- values that are compared ------------------------------------------------------------------- */
+
+/* A file, the container of it, and the file of that: a claim of symmetry holds all the way. */
+static void test_symmetry(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        HEAD "real symmetric\n3 3 4\n1 1 nan\n2 1 nan\n3 2 1\n3 3 2\n",
+        HEAD "real symmetric\n3 3 4\n1 1 inf\n2 1 -inf\n3 1 -0\n3 2 0\n",
+        HEAD "real skew-symmetric\n3 3 3\n2 1 nan\n3 1 2.5\n3 2 -1\n",
+        HEAD "real skew-symmetric\n3 3 3\n2 1 -inf\n3 1 0\n3 2 -0\n",
+        HEAD "integer skew-symmetric\n3 3 3\n2 1 -0\n3 1 0\n3 2 7\n",
+        HEAD "integer symmetric\n2 2 2\n1 1 -0\n2 1 4\n",
+    };
+    spry_context *context = context_of(1);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+            spry_matrix *A = read_text(context, texts[t], (spry_type)type), *B = NULL;
+            spry_error err = {0};
+            write_to(A, temporary_path("there.spry"), NULL, NULL);
+            B = read_from(context, temporary_path("there.spry"), SPRY_TYPE_DEFAULT);
+            assert_same_matrix(A, B);
+            if (spry_matrix_check(B, NULL, &err) != SPRY_OK) fail_msg("%s: %s", texts[t], err.message);
+            spry_matrix_destroy(B);
+            B = read_from(context, temporary_path("there.spry"), SPRY_TYPE_DEFAULT);
+            expect_text(B, texts[t]);
+            spry_matrix_destroy(B);
+            B = read_from(context, temporary_path("expected.mtx"), (spry_type)type);
+            assert_same_matrix(A, B);
+            spry_matrix_destroy(A);
+            spry_matrix_destroy(B);
+        }
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* NaN pairs with NaN alone, and a skew diagonal holds zeros alone, as in a file. */
+static void test_false_symmetry(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 2, 4}, columns[] = {0, 1, 0, 1};
+    const double nan = NAN, values[][4] = {{0, nan, 1, 0}, {0, 1, nan, 0}, {nan, 1, -1, 0}, {0, nan, nan, 3}};
+    spry_context *context = context_of(1);
+    for (size_t v = 0; v < sizeof values / sizeof *values; v++)
+        for (int symmetry = SPRY_SYMMETRIC; symmetry <= SPRY_SKEW_SYMMETRIC; symmetry++) {
+            spry_matrix *A = NULL;
+            spry_arrays a = SPRY_INIT(spry_arrays);
+            spry_error err = {0};
+            a.layout = SPRY_CSR;
+            a.rows = a.cols = 2;
+            a.nnz = 4;
+            a.offset_type = a.index_type = SPRY_I32;
+            a.value_type = SPRY_F64;
+            a.offsets = offsets;
+            a.indices = columns;
+            a.values = values[v];
+            a.symmetry = (spry_symmetry)symmetry;
+            assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+            int holds = v == 3 && symmetry == SPRY_SYMMETRIC;
+            assert_int_equal(holds ? SPRY_OK : SPRY_INVALID_MATRIX, spry_matrix_check(A, NULL, &err));
+            spry_matrix_destroy(A);
+        }
+    spry_context_destroy(context);
 }
 
 /* ---- patterns ----------------------------------------------------------------------------------- */
@@ -128,6 +194,8 @@ static void test_comments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_symmetry),
+        cmocka_unit_test(test_false_symmetry),
         cmocka_unit_test(test_skew_pattern),
         cmocka_unit_test(test_comments),
     };
