@@ -16,6 +16,10 @@
  *
  * layout is csr, coo or csc, whose sections (offsets or rows, indices, values) are the arrays of the matrix, or a
  * format of the registry, whose sections are those of spryi_format.sections.
+ *
+ * value_type is the matrix's. A format that has no patterns of its own stores a pattern's entries as ones; such a
+ * file is of version 2, and reading it drops the ones. (Where entries at one position were added up, as bsr does,
+ * the values are no ones: then they are kept, as the product needs them.)
  */
 #ifndef SPRYI_CONTAINER_H
 #define SPRYI_CONTAINER_H
@@ -24,7 +28,9 @@
 #include "io/text.h"
 
 enum {
-    SPRYI_CONTAINER_VERSION = 1, /* a reader refuses later ones: it cannot know what they mean */
+    SPRYI_CONTAINER_VERSION = 2, /* a reader refuses later ones: it cannot know what they mean */
+    SPRYI_CONTAINER_FIRST = 1,   /* of all files that need no later one */
+    SPRYI_CONTAINER_ONES = 2,    /* the first in which a pattern may be stored as a format's ones */
     SPRYI_CONTAINER_ALIGNMENT = 4096,
     SPRYI_CONTAINER_HEAD = 4096,
     SPRYI_CONTAINER_CHUNK = 256 << 10,

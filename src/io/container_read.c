@@ -2,6 +2,7 @@
  * Opening a container: the file is mapped, everything in it is verified, and the arrays of a matrix stay where they
  * are in the mapping. A container in memory (a pipe, the caller's bytes) is kept as a block of ours instead.
  */
+#include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -294,6 +295,24 @@ static spry_status verify_storage(const opened *file, spry_error *err)
     return spryi_container_verify(file->context, file->name, &file->head, parts, count, NULL, err);
 }
 
+/* Whether the head's value type is what the storage gave, or the pattern that its ones stand for. */
+static int is_type_of(const spryi_container_head *h, const spry_arrays *a)
+{
+    int ones = h->version >= SPRYI_CONTAINER_ONES && h->value_type == SPRY_PATTERN;
+    return ones || a->value_type == (spry_type)h->value_type;
+}
+
+/* Drops the values of what spryi_matrix_adopt made where all of them are ones. */
+static void drop_ones(spry_matrix *A)
+{
+    for (int64_t k = 0; k < A->a.nnz; k++)
+        if (spryi_value_at(A->a.values, A->a.value_type, k) != 1) return;
+    spryi_release(A->context, A->owned[3]);
+    A->owned[3] = NULL;
+    A->a.values = NULL;
+    A->a.value_type = SPRY_PATTERN;
+}
+
 static spry_status read_storage(opened *file, spry_matrix **A, const spryi_format *format, spry_error *err)
 {
     const spryi_container_head *h = &file->head;
@@ -310,7 +329,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
         goto done;
     }
     SPRYI_TRY(format->to_csr(file->context, &made, storage, err));
-    if (made->a.rows != h->rows || made->a.cols != h->cols || made->a.value_type != (spry_type)h->value_type) {
+    if (made->a.rows != h->rows || made->a.cols != h->cols || !is_type_of(h, &made->a)) {
         status = spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
                                  "head makes no sense: sizes or types differ from "
                                  "the storage's");
@@ -326,6 +345,7 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
         status = fail_storage(file, &fault, err);
         goto done;
     }
+    if (h->value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) drop_ones(made);
     made->a.symmetry = (spry_symmetry)h->symmetry;
     made->symmetry_holds = 0; /* the file's word */
     made->field = (spryi_field)h->field;

@@ -140,13 +140,14 @@ static spry_status make_head(spryi_container_head *head, const content *c, const
                              const spryi_container_part *parts, int count, spry_error *err)
 {
     const spry_arrays *a = c->storage ? c->format->arrays(c->storage) : c->converted ? &c->converted->a : &A->a;
+    int ones = c->storage && A->a.value_type == SPRY_PATTERN && a->value_type != SPRY_PATTERN;
     *head = (spryi_container_head){
-        .version = SPRYI_CONTAINER_VERSION,
+        .version = ones ? SPRYI_CONTAINER_ONES : SPRYI_CONTAINER_FIRST,
         .head_bytes = SPRYI_CONTAINER_HEAD,
         .rows = A->a.rows,
         .cols = A->a.cols,
         .nnz = A->a.nnz,
-        .value_type = (uint8_t)a->value_type,
+        .value_type = (uint8_t)(ones ? SPRY_PATTERN : a->value_type),
         .offset_type = (uint8_t)a->offset_type,
         .index_type = (uint8_t)a->index_type,
         .sorted = c->storage ? SPRY_NOT_KNOWN : (uint8_t)a->sorted,

@@ -424,7 +424,7 @@ typedef struct forgery {
 #define ODD "x: head makes no sense: "
 
 static const forgery forgeries[] = {
-    {SPRY_CSR, HEAD(version), 2, "x: made by a newer version: container version 2, this library reads up to 1"},
+    {SPRY_CSR, HEAD(version), 3, "x: made by a newer version: container version 3, this library reads up to 2"},
     {SPRY_CSR, HEAD(version), 0, ODD "version or size of the head"},
     {SPRY_CSR, HEAD(head_bytes), 8192, ODD "version or size of the head"},
     {SPRY_CSR, HEAD(chunk_bytes), 4096, ODD "size of the chunks"},

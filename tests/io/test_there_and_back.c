@@ -1,5 +1,7 @@
 /* What the writer writes the reader reads, as the same matrix: values, patterns in every format, long comments. */
+#include "core/kernel.h"
 #include "files.h"
+#include "io/container.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -36,6 +38,13 @@ static void write_to(const spry_matrix *A, const char *path, const char *format,
     options.format = format;
     options.comment = comment;
     if (spry_matrix_write(A, path, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+}
+
+static spry_arrays arrays_of(const spry_matrix *A)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    assert_int_equal(SPRY_OK, spry_matrix_get_arrays(A, &a, NULL));
+    return a;
 }
 
 static void expect_text(const spry_matrix *A, const char *expected)
@@ -113,6 +122,100 @@ static void test_false_symmetry(void **state)
 }
 
 /* ---- patterns ----------------------------------------------------------------------------------- */
+
+/* In every format there is, on their own arrays or as CSR: a pattern of the same structure, written as a pattern. */
+static void test_patterns(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        HEAD "pattern general\n4 5 7\n1 1\n1 2\n2 1\n2 2\n3 5\n4 1\n4 4\n",
+        HEAD "pattern symmetric\n4 4 4\n1 1\n2 1\n3 3\n4 2\n",
+        HEAD "pattern general\n2 3 0\n",
+    };
+    spry_context *context = context_of(2);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        for (int f = 0; f <= spryi_format_count; f++) {
+            const char *name = f < spryi_format_count ? spryi_formats[f]->name : "csc";
+            char path[512];
+            snprintf(path, sizeof path, "%s", temporary_path("pattern.spry"));
+            spry_matrix *A = read_text(context, texts[t], SPRY_PATTERN), *B = NULL, *C = NULL;
+            write_to(A, path, name, NULL);
+            B = read_from(context, path, SPRY_TYPE_DEFAULT);
+            if (arrays_of(B).value_type != SPRY_PATTERN) fail_msg("%s comes back with values", name);
+            assert_null(arrays_of(B).values);
+            spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
+            to_csr.layout = SPRY_CSR;
+            assert_int_equal(SPRY_OK, spry_matrix_convert(context, &C, B, &to_csr, NULL));
+            assert_same_matrix(A, C);
+            expect_text(C, texts[t]);
+            spry_matrix_destroy(B);
+            B = read_from(context, path, SPRY_F32); /* values on demand: ones */
+            spry_arrays b = arrays_of(B);
+            for (int64_t k = 0; k < b.nnz; k++) assert_true(((const float *)b.values)[k] == 1);
+            spry_matrix_destroy(A);
+            spry_matrix_destroy(B);
+            spry_matrix_destroy(C);
+        }
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* Ones that were read as values stay values; files that have no need of version 2 are of version 1. */
+static void test_ones(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD "pattern general\n2 2 2\n1 1\n2 1\n";
+    spry_context *context = context_of(1);
+    for (int f = 0; f < spryi_format_count; f++)
+        for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
+            spry_matrix *A = read_text(context, text, (spry_type)type), *B = NULL;
+            const char *path = temporary_path("ones.spry");
+            write_to(A, path, spryi_formats[f]->name, NULL);
+            spryi_container_head head;
+            char *file = content_of(path, NULL);
+            memcpy(&head, file, sizeof head);
+            free(file);
+            if (type != SPRY_PATTERN) assert_int_equal(SPRYI_CONTAINER_FIRST, head.version);
+            assert_int_equal(type, head.value_type);
+            B = read_from(context, path, SPRY_TYPE_DEFAULT);
+            assert_int_equal(type, arrays_of(B).value_type);
+            spry_matrix_destroy(A);
+            spry_matrix_destroy(B);
+        }
+    spry_context_destroy(context);
+}
+
+/* An entry that a pattern has twice counts twice in products: from every format the same sums come back. */
+static void test_repeated_pattern(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 3, 4}, columns[] = {0, 0, 1, 1};
+    spry_context *context = context_of(1);
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = 2;
+    a.nnz = 4;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_PATTERN;
+    a.offsets = offsets;
+    a.indices = columns;
+    for (int f = 0; f < spryi_format_count; f++) {
+        spry_matrix *A = NULL, *B = NULL, *C = NULL;
+        assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
+        write_to(A, temporary_path("twice.spry"), spryi_formats[f]->name, NULL);
+        B = read_from(context, temporary_path("twice.spry"), SPRY_TYPE_DEFAULT);
+        spry_convert_options summed = SPRY_INIT(spry_convert_options);
+        summed.value_type = SPRY_F64;
+        assert_int_equal(SPRY_OK, spry_matrix_convert(context, &C, B, &summed, NULL));
+        double *dense = dense_of(C);
+        assert_true(dense[0] == 2 && dense[1] == 1 && dense[2] == 0 && dense[3] == 1);
+        free(dense);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        spry_matrix_destroy(C);
+    }
+    spry_context_destroy(context);
+}
 
 /* A skew-symmetric pattern is empty, and the format has no banner for it: the file is general. */
 static void test_skew_pattern(void **state)
@@ -194,9 +297,8 @@ static void test_comments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symmetry),
-        cmocka_unit_test(test_false_symmetry),
-        cmocka_unit_test(test_skew_pattern),
+        cmocka_unit_test(test_symmetry), cmocka_unit_test(test_false_symmetry),   cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_ones),     cmocka_unit_test(test_repeated_pattern), cmocka_unit_test(test_skew_pattern),
         cmocka_unit_test(test_comments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
