@@ -126,12 +126,13 @@ static spry_status read_size(const spryi_mtx *head, const char **p, const char *
                              spry_error *err)
 {
     word w = next_word(p, end);
-    const char *digit = w.p;
+    const char *digit = w.p + (w.p < w.end && *w.p == '+');
+    const char *first = digit;
     int64_t value = 0;
     int past = 0;
     for (; digit < w.end && *digit >= '0' && *digit <= '9'; digit++)
         past |= __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *digit - '0', &value);
-    if (digit == w.p || digit < w.end)
+    if (digit == first || digit < w.end)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "expected the number of %s in the size line, found %s", what,
                                spryi_mtx_show(w.p, w.end).text);

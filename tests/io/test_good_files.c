@@ -37,6 +37,7 @@ static const good_file good_files[] = {
      0,
      SPRYI_INTEGER,
      {-3, 4, 0, 7}},
+    {REAL "+2 +3 +2\n+1 +2 +5\n2 +3 6\n", 2, 3, 2, SPRY_GENERAL, SPRYI_REAL, {0, 5, 0, 0, 0, 6}},
     {"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n",
      2,
      2,
