@@ -456,7 +456,10 @@ typedef struct spry_read_options {
  * halves of a symmetric file stored. Values are rounded correctly to value_type, whatever the locale.
  * Zeros of an array file are dropped; entries above the diagonal of a symmetric file are mirrored like those
  * below; a value past the type's range is read as infinity. Complex files are SPRY_UNSUPPORTED; whatever is
- * wrong in a file is SPRY_BAD_FILE with the line.
+ * wrong in a file is SPRY_BAD_FILE with the line. A line has at most 65536 characters, a comment any number.
+ *
+ * Pipes, devices and standard input are read as they come, so that endless input is refused at its first fault: the
+ * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
  *
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
  * other than default convert; entries are in the order written. Its file is mapped, not copied (nor counted in

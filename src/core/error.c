@@ -116,6 +116,24 @@ spry_status spryi_name_file(spry_error *err, spry_status status, const char *fil
     return status;
 }
 
+spryi_reason spryi_errno_reason(int number)
+{
+    spryi_reason reason;
+    char room[sizeof reason.text];
+#if defined(__GLIBC__) && defined(_GNU_SOURCE)
+    const char *text = strerror_r(number, room, sizeof room);
+#else
+    const char *text = strerror_r(number, room, sizeof room) == 0 ? room : "unknown error";
+#endif
+    copy_text(reason.text, sizeof reason.text, text);
+    return reason;
+}
+
+spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what, int number)
+{
+    return spryi_fail_file(err, SPRY_FILE_ERROR, file, 0, "%s: %s", what, spryi_errno_reason(number).text);
+}
+
 spry_status spryi_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err)
 {
     if (struct_size == our_size) return SPRY_OK;

@@ -24,6 +24,15 @@ spry_status spryi_fail_file(spry_error *err, spry_status status, const char *fil
 /* Puts the file into an error that came from where it is not known, memory above all; returns status. */
 spry_status spryi_name_file(spry_error *err, spry_status status, const char *file);
 
+/* What the system says of an errno. */
+typedef struct spryi_reason {
+    char text[128];
+} spryi_reason;
+spryi_reason spryi_errno_reason(int number);
+
+/* SPRY_FILE_ERROR "FILE: what: reason". */
+spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what, int number);
+
 /* Needs `spry_status status` and a label `done` in the function. */
 #define SPRYI_TRY(call)                                                                                                \
     do {                                                                                                               \

@@ -27,31 +27,12 @@ typedef struct opened {
 int spryi_container_is(const spryi_text *text)
 {
     unsigned char first = 0;
+    const spryi_feed *feed = &text->feed;
+    if (feed->fd >= 0)
+        return spryi_feed_held(feed) > 0 && (unsigned char)feed->held[feed->begin] == SPRYI_CONTAINER_FIRST_BYTE;
     if (text->inflater || text->bytes == 0) return 0;
     if (text->memory) return (unsigned char)text->memory[0] == SPRYI_CONTAINER_FIRST_BYTE;
     return pread(text->fd, &first, 1, 0) == 1 && first == SPRYI_CONTAINER_FIRST_BYTE;
-}
-
-static spry_status open_bytes(opened *file, spryi_text *text, spry_error *err)
-{
-    *file = (opened){.context = text->context, .name = text->name, .bytes = text->bytes};
-    if (text->owned) { /* read from a pipe: taken over */
-        file->block = text->owned;
-        text->owned = NULL;
-    } else if (text->memory) {
-        spry_status status = spryi_allocate(file->context, &file->block, file->bytes, 1, "container", err);
-        if (status != SPRY_OK) return status;
-        memcpy(file->block, text->memory, (size_t)file->bytes);
-    } else {
-        void *mapping = mmap(NULL, (size_t)file->bytes, PROT_READ, MAP_PRIVATE, text->fd, 0);
-        if (mapping == MAP_FAILED) {
-            spry_status status = errno == ENOMEM ? SPRY_OUT_OF_MEMORY : SPRY_FILE_ERROR;
-            return spryi_fail_file(err, status, file->name, 0, "cannot be mapped into memory (error %d)", errno);
-        }
-        file->mapping = mapping;
-    }
-    file->base = file->mapping ? file->mapping : file->block;
-    return SPRY_OK;
 }
 
 static void close_bytes(opened *file)
@@ -81,6 +62,42 @@ static spry_status check_origin(opened *file, spry_error *err)
                                (unsigned)file->head.version, SPRYI_CONTAINER_VERSION);
     if (spryi_container_checksum(&file->head) != file->head.checksum)
         return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0, "head is damaged: its checksum does not hold");
+    return SPRY_OK;
+}
+
+/* Head first: it tells how many bytes there have to be, and one more is looked for. Nothing was taken of the feed. */
+static spry_status open_feed(opened *file, spryi_feed *feed, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spryi_feed_hold(feed, SPRYI_CONTAINER_HEAD, file->name, err));
+    file->base = (const unsigned char *)feed->held;
+    file->bytes = spryi_feed_held(feed);
+    SPRYI_TRY(check_origin(file, err));
+    uint64_t most = file->head.file_bytes < INT64_MAX ? file->head.file_bytes + 1 : INT64_MAX;
+    SPRYI_TRY(spryi_feed_hold(feed, (int64_t)most, file->name, err));
+    file->bytes = spryi_feed_held(feed);
+    file->base = file->block = spryi_feed_give(feed);
+done:
+    return status;
+}
+
+static spry_status open_bytes(opened *file, spryi_text *text, spry_error *err)
+{
+    *file = (opened){.context = text->context, .name = text->name, .bytes = text->bytes};
+    if (text->feed.fd >= 0) return open_feed(file, &text->feed, err);
+    if (text->memory) {
+        spry_status status = spryi_allocate(file->context, &file->block, file->bytes, 1, "container", err);
+        if (status != SPRY_OK) return status;
+        memcpy(file->block, text->memory, (size_t)file->bytes);
+    } else {
+        void *mapping = mmap(NULL, (size_t)file->bytes, PROT_READ, MAP_PRIVATE, text->fd, 0);
+        if (mapping == MAP_FAILED) {
+            spry_status status = errno == ENOMEM ? SPRY_OUT_OF_MEMORY : SPRY_FILE_ERROR;
+            return spryi_fail_file(err, status, file->name, 0, "cannot be mapped into memory (error %d)", errno);
+        }
+        file->mapping = mapping;
+    }
+    file->base = file->mapping ? file->mapping : file->block;
     return SPRY_OK;
 }
 

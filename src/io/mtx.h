@@ -3,7 +3,8 @@
  * and all its entries taken apart in haste (mtx_entries.c).
  *
  * Beyond the format's letter the reader accepts, since writers produce it: a UTF-8 byte order mark, CRLF, blanks
- * and tabs anywhere, comments and blank lines between entries, exponents with d, inf and nan, entries of a
+ * and tabs anywhere, comments of any length, comments and blank lines between entries, a sign before indices and
+ * sizes, exponents with d, inf and nan, entries of a
  * symmetric matrix above the diagonal (each stands for its mirror image too; both of a pair are summed),
  * explicit zeros (which stay entries), Hermitian matrices of a real field (they are symmetric).
  * Of an array, dense by columns, every value that is not zero becomes an entry.
@@ -23,7 +24,14 @@ typedef struct spryi_mtx {
     int64_t m, n;
     int64_t entries; /* in the file */
     int64_t lines;   /* that the head takes */
+    int64_t aside;   /* bytes of its comments and blank lines */
 } spryi_mtx;
+
+/*
+ * SPRY_BAD_FILE where the text comes from a feed and more than SPRYI_ASIDE_BYTES bytes of it were comments and blank
+ * lines: they may go on for ever.
+ */
+spry_status spryi_mtx_check_aside(const spryi_text *text, int64_t aside, int64_t line, spry_error *err);
 
 /* Reads the banner, comments and the size line; text then stands before the first entry. */
 spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err);

@@ -22,7 +22,7 @@ typedef struct job {
     _Atomic int64_t turn;  /* number of the block that may append now */
     _Atomic int stop;
     /* belong to the thread whose turn it is */
-    int64_t count, lines;
+    int64_t count, lines, aside;
     int64_t last_i, last_j;
     spry_status status;
     spry_error error;
@@ -77,7 +77,8 @@ static spry_status take_turn(job *work, const spryi_block *block, const spryi_pa
     }
     work->count += from->count;
     work->lines += from->lines;
-    return SPRY_OK;
+    work->aside += from->aside;
+    return spryi_mtx_check_aside(work->text, work->aside, work->lines, err);
 }
 
 static void append(const spryi_mtx_entries *entries, const spryi_parsed *from, int64_t at)
@@ -217,6 +218,7 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
                 .entries = entries,
                 .parsed_type = value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64,
                 .lines = head->lines,
+                .aside = head->aside,
                 .last_i = -1,
                 .last_j = -1};
     spry_status status = allocate_entries(context, head, entries, err);

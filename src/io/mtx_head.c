@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A small input's end is looked for: it is then read by few threads. */
+enum { LOOK_AT_LEAST = 2 * SPRYI_BLOCK_BYTES };
+
 #define BANNER "'%%%%MatrixMarket matrix coordinate real general'"
 
 /* Lines one after the other, across blocks. */
@@ -187,14 +190,49 @@ done:
 }
 
 /* An entry is at least two one-digit indices and perhaps a value, each with a character behind it. */
-static spry_status check_room(const spryi_text *text, const spryi_mtx *head, spry_error *err)
+static spry_status check_room(spryi_text *text, const spryi_mtx *head, spry_error *err)
 {
     int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2);
+    int64_t needed = head->entries * least; /* entries are at most INT64_MAX / 64 */
+    spry_status status = spryi_text_look_ahead(text, needed > LOOK_AT_LEAST ? needed : LOOK_AT_LEAST, err);
+    if (status != SPRY_OK) return status;
     int64_t most = (spryi_text_most_left(text) + 1) / least; /* the last line may lack its newline */
     if (head->entries <= most) return SPRY_OK;
     return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                            "the size line announces %lld entries, but the rest of the file has room for %lld at most",
                            (long long)head->entries, (long long)most);
+}
+
+spry_status spryi_mtx_check_aside(const spryi_text *text, int64_t aside, int64_t line, spry_error *err)
+{
+    if (text->feed.fd < 0 || aside <= SPRYI_ASIDE_BYTES) return SPRY_OK;
+    return spryi_fail_file(err, SPRY_BAD_FILE, text->name, line,
+                           "comments and blank lines take more than %d MB, the limit in a pipe",
+                           SPRYI_ASIDE_BYTES >> 20);
+}
+
+/* The size line, behind comments and blank lines. */
+static spry_status find_size_line(cursor *c, spryi_mtx *head, const char **start, const char **end, spry_error *err)
+{
+    for (;;) {
+        spry_status status = next_line(c, start, end, err);
+        if (status != SPRY_OK) return status;
+        if (!*end)
+            return spryi_fail_file(err, SPRY_BAD_FILE, head->name, c->line,
+                                   "the file ends before its size line, expected '%s'",
+                                   head->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES");
+        head->lines = c->line;
+        const char *p = *start;
+        word w = next_word(&p, *end);
+        int comment = w.p < w.end && *w.p == '%';
+        if (!comment && *end - *start > SPRYI_LINE_BYTES)
+            return spryi_fail_file(err, SPRY_BAD_FILE, head->name, c->line,
+                                   "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
+        if (!comment && w.p < w.end) return SPRY_OK;
+        head->aside += *end - *start + 1;
+        status = spryi_mtx_check_aside(c->text, head->aside, c->line, err);
+        if (status != SPRY_OK) return status;
+    }
 }
 
 spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err)
@@ -209,20 +247,7 @@ spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx 
     if (!end) return spryi_fail_file(err, SPRY_BAD_FILE, text->name, 0, "the file is empty, expected " BANNER);
     head->lines = 1;
     SPRYI_TRY(read_banner(head, start, end, err));
-    for (;;) {
-        SPRYI_TRY(next_line(&c, &start, &end, err));
-        if (!end)
-            return spryi_fail_file(err, SPRY_BAD_FILE, text->name, c.line,
-                                   "the file ends before its size line, expected '%s'",
-                                   head->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES");
-        head->lines = c.line;
-        if (end - start > SPRYI_LINE_BYTES)
-            return spryi_fail_file(err, SPRY_BAD_FILE, text->name, c.line,
-                                   "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
-        const char *p = start;
-        word w = next_word(&p, end);
-        if (w.p < w.end && *w.p != '%') break;
-    }
+    SPRYI_TRY(find_size_line(&c, head, &start, &end, err));
     SPRYI_TRY(read_sizes(head, start, end, err));
     spryi_text_unread(text, block, c.p);
     SPRYI_TRY(check_room(text, head, err));

@@ -112,10 +112,11 @@ static const char *read_value(const spryi_mtx *head, const char *p, const char *
 
 spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry, spryi_fault *fault)
 {
+    const char *start = skip_blanks(p, end);
+    if (start < end && *start == '%') return SPRYI_LINE_EMPTY;
     if (end - p > SPRYI_LINE_BYTES)
         return bad(fault, "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
-    const char *start = skip_blanks(p, end);
-    if (start == end || *start == '%') return SPRYI_LINE_EMPTY;
+    if (start == end) return SPRYI_LINE_EMPTY;
     p = start;
     *entry = (spryi_entry){0};
     if (!head->array) {

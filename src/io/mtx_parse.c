@@ -350,7 +350,7 @@ ALWAYS_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int
 {
     const char *p = block->text;
     const char *masked_end = last_line_start(block, MASKED_BYTES + 16), *fast_end = last_line_start(block, 8);
-    int64_t k = 0, others = 0;
+    int64_t k = 0, others = 0, aside = 0;
     to->bad = NULL;
     while (p < block->end) {
         if (LIKELY(p < masked_end)) {
@@ -381,11 +381,13 @@ ALWAYS_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int
             k++;
         } else {
             others++;
+            aside += end - p + 1;
         }
         p = end < block->end ? end + 1 : end;
     }
     to->count = k;
     to->lines = k + others;
+    to->aside = aside;
 }
 
 #define FIND_ORDER(type)                                                                                               \

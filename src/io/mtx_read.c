@@ -72,7 +72,7 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     if (status != SPRY_OK) return status;
     spryi_text opened;
     if (!name) name = "memory";
-    status = spryi_name_file(err, spryi_text_open_memory(context, &opened, text, bytes, name, err), name);
+    status = spryi_text_open_memory(context, &opened, text, bytes, name, err);
     if (status != SPRY_OK) return status;
     status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
     spryi_text_close(&opened);
@@ -87,7 +87,7 @@ spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char 
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     if (strncmp(path, "gen:", 4) == 0) return spry_matrix_generate(context, A, path + 4, options, err);
     spryi_text opened;
-    status = spryi_name_file(err, spryi_text_open(context, &opened, path, err), path);
+    status = spryi_text_open(context, &opened, path, err);
     if (status != SPRY_OK) return status;
     status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
     spryi_text_close(&opened);

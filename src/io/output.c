@@ -11,17 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static spry_status fail_errno(const char *name, const char *what, int number, spry_error *err)
-{
-    char text[128];
-#if defined(__GLIBC__) && defined(_GNU_SOURCE)
-    const char *reason = strerror_r(number, text, sizeof text);
-#else
-    const char *reason = strerror_r(number, text, sizeof text) == 0 ? text : "unknown error";
-#endif
-    return spryi_fail_file(err, SPRY_FILE_ERROR, name, 0, "%s: %s", what, reason);
-}
-
 /* Where the system keeps a name for an open file, which linkat needs. */
 typedef struct fd_path {
     char text[40];
@@ -82,7 +71,7 @@ static int take_name_beside(spryi_output *output, int link)
 static spry_status open_beside(spryi_output *output, spry_error *err)
 {
     if (open_nameless(output) || take_name_beside(output, 0)) return SPRY_OK;
-    return fail_errno(output->name, "cannot be created", errno, err);
+    return spryi_fail_errno(err, output->name, "cannot be created", errno);
 }
 
 /*
@@ -103,7 +92,7 @@ static spry_status open_direct(spryi_output *output, const char *path, spry_erro
 {
     output->direct = 1;
     output->fd = open(path, O_WRONLY | O_CLOEXEC);
-    return output->fd >= 0 ? SPRY_OK : fail_errno(output->name, "cannot be opened for writing", errno, err);
+    return output->fd >= 0 ? SPRY_OK : spryi_fail_errno(err, output->name, "cannot be opened for writing", errno);
 }
 
 spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err)
@@ -120,14 +109,15 @@ spry_status spryi_output_open(spryi_output *output, const char *path, spry_error
     }
     struct stat facts;
     int exists = stat(path, &facts) == 0;
-    if (!exists && errno != ENOENT) return fail_errno(path, "cannot be created", errno, err);
+    if (!exists && errno != ENOENT) return spryi_fail_errno(err, path, "cannot be created", errno);
     if (exists && S_ISDIR(facts.st_mode))
         return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "is a directory, expected a file to write");
     if (exists && !S_ISREG(facts.st_mode)) return open_direct(output, path, err);
-    if (exists && access(path, W_OK) != 0) return fail_errno(path, "cannot be replaced", errno, err);
+    if (exists && access(path, W_OK) != 0) return spryi_fail_errno(err, path, "cannot be replaced", errno);
     /* A link stays a link: what it leads to is replaced. */
     if (!exists || !realpath(path, output->target)) {
-        if (strlen(path) >= sizeof output->target) return fail_errno(path, "cannot be created", ENAMETOOLONG, err);
+        if (strlen(path) >= sizeof output->target)
+            return spryi_fail_errno(err, path, "cannot be created", ENAMETOOLONG);
         memcpy(output->target, path, strlen(path) + 1);
     }
     spry_status status = open_beside(output, err);
@@ -141,7 +131,7 @@ spry_status spryi_output_write(const spryi_output *output, const void *data, siz
     while (bytes > 0) {
         ssize_t count = write(output->fd, p, bytes);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return fail_errno(output->name, "cannot be written", errno, err);
+        if (count < 0) return spryi_fail_errno(err, output->name, "cannot be written", errno);
         p += count;
         bytes -= (size_t)count;
     }
@@ -159,9 +149,9 @@ spry_status spryi_output_close(spryi_output *output, int ok, spry_error *err)
 {
     spry_status status = SPRY_OK;
     if (output->fd == STDOUT_FILENO && output->direct) return SPRY_OK;
-    if (ok && !flush_file(output->fd)) status = fail_errno(output->name, "cannot be written", errno, err);
+    if (ok && !flush_file(output->fd)) status = spryi_fail_errno(err, output->name, "cannot be written", errno);
     if (ok && status == SPRY_OK && !output->direct && !put_in_place(output))
-        status = fail_errno(output->name, "cannot be put in place", errno, err);
+        status = spryi_fail_errno(err, output->name, "cannot be put in place", errno);
     if ((!ok || status != SPRY_OK) && output->beside[0]) (void)unlink(output->beside);
     (void)close(output->fd);
     return status;

@@ -10,18 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, TAIL_BYTES = 4 << 10, FIRST_PIPE_BYTES = 1 << 20 };
-
-static spry_status fail_errno(const char *name, const char *what, int number, spry_error *err)
-{
-    char text[128];
-#if defined(__GLIBC__) && defined(_GNU_SOURCE)
-    const char *reason = strerror_r(number, text, sizeof text);
-#else
-    const char *reason = strerror_r(number, text, sizeof text) == 0 ? text : "unknown error";
-#endif
-    return spryi_fail_file(err, SPRY_FILE_ERROR, name, 0, "%s: %s", what, reason);
-}
+enum { BUFFER_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES, TAIL_BYTES = 4 << 10 };
 
 /* Reads until `bytes` or the end of the file. */
 static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int64_t offset, int64_t *got,
@@ -31,7 +20,7 @@ static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int6
     while (*got < bytes) {
         ssize_t count = pread(text->fd, to + *got, (size_t)(bytes - *got), offset + *got);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return fail_errno(text->name, "cannot be read", errno, err);
+        if (count < 0) return spryi_fail_errno(err, text->name, "cannot be read", errno);
         if (count == 0) break;
         *got += count;
     }
@@ -40,63 +29,36 @@ static spry_status read_at(const spryi_text *text, char *to, int64_t bytes, int6
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static spry_status grow(spry_context *context, char **buffer, int64_t used, int64_t *capacity, spry_error *err)
+/* The first `bytes` bytes of the input, or fewer where it is shorter. */
+static spry_status peek(spryi_text *text, char *to, int64_t bytes, int64_t *got, spry_error *err)
 {
-    int64_t larger = *capacity == 0 ? FIRST_PIPE_BYTES : *capacity * 2;
-    char *fresh = NULL;
-    spry_status status = SPRYI_NEW(context, &fresh, larger, "text read from a pipe", err);
-    if (status != SPRY_OK) return status;
-    if (used > 0) memcpy(fresh, *buffer, (size_t)used);
-    spryi_release(context, *buffer);
-    *buffer = fresh;
-    *capacity = larger;
+    if (text->feed.fd >= 0) {
+        spry_status status = spryi_feed_hold(&text->feed, bytes, text->name, err);
+        *got = spryi_feed_held(&text->feed) < bytes ? spryi_feed_held(&text->feed) : bytes;
+        if (status == SPRY_OK && *got > 0) memcpy(to, text->feed.held + text->feed.begin, (size_t)*got);
+        return status;
+    }
+    if (!text->memory) return read_at(text, to, bytes, 0, got, err);
+    *got = text->bytes < bytes ? text->bytes : bytes;
+    memcpy(to, text->memory, (size_t)*got);
     return SPRY_OK;
 }
 
-static spry_status read_pipe(spryi_text *text, int fd, spry_error *err)
-{
-    spry_status status = SPRY_OK;
-    char *buffer = NULL;
-    int64_t used = 0, capacity = 0;
-    for (;;) {
-        if (used == capacity) SPRYI_TRY(grow(text->context, &buffer, used, &capacity, err));
-        ssize_t count = read(fd, buffer + used, (size_t)(capacity - used));
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) {
-            status = fail_errno(text->name, "cannot be read", errno, err);
-            goto done;
-        }
-        if (count == 0) break;
-        used += count;
-    }
-    text->memory = text->owned = buffer;
-    text->bytes = used;
-    buffer = NULL;
-done:
-    spryi_release(text->context, buffer);
-    return status;
-}
-
-/* gzip is known by its first two bytes. */
+/* gzip is known by its first two bytes. What comes in order only goes through an inflater in any case. */
 static spry_status recognise(spryi_text *text, spry_error *err)
 {
     char magic[2] = {0, 0};
-    if (text->bytes >= 2) {
-        if (text->memory) {
-            memcpy(magic, text->memory, 2);
-        } else {
-            int64_t got;
-            spry_status status = read_at(text, magic, 2, 0, &got, err);
-            if (status != SPRY_OK) return status;
-        }
-    }
-    if (magic[0] != '\x1f' || magic[1] != '\x8b') return SPRY_OK;
-    return spryi_inflater_create(text->context, &text->inflater, err);
+    int64_t got = 0;
+    spry_status status = peek(text, magic, 2, &got, err);
+    if (status != SPRY_OK) return status;
+    int gzip = got == 2 && magic[0] == '\x1f' && magic[1] == '\x8b';
+    if (!gzip && text->feed.fd < 0) return SPRY_OK;
+    return spryi_inflater_create(text->context, &text->inflater, gzip, err);
 }
 
 static void begin(spry_context *context, spryi_text *text, const char *name)
 {
-    *text = (spryi_text){.context = context, .name = name, .fd = -1};
+    *text = (spryi_text){.context = context, .name = name, .fd = -1, .feed = {.fd = -1}};
     pthread_mutex_init(&text->lock, NULL);
 }
 
@@ -105,10 +67,10 @@ static spry_status open_regular(spryi_text *text, const char *path, spry_error *
     spry_status status = SPRY_OK;
     int standard = strcmp(path, "-") == 0;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail_errno(path, "cannot be opened", errno, err);
+    if (fd < 0) return spryi_fail_errno(err, path, "cannot be opened", errno);
     struct stat facts;
     if (fstat(fd, &facts) != 0) {
-        status = fail_errno(text->name, "cannot be read", errno, err);
+        status = spryi_fail_errno(err, text->name, "cannot be read", errno);
     } else if (S_ISDIR(facts.st_mode)) {
         status = spryi_fail_file(err, SPRY_FILE_ERROR, text->name, 0, "is a directory, expected a Matrix Market file");
     } else if (S_ISREG(facts.st_mode) && !standard) {
@@ -116,7 +78,8 @@ static spry_status open_regular(spryi_text *text, const char *path, spry_error *
         text->fd = fd;
         fd = -1;
     } else { /* standard input may be a file read half by someone before us: from here on */
-        status = read_pipe(text, fd, err);
+        spryi_feed_open(text->context, &text->feed, fd, standard);
+        fd = -1;
     }
     if (fd >= 0 && !standard) (void)close(fd);
     return status;
@@ -128,7 +91,7 @@ spry_status spryi_text_open(spry_context *context, spryi_text *text, const char 
     spry_status status = open_regular(text, path, err);
     if (status == SPRY_OK) status = recognise(text, err);
     if (status != SPRY_OK) spryi_text_close(text);
-    return status;
+    return spryi_name_file(err, status, text->name);
 }
 
 spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, const void *data, size_t bytes,
@@ -139,24 +102,31 @@ spry_status spryi_text_open_memory(spry_context *context, spryi_text *text, cons
     text->bytes = (int64_t)bytes;
     spry_status status = recognise(text, err);
     if (status != SPRY_OK) spryi_text_close(text);
-    return status;
+    return spryi_name_file(err, status, text->name);
 }
 
 void spryi_text_close(spryi_text *text)
 {
     spryi_inflater_destroy(text->context, text->inflater);
     if (text->fd >= 0) (void)close(text->fd);
-    spryi_release(text->context, text->owned);
+    spryi_feed_close(&text->feed);
     pthread_mutex_destroy(&text->lock);
     text->fd = -1;
-    text->owned = NULL;
     text->inflater = NULL;
 }
 
 int64_t spryi_text_most_left(const spryi_text *text)
 {
-    if (text->inflater) return spryi_inflater_most_left(text->inflater, text->bytes);
+    if (text->inflater) return spryi_inflater_most_left(text->inflater, text);
     return text->bytes - text->next;
+}
+
+spry_status spryi_text_look_ahead(spryi_text *text, int64_t bytes, spry_error *err)
+{
+    if (text->feed.fd < 0) return SPRY_OK;
+    int64_t wanted = spryi_inflater_input_for(text->inflater, text, bytes);
+    if (wanted > SPRYI_AHEAD_BYTES) wanted = SPRYI_AHEAD_BYTES;
+    return spryi_feed_hold(&text->feed, wanted, text->name, err);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------ */

@@ -70,7 +70,7 @@ spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *
     spryi_text text;
     spry_status status = spryi_text_open(context, &text, path, err);
     if (status != SPRY_OK) return status;
-    status = read_text(&text, v, type, err);
+    status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
     spryi_text_close(&text);
     return status;
 }

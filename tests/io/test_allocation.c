@@ -1,6 +1,7 @@
 /* Every allocation of the reader and the writer failed in turn: exactly "out of memory", nothing kept. */
 #include "files.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -67,18 +69,30 @@ static char *container_of(const char *text, const char *format, size_t *bytes)
 }
 
 typedef struct setting {
-    int text, file, gzip, threads, write;
-    const char *format; /* a container is read and written, in this format; NULL: Matrix Market */
+    int text, file, gzip, threads, write; /* file 2: on standard input */
+    const char *format;                   /* a container is read and written, in this format; NULL: Matrix Market */
 } setting;
 
 static spry_status attempt(spry_context *context, const setting *s, const char *path, const char *out, const void *data,
                            size_t bytes, spry_error *err)
 {
     spry_matrix *A = NULL;
+    int saved = -1;
+    if (s->file == 2) { /* as a pipe is, it is read in order */
+        int fd = open(path, O_RDONLY);
+        saved = dup(STDIN_FILENO);
+        assert_true(fd >= 0 && dup2(fd, STDIN_FILENO) >= 0);
+        close(fd);
+        path = "-";
+    }
     spry_status status = s->file ? spry_matrix_read(context, &A, path, NULL, err)
                                  : spry_matrix_read_memory(context, &A, data, bytes, "x", NULL, err);
     spry_write_options options = SPRY_INIT(spry_write_options);
     options.format = s->format;
+    if (saved >= 0) {
+        assert_true(dup2(saved, STDIN_FILENO) >= 0);
+        close(saved);
+    }
     if (status == SPRY_OK && s->write) status = spry_matrix_write(A, out, &options, err);
     spry_matrix_destroy(A);
     return status;
@@ -93,7 +107,7 @@ static void fail_every_call(const setting *s)
     if (!s->gzip) bytes = strlen(text);
     char *container = s->format ? container_of(text, s->format, &bytes) : NULL;
     if (container) data = container;
-    const char *path = temporary_file("in", data, bytes);
+    const char *path = temporary_file("in", data, bytes), *name = s->file == 2 ? "standard input" : path;
     const char *out = temporary_path(s->format ? "out.spry" : s->gzip ? "out.mtx.gz" : "out.mtx");
     for (int onward = 0; onward < 2; onward++) {
         int done = 0, failures = 0;
@@ -121,11 +135,11 @@ static void fail_every_call(const setting *s)
                 assert_int_equal(SPRY_OUT_OF_MEMORY, err.status);
                 /* The file that was read or written is named. */
                 char read[600], written[600];
-                snprintf(read, sizeof read, "%s: out of memory", s->file ? path : "x");
+                snprintf(read, sizeof read, "%s: out of memory", s->file ? name : "x");
                 snprintf(written, sizeof written, "%s: out of memory", out);
                 assert_true(strncmp(err.message, read, strlen(read)) == 0 ||
                             strncmp(err.message, written, strlen(written)) == 0);
-                assert_true(strcmp(err.file, s->file ? path : "x") == 0 || strcmp(err.file, out) == 0);
+                assert_true(strcmp(err.file, s->file ? name : "x") == 0 || strcmp(err.file, out) == 0);
                 assert_int_equal(files, count_files());
                 failures++;
             }
@@ -146,7 +160,7 @@ static void test_containers(void **state)
     for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         assert_int_equal(SPRY_OK, spry_format_get_info(f, &info, NULL));
-        for (int way = 0; way < 4; way++) fail_every_call(&(setting){0, way & 1, 0, way & 2 ? 3 : 1, 1, info.name});
+        for (int way = 0; way < 6; way++) fail_every_call(&(setting){0, way % 3, 0, way >= 3 ? 3 : 1, 1, info.name});
     }
 }
 
@@ -154,8 +168,8 @@ static void test_all(void **state)
 {
     (void)state;
     for (int text = 0; text < 4; text++)
-        for (int way = 0; way < 8; way++)
-            fail_every_call(&(setting){text, way & 1, way >> 1 & 1, way & 4 ? 3 : 1, 1, NULL});
+        for (int way = 0; way < 12; way++)
+            fail_every_call(&(setting){text, way % 3, way / 3 & 1, way >= 6 ? 3 : 1, 1, NULL});
 }
 
 /* Large enough that several threads parse and write. */
