@@ -19,7 +19,7 @@ enum {
 static const cli_option options[] =
     {{"method", 0, CLI_REQUIRED, "cg", "conjugate gradients (default: cg)"},
      {"precond", 0, CLI_REQUIRED, "none|jacobi", "jacobi divides by the diagonal (default: none)"},
-     {"tol", 0, CLI_REQUIRED, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8)"},
+     {"tol", 0, CLI_REQUIRED, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)"},
      {"max-iterations", 0, CLI_REQUIRED, "N", "stop after N (default: 10 a row, 100 to 100000)"},
      {"b", 'b', CLI_REQUIRED, "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)"},
      CLI_SOLVER_OPTIONS("x")};
@@ -152,8 +152,9 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.shared.type = SPRY_F64, .b = "ones", .tolerance = 1e-8};
+    arguments a = {.shared.type = SPRY_F64, .b = "ones"};
     int status = cli_parse(command, &argc, argv, apply, &a);
+    if (a.tolerance == 0) a.tolerance = a.shared.type == SPRY_F32 ? 1e-3 : 1e-8; /* the library's default */
     if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], a.b);
     if (status != CLI_GO_ON) return status;
     cli_input input;
@@ -181,7 +182,8 @@ const cli_command cli_solve =
      .summary = "solve A x = b by conjugate gradients",
      .usage = "FILE [OPTIONS]",
      .about = "Solves A x = b for a symmetric positive definite matrix, from x = 0. Exit status 1 with the verdict:\n"
-              "not symmetric, negative curvature, zero diagonal (jacobi), stagnation, or iteration limit.",
+              "not symmetric, negative curvature, zero diagonal (jacobi), stagnation, out of range (of the type),\n"
+              "or iteration limit.",
      .examples = "  spry solve gen:laplace7\n"
                  "  spry solve stiffness.mtx.gz -b load.mtx --precond jacobi -o x.mtx\n",
      .options = options,

@@ -911,7 +911,8 @@ typedef enum spry_verdict {
     SPRY_VERDICT_BAD_DIAGONAL = 6,       /* CG, jacobi: a diagonal entry is 0, negative, missing or has no reciprocal */
     SPRY_VERDICT_ZERO_COLUMN = 7,        /* PageRank: columns without weight, which were not allowed */
     SPRY_VERDICT_NOT_FINITE = 8,         /* Inf or NaN came up: in the input, or by overflow */
-    SPRY_VERDICT_STOPPED = 9             /* the caller's observer said so */
+    SPRY_VERDICT_STOPPED = 9,            /* the caller's observer said so */
+    SPRY_VERDICT_OUT_OF_RANGE = 10       /* CG: x has entries that its type does not hold, see spry_cg */
 } spry_verdict;
 
 /* Short constant text such as "negative curvature". */
@@ -997,7 +998,7 @@ typedef enum spry_precond { SPRY_PRECOND_NONE = 0, SPRY_PRECOND_JACOBI = 1 } spr
 typedef struct spry_cg_options {
     size_t struct_size;
     spry_precond precond;
-    double tolerance;       /* stop when ||b - A*x||_2 <= tolerance * ||b||_2; 0: 1e-8 */
+    double tolerance;       /* stop when ||b - A*x||_2 <= tolerance * ||b||_2; 0: 1e-8, in f32 1e-3, see spry_cg */
     int64_t max_iterations; /* 0: 10*n, but at least 100 and at most 100 000 */
     int64_t patience;       /* iterations without a new smallest residual that count as stagnation; 0: see spry_cg */
     int start_from_x;       /* 1: x holds a first guess; 0: start from zero, x is only written */
@@ -1033,6 +1034,16 @@ typedef struct spry_cg_result {
  * When the carried residual has reached the tolerance, b - A*x is computed: converged if it has too, else the iteration
  * begins anew from it. Stagnation: a restart whose true residual is over half that of the one before, or `patience`
  * iterations (0: n, but 200 to 50 000) without the carried residual falling 1 % below its smallest.
+ *
+ * What can be reached: an x rounded to its type leaves about eps ||A|| ||x|| / ||b|| of b (eps 1.2e-7 in f32, 2.2e-16
+ * in f64), which is up to eps times the condition of A. 1e-3 in f32 is reached up to a condition of some thousands, as
+ * 1e-8 in f64 is up to some 10^7; well-conditioned systems reach 1e-6 in f32. A tolerance that is given holds as it is:
+ * one that cannot be reached ends in stagnation.
+ *
+ * Magnitudes: where squares of A's or b's entries underflow or overflow, the system is scaled by powers of two, which
+ * changes no other bit (b, and where A is extreme its values, are then copied, through host memory). Residuals are
+ * relative, so they are the caller's. SPRY_VERDICT_OUT_OF_RANGE: x itself has entries that its type does not hold, and
+ * what x becomes then, with infinities or zeros, is no solution.
  *
  * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but when
  * the iteration did not begin: not symmetric, bad diagonal; then it is as it was). b = 0 gives x = 0.

@@ -8,6 +8,7 @@
  * z.q = p.q in exact arithmetic. The step sums the true r.z, which the next alpha takes, so the foretold one never
  * feeds on itself. Where it is a small difference of large numbers (a residual that fell by FORETELL in one iteration)
  * the step is done in two halves instead, with the true beta.
+ * Systems whose squares underflow or overflow are scaled by powers of two (guards in iteration.h, cg_scale.c).
  * Cost: 9 times n numbers beside the product; textbook code, a call of the BLAS an operation, moves 14. On a GPU some
  * iterations are started at once, and what they left is looked at then (iteration.h).
  * Source: Hestenes and Stiefel 1952; Meurant 1987 for the foretold beta.
@@ -23,9 +24,26 @@
 /* Share of rz below which the foretold rz is not trusted: about the root of the rounding error. */
 static const double FORETELL_F64 = 1e-6, FORETELL_F32 = 1e-2;
 
+/* 2^REACH: the guards' (iteration.h). With both near it, products of f32 still have no subnormal entries. */
+enum { REACH_F64 = 256, REACH_F32 = 48 };
+
+/* An x rounded to its type leaves some eps ||A|| ||x|| of b: reached up to a condition of some 10^7 and 10^3. */
+static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
+
+/* What is solved instead of A*x = b: (2^-a A) x' = 2^-c b. Both are 0 unless a guard stopped the iteration. */
+typedef struct scaling {
+    int a, c;
+    int needed_by_D;      /* 1: entries of the diagonal have no reciprocals otherwise, so a is chosen at once */
+    int x_exponent;       /* of the largest entry of x */
+    spryi_host_copy host; /* of A in device memory */
+    spry_matrix *A;       /* 2^-a A; NULL: a is 0 */
+    spry_vector values;   /* its */
+} scaling;
+
 typedef struct solving {
     spry_context *context;
     const spry_cg_options *o;
+    const spry_matrix *A; /* the caller's */
     spryi_solve_plan names;
     int device;
     int64_t n;
@@ -36,6 +54,8 @@ typedef struct solving {
     spryi_cg_state state;         /* as it was when last looked at */
     spryi_cg_unequal unequal;     /* of a matrix that is not symmetric */
     double before_restart;        /* true residual of the restart before */
+    double bad_entry;             /* of the diagonal */
+    scaling scaled;
 } solving;
 
 /* ---- what was asked for ------------------------------------------------------------------------- */
@@ -51,7 +71,7 @@ static spry_status check_options(solving *s, const spry_cg_options *o, spry_erro
     if (status != SPRY_OK) return status;
     s->o = o;
     s->names = (spryi_solve_plan){o->device, o->format, o->kernel};
-    s->state.tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance;
+    s->state.tolerance = o->tolerance != 0 ? o->tolerance : s->x.type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64;
     if (!(s->state.tolerance > 0 && isfinite(s->state.tolerance)))
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "tolerance", 0, 0,
                                 "cg: tolerance is %g, expected a number above 0", s->state.tolerance);
@@ -79,6 +99,35 @@ static spry_status check_vectors(const solving *s, const spry_arrays *a, spry_er
     if (bytes > 0 && x < b + bytes && b < x + bytes)
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "x", 0, 0, "cg: x and b overlap");
     return SPRY_OK;
+}
+
+/* ---- what iterations need ------------------------------------------------------------------------ */
+
+/* D of A, on the host, or a verdict. */
+static spry_status make_D(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+{
+    spry_vector_destroy(s->context, &s->D);
+    spry_status status =
+        spryi_cg_invert_diagonal(s->context, &s->D, &result->bad_row, &s->bad_entry, A, s->x.type, err);
+    result->verdict = result->bad_row >= 0 ? SPRY_VERDICT_BAD_DIAGONAL : SPRY_VERDICT_NONE;
+    return status == SPRY_OK ? spryi_solve_move(s->context, &s->D, s->device, err) : status;
+}
+
+/* Of A, or of 2^-a A, which is on the host wherever A is: in the format of A's plan, or that A would get. */
+static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err)
+{
+    const int asked = s->o->format || s->o->kernel;
+    spry_device_info device = SPRY_INIT(spry_device_info);
+    if (asked) s->names.format = s->o->format; /* with its parameters */
+    s->names.kernel = s->o->kernel;
+    if (s->scaled.A && s->scaled.host.A && !s->names.format && !asked) s->names.format = "csr"; /* where it lies */
+    if (s->scaled.A && !s->names.device && spry_device_get_info(s->context, s->device, &device, NULL) == SPRY_OK)
+        s->names.device = device.name;
+    spry_status status =
+        spryi_solve_make_plan(s->context, &s->plan, s->scaled.A ? s->scaled.A : s->A, s->x.type, &s->names, err);
+    result->format = s->names.format;
+    result->kernel = s->names.kernel;
+    return status;
 }
 
 /* ---- iteration ---------------------------------------------------------------------------------- */
@@ -162,6 +211,90 @@ static spry_status confirm(solving *s, spry_cg_result *result, spry_error *err)
     return begin(s, 0, result, err);
 }
 
+/* ---- systems of extreme magnitude: powers of two (cg_scale.c) -------------------------------------- */
+
+/* x, which is the iterate or the guess, times 2^exponent; a new beginning from it without that guard. */
+static spry_status begin_scaled(solving *s, int exponent, int guard, spry_cg_result *result, spry_error *err)
+{
+    int x_is_zero = !s->o->start_from_x && s->state.iterations == 0;
+    spryi_cg_scaled told;
+    spry_status status = SPRY_OK;
+    if (exponent != 0 && !x_is_zero) status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, err);
+    s->state.guards &= ~guard;
+    if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
+    return status == SPRY_OK ? begin(s, x_is_zero, result, err) : status;
+}
+
+static spry_status scale_b(solving *s, spry_cg_result *result, spry_error *err)
+{
+    spryi_cg_exponents e;
+    spryi_cg_scaled told;
+    spry_status status = spryi_cg_look_at_vector(s->context, &e, &s->b, err);
+    if (status != SPRY_OK) return status;
+    if (!e.any && e.finite) { /* b = 0: x = 0, whatever the guess */
+        result->residual = result->true_residual = 0;
+        result->verdict = SPRY_VERDICT_CONVERGED;
+        return s->work.ops->clear(&s->work, s->x.data, err);
+    }
+    int exponent = spryi_cg_exponent_of_b(&e, s->b.type);
+    if (exponent != 0) {
+        if (!s->own_b.data) status = spryi_solve_copy(s->context, &s->own_b, &s->b, s->device, err);
+        s->b = s->own_b;
+        if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->b, -exponent, &told, err);
+        s->scaled.c = exponent;
+    }
+    return status == SPRY_OK ? begin_scaled(s, -exponent, SPRYI_GUARD_B, result, err) : status;
+}
+
+/* 2^-a A and, with jacobi, D of it; a verdict where D does not exist for any a. */
+static spry_status make_scaled(solving *s, spry_cg_result *result, spry_error *err)
+{
+    scaling *scaled = &s->scaled;
+    const int jacobi = s->o->precond == SPRY_PRECOND_JACOBI;
+    spry_status status = spryi_solve_fetch(s->context, &scaled->host, s->A, err);
+    const spry_matrix *host = scaled->host.A ? scaled->host.A : s->A;
+    if (status == SPRY_OK) status = spryi_cg_exponent_of_matrix(&scaled->a, host, jacobi, err);
+    if (status != SPRY_OK) return status;
+    if (scaled->a != 0) status = spryi_cg_scale_matrix(s->context, &scaled->A, &scaled->values, host, -scaled->a, err);
+    if (status == SPRY_OK && jacobi && (scaled->a != 0 || scaled->needed_by_D))
+        status = make_D(s, result, scaled->A ? scaled->A : host, err);
+    return status;
+}
+
+static spry_status scale_A(solving *s, spry_cg_result *result, spry_error *err)
+{
+    spry_status status = make_scaled(s, result, err);
+    if (result->verdict != SPRY_VERDICT_NONE) return status;
+    if (status == SPRY_OK && s->scaled.A) {
+        spry_plan_destroy(s->plan);
+        s->plan = NULL;
+        status = make_plan(s, result, err);
+    }
+    return status == SPRY_OK ? begin_scaled(s, s->scaled.a, SPRYI_GUARD_A, result, err) : status;
+}
+
+/*
+ * x = 2^(c-a) x', of what was a system for x'. Where the type cannot hold that, it is judged by what it leaves of b
+ * whether it is a solution.
+ */
+static spry_status scale_back(solving *s, spry_cg_result *result, spry_error *err)
+{
+    const int exponent = s->scaled.c - s->scaled.a;
+    spryi_cg_scaled told, again;
+    if (exponent == 0) return SPRY_OK;
+    spry_status status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, err);
+    if (status != SPRY_OK || told.exact || result->verdict != SPRY_VERDICT_CONVERGED) return status;
+    s->scaled.x_exponent = told.e.high + exponent;
+    status = spryi_cg_scale_vector(s->context, &s->x, -exponent, &again, err);
+    if (status == SPRY_OK) status = find_true_residual(s, result, err);
+    if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->x, exponent, &again, err);
+    if (!again.e.finite) result->true_residual = INFINITY;
+    if (!(result->true_residual <= s->state.tolerance)) result->verdict = SPRY_VERDICT_OUT_OF_RANGE;
+    return status;
+}
+
+/* ---- to the end ---------------------------------------------------------------------------------- */
+
 static spry_verdict verdict_of(int stop)
 {
     switch (stop) {
@@ -173,28 +306,30 @@ static spry_verdict verdict_of(int stop)
     }
 }
 
+/* Where the iteration has an end of its own, that is its verdict. */
+static int heeds_observer(int stop)
+{
+    return stop != SPRYI_SMALL_ENOUGH && stop != SPRYI_NOT_FINITE && stop != SPRYI_NEGATIVE_CURVATURE;
+}
+
 static spry_status iterate(solving *s, spry_cg_result *result, spry_error *err)
 {
     spry_status status = begin(s, !s->o->start_from_x, result, err);
-    if (status != SPRY_OK) return status;
-    if (s->state.b_norm == 0) { /* whatever the guess */
-        status = s->work.ops->clear(&s->work, s->x.data, err);
-        result->residual = result->true_residual = 0;
-        result->verdict = SPRY_VERDICT_CONVERGED;
-        return status;
-    }
     s->before_restart = INFINITY;
     while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
         int64_t told = s->state.iterations;
         int stop = s->state.stop;
         if (stop == SPRYI_SMALL_ENOUGH) {
             status = confirm(s, result, err);
+        } else if (stop == SPRYI_B_OUT_OF_RANGE) {
+            status = scale_b(s, result, err);
+        } else if (stop == SPRYI_A_OUT_OF_RANGE) {
+            status = scale_A(s, result, err);
         } else if (stop != SPRYI_GOES_ON) {
             result->verdict = verdict_of(stop);
         } else {
             status = advance(s, result, err);
-            stop = s->state.stop;
-            if (status == SPRY_OK && tell(s, told) && stop <= SPRYI_STAGNATES && stop != SPRYI_SMALL_ENOUGH)
+            if (status == SPRY_OK && tell(s, told) && heeds_observer(s->state.stop))
                 result->verdict = SPRY_VERDICT_STOPPED;
         }
     }
@@ -218,6 +353,26 @@ static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
                             (long long)u->column + 1, (long long)u->row + 1);
 }
 
+static spry_status tell_diagonal(const solving *s, int64_t row, spry_error *err)
+{
+    if (!(s->bad_entry > 0 && isfinite(s->bad_entry)))
+        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", row, 0,
+                                "zero diagonal: entry (%lld, %lld), counted from 1, is not above 0, which jacobi "
+                                "divides by",
+                                (long long)row + 1, (long long)row + 1);
+    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", row, 0,
+                            "bad diagonal: entry (%lld, %lld), counted from 1, is %.3Lg, which has no reciprocal in %s",
+                            (long long)row + 1, (long long)row + 1, ldexpl(s->bad_entry, s->scaled.a),
+                            spry_type_name(s->x.type));
+}
+
+/* p'Ap of the caller's A and b, which double may not hold: p is near b, with jacobi near D b. */
+static long double curvature(const solving *s)
+{
+    int a = s->o->precond == SPRY_PRECOND_JACOBI ? -s->scaled.a : s->scaled.a;
+    return ldexpl(s->state.curvature, 2 * s->scaled.c + a);
+}
+
 static spry_status judge(const solving *s, const spry_cg_result *result, spry_error *err)
 {
     const char *text = spry_verdict_text(result->verdict);
@@ -225,17 +380,18 @@ static spry_status judge(const solving *s, const spry_cg_result *result, spry_er
     switch (result->verdict) {
     case SPRY_VERDICT_CONVERGED: return SPRY_OK;
     case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(&s->unequal, err);
-    case SPRY_VERDICT_BAD_DIAGONAL:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", result->bad_row, 0,
-                                "zero diagonal: entry (%lld, %lld), counted from 1, is not above 0, which jacobi "
-                                "divides "
-                                "by",
-                                (long long)result->bad_row + 1, (long long)result->bad_row + 1);
+    case SPRY_VERDICT_BAD_DIAGONAL: return tell_diagonal(s, result->bad_row, err);
     case SPRY_VERDICT_NEGATIVE_CURVATURE:
         return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", k, 0,
-                                "negative curvature: p'Ap is %.3g in iteration %lld, so the matrix is not positive "
+                                "negative curvature: p'Ap is %.3Lg in iteration %lld, so the matrix is not positive "
                                 "definite; relative residual %.3g",
-                                s->state.curvature, (long long)k + 1, result->true_residual);
+                                curvature(s), (long long)k + 1, result->true_residual);
+    case SPRY_VERDICT_OUT_OF_RANGE:
+        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, 0,
+                                "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "
+                                "relative residual is %.3g, expected at most %g",
+                                ldexpl(1, s->scaled.x_exponent), spry_type_name(s->x.type), result->true_residual,
+                                s->state.tolerance);
     case SPRY_VERDICT_STAGNATION:
         return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
                                 "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
@@ -269,8 +425,9 @@ static spry_status make_vectors(solving *s, spry_error *err)
 }
 
 /* Symmetry and diagonal; a verdict where the iteration cannot begin. */
-static spry_status inspect(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+static spry_status inspect(solving *s, spry_cg_result *result, spry_error *err)
 {
+    const spry_matrix *A = s->A;
     spry_arrays a = SPRY_INIT(spry_arrays);
     spryi_host_copy copy = {0};
     int symmetric = 0, jacobi = s->o->precond == SPRY_PRECOND_JACOBI;
@@ -284,26 +441,27 @@ static spry_status inspect(solving *s, spry_cg_result *result, const spry_matrix
         status = spryi_cg_find_unequal(s->context, &s->unequal, host, err);
     }
     if (status == SPRY_OK && symmetric && jacobi) {
-        status = spryi_cg_invert_diagonal(s->context, &s->D, &result->bad_row, host, s->x.type, err);
-        if (status == SPRY_OK && result->bad_row >= 0) result->verdict = SPRY_VERDICT_BAD_DIAGONAL;
-        if (status == SPRY_OK) status = spryi_solve_move(s->context, &s->D, s->device, err);
+        status = make_D(s, result, host, err);
+        s->scaled.needed_by_D = result->bad_row >= 0 && s->bad_entry > 0 && isfinite(s->bad_entry);
+        if (status == SPRY_OK && s->scaled.needed_by_D) status = make_scaled(s, result, err);
+        if (s->scaled.needed_by_D) s->state.guards &= ~SPRYI_GUARD_A;
     }
     spryi_solve_fetch_clear(s->context, &copy);
     return status;
 }
 
-static spry_status set_up(solving *s, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+static spry_status set_up(solving *s, spry_cg_result *result, spry_error *err)
 {
-    spry_status status = inspect(s, result, A, err);
+    spry_status status = inspect(s, result, err);
     if (status != SPRY_OK || result->verdict != SPRY_VERDICT_NONE) return status;
-    status = spryi_solve_make_plan(s->context, &s->plan, A, s->x.type, &s->names, err);
+    status = make_plan(s, result, err);
     if (status == SPRY_OK) status = spryi_vector_work_init(s->context, &s->work, s->device, s->n, s->x.type, err);
     if (status == SPRY_OK) status = make_vectors(s, err);
     if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
-    if (status == SPRY_OK && !s->o->start_from_x) status = s->work.ops->clear(&s->work, s->x.data, err);
-    result->format = s->names.format;
-    result->kernel = s->names.kernel;
-    return status;
+    if (status != SPRY_OK) return status;
+    if (!s->o->start_from_x) return s->work.ops->clear(&s->work, s->x.data, err);
+    if (s->scaled.a == 0) return SPRY_OK;
+    return spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, err);
 }
 
 /* What is told besides: of x, if it is no solution, and of the products, if their time could not be taken. */
@@ -320,10 +478,10 @@ static spry_status look_back(solving *s, spry_cg_result *result, spry_error *err
     return status;
 }
 
-static spry_status run(solving *s, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_error *err)
+static spry_status run(solving *s, spry_vector x, spry_cg_result *result, spry_error *err)
 {
     double start = spryi_solve_now_us();
-    spry_status status = set_up(s, result, A, err);
+    spry_status status = set_up(s, result, err);
     result->setup_us = spryi_solve_now_us() - start;
     if (status != SPRY_OK) return status;
     if (result->verdict == SPRY_VERDICT_NONE) {
@@ -331,6 +489,7 @@ static spry_status run(solving *s, spry_vector x, spry_cg_result *result, const 
         status = iterate(s, result, err);
         result->solve_us = spryi_solve_now_us() - start;
         if (status == SPRY_OK) status = look_back(s, result, err);
+        if (status == SPRY_OK) status = scale_back(s, result, err);
         if (status == SPRY_OK && s->own_x.data) status = spryi_solve_copy_to(s->context, &x, &s->x, err);
     }
     return status == SPRY_OK ? judge(s, result, err) : status;
@@ -343,7 +502,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
         return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", 0, 0, "cg: %s is NULL",
                                 !context ? "context" : "A");
     const spry_cg_options defaults = SPRY_INIT(spry_cg_options);
-    solving s = {.context = context, .x = x, .b = b};
+    solving s = {.context = context, .A = A, .x = x, .b = b};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_cg_result told = SPRY_INIT(spry_cg_result);
     told.residual = told.true_residual = NAN;
@@ -362,12 +521,16 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     spryi_cg_state *t = &s.state;
     t->limit = s.o->max_iterations > 0 ? s.o->max_iterations : within(s.n > 10000 ? 100000 : 10 * s.n, 100, 100000);
     t->patience = s.o->patience > 0 ? s.o->patience : within(s.n, 200, 50000);
+    t->guards = SPRYI_GUARD_B | SPRYI_GUARD_A;
+    t->reach = ldexp(1, x.type == SPRY_F64 ? REACH_F64 : REACH_F32);
     t->trusted = x.type == SPRY_F64 ? FORETELL_F64 : FORETELL_F32;
-    status = run(&s, x, &told, A, err);
+    status = run(&s, x, &told, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) *result = told;
-    spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D, &s.own_x, &s.own_b};
-    for (int v = 0; v < 6; v++) spry_vector_destroy(context, vectors[v]);
+    spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D, &s.own_x, &s.own_b, &s.scaled.values};
+    for (int v = 0; v < 7; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&s.work);
     spry_plan_destroy(s.plan);
+    spry_matrix_destroy(s.scaled.A);
+    spryi_solve_fetch_clear(context, &s.scaled.host);
     return status;
 }

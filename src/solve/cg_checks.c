@@ -68,8 +68,8 @@ static void add_diagonal(const spry_arrays *a, double *d)
     }
 }
 
-spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, const spry_matrix *A,
-                                     spry_type type, spry_error *err)
+spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, double *bad_entry,
+                                     const spry_matrix *A, spry_type type, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_vector d = {0};
@@ -84,6 +84,7 @@ spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int6
         double entry = ((double *)d.data)[i], inverse = 1 / entry;
         if (!(entry > 0 && inverse > 0 && inverse <= most)) {
             *bad_row = i;
+            *bad_entry = entry;
             break;
         }
         if (type == SPRY_F64)

@@ -28,7 +28,9 @@ typedef enum spryi_stop {
     SPRYI_AT_LIMIT,
     SPRYI_STAGNATES,
     SPRYI_NOT_FINITE,
-    SPRYI_NEGATIVE_CURVATURE
+    SPRYI_NEGATIVE_CURVATURE,
+    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums cannot be relied on: see spryi_cg_guard */
+    SPRYI_A_OUT_OF_RANGE
 } spryi_stop;
 
 SPRYI_BOTH_SIDES int spryi_finite(double value)
@@ -38,9 +40,18 @@ SPRYI_BOTH_SIDES int spryi_finite(double value)
 
 /* ---- Conjugate Gradient ------------------------------------------------------------------------- */
 
+/*
+ * Sums of squares underflow and overflow long before the numbers do. A guard stops the iteration where that is near:
+ * B where the size of b, A where that of A (1/alpha, or the mean of 1/D) is outside 1/reach .. reach. Whoever looks
+ * scales the system by powers of two, takes the guard away and begins anew.
+ */
+typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_guard;
+
 typedef struct spryi_cg_state {
     /* asked for */
     double tolerance;
+    double reach;   /* of the guards: a power of two */
+    int guards;     /* those that are left */
     double trusted; /* share of rz below which the foretold rz is not */
     int64_t limit, patience;
     /* as it goes */
@@ -72,6 +83,12 @@ SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
     }
 }
 
+/* Whether a number above 0 is in 1/reach .. reach; not where it is Inf or NaN. */
+SPRYI_BOTH_SIDES int spryi_within(double value, double reach)
+{
+    return value >= 1 / reach && value <= reach;
+}
+
 /* After start: r.r, r.z, b.b. Also a beginning anew from the true residual. */
 SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
 {
@@ -83,16 +100,26 @@ SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
     s->smallest_at = s->iterations;
     s->stop = SPRYI_GOES_ON;
     s->halves = 0;
-    spryi_cg_judge(s);
+    if ((s->guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->reach * s->reach))
+        s->stop = SPRYI_B_OUT_OF_RANGE;
+    else if ((s->guards & SPRYI_GUARD_A) && s->rr != 0 && !spryi_within(s->rz / s->rr, s->reach))
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    else
+        spryi_cg_judge(s);
 }
 
-/* After dots: p.q, q.Dq. (r - alpha q).D(r - alpha q) = alpha^2 qq - rz, since z.q = p.q in exact arithmetic. */
+/*
+ * After dots: p.q, q.Dq. (r - alpha q).D(r - alpha q) = alpha^2 qq - rz, since z.q = p.q in exact arithmetic. Where qq
+ * underflows or overflows the step is done in halves, which need no qq.
+ */
 SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
 {
     s->halves = 0;
     if (s->stop) return;
     s->curvature = sums[0];
-    if (!spryi_finite(sums[0]) || !spryi_finite(sums[1])) {
+    if ((s->guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->reach)) {
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    } else if (!spryi_finite(sums[0])) {
         s->stop = SPRYI_NOT_FINITE;
     } else if (sums[0] <= 0) {
         s->stop = SPRYI_NEGATIVE_CURVATURE;

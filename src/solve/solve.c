@@ -185,6 +185,7 @@ const char *spry_verdict_text(spry_verdict verdict)
     case SPRY_VERDICT_ZERO_COLUMN: return "zero column";
     case SPRY_VERDICT_NOT_FINITE: return "not finite";
     case SPRY_VERDICT_STOPPED: return "stopped";
+    case SPRY_VERDICT_OUT_OF_RANGE: return "out of range";
     }
     return "unknown verdict";
 }

@@ -22,6 +22,9 @@ static int make_files(void **state)
     write_file("skewed.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n2 1 0.5\n");
     write_file("b3.mtx", "%%MatrixMarket matrix array real general\n3 1\n3\n7\n12\n");
     write_file("b2.mtx", "%%MatrixMarket matrix array real general\n2 1\n1\n2\n");
+    write_file("b3small.mtx", "%%MatrixMarket matrix array real general\n3 1\n3e-162\n7e-162\n12e-162\n");
+    write_file("b3large.mtx", "%%MatrixMarket matrix array real general\n3 1\n3e306\n7e306\n12e306\n");
+    write_file("tiny.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1e-300\n2 2 2e-300\n");
     write_file("badb.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\ntwo\n3\n");
     return 0;
 }
@@ -81,6 +84,44 @@ static void solve(void **state)
     assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(line, "convergence")) >= 5);
     cJSON_Delete(line);
     release(&o);
+}
+
+/* Numbers whose squares no f64 holds, and the tolerance that each type has by default. */
+static void solve_extremes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *b;
+        double size;
+    } cases[] = {{"b3small.mtx", 1e-162}, {"b3large.mtx", 1e306}};
+    for (int c = 0; c < 2; c++)
+        for (int jacobi = 0; jacobi < 2; jacobi++) {
+            char command[160];
+            double x[3];
+            snprintf(command, sizeof command, "solve $D/sym.mtx -b $D/%s -o $D/x.mtx --tol 1e-14%s", cases[c].b,
+                     jacobi ? " --precond jacobi" : "");
+            expect(command, 0, "verdict         converged after ", NULL);
+            read_array("x.mtx", 3, x);
+            for (int i = 0; i < 3; i++) x[i] /= cases[c].size;
+            assert_true(fabs(x[0] - 19.0 / 15) < 1e-12 && fabs(x[1] - 31.0 / 15) < 1e-12 && fabs(x[2] - 3) < 1e-12);
+        }
+    double x[2];
+    expect("solve $D/tiny.mtx -o $D/x.mtx", 0, "verdict         converged after ", NULL);
+    read_array("x.mtx", 2, x);
+    assert_true(fabs(x[0] / 1e300 - 1) < 1e-8 && fabs(x[1] / 1e300 - 0.5) < 1e-8);
+    write_file("b2huge.mtx", "%%MatrixMarket matrix array real general\n2 1\n1e20\n1e20\n");
+    expect("solve $D/tiny.mtx -b $D/b2huge.mtx >/dev/null", 1, NULL,
+           "out of range: the largest entry of x is about 9.9e+319, which f64 does not hold");
+    static const char *const types[] = {"f32", "f64"};
+    for (int t = 0; t < 2; t++) {
+        outcome o = spry("solve gen:laplace5,x=60,y=60 --type %s --json", types[t]);
+        assert_int_equal(o.status, 0);
+        cJSON *line = json_line(o.out, 0);
+        assert_true(number(line, "tol") == (t == 0 ? 1e-3 : 1e-8));
+        assert_true(number(line, "true_residual") <= number(line, "tol"));
+        cJSON_Delete(line);
+        release(&o);
+    }
 }
 
 static void solve_verdicts(void **state)
@@ -249,6 +290,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(solve),
+        cmocka_unit_test(solve_extremes),
         cmocka_unit_test(solve_verdicts),
         cmocka_unit_test(solve_mistakes),
         cmocka_unit_test(pagerank),

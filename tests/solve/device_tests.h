@@ -20,6 +20,7 @@ void cg_as_on_the_cpu(void **state);
 void cg_verdicts(void **state);
 void cg_stops_where_it_says(void **state);
 void cg_guesses_and_observers(void **state);
+void cg_of_extreme_magnitude(void **state);
 void pagerank_as_on_the_cpu(void **state);
 void pagerank_zero_columns(void **state);
 void pagerank_stops_where_it_says(void **state);

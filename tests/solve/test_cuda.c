@@ -18,11 +18,17 @@ static int gpu_is_there(void)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cg_as_on_the_cpu),       cmocka_unit_test(cg_verdicts),
-        cmocka_unit_test(cg_stops_where_it_says), cmocka_unit_test(cg_guesses_and_observers),
-        cmocka_unit_test(pagerank_as_on_the_cpu), cmocka_unit_test(pagerank_zero_columns),
-        cmocka_unit_test(data_in_device_memory),  cmocka_unit_test(pagerank_stops_where_it_says),
-        cmocka_unit_test(the_same_bits_again),    cmocka_unit_test(bad_places),
+        cmocka_unit_test(cg_as_on_the_cpu),
+        cmocka_unit_test(cg_verdicts),
+        cmocka_unit_test(cg_stops_where_it_says),
+        cmocka_unit_test(cg_guesses_and_observers),
+        cmocka_unit_test(cg_of_extreme_magnitude),
+        cmocka_unit_test(pagerank_as_on_the_cpu),
+        cmocka_unit_test(pagerank_zero_columns),
+        cmocka_unit_test(data_in_device_memory),
+        cmocka_unit_test(pagerank_stops_where_it_says),
+        cmocka_unit_test(the_same_bits_again),
+        cmocka_unit_test(bad_places),
     };
     if (!gpu_is_there()) return SKIPPED;
     return cmocka_run_group_tests(tests, open_contexts, close_contexts);

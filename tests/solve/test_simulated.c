@@ -141,6 +141,7 @@ int main(void)
         cmocka_unit_test(cg_verdicts),
         cmocka_unit_test(cg_stops_where_it_says),
         cmocka_unit_test(cg_guesses_and_observers),
+        cmocka_unit_test(cg_of_extreme_magnitude),
         cmocka_unit_test(pagerank_as_on_the_cpu),
         cmocka_unit_test(pagerank_zero_columns),
         cmocka_unit_test(pagerank_stops_where_it_says),

@@ -1,0 +1,83 @@
+/* Conjugate Gradient on a GPU where squares underflow or overflow: the system is scaled, wherever its parts are. */
+#include "device_tests.h"
+
+#include <math.h>
+
+enum { N = 60 };
+
+static spry_vector vector_of(double value, spry_type type)
+{
+    spry_vector v = new_vector(N, type);
+    for (int i = 0; i < N; i++)
+        if (type == SPRY_F32)
+            ((float *)v.data)[i] = (float)(value * (1 + i % 3));
+        else
+            ((double *)v.data)[i] = value * (1 + i % 3);
+    return v;
+}
+
+static void expect_solution(const spry_vector *x, double a, double b)
+{
+    const double eps = x->type == SPRY_F32 ? 0x1p-23 : 0x1p-52;
+    for (int i = 0; i < N; i++) {
+        double exact = b * (1 + i % 3) / (a * (1 + i % 4));
+        if (!(fabs(entry(x, i) - exact) <= 100 * eps * exact))
+            fail_msg("%s, a %g, b %g: x[%d] is %.9g, expected %.9g", spry_type_name(x->type), a, b, i, entry(x, i),
+                     exact);
+    }
+}
+
+/* A = a diag(1, 2, 3, 4, 1, ...). `there`: A, x and b are in the device's memory too. */
+static void solve_extreme(spry_type type, double a, double b, spry_precond precond, int there)
+{
+    dense d = dense_make(N);
+    for (int i = 0; i < N; i++) d.a[i * N + i] = a * (1 + i % 4);
+    spry_matrix *A = sparse_of(tested_context, &d, SPRY_CSR, type), *A_there = NULL;
+    spry_vector x = vector_of(77, type), right = vector_of(b, type), x_there = {0}, right_there = {0};
+    spry_arrays arrays = SPRY_INIT(spry_arrays);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_error err = {0};
+    const int64_t bytes = N * (int64_t)spry_type_bytes(type);
+    o.precond = precond;
+    o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-15;
+    if (there) {
+        A_there = matrix_there(A, &arrays);
+        assert_int_equal(spry_vector_create(tested_context, &x_there, N, type, 1, NULL), SPRY_OK);
+        assert_int_equal(spry_vector_create(tested_context, &right_there, N, type, 1, NULL), SPRY_OK);
+        assert_int_equal(spry_device_copy(tested_context, right_there.data, 1, right.data, 0, bytes, NULL, NULL),
+                         SPRY_OK);
+        expect_status(spry_cg(tested_context, x_there, &r, A_there, right_there, &o, &err), &err, SPRY_OK, "");
+        assert_int_equal(spry_device_copy(tested_context, x.data, 0, x_there.data, 1, bytes, NULL, NULL), SPRY_OK);
+    } else {
+        o.device = "cuda";
+        o.kernel = "csr_merge_cuda";
+        expect_status(spry_cg(tested_context, x, &r, A, right, &o, &err), &err, SPRY_OK, "");
+    }
+    assert_string_equal(r.kernel, "csr_merge_cuda");
+    assert_at_most(r.true_residual, o.tolerance);
+    expect_solution(&x, a, b);
+    spry_vector_destroy(tested_context, &x);
+    spry_vector_destroy(tested_context, &right);
+    spry_vector_destroy(tested_context, &x_there);
+    spry_vector_destroy(tested_context, &right_there);
+    spry_matrix_destroy(A_there);
+    if (there) free_matrix_there(&arrays);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
+void cg_of_extreme_magnitude(void **state)
+{
+    (void)state;
+    static const double f64[][2] = {{2, 1e-162},     {2, 1e-300},      {2, 1e300},     {1e-200, 1e-200},
+                                    {1e-300, 1e-30}, {1e-310, 1e-310}, {1e300, 1e300}, {1, 1}};
+    static const float f32[][2] = {{2, 1e-30f}, {2, 1e37f}, {1e-20f, 1e-30f}, {1e-36f, 1e-20f}, {1e37f, 1e30f}, {1, 1}};
+    for (int precond = 0; precond < 2; precond++)
+        for (int there = 0; there < 2; there++) {
+            for (size_t c = 0; c < sizeof f64 / sizeof *f64; c++)
+                solve_extreme(SPRY_F64, f64[c][0], f64[c][1], (spry_precond)precond, there);
+            for (size_t c = 0; c < sizeof f32 / sizeof *f32; c++)
+                solve_extreme(SPRY_F32, (double)f32[c][0], (double)f32[c][1], (spry_precond)precond, there);
+        }
+}

@@ -1,0 +1,344 @@
+/* Conjugate Gradient of systems whose squares underflow or overflow, and what the types can reach. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static spry_context *context;
+
+static double get(const spry_vector *v, int i)
+{
+    return v->type == SPRY_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
+}
+
+static spry_vector vector_of(spry_context *own, const double *values, int n, spry_type type)
+{
+    spry_vector v = {0};
+    assert_int_equal(spry_vector_create(own, &v, n, type, 0, NULL), SPRY_OK);
+    for (int i = 0; i < n; i++)
+        if (type == SPRY_F32)
+            ((float *)v.data)[i] = (float)values[i];
+        else
+            ((double *)v.data)[i] = values[i];
+    return v;
+}
+
+static dense diagonal(int n, const double *values)
+{
+    dense d = dense_make(n);
+    for (int i = 0; i < n; i++) d.a[i * n + i] = values[i];
+    return d;
+}
+
+/* ---- systems that differ by powers of two ---------------------------------------------------------- */
+
+enum { N = 25 };
+
+static dense chain(int exponent)
+{
+    dense d = dense_make(N);
+    for (int i = 0; i < N; i++) {
+        d.a[i * N + i] = ldexp(2.25 + 0.25 * (i % 5), exponent);
+        if (i + 1 < N) d.a[i * N + i + 1] = d.a[(i + 1) * N + i] = ldexp(-1, exponent);
+    }
+    return d;
+}
+
+typedef struct solution {
+    spry_status status;
+    spry_cg_result r;
+    double x[N];
+} solution;
+
+/* 2^a A x = 2^b rhs. The guess, if there is one, is that of the plain system, times 2^(b-a). */
+static solution solve_scaled(int a, int b, spry_layout layout, spry_type type, spry_precond precond, int guessed)
+{
+    double rhs[N], guess[N];
+    uint64_t seed = 31;
+    for (int i = 0; i < N; i++) {
+        rhs[i] = ldexp((double)(float)(0.5 + uniform(&seed)), b);
+        guess[i] = ldexp((double)(float)uniform(&seed), b - a);
+    }
+    dense d = chain(a);
+    spry_matrix *A = sparse_of(context, &d, layout, type);
+    spry_vector x = vector_of(context, guess, N, type), right = vector_of(context, rhs, N, type);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    solution s = {.r = SPRY_INIT(spry_cg_result)};
+    o.precond = precond;
+    o.start_from_x = guessed;
+    o.tolerance = type == SPRY_F32 ? 1e-5 : 1e-12;
+    spry_error err = {0};
+    s.status = spry_cg(context, x, &s.r, A, right, &o, &err);
+    expect_status(s.status, &err, SPRY_OK, "");
+    for (int i = 0; i < N; i++) s.x[i] = get(&x, i);
+    for (int i = 0; i < N; i++) assert_true(get(&right, i) == rhs[i]); /* the caller's */
+    spry_vector_destroy(context, &x);
+    spry_vector_destroy(context, &right);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+    return s;
+}
+
+static void compare_scaled(int a, int b, spry_layout layout, spry_type type)
+{
+    for (int precond = 0; precond < 2; precond++)
+        for (int guessed = 0; guessed < 2; guessed++) {
+            solution plain = solve_scaled(0, 0, layout, type, (spry_precond)precond, guessed);
+            solution s = solve_scaled(a, b, layout, type, (spry_precond)precond, guessed);
+            if (s.r.iterations != plain.r.iterations || s.r.residual != plain.r.residual ||
+                s.r.true_residual != plain.r.true_residual)
+                fail_msg("2^%d A, 2^%d b: %d iterations, residual %g", a, b, (int)s.r.iterations, s.r.true_residual);
+            for (int i = 0; i < N; i++)
+                if (s.x[i] != ldexp(plain.x[i], b - a))
+                    fail_msg("2^%d A, 2^%d b: x[%d] is %.17g, expected %.17g", a, b, i, s.x[i],
+                             ldexp(plain.x[i], b - a));
+        }
+}
+
+/* To the last bit: powers of two change nothing, whether or not the numbers' squares exist. (At the edge of what is
+   solved as it stands a run may begin anew on its way, and then ends elsewhere.) */
+static void powers_of_two(void **state)
+{
+    (void)state;
+    static const int f64[] = {-1010, -900, -540, -260, -40, 0, 7, 240, 520, 900, 1015};
+    static const int f32[] = {-117, -90, -60, -20, 0, 3, 40, 64, 120};
+    for (size_t a = 0; a < sizeof f64 / sizeof *f64; a++)
+        for (size_t b = 0; b < sizeof f64 / sizeof *f64; b++)
+            if (abs(f64[b] - f64[a]) < 1000) compare_scaled(f64[a], f64[b], SPRY_CSR, SPRY_F64);
+    for (size_t a = 0; a < sizeof f32 / sizeof *f32; a++)
+        for (size_t b = 0; b < sizeof f32 / sizeof *f32; b++)
+            if (abs(f32[b] - f32[a]) < 110) compare_scaled(f32[a], f32[b], SPRY_CSR, SPRY_F32);
+    compare_scaled(-900, -540, SPRY_COO, SPRY_F64);
+    compare_scaled(900, 540, SPRY_CSC, SPRY_F64);
+    compare_scaled(-90, -60, SPRY_COO, SPRY_F32);
+}
+
+/* ---- single systems -------------------------------------------------------------------------------- */
+
+typedef struct hostile {
+    spry_type type;
+    double a[3], b[3];
+    spry_verdict verdict;
+    const char *text; /* of the message; NULL: x_i is b_i / a_i but for rounding */
+} hostile;
+
+static void check_hostile(const hostile *h, spry_precond precond)
+{
+    int n = h->a[2] != 0 ? 3 : 2;
+    dense d = diagonal(n, h->a);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, h->type);
+    spry_vector x = vector_of(context, h->a, n, h->type), b = vector_of(context, h->b, n, h->type);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_error err = {0};
+    const double eps = h->type == SPRY_F32 ? 0x1p-23 : 0x1p-52;
+    o.precond = precond;
+    o.tolerance = 100 * eps;
+    spry_status status = spry_cg(context, x, &r, A, b, &o, &err);
+    expect_status(status, &err, h->text ? SPRY_NOT_CONVERGED : SPRY_OK, h->text ? h->text : "");
+    assert_int_equal(r.verdict, h->verdict);
+    for (int i = 0; i < n && !h->text; i++) {
+        double exact = h->type == SPRY_F32 ? (double)((float)h->b[i] / (float)h->a[i]) : h->b[i] / h->a[i];
+        if (!(fabs(get(&x, i) - exact) <= 200 * eps * fabs(exact)))
+            fail_msg("%s diag(%g, %g ...), b = %g: x[%d] is %.17g, expected %.17g", spry_type_name(h->type), h->a[0],
+                     h->a[1], h->b[i], i, get(&x, i), exact);
+    }
+    if (!h->text) assert_at_most(r.true_residual, o.tolerance);
+    spry_vector_destroy(context, &x);
+    spry_vector_destroy(context, &b);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
+static void extreme_magnitudes(void **state)
+{
+    (void)state;
+#define SOLVED SPRY_VERDICT_CONVERGED, NULL
+#define BEYOND SPRY_VERDICT_OUT_OF_RANGE, "out of range: the largest entry of x is about "
+    static const hostile cases[] = {
+        {SPRY_F64, {2, 3}, {1e-162, 1e-162}, SOLVED},
+        {SPRY_F64, {2, 3}, {1e-161, 1e-161}, SOLVED},
+        {SPRY_F64, {2, 3}, {1e-160, 1e-160}, SOLVED},
+        {SPRY_F64, {2, 3}, {1e-300, 1e-300}, SOLVED},
+        {SPRY_F64, {2, 3}, {1e154, 1e154}, SOLVED},
+        {SPRY_F64, {2, 3}, {1e308, 1e308}, SOLVED},
+        {SPRY_F64, {1e-200, 1e-200}, {1e-200, 1e-200}, SOLVED},
+        {SPRY_F64, {1e-300, 1e-300}, {1e-30, 1e-30}, SOLVED},
+        {SPRY_F64, {2e-310, 3e-310}, {1e-310, 1e-310}, SOLVED},
+        {SPRY_F64, {1e300, 2e300}, {1e-5, 1e-5}, SOLVED},
+        {SPRY_F64, {1e300, 2e300}, {1e300, 1e300}, SOLVED},
+        {SPRY_F64, {1, 1}, {0x1p-1070, 0x1p-1071}, SOLVED}, /* x is as small, and exact */
+        {SPRY_F64, {1e-200, 1e-200}, {1e200, 1e200}, BEYOND},
+        {SPRY_F64, {1e200, 1e200}, {1e-200, 1e-200}, BEYOND},
+        {SPRY_F64, {3, 3}, {1e-322, 1e-322}, BEYOND},
+        {SPRY_F32, {2, 3}, {1e-30, 1e-30}, SOLVED},
+        {SPRY_F32, {2, 3}, {1e-37, 1e-37}, SOLVED},
+        {SPRY_F32, {2, 3}, {1e38, 1e38}, SOLVED},
+        {SPRY_F32, {1e-20f, 1e-20f}, {1e-30f, 1e-30f}, SOLVED},
+        {SPRY_F32, {1e-36f, 2e-36f}, {1e-20f, 1e-20f}, SOLVED},
+        {SPRY_F32, {2e-40f, 3e-40f}, {1e-39f, 1e-39f}, SOLVED},
+        {SPRY_F32, {1e38f, 2e38f}, {1e30f, 1e30f}, SOLVED},
+        {SPRY_F32, {1e-30f, 1e-30f}, {1e30f, 1e30f}, BEYOND},
+        {SPRY_F32, {1e30f, 1e30f}, {1e-30f, 1e-30f}, BEYOND},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int precond = 0; precond < 2; precond++) check_hostile(&cases[c], (spry_precond)precond);
+    /* rows of very different size, which jacobi makes equal */
+    static const hostile spread[] = {
+        {SPRY_F64, {1e-200, 1, 1e200}, {1, 1, 1}, SOLVED},
+        {SPRY_F64, {1e-300, 1e-200, 1e-100}, {1e-200, 1e-200, 1e-200}, SOLVED},
+        {SPRY_F64, {1e100, 1e200, 1e300}, {1e200, 1e200, 1e200}, SOLVED},
+        {SPRY_F32, {1e-30f, 1, 1e30f}, {1, 1, 1}, SOLVED},
+        {SPRY_F32, {1e-37f, 1e-30f, 1e-25f}, {1e-20f, 1e-20f, 1e-20f}, SOLVED},
+        {SPRY_F32,
+         {1e-42f, 1, 1e37f},
+         {1, 1, 1},
+         SPRY_VERDICT_BAD_DIAGONAL,
+         "bad diagonal: entry (1, 1), counted from 1, is 1e-42, which has no reciprocal in f32"},
+    };
+    for (size_t c = 0; c < sizeof spread / sizeof *spread; c++) check_hostile(&spread[c], SPRY_PRECOND_JACOBI);
+    /* what is no matter of range stays what it is, in the caller's numbers */
+    static const hostile others[] = {
+        {SPRY_F64, {-1e-300, -1e-300}, {1e-30, 1e-30}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e-360 in iteration"},
+        {SPRY_F64, {-1e200, -1e200}, {1e100, 1e100}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e+400 in iteration"},
+        {SPRY_F32, {-1e-30f, -1e-30f}, {1e-30f, 1e-30f}, SPRY_VERDICT_NEGATIVE_CURVATURE, "p'Ap is -2e-90 in"},
+        {SPRY_F64, {1, 1}, {INFINITY, 0}, SPRY_VERDICT_NOT_FINITE, "not finite after 0"},
+        {SPRY_F64, {1, 1}, {1, NAN}, SPRY_VERDICT_NOT_FINITE, "not finite after 0"},
+        {SPRY_F64, {INFINITY, 1}, {1, 1}, SPRY_VERDICT_NOT_FINITE, "not finite after 0"},
+    };
+    for (size_t c = 0; c < sizeof others / sizeof *others; c++) check_hostile(&others[c], SPRY_PRECOND_NONE);
+}
+
+/* One large number leaves the others out of the norm, not out of the sums. */
+static void one_large_entry(void **state)
+{
+    (void)state;
+    dense d = chain(0);
+    double b[N], x[N], exact[N];
+    for (int i = 0; i < N; i++) b[i] = 1 + 0.1 * i;
+    d.a[5 * N + 5] = 1e308;
+    b[5] = 1e200;
+    dense_solve(&d, b, exact);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_error err = {0};
+    expect_status(spry_cg(context, spry_vector_f64(x, N), &r, A, spry_vector_f64(b, N), &o, &err), &err, SPRY_OK, "");
+    assert_at_most(r.true_residual, 1e-8);
+    assert_at_most(fabs(x[5] - exact[5]), 1e-15 * exact[5]);
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
+/* A guess that is far too large is corrected where its residual has a norm, and never taken for a solution. */
+static void extreme_guesses(void **state)
+{
+    (void)state;
+    const double values[] = {2, 3}, guesses[] = {1e-320, 1e-200, 1e100, 1e200, 1e308, INFINITY, NAN};
+    dense d = diagonal(2, values);
+    spry_matrix *A = sparse_of(context, &d, SPRY_CSR, SPRY_F64);
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    o.start_from_x = 1;
+    for (int g = 0; g < 7; g++)
+        for (int small = 0; small < 2; small++) {
+            double size = small ? 1e-200 : 1, x[] = {guesses[g], guesses[g]}, b[] = {size, size};
+            spry_cg_result r = SPRY_INIT(spry_cg_result);
+            spry_status status = spry_cg(context, spry_vector_f64(x, 2), &r, A, spry_vector_f64(b, 2), &o, NULL);
+            assert_int_equal(status == SPRY_OK, r.verdict == SPRY_VERDICT_CONVERGED);
+            if (status == SPRY_OK) assert_at_most(fabs(x[0] - size / 2) + fabs(x[1] - size / 3), 1e-7 * size);
+            if (guesses[g] <= 1e-200) assert_int_equal(status, SPRY_OK);
+        }
+    spry_matrix_destroy(A);
+    dense_free(&d);
+}
+
+/* ---- the default tolerance ------------------------------------------------------------------------- */
+
+/* Each type reaches its own on a mesh of condition 3000, and what is asked for explicitly holds as it is. */
+static void default_tolerance(void **state)
+{
+    (void)state;
+    const double reached[] = {0, 1e-3, 1e-8};
+    for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+        spry_matrix *A = NULL;
+        spry_read_options as = SPRY_INIT(spry_read_options);
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_cg_result r = SPRY_INIT(spry_cg_result);
+        spry_error err = {0};
+        spry_vector x = {0}, b = {0};
+        as.value_type = (spry_type)type;
+        assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=80,y=80", &as, NULL), SPRY_OK);
+        assert_int_equal(spry_vector_create(context, &x, 6400, (spry_type)type, 0, NULL), SPRY_OK);
+        assert_int_equal(spry_vector_create(context, &b, 6400, (spry_type)type, 0, NULL), SPRY_OK);
+        for (int i = 0; i < 6400; i++)
+            if (type == SPRY_F32)
+                ((float *)b.data)[i] = 1;
+            else
+                ((double *)b.data)[i] = 1;
+        expect_status(spry_cg(context, x, &r, A, b, NULL, &err), &err, SPRY_OK, "");
+        assert_at_most(r.true_residual, reached[type]);
+        assert_true(r.true_residual > reached[type] / 1000); /* it stopped there */
+        o.tolerance = 1e-14;
+        expect_status(spry_cg(context, x, &r, A, b, &o, &err), &err, SPRY_NOT_CONVERGED, "expected at most 1e-14");
+        assert_int_equal(r.verdict, SPRY_VERDICT_STAGNATION);
+        spry_vector_destroy(context, &x);
+        spry_vector_destroy(context, &b);
+        spry_matrix_destroy(A);
+    }
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------- */
+
+static void every_allocation_refused(void **state)
+{
+    (void)state;
+    const double values[] = {2e-310, 3e-310, 5e-310}, right[] = {1e-310, 2e-310, 3e-310};
+    dense d = diagonal(3, values);
+    for (int precond = 0; precond < 2; precond++)
+        for (int64_t n = 1;; n++) {
+            hooks h = {0};
+            spry_context *own = make_context(&h, 1);
+            spry_matrix *A = sparse_of(own, &d, SPRY_CSC, SPRY_F64);
+            int64_t before = h.calls, blocks = h.blocks, held = spry_context_bytes(own);
+            double x[3];
+            spry_error err = {0};
+            spry_cg_options o = SPRY_INIT(spry_cg_options);
+            o.precond = (spry_precond)precond;
+            h.fail_at = before + n;
+            spry_status status = spry_cg(own, spry_vector_f64(x, 3), NULL, A, spry_vector_f64(right, 3), &o, &err);
+            int refused = h.calls - before >= n;
+            expect_status(status, &err, refused ? SPRY_OUT_OF_MEMORY : SPRY_OK, "out of memory");
+            assert_int_equal(spry_context_bytes(own), held);
+            assert_int_equal(h.blocks, blocks);
+            spry_matrix_destroy(A);
+            spry_context_destroy(own);
+            assert_int_equal(h.blocks, 0);
+            if (!refused) break;
+        }
+    dense_free(&d);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    context = make_context(NULL, 2);
+    return 0;
+}
+static int tear_down(void **state)
+{
+    (void)state;
+    int held = spry_context_bytes(context) != 0;
+    spry_context_destroy(context);
+    return held;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(powers_of_two),     cmocka_unit_test(extreme_magnitudes),
+        cmocka_unit_test(one_large_entry),   cmocka_unit_test(extreme_guesses),
+        cmocka_unit_test(default_tolerance), cmocka_unit_test(every_allocation_refused),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
