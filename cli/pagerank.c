@@ -25,21 +25,24 @@ static const cli_option options[] =
      {"norm", 0, CLI_REQUIRED, "1|2|inf", "in this norm (default: 1)"},
      {"max-iterations", 0, CLI_REQUIRED, "N", "stop after N (default: 200)"},
      {"edges", 0, CLI_REQUIRED, "column-to-row|row-to-column",
-      "entry (i, j) links j to i, or i to j as most graph files have it (default: column-to-row)"},
+      "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)"},
      {"zero-columns", 0, CLI_REQUIRED, "abort|teleport|drop",
-      "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: abort)"},
+      "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)"},
      {"top", 0, CLI_REQUIRED, "N", "show the N highest ranks, nodes counted from 1 (default: 10)"},
-     CLI_SOLVER_OPTIONS("the ranks")};
+     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
+                        "type of values and vectors; pattern: every entry counts 1, whatever its value")};
 
 typedef struct arguments {
     cli_solver shared;
     spry_pagerank_options o;
     int64_t top;
+    int edges_given, zero_given; /* 0: the command's default, which is told as such */
 } arguments;
 
 static const char *const norms[] = {"1", "2", "inf", NULL};
 static const char *const edges[] = {"column-to-row", "row-to-column", NULL};
 static const char *const zero_columns[] = {"abort", "teleport", "drop", NULL};
+static const char *const zero_meanings[] = {"refused", "count as linking everywhere", "lose their mass"};
 
 static int apply(void *state, int option, const char *value)
 {
@@ -56,10 +59,12 @@ static int apply(void *state, int option, const char *value)
     case OPTION_EDGES:
         good = cli_take_name("edges", value, edges, &index);
         a->o.edges = (spry_edges)index;
+        a->edges_given = 1;
         break;
     case OPTION_ZERO:
         good = cli_take_name("zero-columns", value, zero_columns, &index);
         a->o.zero_columns = (spry_zero_columns)index;
+        a->zero_given = 1;
         break;
     case OPTION_TOP: good = cli_take_integer("top", value, 0, 1000000, &a->top); break;
     default: return cli_apply_solver(&a->shared, option - OPTION_SOLVER, value);
@@ -129,6 +134,20 @@ static cli_run run_of(const spry_pagerank_result *r)
     return (cli_run){r->format, r->kernel, r->verdict, r->iterations, r->setup_us, r->solve_us, r->product_us};
 }
 
+static const char *from_to(const arguments *a)
+{
+    return a->o.edges == SPRY_COLUMN_TO_ROW ? "j to i" : "i to j";
+}
+
+/* For those who see neither the report nor the record. */
+static void tell_assumptions(const arguments *a)
+{
+    if (a->edges_given && a->zero_given) return;
+    cli_message("%s%s: entry (i, j) is a link from %s; nodes without links out: %s%s", edges[a->o.edges],
+                a->edges_given ? "" : " (assumed)", from_to(a), zero_columns[a->o.zero_columns],
+                a->zero_given ? "" : " (assumed)");
+}
+
 static void print_report(const cli_input *input, const arguments *a, const spry_pagerank_result *r,
                          const cli_convergence *c, const ranked *top, int64_t count)
 {
@@ -137,11 +156,15 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     printf("%s: %s nodes, %s links, %s\n", input->name, cli_count(input->arrays.rows).s, cli_count(input->arrays.nnz).s,
            spry_type_name(a->shared.type));
     printf("  read in         %s\n", cli_time(input->read_us).s);
-    printf("  edges           %s: entry (i, j) is a link from %s\n", edges[a->o.edges],
-           a->o.edges == SPRY_COLUMN_TO_ROW ? "j to i" : "i to j");
-    printf("  columns         %s; %s without links out, %s\n",
-           r->as_it_stands ? "sum to 1 as they stand" : "divided by their sums", cli_count(r->zero_columns).s,
-           r->zero_columns == 0 ? "as it should be" : zero_columns[a->o.zero_columns]);
+    printf("  edges           %s%s: entry (i, j) is a link from %s\n", edges[a->o.edges],
+           a->edges_given ? "" : " (assumed)", from_to(a));
+    printf("  links           %s; ",
+           r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's");
+    if (r->zero_columns == 0)
+        printf("no node without links out\n");
+    else
+        printf("%s without links out, %s%s: %s\n", cli_count(r->zero_columns).s, zero_columns[a->o.zero_columns],
+               a->zero_given ? "" : " (assumed)", zero_meanings[a->o.zero_columns]);
     if (begun) cli_print_begin(input, &run, c);
     printf("  verdict         %s", spry_verdict_text(r->verdict));
     if (begun) printf(" after %s iterations", cli_count(r->iterations).s);
@@ -218,7 +241,10 @@ static int report(const cli_input *input, arguments *a, const spry_pagerank_resu
     int opened = cli_json_open(&a->shared.json);
     if (opened == CLI_GO_ON) {
         if (a->shared.json.wanted && !json_line(input, a, r, c, top, count, err)) status = CLI_UNSUCCESSFUL;
-        if (cli_wants_report(&a->shared)) print_report(input, a, r, c, top, count);
+        if (cli_wants_report(&a->shared))
+            print_report(input, a, r, c, top, count);
+        else if (!a->shared.json.wanted)
+            tell_assumptions(a);
         status = cli_json_close(&a->shared.json, status);
     }
     free(top);
@@ -237,6 +263,8 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     spry_status result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
+    if (result == SPRY_INVALID_MATRIX && a->shared.type != SPRY_PATTERN)
+        cli_message("with --type pattern every entry counts 1, whatever its value");
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;
     int written = r.verdict != SPRY_VERDICT_ZERO_COLUMN ? cli_write_result(input, &a->shared, x) : CLI_OK;
     if (written != CLI_OK) return written;
@@ -245,18 +273,24 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.shared.type = SPRY_F64, .o = SPRY_INIT(spry_pagerank_options), .top = 10};
+    arguments a = {.shared.type = SPRY_F64,
+                   .shared.widest = SPRY_PATTERN,
+                   .o = SPRY_INIT(spry_pagerank_options),
+                   .top = 10};
     a.o.alpha = 0.85;
     a.o.tolerance = 1e-8;
+    a.o.edges = SPRY_ROW_TO_COLUMN;
+    a.o.zero_columns = SPRY_ZERO_TELEPORT;
     int status = cli_parse(command, &argc, argv, apply, &a);
     if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], NULL);
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0};
     spry_error err = {0};
+    const spry_type type_of_ranks = a.shared.type == SPRY_PATTERN ? SPRY_F64 : a.shared.type;
     status = cli_open_input(&input, argv[0], a.shared.type, a.shared.threads);
     if (status == CLI_GO_ON &&
-        spry_vector_create(input.context, &x, input.arrays.rows, a.shared.type, 0, &err) != SPRY_OK)
+        spry_vector_create(input.context, &x, input.arrays.rows, type_of_ranks, 0, &err) != SPRY_OK)
         status = cli_fail(&err);
     if (status == CLI_GO_ON) status = rank(&input, &a, &x);
     spry_vector_destroy(input.context, &x);
@@ -268,11 +302,14 @@ const cli_command cli_pagerank =
     {.name = "pagerank",
      .summary = "rank the nodes of a graph",
      .usage = "FILE [OPTIONS]",
-     .about = "Divides each column of the matrix by its sum (unless all sum to 1 already) and iterates\n"
-              "x = alpha B x + (1 - alpha)/n. Most graph files hold links from row to column: say so with --edges,\n"
-              "or the reversed graph is ranked. Exit status 1 when there are zero columns, or no convergence.",
-     .examples = "  spry pagerank graph.mtx.gz --edges row-to-column --zero-columns teleport\n"
-                 "  spry pagerank examples/data/delaunay_n16.mtx.gz --top 3 -o ranks.mtx\n",
+     .about =
+         "Takes a graph as most files hold it: an entry in row i, column j is a link from i to j, and nodes that\n"
+         "link nowhere count as linking everywhere. Divides the links of each node by their sum (unless all sum\n"
+         "to 1 already) and iterates x = alpha B x + (1 - alpha)/n. A matrix that is B itself (column-stochastic)\n"
+         "is ranked with --edges column-to-row --zero-columns abort. Exit status 1 without convergence.",
+     .examples = "  spry pagerank graph.mtx.gz --top 3 -o ranks.mtx\n"
+                 "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns abort\n"
+                 "  spry pagerank gen:rmat16 --type pattern\n",
      .options = options,
      .least = 1,
      .most = 1,

@@ -22,7 +22,7 @@ static const cli_option options[] =
      {"tol", 0, CLI_REQUIRED, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)"},
      {"max-iterations", 0, CLI_REQUIRED, "N", "stop after N (default: 10 a row, 100 to 100000)"},
      {"b", 'b', CLI_REQUIRED, "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)"},
-     CLI_SOLVER_OPTIONS("x")};
+     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors")};
 
 typedef struct arguments {
     cli_solver shared;
@@ -152,7 +152,7 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.shared.type = SPRY_F64, .b = "ones"};
+    arguments a = {.shared.type = SPRY_F64, .shared.widest = SPRY_F64, .b = "ones"};
     int status = cli_parse(command, &argc, argv, apply, &a);
     if (a.tolerance == 0) a.tolerance = a.shared.type == SPRY_F32 ? 1e-3 : 1e-8; /* the library's default */
     if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], a.b);

@@ -78,7 +78,7 @@ int cli_apply_solver(cli_solver *s, int option, const char *value)
     int index = 0;
     switch (option) {
     case OUT: s->out = value; break;
-    case TYPE: return cli_take_type(value, SPRY_F64, &s->type);
+    case TYPE: return cli_take_type(value, s->widest, &s->type);
     case FORMAT: s->format = value; break;
     case DEVICE:
         if (!cli_take_name("device", value, devices, &index)) return CLI_USAGE;

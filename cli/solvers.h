@@ -21,13 +21,17 @@ typedef struct cli_solver {
     const char *out, *format, *device; /* NULL: not given */
     int64_t threads;
     spry_type type;
+    spry_type widest; /* SPRY_PATTERN: the method may leave values aside; else SPRY_F64 */
     cli_json json;
 } cli_solver;
 
-/* These options, which come last in a command's list, and its end. `what` is written to --out: a string constant. */
-#define CLI_SOLVER_OPTIONS(what)                                                                                       \
+/*
+ * These options, which come last in a command's list, and its end. `what` is written to --out, `types` and
+ * `about_types` say what --type takes: string constants.
+ */
+#define CLI_SOLVER_OPTIONS(what, types, about_types)                                                                   \
     {"out", 'o', CLI_REQUIRED, "OUT", "write " what " as a Matrix Market array; '-' is standard output"},              \
-        {"type", 0, CLI_REQUIRED, "f32|f64", "type of values and vectors (default: f64)"},                             \
+        {"type", 0, CLI_REQUIRED, types, about_types " (default: f64)"},                                               \
         {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},                    \
         {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to work (default: cpu)"},                                       \
         {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},                           \

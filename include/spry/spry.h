@@ -927,10 +927,10 @@ typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
 
 typedef enum spry_norm { SPRY_NORM_1 = 0, SPRY_NORM_2 = 1, SPRY_NORM_INF = 2 } spry_norm;
 
-/* What entry (i, j) of the matrix of a graph stands for. */
+/* What entry (i, j) of the matrix of a graph stands for. The default takes A for B; a graph's file wants the other. */
 typedef enum spry_edges {
     SPRY_COLUMN_TO_ROW = 0, /* a link from j to i: B = A */
-    SPRY_ROW_TO_COLUMN = 1  /* a link from i to j, as most graph files have it: B = A^T */
+    SPRY_ROW_TO_COLUMN = 1  /* a link from i to j, as most graph files (and spry pagerank) have it: B = A^T */
 } spry_edges;
 
 /* What becomes of nodes that link nowhere, columns of B without weight. */

@@ -25,6 +25,7 @@ static int make_files(void **state)
     write_file("b3small.mtx", "%%MatrixMarket matrix array real general\n3 1\n3e-162\n7e-162\n12e-162\n");
     write_file("b3large.mtx", "%%MatrixMarket matrix array real general\n3 1\n3e306\n7e306\n12e306\n");
     write_file("tiny.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1e-300\n2 2 2e-300\n");
+    write_file("links.mtx", "%%MatrixMarket matrix coordinate pattern general\n4 4 5\n1 2\n1 3\n2 3\n3 1\n3 4\n");
     write_file("badb.mtx", "%%MatrixMarket matrix array real general\n3 1\n1\ntwo\n3\n");
     return 0;
 }
@@ -174,26 +175,68 @@ static void solve_mistakes(void **state)
     assert_int_equal(count_files(), files);
 }
 
+/* A graph file as it is: 1 -> {2, 3}, 2 -> 3, 3 -> {1, 4}, and 4, which links nowhere, to all. */
+static void pagerank_of_a_file(void **state)
+{
+    (void)state;
+    double x[4], explicit[4];
+    expect("pagerank $D/links.mtx --tol 1e-14 -o $D/x.mtx", 0,
+           "row-to-column (assumed): entry (i, j) is a link from i to j", NULL);
+    read_array("x.mtx", 4, x);
+    double rest = 0.15 / 4 + 0.85 * x[3] / 4;
+    assert_true(fabs(x[0] + x[1] + x[2] + x[3] - 1) < 1e-13);
+    assert_true(fabs(x[0] - rest - 0.425 * x[2]) < 1e-13);
+    assert_true(fabs(x[1] - rest - 0.425 * x[0]) < 1e-13);
+    assert_true(fabs(x[2] - rest - 0.85 * (x[0] / 2 + x[1])) < 1e-13);
+    assert_true(fabs(x[3] - rest - 0.425 * x[2]) < 1e-13);
+    expect("pagerank $D/links.mtx", 0, "1 without links out, teleport (assumed): count as linking everywhere", NULL);
+    expect("pagerank $D/links.mtx --tol 1e-14 --edges row-to-column --zero-columns teleport -o $D/x.mtx", 0,
+           "edges           row-to-column: entry (i, j)", NULL);
+    read_array("x.mtx", 4, explicit);
+    assert_memory_equal(x, explicit, sizeof x);
+    /* where ranks are all that standard output holds, what was assumed goes to the other */
+    expect("pagerank $D/links.mtx -o -", 0, "%%MatrixMarket matrix array real general\n4 1\n",
+           "row-to-column (assumed): entry (i, j) is a link from i to j; nodes without links out: teleport (assumed)");
+    outcome o = spry("pagerank $D/links.mtx -o - --edges row-to-column --zero-columns drop");
+    assert_int_equal(o.status, 0);
+    assert_string_equal(o.err, "");
+    release(&o);
+    o = spry("pagerank $D/links.mtx --json");
+    cJSON *line = json_line(o.out, 0);
+    assert_string_equal(word(line, "edges"), "row-to-column");
+    assert_string_equal(word(line, "zero_columns"), "teleport");
+    assert_int_equal(number(line, "zero_column_count"), 1);
+    cJSON_Delete(line);
+    release(&o);
+    expect("pagerank --help", 0, "as most graph files have it (default: row-to-column)", NULL);
+    expect("pagerank --help", 0, "(default: teleport)", NULL);
+}
+
+/* The steps of the tutorial, of a matrix that stands for B itself. */
 static void pagerank(void **state)
 {
     (void)state;
     double x[3], y[3];
-    expect("pagerank $D/cycle.mtx -o $D/x.mtx", 0, "verdict         converged after ", NULL);
+    expect("pagerank $D/cycle.mtx --edges column-to-row --zero-columns abort -o $D/x.mtx", 0,
+           "verdict         converged after ", NULL);
     read_array("x.mtx", 3, x);
     /* 1 -> 2 -> 3 -> {1, 2}: x1 = .05 + .85 x3/2, x2 = .05 + .85 (x1 + x3/2), x3 = .05 + .85 x2 */
     assert_true(fabs(x[0] + x[1] + x[2] - 1) < 1e-12);
     assert_true(fabs(x[0] - 0.05 - 0.425 * x[2]) < 1e-8);
     assert_true(fabs(x[1] - 0.05 - 0.85 * (x[0] + x[2] / 2)) < 1e-8);
     assert_true(fabs(x[2] - 0.05 - 0.85 * x[1]) < 1e-8);
-    expect("pagerank $D/cycle.mtx", 0, "column-to-row: entry (i, j) is a link from j to i", NULL);
-    expect("pagerank $D/cycle.mtx --edges row-to-column --norm inf -o $D/y.mtx", 0, "a link from i to j", NULL);
+    expect("pagerank $D/cycle.mtx --edges column-to-row", 0, "column-to-row: entry (i, j) is a link from j to i", NULL);
+    expect("pagerank $D/cycle.mtx --norm inf -o $D/y.mtx", 0, "a link from i to j", NULL);
     read_array("y.mtx", 3, y);
     /* reversed: 2 -> 1, 3 -> 2, 1 -> 3, 2 -> 3 */
     assert_true(fabs(y[0] - 0.05 - 0.425 * y[1]) < 1e-7);
     assert_true(fabs(y[1] - 0.05 - 0.85 * y[2]) < 1e-7);
     expect("pagerank $D/cycle.mtx --alpha 0.5 --top 1 --type f32 --tol 1e-6 --norm 2", 0,
            "||x_k - x_(k-1)||_2 = ", NULL);
-    expect("pagerank $D/sink.mtx >/dev/null", 1, NULL, "1 of the nodes link nowhere, the first is 3");
+    expect("pagerank $D/sink.mtx --edges column-to-row --zero-columns abort >/dev/null", 1, NULL,
+           "1 of the nodes link nowhere, the first is 3");
+    expect("pagerank $D/sink.mtx --zero-columns abort >/dev/null", 1, NULL,
+           "1 of the nodes link nowhere, the first is 1");
     expect("pagerank $D/sink.mtx --zero-columns teleport", 0, "1 without links out, teleport", NULL);
     expect("pagerank $D/sink.mtx --zero-columns drop", 0, " was lost; ", NULL);
     expect("pagerank $D/cycle.mtx --max-iterations 2 >/dev/null", 1, NULL, "not converged (iteration limit) after 2");
@@ -202,7 +245,7 @@ static void pagerank(void **state)
 static void pagerank_records(void **state)
 {
     (void)state;
-    outcome o = spry("pagerank $D/sink.mtx --zero-columns drop --json --top 2");
+    outcome o = spry("pagerank $D/sink.mtx --edges column-to-row --zero-columns drop --json --top 2");
     assert_int_equal(o.status, 0);
     cJSON *line = json_line(o.out, 0), *top = cJSON_GetObjectItem(line, "top");
     assert_int_equal(count_lines(o.out), 1);
@@ -219,7 +262,7 @@ static void pagerank_records(void **state)
     assert_true(fabs(number(cJSON_GetArrayItem(top, 0), "rank") - x3) < 1e-12);
     cJSON_Delete(line);
     release(&o);
-    o = spry("pagerank $D/sink.mtx --json");
+    o = spry("pagerank $D/sink.mtx --zero-columns abort --json");
     assert_int_equal(o.status, 1);
     line = json_line(o.out, 0);
     assert_string_equal(word(line, "verdict"), "zero column");
@@ -231,7 +274,20 @@ static void pagerank_records(void **state)
     o = spry("pagerank gen:laplace5,x=9,y=9 --json");
     assert_int_equal(o.status, 2); /* it has negative entries */
     assert_non_null(strstr(o.err, "expected finite numbers >= 0"));
+    assert_non_null(strstr(o.err, "with --type pattern every entry counts 1"));
     release(&o);
+    /* generated graphs have such values, and are graphs without them */
+    o = spry("pagerank gen:rmat,scale=8 --json");
+    assert_int_equal(o.status, 2);
+    release(&o);
+    o = spry("pagerank gen:rmat,scale=8 --json --type pattern");
+    assert_int_equal(o.status, 0);
+    line = json_line(o.out, 0);
+    assert_string_equal(word(line, "type"), "pattern");
+    assert_true(fabs(number(line, "mass") - 1) < 1e-12);
+    cJSON_Delete(line);
+    release(&o);
+    expect("pagerank $D/minus.mtx --type pattern", 0, "verdict         converged after ", NULL);
 }
 
 /* --top N against all ranks. */
@@ -293,6 +349,7 @@ int main(void)
         cmocka_unit_test(solve_extremes),
         cmocka_unit_test(solve_verdicts),
         cmocka_unit_test(solve_mistakes),
+        cmocka_unit_test(pagerank_of_a_file),
         cmocka_unit_test(pagerank),
         cmocka_unit_test(pagerank_records),
         cmocka_unit_test(highest_ranks),
