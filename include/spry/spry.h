@@ -434,7 +434,7 @@ typedef struct spry_measurement {
 } spry_measurement;
 
 /*
- * Measures the plan on vectors of its own: at least 20 batches of at least 1 ms, warm. It takes a
+ * Measures the plan on vectors of its own, where the plan's are: at least 20 batches of at least 1 ms, warm. It takes a
  * fraction of a second, and allocates the two vectors. Uses the plan's workspace: runs must not overlap.
  */
 SPRY_API spry_status spry_plan_measure(spry_plan *plan, spry_measurement *measurement, spry_error *err);

@@ -39,6 +39,7 @@ static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format's */
 static const double SHORT = 8;           /* a mean row: csr's kernels on GPUs, csr in place of hyb on CPUs */
 static const double UNMARKED = 0.5;      /* slices of packed without an index an entry, on a CPU */
+static const double WIDE_SPANS = 0.85;   /* adjacent entries: csr's spans of f32 then fill half a register and more */
 enum { LEAST_BLOCK = 3 };                /* of bsr on a CPU */
 static const double LONG = 8;            /* times the mean row, for csr's kernels on GPUs */
 enum {
@@ -238,7 +239,7 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
     const double csr = (double)spry_type_bytes(a->value_type) +
                        (double)spry_index_type_bytes(a->index_type) * (1 - unread_columns(a)) +
                        (double)spry_index_type_bytes(a->offset_type) * (double)a->rows / (double)a->nnz;
-    const int behind = guess.block > 1 && a->value_type == SPRY_F32; /* as measured: csr shares columns of such rows */
+    const int behind = guess.block > 1 && a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS;
     if (guess.unmarked < UNMARKED || guess.bytes > csr || behind) return;
     spryi_choice before = *choice;
     choice->format = spryi_find_format("packed");
@@ -255,11 +256,11 @@ static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, con
     const spry_arrays *a = &A->a;
     const int many = options->expected_calls == 0 || options->expected_calls >= MANY_CALLS;
     if (a->layout != SPRY_CSR || !many || strcmp(choice->format->name, "packed") == 0) return SPRY_OK;
+    if (a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS) return SPRY_OK;
     spryi_bsr_guess blocks;
     spry_status status = spryi_find_blocks(a, A->context, &blocks, err);
     if (status != SPRY_OK || blocks.block < LEAST_BLOCK) return status;
-    const double csr = spryi_csr_entry_bytes(a) - (double)spry_index_type_bytes(a->index_type) * unread_columns(a);
-    const double bsr = blocks.bytes / (double)a->nnz;
+    const double csr = spryi_csr_entry_bytes(a), bsr = blocks.bytes / (double)a->nnz;
     if (bsr > CLEARLY_FEWER * csr) return SPRY_OK;
     choice->format = spryi_find_format("bsr");
     snprintf(choice->reason, sizeof choice->reason,

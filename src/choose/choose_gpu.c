@@ -81,8 +81,7 @@ double spryi_csr_entry_bytes(const spry_arrays *csr)
            (double)spry_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
 }
 
-/* Share of the entries, by a sample of rows, whose right neighbour is an entry too: half and more in dense blocks. */
-static double adjacent_share(const spry_arrays *csr)
+double spryi_adjacent_share(const spry_arrays *csr)
 {
     enum { PLACES = 64, ROWS = 16, MOST = 512 };
     int64_t seen = 0, adjacent = 0;
@@ -105,7 +104,7 @@ spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spr
 {
     static const double ADJACENT = 0.4; /* blocks of 2 have 0.5 and, with one place in eight empty, 0.43 */
     *guess = (spryi_bsr_guess){.block = 1, .bytes = spryi_csr_entry_bytes(csr) * (double)csr->nnz};
-    if (adjacent_share(csr) < ADJACENT) return SPRY_OK;
+    if (spryi_adjacent_share(csr) < ADJACENT) return SPRY_OK;
     return spryi_bsr_guess_of(context, guess, csr, err);
 }
 

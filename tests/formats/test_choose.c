@@ -6,12 +6,12 @@
 
 #include <cmocka.h>
 
+#include "../kernels/in_blocks.h"
 #include "core/matrix.h"
 #include "ops/choice.h"
 
 #include "spry/spry.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct choice_case {
@@ -41,48 +41,6 @@ static void check_choices(const char *device, const choice_case *cases, size_t c
     spry_context_destroy(context);
 }
 
-/* A matrix of the pattern that spec generates, each entry a block of b x b values but for `holes` of its places. */
-static spry_matrix *expand(spry_context *context, const char *spec, int b, unsigned holes)
-{
-    spry_matrix *pattern = NULL, *A = NULL;
-    spry_arrays p = SPRY_INIT(spry_arrays), a = SPRY_INIT(spry_arrays);
-    spry_read_options without_values = SPRY_INIT(spry_read_options);
-    without_values.value_type = SPRY_PATTERN;
-    assert_int_equal(spry_matrix_generate(context, &pattern, spec, &without_values, NULL), SPRY_OK);
-    assert_int_equal(spry_matrix_get_arrays(pattern, &p, NULL), SPRY_OK);
-    const int32_t *offsets = p.offsets, *indices = p.indices;
-    int32_t *rows = malloc((size_t)(p.rows * b + 1) * sizeof *rows);
-    int32_t *columns = malloc((size_t)(p.nnz * b * b) * sizeof *columns), k = 0;
-    double *values = malloc((size_t)(p.nnz * b * b) * sizeof *values);
-    assert_true(rows && columns && values);
-    for (int64_t i = 0; i < p.rows * b; i++) {
-        rows[i] = k;
-        for (int32_t e = offsets[i / b]; e < offsets[i / b + 1]; e++)
-            for (int c = 0; c < b; c++) {
-                if (holes >> (i % b * b + c) & 1) continue;
-                columns[k] = indices[e] * b + c;
-                values[k++] = 1 + c;
-            }
-    }
-    rows[p.rows * b] = k;
-    a.layout = SPRY_CSR;
-    a.rows = p.rows * b;
-    a.cols = p.cols * b;
-    a.nnz = k;
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = SPRY_F64;
-    a.offsets = rows;
-    a.indices = columns;
-    a.values = values;
-    a.ownership = SPRY_COPY;
-    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
-    free(rows);
-    free(columns);
-    free(values);
-    spry_matrix_destroy(pattern);
-    return A;
-}
-
 typedef struct block_case {
     const char *spec;
     int b;
@@ -110,7 +68,7 @@ static void choices_of_blocks(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spryi_choice choice = {0};
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_matrix *A = expand(context, cases[c].spec, cases[c].b, cases[c].holes);
+        spry_matrix *A = matrix_in_blocks(context, cases[c].spec, cases[c].b, cases[c].holes, SPRY_F64);
         options.device = cases[c].device;
         assert_int_equal(spryi_choose_spmv(A, &options, &choice, NULL), SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
