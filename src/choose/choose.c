@@ -43,7 +43,8 @@ static const double WIDE_SPANS = 0.85;   /* adjacent entries: csr's spans of f32
 enum { LEAST_BLOCK = 3 };                /* of bsr on a CPU */
 static const double LONG = 8;            /* times the mean row, for csr's kernels on GPUs */
 enum {
-    LEAST_WITH_LONG_ROWS = 1 << 22, /* entries, for the same */
+    LEAST_WITH_LONG_ROWS = 1 << 22, /* entries, for the same, */
+    LEAST_ROWS = 1 << 15,           /* and rows: fewer are too few blocks */
     FEW_CALLS = 8,                  /* conversions take a few products' time and save a share of one each */
     MANY_CALLS = 256,               /* packed takes some ten, which a quarter of one each pays */
     CACHED_BYTES = 48 << 20,        /* of CSR: what lies in caches was not measured */
@@ -313,7 +314,7 @@ const spryi_choose_fn spryi_choose_spmv = follow_lecture;
 /*
  * On a GPU rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1
  * times), all others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs), also where a long row
- * keeps a small matrix waiting. Measured on an H200: docs/results/h200-2026-11-21.md.
+ * keeps a small matrix waiting or rows are few. Measured on an H200: docs/results/h200-2026-11-21.md.
  * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5.
  */
 static const char *choose_kernel(const spry_matrix *A, const spryi_format *format, const char *device, spry_op op)
@@ -326,7 +327,8 @@ static const char *choose_kernel(const spry_matrix *A, const spryi_format *forma
     if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
     if (A->a.device != 0 || A->a.value_type != SPRY_F64 || find_profile(&rows, A, NULL) != SPRY_OK) return NULL;
     const int long_in_small = A->a.nnz < LEAST_WITH_LONG_ROWS && rows.longest > LONG * rows.mean;
-    return spryi_rows_are_uniform(&rows) && rows.mean >= SHORT && !long_in_small ? "csr_adaptive_cuda" : NULL;
+    if (!spryi_rows_are_uniform(&rows) || rows.mean < SHORT || A->a.rows < LEAST_ROWS || long_in_small) return NULL;
+    return "csr_adaptive_cuda";
 }
 
 const spryi_choose_kernel_fn spryi_choose_kernel = choose_kernel;

@@ -8,7 +8,8 @@
  *     else                                                                              csr, cut by entries
  *
  * A warp of packed or sell takes slices of 32 rows. Matrices whose slices are all resident at once wait for the widest,
- * so that with few slices of unequal widths csr, whose kernel cuts by entries, is faster, whatever it stores.
+ * so that with few slices of unequal widths csr, whose kernel cuts by entries, is faster, whatever it stores; but for
+ * f64 where rows gather x from near each other.
  * Measured on an H200: docs/results/h200-choice-2026-11-22.md.
  */
 #include "choose/choose_gpu.h"
@@ -59,12 +60,12 @@ static int64_t distinct_sectors(const spry_arrays *a, int64_t begin, int64_t end
     return distinct;
 }
 
-/* Share of distinct sectors among `entries` consecutive entries; 0 where the matrix is too small for that to matter. */
+/* Share of distinct sectors among `entries` consecutive entries, by the sample. */
 static double scattered_share(const spry_arrays *a, int64_t entries)
 {
     const int64_t size = (int64_t)spry_type_bytes(a->value_type);
-    if (a->nnz < LEAST_ENTRIES || a->cols * size < LEAST_X_BYTES || a->layout == SPRY_CSC) return 0;
     int64_t distinct = 0;
+    if (a->nnz < TILE) return 0;
     for (int64_t t = 0; t < TILES; t++) {
         const int64_t tile = (a->nnz - TILE) / (TILES - 1) * t;
         for (int64_t begin = tile; begin < tile + TILE; begin += entries)
@@ -110,12 +111,12 @@ spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spr
 
 /* ---- the choice ------------------------------------------------------------------------------------ */
 
-static const double CLEARLY_LESS = 0.9;  /* bytes of packed, as a share of csr's */
-static const double BLOCKS_SPARE = 0.85; /* bytes of bsr, as a share of csr's */
-static const double AS_LITTLE = 1.03;    /* bytes of packed, as a share of bsr's or csr's */
-static const double STEPPED = 0.8;       /* slices without an index an entry */
-static const double MOST_LONGEST = 8;    /* times the mean row, in slices */
-static const double EVEN = 2;            /* the same, where all slices are resident at once */
+static const double CLEARLY_LESS = 0.9; /* bytes of packed or bsr, as a share of csr's */
+static const double AS_LITTLE = 1.03;   /* bytes of packed, as a share of bsr's or csr's */
+static const double STEPPED = 0.8;      /* slices without an index an entry */
+static const double MOST_LONGEST = 8;   /* times the mean row, in slices */
+static const double EVEN = 2;           /* the same, where all slices are resident at once, */
+static const double SHORT = 12;         /* or entries of the longest row */
 enum {
     LEAST_BLOCK = 3,           /* slices are as fast as smaller blocks */
     LEAST_STEPPED = 1 << 19,   /* entries, of packed */
@@ -124,6 +125,7 @@ enum {
     LEAST_STEPPED_SLICES = 1024,
     RESIDENT_SLICES = 8192, /* of sell */
     LEAST_ROWS = 32768,     /* of sell */
+    LEAST_LOCAL = 1 << 20,  /* entries: fewer are bound by their launch */
 };
 
 /* What the choice is made of. Bytes are an entry's. */
@@ -148,6 +150,8 @@ static int choose_swept(spryi_choice *choice, const spry_arrays *a, const spryi_
     char text[sizeof choice->reason - 16];
     const int slices = rows->longest <= MOST_LONGEST * rows->mean;
     const int by_warps = a->value_type == SPRY_F32 && !slices && a->nnz >= LEAST_BY_WARPS;
+    const int64_t x_bytes = a->cols * (int64_t)spry_type_bytes(a->value_type);
+    if (a->nnz < LEAST_ENTRIES || x_bytes < LEAST_X_BYTES || a->layout == SPRY_CSC) return 0;
     double share = scattered_share(a, TILE);
     if (share < SCATTERED) {
         share = by_warps ? scattered_share(a, WARP) : 0;
@@ -165,7 +169,7 @@ static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
 {
     char text[sizeof choice->reason - 16];
     const int enough = v->packed.slices >= (v->packed.stepped >= STEPPED ? LEAST_STEPPED_SLICES : LEAST_BLOCK_SLICES);
-    if (v->block < LEAST_BLOCK || v->bsr_bytes > BLOCKS_SPARE * v->csr_bytes) return 0;
+    if (v->block < LEAST_BLOCK || v->bsr_bytes > CLEARLY_LESS * v->csr_bytes) return 0;
     const int packed = v->packed.bytes <= AS_LITTLE * v->bsr_bytes && enough;
     snprintf(text, sizeof text,
              "a sample finds blocks of %d x %d, which store %.1f bytes an entry in bsr, %.1f in packed, %.1f in csr%s",
@@ -204,8 +208,11 @@ static void choose_by_rows(spryi_choice *choice, const gpu_view *v)
         choose(choice, "csr", text);
         return;
     }
-    const int even = v->rows->longest < EVEN * v->rows->mean;
-    if (v->a->rows < LEAST_ROWS || (!even && v->a->rows < (int64_t)RESIDENT_SLICES * SPRYI_PACKED_LANES)) {
+    const int resident = v->a->rows < (int64_t)RESIDENT_SLICES * SPRYI_PACKED_LANES;
+    const int even = v->rows->longest < EVEN * v->rows->mean || v->rows->longest <= SHORT;
+    const int local = v->a->value_type == SPRY_F64 && v->a->nnz >= LEAST_LOCAL &&
+                      scattered_share(v->a, WARP) < SCATTERED;
+    if (v->a->rows < LEAST_ROWS || (resident && !even && !local)) {
         snprintf(text, sizeof text,
                  "%lld rows (longest %.0f, mean %.1f) are too few for a GPU to go by rows, so entries are cut evenly",
                  (long long)v->a->rows, v->rows->longest, v->rows->mean);

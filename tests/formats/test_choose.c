@@ -87,7 +87,8 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=20,y=20,z=20", "csr", "too few", 0},                   /* small */
         {"rgg20,scale=12", "csr", "too few", 0},                         /* small */
-        {"rgg20,scale=17", "csr", "longest 28", 0},                      /* uneven rows, all resident at once */
+        {"rgg20,scale=16", "csr", "too few", 0},                         /* uneven rows, all resident at once */
+        {"rgg20,scale=17", "sell", "longest 28", 0},                     /* the same, large, with local columns */
         {"uniform,rows=60000,degree=12", "sell", "not clearly less", 0}, /* even rows, which need their columns */
         {"uniform,rows=30000,degree=12", "csr", "too few", 0},
         {"arrow,rows=400000", "csr", "row lengths vary", 0}, /* a row of all columns */
