@@ -2,7 +2,8 @@
  * The format for a GPU, from what each would store and from how well its kernel fills the machine.
  *
  *     scattered?                          yes: swept    neighbouring entries gather x from all over
- *     blocks of 3 and more?               yes: packed where it stores as little and has slices enough, else bsr
+ *     blocks of 3 and more, or of 2 in    yes: packed where it stores as little and has slices enough, else bsr
+ *     long rows?
  *     packed stores clearly less than csr, and its slices step or are enough?           packed
  *     rows uniform, and slices enough or even?                                          sell
  *     else                                                                              csr, cut by entries
@@ -113,19 +114,20 @@ spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spr
 
 static const double CLEARLY_LESS = 0.9; /* bytes of packed or bsr, as a share of csr's */
 static const double AS_LITTLE = 1.03;   /* bytes of packed, as a share of bsr's or csr's */
-static const double STEPPED = 0.8;      /* slices without an index an entry */
+static const double STEPPED = 0.8;      /* slices of packed without an index an entry, */
+static const double LITTLE = 1;         /* and bytes an entry beside the values: for it to be fast with few slices */
+static const double LONG_ROWS = 16;     /* entries of the mean row, from which on blocks of 2 are worth it */
 static const double MOST_LONGEST = 8;   /* times the mean row, in slices */
-static const double EVEN = 2;           /* the same, where all slices are resident at once, */
+static const double EVEN = 2;           /* the same, where all slices of sell are resident at once, */
 static const double SHORT = 12;         /* or entries of the longest row */
 enum {
-    LEAST_BLOCK = 3,           /* slices are as fast as smaller blocks */
-    LEAST_STEPPED = 1 << 19,   /* entries, of packed */
-    LEAST_SLICES = 16384,      /* of packed: two for each place that an H200 has for a warp */
-    LEAST_BLOCK_SLICES = 4096, /* of packed, of blocks */
-    LEAST_STEPPED_SLICES = 1024,
-    RESIDENT_SLICES = 8192, /* of sell */
-    LEAST_ROWS = 32768,     /* of sell */
-    LEAST_LOCAL = 1 << 20,  /* entries: fewer are bound by their launch */
+    LEAST_BLOCK = 3,
+    LEAST_STEPPED = 1 << 19,     /* entries, of packed whose slices step */
+    LEAST_SLICES = 16384,        /* of packed: two for each place that an H200 has for a warp; of b x b, one b-th */
+    LEAST_STEPPED_SLICES = 1024, /* of blocks that step */
+    RESIDENT_SLICES = 8192,      /* of sell */
+    LEAST_ROWS = 32768,          /* of sell */
+    LEAST_LOCAL = 1 << 20,       /* entries, of uneven rows in sell: fewer are bound by their launch */
 };
 
 /* What the choice is made of. Bytes are an entry's. */
@@ -168,8 +170,10 @@ static int choose_swept(spryi_choice *choice, const spry_arrays *a, const spryi_
 static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
 {
     char text[sizeof choice->reason - 16];
-    const int enough = v->packed.slices >= (v->packed.stepped >= STEPPED ? LEAST_STEPPED_SLICES : LEAST_BLOCK_SLICES);
-    if (v->block < LEAST_BLOCK || v->bsr_bytes > CLEARLY_LESS * v->csr_bytes) return 0;
+    const int least = v->packed.stepped >= STEPPED ? LEAST_STEPPED_SLICES : LEAST_SLICES / (int)v->block;
+    const int enough = v->packed.slices >= least;
+    const int worth = v->block >= LEAST_BLOCK || (v->block == 2 && v->rows->mean >= LONG_ROWS);
+    if (!worth || v->bsr_bytes > CLEARLY_LESS * v->csr_bytes) return 0;
     const int packed = v->packed.bytes <= AS_LITTLE * v->bsr_bytes && enough;
     snprintf(text, sizeof text,
              "a sample finds blocks of %d x %d, which store %.1f bytes an entry in bsr, %.1f in packed, %.1f in csr%s",
@@ -182,7 +186,9 @@ static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
 static int choose_packed(spryi_choice *choice, const gpu_view *v)
 {
     char text[sizeof choice->reason - 16];
-    const int steps = v->packed.stepped >= STEPPED && v->a->nnz >= LEAST_STEPPED;
+    const double beside_values = v->packed.bytes - (double)spry_type_bytes(v->a->value_type);
+    const int steps = v->packed.stepped >= STEPPED && beside_values <= LITTLE && v->a->nnz >= LEAST_STEPPED &&
+                      (v->packed.block == 1 || v->packed.slices >= LEAST_STEPPED_SLICES);
     const int many = v->packed.slices >= LEAST_SLICES;
     const int less = v->packed.bytes <= CLEARLY_LESS * v->csr_bytes;
     /* long rows lie apart in packed: sell cannot, and csr's kernel for f64 is no faster */

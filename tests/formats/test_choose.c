@@ -57,8 +57,9 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=13", 4, TWO_OF_16, "cuda", "bsr", "blocks of 4 x 4"},  /* as a flow's Jacobian has them */
         {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "blocks of 5 x 5"}, /* its slices step */
         {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "too few slices"},
-        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "too few"}, /* holes take what blocks spare */
-        {"rgg20,scale=13", 2, 0, "cuda", "csr", "too few"},
+        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "too few"},        /* holes take what blocks spare */
+        {"rgg20,scale=13", 2, 0, "cuda", "bsr", "blocks of 2 x 2"},         /* 17 entries a row */
+        {"grid7,x=30,y=30,z=30", 2, 0, "cuda", "sell", "not clearly less"}, /* 13 */
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "blocks of 4 x 4"},
         {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "csr", ""},
         {"rgg20,scale=12", 1, 0, "cpu", "hyb", "rows are uniform"},
