@@ -53,9 +53,9 @@ extern "C" {
 
 #define SPRY_VERSION_MAJOR 0
 #define SPRY_VERSION_MINOR 1
-#define SPRY_VERSION_PATCH 0
+#define SPRY_VERSION_PATCH 1
 
-/* The version of the library that runs, "0.1.0"; the macros tell the one compiled against. */
+/* The version of the library that runs, "0.1.1"; the macros tell the one compiled against. */
 SPRY_API const char *spry_version(void);
 
 /* ------------------------------------------------------------------------------------------------ *

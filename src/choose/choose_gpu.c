@@ -122,7 +122,7 @@ static const double EVEN = 2;           /* the same, where all slices of sell ar
 static const double SHORT = 12;         /* or entries of the longest row */
 enum {
     LEAST_BLOCK = 3,
-    LEAST_STEPPED = 1 << 19,     /* entries, of packed whose slices step */
+    LEAST_STEPPED = 1 << 20,     /* entries, of packed whose slices step */
     LEAST_SLICES = 16384,        /* of packed: two for each place that an H200 has for a warp; of b x b, one b-th */
     LEAST_STEPPED_SLICES = 1024, /* of blocks that step */
     RESIDENT_SLICES = 8192,      /* of sell */
