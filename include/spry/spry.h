@@ -351,7 +351,7 @@ typedef struct spry_spmv_options {
  * say spry_plan_update_values. A plan is immutable otherwise, so several threads may run it at once,
  * each with a workspace of its own (see spry_run_options).
  *
- * Default: the format that the decision tree of docs/formats.md gives, told in spry_plan_info.reason; with
+ * Default: the format that the rules of docs/formats.md give, told in spry_plan_info.reason; with
  * expected_calls of 1 to 7, csr. In csr, CSR arrays are used where they lie, of COO known to be sorted the columns and
  * values are; anything else is converted into arrays that the plan owns. Set-up reads the columns once, to find rows
  * whose columns need not be read in every product (about the time of one to two products); with expected_calls of 1
@@ -1012,7 +1012,9 @@ typedef struct spry_cg_result {
     spry_verdict verdict;
     int64_t iterations;
     double residual;      /* relative to ||b||, as carried along by the iteration; NaN when it did not begin */
-    double true_residual; /* ||b - A*x|| / ||b||, computed at the end */
+    /* ||b - A*x|| / ||b||, computed at the end in the type of x: below eps * || |A| |x| || / ||b|| it is rounding alone, so
+       that a system of entries that differ by many orders of magnitude may be called converged by it */
+    double true_residual;
     int64_t restarts;     /* times it went on from b - A*x, because the carried residual had lost touch with it */
     int64_t bad_row;      /* SPRY_VERDICT_BAD_DIAGONAL: the row; -1: none */
     const char *format, *kernel;

@@ -40,8 +40,12 @@ static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format'
 static const double SHORT = 8;           /* a mean row: csr's kernels on GPUs, csr in place of hyb on CPUs */
 static const double UNMARKED = 0.5;      /* slices of packed without an index an entry, on a CPU */
 static const double WIDE_SPANS = 0.85;   /* adjacent entries: csr's spans of f32 then fill half a register and more */
-enum { LEAST_BLOCK = 3 };                /* of bsr on a CPU */
-static const double LONG = 8;            /* times the mean row, for csr's kernels on GPUs */
+enum {
+    LEAST_BLOCK = 3,           /* of bsr on a CPU, */
+    LEAST_BLOCKS = 3,          /* blocks of a block row, */
+    LEAST_IN_BLOCKS = 1 << 17, /* and entries */
+};
+static const double LONG = 8; /* times the mean row, for csr's kernels on GPUs */
 enum {
     LEAST_WITH_LONG_ROWS = 1 << 22, /* entries, for the same, */
     LEAST_ROWS = 1 << 15,           /* and rows: fewer are too few blocks */
@@ -168,25 +172,28 @@ static int is_on_gpu(const spry_spmv_options *options)
 
 enum { PLACES = 128, PLACE_ROWS = 64 }; /* of CSR, that are looked at */
 
-/* 1: the columns of row i are those of the row before, or each is one further. */
-static int follows(const spry_arrays *a, int64_t i)
+/* How much further the columns of row i lie than those of the row before: 0 or 1; -1: not all by as much, or more. */
+static int step_of(const spry_arrays *a, int64_t i)
 {
     const int64_t before = spryi_index_at(a->offsets, a->offset_type, i - 1);
     const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i), length = begin - before;
-    if (length == 0 || spryi_index_at(a->offsets, a->offset_type, i + 1) - begin != length) return 0;
+    if (length == 0 || spryi_index_at(a->offsets, a->offset_type, i + 1) - begin != length) return -1;
     const int64_t step = spryi_index_at(a->indices, a->index_type, begin) -
                          spryi_index_at(a->indices, a->index_type, before);
-    if (step != 0 && step != 1) return 0;
+    if (step != 0 && step != 1) return -1;
     for (int64_t k = 1; k < length; k++)
         if (spryi_index_at(a->indices, a->index_type, begin + k) -
                 spryi_index_at(a->indices, a->index_type, before + k) !=
             step)
-            return 0;
-    return 1;
+            return -1;
+    return (int)step;
 }
 
-/* Share of the entries, by a sample, whose columns csr's product does not read. */
-static double unread_columns(const spry_arrays *a)
+/*
+ * Share of the entries, by a sample, whose columns csr's product does not read: of rows that lie by at least `step`
+ * further than the row before.
+ */
+static double unread_columns(const spry_arrays *a, int step)
 {
     int64_t seen = 0, unread = 0;
     for (int64_t p = 0; p < PLACES; p++) {
@@ -195,7 +202,7 @@ static double unread_columns(const spry_arrays *a)
             const int64_t length = spryi_index_at(a->offsets, a->offset_type, i + 1) -
                                    spryi_index_at(a->offsets, a->offset_type, i);
             seen += length;
-            unread += follows(a, i) ? length : 0;
+            unread += step_of(a, i) >= step ? length : 0;
         }
     }
     return seen > 0 ? (double)unread / (double)seen : 0;
@@ -208,24 +215,20 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
     const int ell = strcmp(choice->format->name, "ell") == 0, hyb = strcmp(choice->format->name, "hyb") == 0;
     if ((!ell && !hyb) || a->layout != SPRY_CSR) return;
     const double value = (double)spry_type_bytes(a->value_type), index = (double)spry_index_type_bytes(a->index_type);
-    const double unread = unread_columns(a);
+    const double unread = unread_columns(a, 0);
     const double csr = value + index * (1 - unread) + (double)spry_index_type_bytes(a->offset_type) / rows->mean;
     const double other = (value + index) * (ell ? rows->longest / rows->mean : 1);
     const int fewer = csr <= CLEARLY_FEWER * other;
     if (!fewer && (ell || rows->mean < SHORT)) return;
-    spryi_choice by_tree = *choice;
     choice->format = spryi_find_format("csr");
-    if (!fewer) {
+    if (!fewer)
         snprintf(choice->reason, sizeof choice->reason,
-                 "csr: with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU; by the lecture's tree "
-                 "%.180s",
-                 rows->mean, SHORT, by_tree.reason);
-        return;
-    }
-    snprintf(choice->reason, sizeof choice->reason,
-             "csr: its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow from "
-             "the row before; by the lecture's tree %.180s",
-             csr, by_tree.format->name, other, 100 * unread, by_tree.reason);
+                 "csr: with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU", rows->mean, SHORT);
+    else
+        snprintf(choice->reason, sizeof choice->reason,
+                 "csr: its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow "
+                 "from the row before",
+                 csr, ell ? "ell" : "hyb", other, 100 * unread);
 }
 
 /* After that. */
@@ -238,32 +241,40 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
         return;
     const spryi_packed_guess guess = spryi_packed_guess_of(a);
     const double csr = (double)spry_type_bytes(a->value_type) +
-                       (double)spry_index_type_bytes(a->index_type) * (1 - unread_columns(a)) +
+                       (double)spry_index_type_bytes(a->index_type) * (1 - unread_columns(a, 0)) +
                        (double)spry_index_type_bytes(a->offset_type) * (double)a->rows / (double)a->nnz;
     const int behind = guess.block > 1 && a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS;
     if (guess.unmarked < UNMARKED || guess.bytes > csr || behind) return;
-    spryi_choice before = *choice;
     choice->format = spryi_find_format("packed");
     snprintf(choice->reason, sizeof choice->reason,
              "packed: %.0f %% of its slices of 32 rows have no index an entry, so that x is not gathered, and its "
-             "product reads %.1f bytes an entry, csr's %.1f; else %.140s",
-             100 * guess.unmarked, guess.bytes, csr, before.reason);
+             "product reads %.1f bytes an entry, csr's %.1f",
+             100 * guess.unmarked, guess.bytes, csr);
 }
 
-/* After that: dense blocks have one index each, and x is gathered by blocks. */
+/*
+ * After that: dense blocks have one index each, and x is gathered by blocks. Not where few blocks make a block row, nor
+ * where csr's rows step, as in bands, nor where all lies near the processor.
+ */
 static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
-                                 spry_error *err)
+                                 const spryi_row_profile *rows, spry_error *err)
 {
     const spry_arrays *a = &A->a;
     const int many = options->expected_calls == 0 || options->expected_calls >= MANY_CALLS;
     if (a->layout != SPRY_CSR || !many || strcmp(choice->format->name, "packed") == 0) return SPRY_OK;
+    if (a->nnz < LEAST_IN_BLOCKS || rows->mean < LEAST_BLOCKS * LEAST_BLOCK) return SPRY_OK;
     if (a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS) return SPRY_OK;
+    const double stepped = unread_columns(a, 1);
+    const double csr = spryi_csr_entry_bytes(a) - (double)spry_index_type_bytes(a->index_type) * stepped;
+    if ((double)spry_type_bytes(a->value_type) > CLEARLY_FEWER * csr) return SPRY_OK;
     spryi_bsr_guess blocks;
     spry_status status = spryi_find_blocks(a, A->context, &blocks, err);
-    if (status != SPRY_OK || blocks.block < LEAST_BLOCK) return status;
-    const double csr = spryi_csr_entry_bytes(a), bsr = blocks.bytes / (double)a->nnz;
-    if (bsr > CLEARLY_FEWER * csr) return SPRY_OK;
+    const double bsr = status == SPRY_OK ? blocks.bytes / (double)a->nnz : 0;
+    if (status != SPRY_OK || blocks.block < LEAST_BLOCK || rows->mean < LEAST_BLOCKS * (double)blocks.block ||
+        bsr > CLEARLY_FEWER * csr)
+        return status;
     choice->format = spryi_find_format("bsr");
+    choice->parameters[0] = blocks.block;
     snprintf(choice->reason, sizeof choice->reason,
              "bsr: a sample finds blocks of %d x %d, so that its product reads %.1f bytes an entry, csr's %.1f",
              (int)blocks.block, (int)blocks.block, bsr, csr);
@@ -304,7 +315,7 @@ static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options 
     follow_tree(choice, &rows);
     prefer_fewer_bytes(choice, A, &rows);
     prefer_packed(choice, A, options);
-    return prefer_blocks(choice, A, options, err);
+    return prefer_blocks(choice, A, options, &rows, err);
 }
 
 const spryi_choose_fn spryi_choose_spmv = follow_lecture;

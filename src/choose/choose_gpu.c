@@ -180,6 +180,7 @@ static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
              (int)v->block, (int)v->block, v->bsr_bytes, v->packed.bytes, v->csr_bytes,
              packed || enough ? "" : ", with too few slices to fill a GPU");
     choose(choice, packed ? "packed" : "bsr", text);
+    if (!packed) choice->parameters[0] = v->block;
     return 1;
 }
 

@@ -181,6 +181,7 @@ static spry_status pick(spry_plan *plan, const spry_matrix *A, const spry_spmv_o
         spry_status status = spryi_choose_spmv(A, o, &choice, err);
         if (status != SPRY_OK) return status;
         plan->format = choice.format;
+        memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
         snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     }
     return best_kernel(plan, o, err);

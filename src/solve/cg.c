@@ -38,6 +38,7 @@ typedef struct scaling {
     spryi_host_copy host; /* of A in device memory */
     spry_matrix *A;       /* 2^-a A; NULL: a is 0 */
     spry_vector values;   /* its */
+    int guess_kept;       /* 1: x = 0 does not take the place of the guess (any more), see drop_guess */
 } scaling;
 
 typedef struct solving {
@@ -219,7 +220,10 @@ static spry_status begin_scaled(solving *s, int exponent, int guard, spry_cg_res
     int x_is_zero = !s->o->start_from_x && s->state.iterations == 0;
     spryi_cg_scaled told;
     spry_status status = SPRY_OK;
-    if (exponent != 0 && !x_is_zero) status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, err);
+    if (exponent != 0 && !x_is_zero) {
+        status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, err);
+        if (!told.e.finite) s->scaled.guess_kept = 1;
+    }
     s->state.guards &= ~guard;
     if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
     return status == SPRY_OK ? begin(s, x_is_zero, result, err) : status;
@@ -312,6 +316,19 @@ static int heeds_observer(int stop)
     return stop != SPRYI_SMALL_ENOUGH && stop != SPRYI_NOT_FINITE && stop != SPRYI_NEGATIVE_CURVATURE;
 }
 
+/* A guess so far from a tiny b that, scaled with it, it or its residual has no square. */
+static int guess_overflows(const solving *s)
+{
+    return s->o->start_from_x && s->state.iterations == 0 && s->scaled.c != 0 && !s->scaled.guess_kept;
+}
+
+static spry_status drop_guess(solving *s, spry_cg_result *result, spry_error *err)
+{
+    s->scaled.guess_kept = 1;
+    spry_status status = s->work.ops->clear(&s->work, s->x.data, err);
+    return status == SPRY_OK ? begin(s, 1, result, err) : status;
+}
+
 static spry_status iterate(solving *s, spry_cg_result *result, spry_error *err)
 {
     spry_status status = begin(s, !s->o->start_from_x, result, err);
@@ -325,6 +342,8 @@ static spry_status iterate(solving *s, spry_cg_result *result, spry_error *err)
             status = scale_b(s, result, err);
         } else if (stop == SPRYI_A_OUT_OF_RANGE) {
             status = scale_A(s, result, err);
+        } else if (stop == SPRYI_NOT_FINITE && guess_overflows(s)) {
+            status = drop_guess(s, result, err);
         } else if (stop != SPRYI_GOES_ON) {
             result->verdict = verdict_of(stop);
         } else {

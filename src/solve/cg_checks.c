@@ -1,6 +1,8 @@
 #include "solve/cg.h"
 #include "solve/solve.h"
 
+#include <math.h>
+
 #include <float.h>
 
 spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_error *err)
@@ -42,7 +44,7 @@ spry_status spryi_cg_find_unequal(spry_context *context, spryi_cg_unequal *found
         for (int64_t k = spryi_solve_index(a.offsets, a.offset_type, i); k < end; k++) {
             const int64_t j = spryi_solve_index(a.indices, a.index_type, k), image = find_entry(&a, j, i);
             const double value = spryi_solve_value(&a, k), mirrored = image < 0 ? 0 : spryi_solve_value(&a, image);
-            if (image >= 0 && value == mirrored) continue;
+            if (image >= 0 && (value == mirrored || (isnan(value) && isnan(mirrored)))) continue;
             *found = (spryi_cg_unequal){i, j, value, mirrored, image >= 0};
             break;
         }

@@ -85,8 +85,8 @@ static spry_status invert(spryi_links *links, const double *sums, int64_t n, spr
         /* z = factor * x must not vanish, nor may the factor overflow */
         if (sums[j] != 0 && !(factor <= most && factor >= least * (double)n * 1024))
             return spryi_solve_fail(err, SPRY_INVALID_MATRIX, "values", j, n,
-                                    "pagerank: column %lld sums to %g, by which %s cannot be divided", (long long)j + 1,
-                                    sums[j], spry_type_name(type));
+                                    "pagerank: the links of node %lld sum to %g, by which %s cannot be divided",
+                                    (long long)j + 1, sums[j], spry_type_name(type));
         if (type == SPRY_F64)
             ((double *)links->factors.data)[j] = factor;
         else

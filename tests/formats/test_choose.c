@@ -62,6 +62,10 @@ static void choices_of_blocks(void **state)
         {"grid7,x=30,y=30,z=30", 2, 0, "cuda", "sell", "not clearly less"}, /* 13 */
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "blocks of 4 x 4"},
         {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "csr", ""},
+        {"rgg20,scale=14", 3, 0, "cpu", "bsr", "blocks of 3 x 3"},
+        {"rgg20,scale=9", 3, 0, "cpu", "csr", ""},                  /* small: all lies near the processor */
+        {"diagonal,rows=60000", 3, 0, "cpu", "csr", "follow"},      /* a block a block row */
+        {"banded,rows=9000", 1, 0, "cpu", "csr", "bytes an entry"}, /* csr's rows step */
         {"rgg20,scale=12", 1, 0, "cpu", "hyb", "rows are uniform"},
     };
     spry_context *context = NULL;

@@ -338,7 +338,8 @@ static void bad_arguments(void **state)
         expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX, "entry 2 of 2");
     }
     values[1] = 1e-310;
-    expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX, "column 1 sums to 1e-310");
+    expect_status(spry_pagerank(context, v, NULL, A, NULL, &err), &err, SPRY_INVALID_MATRIX,
+                  "the links of node 1 sum to 1e-310");
     assert_true(x[0] == 5 && x[1] == 5);
     spry_matrix_destroy(A);
     spry_matrix_destroy(wide);
