@@ -1012,8 +1012,10 @@ typedef struct spry_cg_result {
     spry_verdict verdict;
     int64_t iterations;
     double residual; /* relative to ||b||, as carried along by the iteration; NaN when it did not begin */
-    /* ||b - A*x|| / ||b||, computed at the end in the type of x: below eps * || |A| |x| || / ||b|| it is rounding alone, so
-       that a system of entries that differ by many orders of magnitude may be called converged by it */
+    /*
+     * ||b - A*x|| / ||b||, computed at the end in the type of x: below eps * || |A| |x| || / ||b|| it is rounding alone,
+     * so that a system whose entries differ by many orders of magnitude may be called converged by it.
+     */
     double true_residual;
     int64_t restarts; /* times it went on from b - A*x, because the carried residual had lost touch with it */
     int64_t bad_row;  /* SPRY_VERDICT_BAD_DIAGONAL: the row; -1: none */
