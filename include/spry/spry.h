@@ -1013,8 +1013,8 @@ typedef struct spry_cg_result {
     int64_t iterations;
     double residual; /* relative to ||b||, as carried along by the iteration; NaN when it did not begin */
     /*
-     * ||b - A*x|| / ||b||, computed at the end in the type of x: below eps * || |A| |x| || / ||b|| it is rounding alone,
-     * so that a system whose entries differ by many orders of magnitude may be called converged by it.
+     * ||b - A*x|| / ||b||, computed at the end in the type of x. Below eps * || |A| |x| || / ||b|| it is rounding
+     * alone, so that a system whose entries differ by many orders of magnitude may be called converged by it.
      */
     double true_residual;
     int64_t restarts; /* times it went on from b - A*x, because the carried residual had lost touch with it */
