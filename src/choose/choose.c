@@ -19,6 +19,7 @@
  * (the transposed product): CSC. On a GPU the tree is not asked: choose_gpu.c. What the padding guard or the memory
  * limit refuses becomes CSR (src/ops/plan.c).
  */
+#include "choose/blocks.h"
 #include "choose/choose_gpu.h"
 #include "ops/choice.h"
 
@@ -27,7 +28,6 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/row_lengths.h"
-#include "formats/bsr/bsr.h"
 #include "formats/csrk/csrk.h"
 #include "formats/csrk/packed.h"
 
@@ -208,6 +208,12 @@ static double unread_columns(const spry_arrays *a, int step)
     return seen > 0 ? (double)unread / (double)seen : 0;
 }
 
+/* Bytes of csr an entry that its product reads, where this share of the columns is not read. */
+static double read_bytes(const spry_arrays *a, double unread)
+{
+    return spryi_csr_entry_bytes(a) - unread * (double)spry_index_type_bytes(a->index_type);
+}
+
 /* After the tree, on a CPU. HYB of rows that are not short loses to CSR wherever it was measured (docs/formats.md). */
 static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows)
 {
@@ -216,7 +222,7 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
     if ((!ell && !hyb) || a->layout != SPRY_CSR) return;
     const double value = (double)spry_type_bytes(a->value_type), index = (double)spry_index_type_bytes(a->index_type);
     const double unread = unread_columns(a, 0);
-    const double csr = value + index * (1 - unread) + (double)spry_index_type_bytes(a->offset_type) / rows->mean;
+    const double csr = read_bytes(a, unread);
     const double other = (value + index) * (ell ? rows->longest / rows->mean : 1);
     const int fewer = csr <= CLEARLY_FEWER * other;
     if (!fewer && (ell || rows->mean < SHORT)) return;
@@ -240,9 +246,7 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
         spryi_arrays_bytes(a) <= CACHED_BYTES)
         return;
     const spryi_packed_guess guess = spryi_packed_guess_of(a);
-    const double csr = (double)spry_type_bytes(a->value_type) +
-                       (double)spry_index_type_bytes(a->index_type) * (1 - unread_columns(a, 0)) +
-                       (double)spry_index_type_bytes(a->offset_type) * (double)a->rows / (double)a->nnz;
+    const double csr = read_bytes(a, unread_columns(a, 0));
     const int behind = guess.block > 1 && a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS;
     if (guess.unmarked < UNMARKED || guess.bytes > csr || behind) return;
     choice->format = spryi_find_format("packed");
@@ -264,8 +268,7 @@ static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, con
     if (a->layout != SPRY_CSR || !many || strcmp(choice->format->name, "packed") == 0) return SPRY_OK;
     if (a->nnz < LEAST_IN_BLOCKS || rows->mean < LEAST_BLOCKS * LEAST_BLOCK) return SPRY_OK;
     if (a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS) return SPRY_OK;
-    const double stepped = unread_columns(a, 1);
-    const double csr = spryi_csr_entry_bytes(a) - (double)spry_index_type_bytes(a->index_type) * stepped;
+    const double csr = read_bytes(a, unread_columns(a, 1));
     if ((double)spry_type_bytes(a->value_type) > CLEARLY_FEWER * csr) return SPRY_OK;
     spryi_bsr_guess blocks;
     spry_status status = spryi_find_blocks(a, A->context, &blocks, err);

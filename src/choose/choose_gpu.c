@@ -15,6 +15,7 @@
  */
 #include "choose/choose_gpu.h"
 
+#include "choose/blocks.h"
 #include "core/assemble.h"
 #include "core/error.h"
 #include "formats/csrk/packed.h"
@@ -73,41 +74,6 @@ static double scattered_share(const spry_arrays *a, int64_t entries)
             distinct += distinct_sectors(a, begin, begin + entries, SECTOR / size);
     }
     return (double)distinct / ((double)TILES * TILE);
-}
-
-/* ---- blocks ---------------------------------------------------------------------------------------- */
-
-double spryi_csr_entry_bytes(const spry_arrays *csr)
-{
-    return (double)spry_type_bytes(csr->value_type) + (double)spry_index_type_bytes(csr->index_type) +
-           (double)spry_index_type_bytes(csr->offset_type) * (double)csr->rows / (double)csr->nnz;
-}
-
-double spryi_adjacent_share(const spry_arrays *csr)
-{
-    enum { PLACES = 64, ROWS = 16, MOST = 512 };
-    int64_t seen = 0, adjacent = 0;
-    for (int64_t p = 0; p < PLACES; p++) {
-        const int64_t first = csr->rows * p / PLACES, last = csr->rows * (p + 1) / PLACES;
-        for (int64_t i = first; i < last && i < first + ROWS; i++) {
-            const int64_t begin = spryi_index_at(csr->offsets, csr->offset_type, i);
-            int64_t end = spryi_index_at(csr->offsets, csr->offset_type, i + 1);
-            if (end - begin > MOST) end = begin + MOST;
-            seen += end - begin;
-            for (int64_t k = begin; k + 1 < end; k++)
-                adjacent += spryi_index_at(csr->indices, csr->index_type, k + 1) ==
-                            spryi_index_at(csr->indices, csr->index_type, k) + 1;
-        }
-    }
-    return seen > 0 ? (double)adjacent / (double)seen : 0;
-}
-
-spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spryi_bsr_guess *guess, spry_error *err)
-{
-    static const double ADJACENT = 0.4; /* blocks of 2 have 0.5 and, with one place in eight empty, 0.43 */
-    *guess = (spryi_bsr_guess){.block = 1, .bytes = spryi_csr_entry_bytes(csr) * (double)csr->nnz};
-    if (spryi_adjacent_share(csr) < ADJACENT) return SPRY_OK;
-    return spryi_bsr_guess_of(context, guess, csr, err);
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------ */

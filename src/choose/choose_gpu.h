@@ -3,7 +3,6 @@
 #define SPRYI_CHOOSE_GPU_H
 
 #include "core/matrix.h"
-#include "formats/bsr/bsr.h"
 #include "ops/choice.h"
 
 /* How long the rows of a matrix are. */
@@ -22,14 +21,5 @@ int spryi_rows_are_uniform(const spryi_row_profile *rows);
  */
 spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows,
                                 const spry_spmv_options *options, spry_error *err);
-
-/* Share of the entries, by a sample of rows, whose right neighbour is an entry too: half and more in dense blocks. */
-double spryi_adjacent_share(const spry_arrays *csr);
-
-/* *guess: the blocks that a sample of rows finds; block 1 and csr's bytes where a first look sees none. */
-spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spryi_bsr_guess *guess, spry_error *err);
-
-/* Bytes of CSR an entry. */
-double spryi_csr_entry_bytes(const spry_arrays *csr);
 
 #endif

@@ -2,6 +2,7 @@
  * Forked children of a process that has a team of threads: everything works there, with the parent's bits. Of OpenMP's
  * run-times gcc's waits for ever for the team that the child has not got, so each child has an alarm.
  */
+#include "expect.h"
 #include "instrumented.h"
 #include "support.h"
 
@@ -32,17 +33,6 @@ static int plan_count; /* each format, not transposed and transposed: its plan a
 static spry_plan *plans[MOST_PLANS];
 static double *products[MOST_PLANS];
 static char folder[] = "/tmp/spry-fork-XXXXXX", text_file[64], containers[2][64];
-static spry_error fault = SPRY_ERROR_INIT;
-
-/* In children, where cmocka's assertions would come back to the parent's tests. */
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s; %s\n", __FILE__, __LINE__, #condition, fault.message);                         \
-            return 0;                                                                                                  \
-        }                                                                                                              \
-    } while (0)
-#define OK(call) EXPECT((call) == SPRY_OK)
 
 /* 1: work() did in a child what is expected of it, in time. */
 static int in_child(int (*work)(void))

@@ -2,6 +2,7 @@
  * Threads with small stacks, of callers and of OpenMP: planning and multiplying in every format, sparse products,
  * orderings, files and solvers take no more than spry.h tells.
  */
+#include "expect.h"
 #include "instrumented.h"
 #include "support.h"
 
@@ -21,17 +22,6 @@ enum { STACK_KB = 1024 };
 #endif
 
 static spry_context *context;
-static spry_error fault = SPRY_ERROR_INIT;
-
-/* On a thread of its own, where cmocka's assertions have nowhere to go back to. */
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s; %s\n", __FILE__, __LINE__, #condition, fault.message);                         \
-            return 0;                                                                                                  \
-        }                                                                                                              \
-    } while (0)
-#define OK(call) EXPECT((call) == SPRY_OK)
 
 typedef struct job {
     int (*work)(spry_matrix *A);
