@@ -19,7 +19,7 @@ extern "C" {
 
 enum { SPRY_PEER_ABI = 3 };
 
-/* What a function of a module answers. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
+/* The answers of a module's functions. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
 enum { SPRY_PEER_OK = 0, SPRY_PEER_UNSUPPORTED = 1, SPRY_PEER_FAILED = 2 };
 
 /* CSR in host memory. The widths tell the types: 4 and 8 bytes are f32 and f64, int32_t and int64_t. */
@@ -71,7 +71,7 @@ typedef struct spry_peer_spgemm_request {
     int threads;
 } spry_peer_spgemm_request;
 
-/* What one product was. */
+/* The time and memory of one product. */
 typedef struct spry_peer_product {
     double us;          /* comes negative: the benchmark's clock counts. A peer in another process tells its own time */
     int64_t peak_bytes; /* comes negative: not known. Inputs, result and buffers together, the most held at once */

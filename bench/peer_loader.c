@@ -1,5 +1,5 @@
 /* Finds and loads peer modules; those that ought to be there and are not are listed with the reason. */
-#include "bench/bench.h"
+#include "bench/internal.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a complete build has. A module that is not here is loaded all the same when it is found. */
+/* The kernels of a complete build. A module that is not here is loaded all the same when it is found. */
 static const struct {
     const char *module, *kernel, *format, *device;
     int multiplies_matrices;
@@ -62,62 +62,54 @@ static void find_folder(char *folder, size_t size)
     snprintf(folder, size, "%.*s/" SPRY_INSTALLED_PEERS, (int)(size - sizeof SPRY_INSTALLED_PEERS - 1), program);
 }
 
-static bench_peer *add_peer(bench_peers *peers, const char *module)
+/* NULL: out of memory. */
+static bench_peer *add_peer(bench_peers *peers, const char *module, const char *name, const char *format,
+                            const char *device)
 {
     bench_peer *grown = realloc(peers->items, (size_t)(peers->count + 1) * sizeof *grown);
     if (!grown) return NULL;
     peers->items = grown;
     bench_peer *peer = &grown[peers->count++];
     *peer = (bench_peer){0};
-    snprintf(peer->module, sizeof peer->module, "%s", module);
+    RECORD_TEXT(peer->module, module);
+    RECORD_TEXT(peer->name, name);
+    RECORD_TEXT(peer->format, format);
+    RECORD_TEXT(peer->device, device);
     return peer;
 }
 
 /* Every kernel expected of a module, with the reason why it is not to be had. */
 static int add_missing(bench_peers *peers, const char *module, const char *reason)
 {
-    int known = 0;
+    const int before = peers->count;
+    bench_peer *peer;
     for (int e = 0; e < expected_count; e++) {
         if (strcmp(expected[e].module, module) != 0) continue;
-        bench_peer *peer = add_peer(peers, module);
+        peer = add_peer(peers, module, expected[e].kernel, expected[e].format, expected[e].device);
         if (!peer) return 0;
-        snprintf(peer->name, sizeof peer->name, "%s", expected[e].kernel);
-        snprintf(peer->format, sizeof peer->format, "%s", expected[e].format);
-        snprintf(peer->device, sizeof peer->device, "%s", expected[e].device);
         peer->multiplies_matrices = expected[e].multiplies_matrices;
-        snprintf(peer->reason, sizeof peer->reason, "%s", reason);
-        known = 1;
+        RECORD_TEXT(peer->reason, reason);
     }
-    if (known) return 1;
-    bench_peer *peer = add_peer(peers, module);
-    if (!peer) return 0;
-    snprintf(peer->name, sizeof peer->name, "%s", module);
-    snprintf(peer->format, sizeof peer->format, "csr");
-    snprintf(peer->device, sizeof peer->device, "cpu");
-    snprintf(peer->reason, sizeof peer->reason, "%s", reason);
-    return 1;
+    if (peers->count > before) return 1;
+    peer = add_peer(peers, module, module, "csr", "cpu");
+    if (peer) RECORD_TEXT(peer->reason, reason);
+    return peer != NULL;
 }
 
 static int add_module(bench_peers *peers, const char *name, const spry_peer_module *module)
 {
     for (int k = 0; k < module->kernel_count; k++) {
         const spry_peer_kernel *kernel = &module->kernels[k];
-        bench_peer *peer = add_peer(peers, name);
+        bench_peer *peer = add_peer(peers, name, kernel->name, kernel->format, kernel->device);
         if (!peer) return 0;
-        snprintf(peer->name, sizeof peer->name, "%s", kernel->name);
-        snprintf(peer->format, sizeof peer->format, "%s", kernel->format);
-        snprintf(peer->device, sizeof peer->device, "%s", kernel->device);
-        snprintf(peer->version, sizeof peer->version, "%s", module->version);
+        RECORD_TEXT(peer->version, module->version);
         peer->kernel = kernel;
     }
     for (int k = 0; k < module->spgemm_count; k++) {
         const spry_peer_spgemm *spgemm = &module->spgemm[k];
-        bench_peer *peer = add_peer(peers, name);
+        bench_peer *peer = add_peer(peers, name, spgemm->name, "csr", spgemm->device);
         if (!peer) return 0;
-        snprintf(peer->name, sizeof peer->name, "%s", spgemm->name);
-        snprintf(peer->format, sizeof peer->format, "csr");
-        snprintf(peer->device, sizeof peer->device, "%s", spgemm->device);
-        snprintf(peer->version, sizeof peer->version, "%s", module->version);
+        RECORD_TEXT(peer->version, module->version);
         peer->multiplies_matrices = 1;
         peer->spgemm = spgemm;
     }
@@ -180,21 +172,41 @@ static int load_others(bench_peers *peers)
     return good;
 }
 
-int bench_peers_load(bench_peers *peers, const char *module)
+bench_peers *bench_load_peers(void)
 {
-    *peers = (bench_peers){0};
+    bench_peers *peers = calloc(1, sizeof *peers);
+    if (!peers) return NULL;
     find_folder(peers->folder, sizeof peers->folder);
     int good = 1;
-    if (module) good = load_module(peers, module);
-    for (int e = 0; good && !module && e < expected_count; e++)
+    for (int e = 0; good && e < expected_count; e++)
         if (!is_listed(peers, expected[e].module)) good = load_module(peers, expected[e].module);
-    if (good && !module) good = load_others(peers);
-    if (!good) bench_peers_release(peers);
-    return good;
+    if (good && load_others(peers)) return peers;
+    bench_release_peers(peers);
+    return NULL;
 }
 
-void bench_peers_release(bench_peers *peers)
+void bench_release_peers(bench_peers *peers)
 {
-    free(peers->items);
-    *peers = (bench_peers){0};
+    if (peers) free(peers->items);
+    free(peers);
+}
+
+const char *bench_peer_name(const bench_peers *peers, int peer, int *squares)
+{
+    if (peer >= peers->count) return NULL;
+    *squares = peers->items[peer].multiplies_matrices;
+    return peers->items[peer].name;
+}
+
+spry_peer_matrix bench_peer_matrix(const spry_arrays *a)
+{
+    return (spry_peer_matrix){.rows = a->rows,
+                              .cols = a->cols,
+                              .nnz = a->nnz,
+                              .value_bytes = (int)spry_type_bytes(a->value_type),
+                              .offset_bytes = (int)spry_index_type_bytes(a->offset_type),
+                              .index_bytes = (int)spry_index_type_bytes(a->index_type),
+                              .offsets = a->offsets,
+                              .columns = a->indices,
+                              .values = a->values};
 }

@@ -1,59 +1,38 @@
 /* C = A*A: which kernels and peers run on a matrix, and what they are given. */
 #include "bench/spgemm.h"
-#include "bench/group.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * Seconds that a run of a seed's kernel may take, and what those take that form every dot product, 5 ns for each of the
- * rows and entries and each column (Zen 4), or that clear and read a table of all columns for each row: 2 ns a place
+ * rows and entries and each column (Zen 4), or that clear and read a table of all columns for each row: 2 ns a cell
  * (Zen 4), 4 ps on a GPU (H200).
  */
 static const double most_seconds = 2, dot_s = 5e-9, table_s = 2e-9, gpu_table_s = 4e-12;
 
 /* ---- group -------------------------------------------------------------------------------------- */
 
-static void fill_common(spgemm_group *group, const spry_matrix_stats *stats, const bench_source *source,
-                        const char *ordering)
-{
-    bench_record *r = &group->common;
-    const spry_spgemm_estimate *e = &group->estimate;
-    bench_record_init(r);
-    r->op = "spgemm";
-    BENCH_SET_TEXT(r->matrix, source->name);
-    r->rows = group->arrays.rows;
-    r->cols = group->arrays.cols;
-    r->nnz = group->arrays.nnz;
-    r->class_name = bench_class_name(stats);
-    r->twin = source->twin;
-    r->type = spry_type_name(group->arrays.value_type);
-    r->index = bench_index_name(&group->arrays);
-    r->state = group->session->cold ? "cold" : "warm";
-    r->copy_gbps = group->session->copy_gbps;
-    r->products = e->products;
-    r->nnz_c = e->nnz;
-    r->compression = e->compression;
-    BENCH_SET_TEXT(r->format, "csr");
-    BENCH_SET_TEXT(r->ordering, ordering);
-}
-
-static spry_status open_group(spgemm_group *group, bench_session *session, const spry_matrix *A,
-                              const bench_source *source, const char *ordering, spry_error *err)
+static spry_status open_group(spgemm_group *group, bench_session *session, const bench_subject *subject,
+                              spry_error *err)
 {
     *group = (spgemm_group){.session = session,
-                            .A = A,
+                            .wanted = subject->device,
+                            .A = subject->A,
                             .arrays = SPRY_INIT(spry_arrays),
                             .estimate = SPRY_INIT(spry_spgemm_estimate)};
-    spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.device = "cpu"; /* where it is exact */
-    spry_status status = spry_matrix_get_arrays(A, &group->arrays, err);
-    if (status == SPRY_OK) status = spry_matrix_get_stats(A, &stats, err);
-    if (status == SPRY_OK) status = spry_estimate_spgemm(session->context, &group->estimate, A, A, &options, err);
-    if (status == SPRY_OK) fill_common(group, &stats, source, ordering);
+    spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
+    if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
+    if (status == SPRY_OK)
+        status = spry_estimate_spgemm(session->context, &group->estimate, group->A, group->A, &options, err);
+    record *r = &group->common;
+    r->products = group->estimate.products;
+    r->nnz_c = group->estimate.nnz;
+    r->compression = group->estimate.compression;
+    RECORD_TEXT(r->format, "csr");
     return status;
 }
 
@@ -80,7 +59,7 @@ static spry_status upload(spgemm_group *group, spry_error *err)
                               a.nnz * (int64_t)spry_type_bytes(a.value_type)};
     const spry_context *context = group->session->context;
     spry_status status = bench_measure_gpu_copy(group->session, err);
-    const double start = bench_now_us();
+    const double start = now_us();
     for (int i = 0; i < 3 && status == SPRY_OK && !group->device_A; i++) {
         if (group->device_arrays[i]) continue;
         status = spry_device_allocate(context, &group->device_arrays[i], 1, bytes[i], err);
@@ -89,7 +68,7 @@ static spry_status upload(spgemm_group *group, spry_error *err)
     }
     if (status == SPRY_OK) status = spry_device_synchronize(context, 1, NULL, err);
     if (status != SPRY_OK || group->device_A) return status;
-    group->upload_us = bench_now_us() - start;
+    group->upload_us = now_us() - start;
     a.offsets = group->device_arrays[0];
     a.indices = group->device_arrays[1];
     a.values = group->device_arrays[2];
@@ -108,21 +87,18 @@ static spgemm_case *add_case(spgemm_group *group, const char *kernel, const char
     spgemm_case *c = &grown[group->case_count++];
     *c = (spgemm_case){.record = group->common, .options = SPRY_INIT(spry_spgemm_options)};
     c->device = strncmp(device, "cuda", 4) == 0;
-    BENCH_SET_TEXT(c->record.kernel, kernel);
-    BENCH_SET_TEXT(c->record.device, device);
+    RECORD_TEXT(c->record.kernel, kernel);
+    RECORD_TEXT(c->record.device, device);
     return c;
 }
 
 /* Twice what our product holds: room for a peer's workspace, and for the comparison. */
 static int fits(const spgemm_group *group, spgemm_case *c)
 {
-    const double there = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    const double cached = 0.5 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    const double limit = there > cached ? there : cached; /* memory of the file cache counts as free */
-    if (2.0 * (double)group->estimate.peak_bytes <= limit) return 1;
-    return bench_set_status(&c->record, BENCH_SKIPPED,
-                            "C and its inputs take %lld bytes, twice of which this machine has not free",
-                            (long long)group->estimate.peak_bytes);
+    if (group->estimate.peak_bytes <= spry_available_memory_bytes() / 2) return 1;
+    return record_fail(&c->record, RECORD_SKIPPED,
+                       "C and its inputs take %lld bytes, twice of which this machine has not free",
+                       (long long)group->estimate.peak_bytes);
 }
 
 static int reads_columns(const char *kernel)
@@ -130,15 +106,15 @@ static int reads_columns(const char *kernel)
     return kernel && strstr(kernel, "_dot_") != NULL;
 }
 
-/* Of what grows with rows times columns; 0 for kernels that follow the products. */
+/* The time that grows with rows times columns; 0 for kernels that follow the products. */
 static double seconds_of(const spgemm_group *group, const char *kernel)
 {
-    const double places = (double)group->arrays.rows * (double)group->arrays.cols;
-    if (reads_columns(kernel)) return dot_s * (places + (double)group->arrays.nnz * (double)group->arrays.cols);
-    if (strcmp(kernel, "spgemm_seed_dense_cpu") == 0) return table_s * places;
+    const double cells = (double)group->arrays.rows * (double)group->arrays.cols;
+    if (reads_columns(kernel)) return dot_s * (cells + (double)group->arrays.nnz * (double)group->arrays.cols);
+    if (strcmp(kernel, "spgemm_seed_dense_cpu") == 0) return table_s * cells;
     const int tables = strncmp(kernel, "spgemm_seed_", 12) == 0 && strstr(kernel, "_cuda") &&
                        !strstr(kernel, "_reset_");
-    return tables ? gpu_table_s * places : 0;
+    return tables ? gpu_table_s * cells : 0;
 }
 
 /* Conversion against none, a figure of seed 002: what B by columns costs, also where the product is skipped. */
@@ -150,32 +126,24 @@ static void measure_conversion(spgemm_group *group, spgemm_case *c)
     options.layout = SPRY_CSC;
     for (int t = 0; t < TIMES; t++) {
         spry_matrix *columns = NULL;
-        const double start = bench_now_us();
+        const double start = now_us();
         if (spry_matrix_convert(group->session->context, &columns, group->A, &options, NULL) != SPRY_OK) return;
-        us[t] = bench_now_us() - start;
+        us[t] = now_us() - start;
         spry_matrix_destroy(columns);
     }
-    bench_record *r = &c->record;
+    record *r = &c->record;
     const size_t used = strlen(r->reason);
-    r->convert_us = bench_summarise(us, TIMES).median;
-    snprintf(r->reason + used, sizeof r->reason - used, "; B by columns takes %.1f us", r->convert_us);
+    snprintf(r->reason + used, sizeof r->reason - used, "; B by columns takes %.1f us",
+             bench_summarise(us, TIMES).median);
 }
 
 static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *err)
 {
     const spry_matrix *A = c->device > 0 ? group->device_A : group->A;
-    const double start = bench_now_us();
+    const double start = now_us();
     spry_status status = spry_plan_spgemm(group->session->context, &c->plan, A, A, &c->options, err);
-    c->record.setup_us += bench_now_us() - start;
+    c->record.setup_us += now_us() - start;
     return status;
-}
-
-static bench_status status_of(spry_status status)
-{
-    return status == SPRY_UNSUPPORTED || status == SPRY_UNKNOWN_NAME || status == SPRY_DEVICE_UNAVAILABLE ||
-                   status == SPRY_TOO_LARGE
-               ? BENCH_SKIPPED
-               : BENCH_FAILED;
 }
 
 /* How one of ours is called; the names are the records' format, NULL for a whole product where A is. */
@@ -192,7 +160,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     if (!fits(group, c)) return 1;
     c->record.peer = 0;
     c->record.setup_us = c->record.upload_us = 0;
-    if (call_names[call]) BENCH_SET_TEXT(c->record.format, call_names[call]);
+    if (call_names[call]) RECORD_TEXT(c->record.format, call_names[call]);
     if (call >= FROM_HOST) c->device = 0;
     c->options.kernel = kernel;
     c->options.device = c->device > 0 ? NULL : device; /* NULL: where A is */
@@ -204,47 +172,34 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     }
     if (status == SPRY_OK && call == PLANNED) status = make_plan(group, c, &err);
     if (status != SPRY_OK)
-        bench_set_status(&c->record, status_of(status), "%s", err.message);
+        record_fail(&c->record, bench_status_of(status), "%s", err.message);
     else
         spgemm_check(group, c);
-    if (c->record.status == BENCH_OK && c->device == 0 && reads_columns(kernel)) measure_conversion(group, c);
+    if (c->record.status == RECORD_OK && c->device == 0 && reads_columns(kernel)) measure_conversion(group, c);
     return 1;
 }
 
 static int add_skipped(spgemm_group *group, const char *kernel, const char *device, const char *reason)
 {
     spgemm_case *c = add_case(group, kernel, device);
-    if (c) bench_set_status(&c->record, BENCH_SKIPPED, "%s", reason);
+    if (c) record_fail(&c->record, RECORD_SKIPPED, "%s", reason);
     return c != NULL;
-}
-
-static spry_peer_matrix as_peer_matrix(const spry_arrays *a)
-{
-    return (spry_peer_matrix){a->rows,
-                              a->cols,
-                              a->nnz,
-                              (int)spry_type_bytes(a->value_type),
-                              (int)spry_index_type_bytes(a->offset_type),
-                              (int)spry_index_type_bytes(a->index_type),
-                              a->offsets,
-                              a->indices,
-                              a->values};
 }
 
 static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *peer)
 {
     const int threads = spry_context_threads(group->session->context);
-    const spry_peer_matrix a = as_peer_matrix(&group->arrays);
+    const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
     const spry_peer_spgemm_request request = {a, a, threads};
     spry_peer_cost cost = {.threads = threads, .deterministic = peer->spgemm->deterministic};
-    bench_record *r = &c->record;
+    record *r = &c->record;
     char error[256] = "no reason given";
-    const double start = bench_now_us();
+    const double start = now_us();
     const int result = peer->spgemm->prepare(&c->peer_state, &request, &cost, error, sizeof error);
-    r->setup_us = bench_now_us() - start - cost.startup_us;
+    r->setup_us = now_us() - start - cost.startup_us;
     if (result != SPRY_PEER_OK) {
         c->peer_state = NULL;
-        bench_set_status(&c->record, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s", error);
+        record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s", error);
         return;
     }
     c->peer = peer->spgemm;
@@ -263,7 +218,7 @@ static int add_peer(spgemm_group *group, const bench_peer *peer)
     if (!c) return 0;
     c->record.peer = 1;
     if (!peer->spgemm)
-        bench_set_status(&c->record, BENCH_SKIPPED, "%s", peer->reason);
+        record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
     else if (fits(group, c))
         prepare_peer(group, c, peer);
     return 1;
@@ -271,121 +226,87 @@ static int add_peer(spgemm_group *group, const bench_peer *peer)
 
 /* ---- which cases -------------------------------------------------------------------------------- */
 
-static int add_kernels(spgemm_group *group, const bench_request *request)
+static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel)
 {
-    const spry_context *context = group->session->context;
-    const int64_t calls = group->session->calls;
+    const double seconds = seconds_of(group, kernel->name);
+    if (!kernel->available) return add_skipped(group, kernel->name, kernel->device, kernel->reason);
+    if (seconds > most_seconds) {
+        char reason[128];
+        snprintf(reason, sizeof reason, "it would take about %.2g s a product, by rows times columns", seconds);
+        if (!add_skipped(group, kernel->name, kernel->device, reason)) return 0;
+        if (reads_columns(kernel->name)) measure_conversion(group, &group->cases[group->case_count - 1]);
+        return 1;
+    }
+    return add_ours(group, kernel->name, kernel->device, WHOLE) &&
+           (group->session->options->calls <= 1 || add_ours(group, kernel->name, kernel->device, PLANNED));
+}
+
+/* Every kernel of the wanted devices, or those named; *ours: how many of ours were named. */
+static int add_kernels(spgemm_group *group, int *ours)
+{
+    const bench_options *options = group->session->options;
     int good = 1;
     for (int k = 0; k < spry_spgemm_kernel_count() && good; k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        if (spry_spgemm_kernel_get_info(context, k, &kernel, NULL) != SPRY_OK) continue;
-        const int named = bench_list_has(&request->kernels, kernel.name);
-        if (!bench_device_wanted(request, kernel.device) || !(named || request->all_kernels)) continue;
-        if (!named && !bench_device_is_there(context, kernel.device) && strcmp(request->device, "all") == 0) continue;
-        if (!kernel.available) {
-            good = add_skipped(group, kernel.name, kernel.device, kernel.reason);
-        } else if (seconds_of(group, kernel.name) > most_seconds) {
-            char reason[128];
-            snprintf(reason, sizeof reason, "it would take about %.2g s a product, by rows times columns",
-                     seconds_of(group, kernel.name));
-            good = add_skipped(group, kernel.name, kernel.device, reason);
-            if (good && reads_columns(kernel.name)) measure_conversion(group, &group->cases[group->case_count - 1]);
-        } else {
-            good = add_ours(group, kernel.name, kernel.device, WHOLE);
-            if (good && calls > 1) good = add_ours(group, kernel.name, kernel.device, PLANNED);
-        }
+        if (spry_spgemm_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
+        const int named = bench_list_has(&options->kernels, kernel.name);
+        *ours += named;
+        if (!(named || options->all_kernels) || !bench_device_fits(group->session, group->wanted, kernel.device, named))
+            continue;
+        good = add_kernel(group, &kernel);
     }
     return good;
 }
 
 /* The library's choice on each wanted device that is there, and of the device where there is one. */
-static int add_choices(spgemm_group *group, const bench_request *request)
+static int add_choices(spgemm_group *group)
 {
     static const char *const devices[] = {"cpu", "cuda"};
-    const spry_context *context = group->session->context;
+    const bench_session *session = group->session;
     int good = 1;
     for (int d = 0; d < 2 && good; d++) {
-        const int named = strcmp(request->device, devices[d]) == 0; /* asked for by name, it says why it is not there */
-        if (!named && (strcmp(request->device, "all") != 0 || !bench_device_is_there(context, devices[d]))) continue;
+        /* asked for by name, it says why it is not there */
+        if (!bench_device_fits(session, group->wanted, devices[d], 0)) continue;
         good = add_ours(group, NULL, devices[d], WHOLE);
-        if (good && group->session->calls > 1) good = add_ours(group, NULL, devices[d], PLANNED);
+        if (good && session->options->calls > 1) good = add_ours(group, NULL, devices[d], PLANNED);
     }
-    if (strcmp(request->device, "all") != 0 || !bench_device_is_there(context, "cuda")) return good;
-    if (good) good = add_ours(group, NULL, "cuda", FROM_HOST);
-    if (good) good = add_ours(group, NULL, "auto", ROUTED);
-    return good;
+    if (strcmp(group->wanted, "all") != 0 || !bench_device_is_there(session, "cuda")) return good;
+    return good && add_ours(group, NULL, "cuda", FROM_HOST) && add_ours(group, NULL, "auto", ROUTED);
 }
 
-/* All peers of the wanted devices, or those named. */
-static int add_peers(spgemm_group *group, const bench_request *request)
+/* "auto" in the list of formats is the library's choice; it is what runs when no kernel of ours is named. */
+static int add_cases(spgemm_group *group)
 {
-    const bench_peers *peers = request->peers;
-    int named = 0, good = 1;
-    for (int p = 0; peers && p < peers->count; p++) named |= bench_list_has(&request->kernels, peers->items[p].name);
-    for (int p = 0; peers && p < peers->count && good; p++) {
-        const bench_peer *peer = &peers->items[p];
-        if (!peer->multiplies_matrices || !bench_device_wanted(request, peer->device)) continue;
-        if (named && !bench_list_has(&request->kernels, peer->name)) continue;
-        if (!named && strcmp(request->device, "all") == 0 &&
-            !bench_device_is_there(group->session->context, peer->device))
-            continue;
-        good = add_peer(group, peer);
-    }
-    return good;
-}
-
-/* "auto" in the list of kernels is the library's choice; it is what runs when no kernel of ours is named. */
-static int add_cases(spgemm_group *group, const bench_request *request)
-{
-    int ours = 0;
-    for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        if (spry_spgemm_kernel_get_info(group->session->context, k, &kernel, NULL) == SPRY_OK)
-            ours |= bench_list_has(&request->kernels, kernel.name);
-    }
-    int good = add_kernels(group, request);
-    if (good && !request->all_kernels && (!ours || bench_list_has(&request->formats, "auto")))
-        good = add_choices(group, request);
-    if (good) good = add_peers(group, request);
+    const bench_options *options = group->session->options;
+    const bench_peers *peers = options->peers;
+    int ours = 0, good = add_kernels(group, &ours);
+    if (good && !options->all_kernels && (ours == 0 || bench_list_has(&options->formats, "auto")))
+        good = add_choices(group);
+    for (int p = 0; peers && p < peers->count && good; p++)
+        if (bench_wants_peer(group->session, group->wanted, p)) good = add_peer(group, &peers->items[p]);
     if (good && group->case_count == 0)
-        good = add_skipped(group, "", strcmp(request->device, "all") == 0 ? "" : request->device,
+        good = add_skipped(group, "", strcmp(group->wanted, "all") == 0 ? "" : group->wanted,
                            "no kernel is there for the chosen device");
     return good;
 }
 
-/* Everybody got the reordered matrix, and what that took is part of each set-up. */
-static void add_reordering(spgemm_group *group, double reorder_us)
+spry_status bench_spgemm(bench_session *session, const bench_subject *subject, spry_error *err)
 {
-    for (int i = 0; i < group->case_count; i++) group->cases[i].record.setup_us += reorder_us; /* NaN stays NaN */
-}
-
-static int emit(spgemm_group *group, const bench_request *request)
-{
-    bench_record *records = malloc((size_t)(group->case_count + 1) * sizeof *records);
-    if (!records) return -1;
-    for (int i = 0; i < group->case_count; i++) records[i] = group->cases[i].record;
-    const int stopped = request->emit(request->user, records, group->case_count);
-    free(records);
-    return stopped;
-}
-
-spry_status bench_spgemm(bench_session *session, const bench_request *request, const spry_matrix *A,
-                         const bench_source *source, const char *ordering, double reorder_us, spry_error *err)
-{
+    const bench_options *options = session->options;
+    const char *name = subject->source->name;
     spgemm_group group;
     char text[320];
-    snprintf(text, sizeof text, "%s: counting products, checking kernels", source->name);
-    request->progress(request->user, text);
-    spry_status status = open_group(&group, session, A, source, ordering, err);
+    snprintf(text, sizeof text, "%s: counting products, checking kernels", name);
+    options->progress(text);
+    spry_status status = open_group(&group, session, subject, err);
     if (status != SPRY_OK) return status;
-    int good = add_cases(&group, request), stopped = 0;
-    add_reordering(&group, reorder_us);
-    snprintf(text, sizeof text, "%s %s: timing %d cases", source->name, group.common.type, group.case_count);
-    request->progress(request->user, text);
-    if (good) good = spgemm_measure(&group);
-    if (good && group.others >= 0.05) request->disturbed(request->user, source->name, group.others);
-    if (good) stopped = emit(&group, request);
+    const int good = add_cases(&group);
+    snprintf(text, sizeof text, "%s %s: timing %d cases", name, group.common.type, group.case_count);
+    options->progress(text);
+    if (good && spgemm_measure(&group))
+        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
+    else
+        status = bench_out_of_memory(err);
     close_group(&group);
-    if (!good || stopped < 0) return bench_out_of_memory(err);
-    return stopped ? bench_stop(session, err) : SPRY_OK;
+    return status;
 }

@@ -11,23 +11,17 @@
  * (format "auto").
  *
  * Timed as other cases are, in turns, but a run may take seconds: a turn ends after turn_us, and has one run at least.
- * bench_session.runs: so many single runs in all, after five that are not timed, shared among the turns.
+ * bench_options.runs: so many single runs in all, after five that are not timed, shared among the turns.
  */
 #ifndef SPRY_BENCH_SPGEMM_H
 #define SPRY_BENCH_SPGEMM_H
 
-#include "bench/bench.h"
+#include "bench/internal.h"
 
 enum { EXACT_PRODUCTS = 16000000 };
 
-/* All cases of A*A in one type, and their records. source and the ordering are told in them. */
-spry_status bench_spgemm(bench_session *session, const bench_request *request, const spry_matrix *A,
-                         const bench_source *source, const char *ordering, double reorder_us, spry_error *err);
-
-/* ---- the engine's own --------------------------------------------------------------------------- */
-
 typedef struct spgemm_case {
-    bench_record record;
+    record record;
     spry_spgemm_options options;  /* of ours, */
     spry_spgemm_plan *plan;       /* where it is one; */
     const spry_peer_spgemm *peer; /* or a peer's */
@@ -42,12 +36,13 @@ typedef struct spgemm_case {
 
 typedef struct spgemm_group {
     bench_session *session;
+    const char *wanted;   /* device: "cpu", "cuda", "all" */
     const spry_matrix *A; /* in host memory */
     spry_arrays arrays;
     spry_matrix *device_A; /* on the first GPU, NULL until a case needs it */
     void *device_arrays[3];
     double upload_us;
-    bench_record common;
+    record common;
     spry_spgemm_estimate estimate;
     spgemm_case *cases;
     int case_count;

@@ -1,11 +1,9 @@
 /* One product, and whether it is the right one. */
-#include "bench/group.h"
 #include "bench/spgemm.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 /* ---- running ------------------------------------------------------------------------------------ */
 
@@ -13,12 +11,12 @@ static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
 {
     char error[256] = "no reason given";
     spry_peer_product product = {.us = -1, .peak_bytes = -1};
-    const double start = bench_now_us();
+    const double start = now_us();
     int result = c->peer->run(c->peer_state, &product, error, sizeof error);
-    *us = bench_now_us() - start;
+    *us = now_us() - start;
     if (result != SPRY_PEER_OK)
-        return bench_set_status(&c->record, result == SPRY_PEER_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED, "%s: %s",
-                                c->peer->title, error);
+        return record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s: %s",
+                           c->peer->title, error);
     if (product.us >= 0) {
         group->children += 1e-6 * *us;
         *us = product.us;
@@ -43,17 +41,17 @@ int spgemm_run(spgemm_group *group, spgemm_case *c, double *us)
     spry_error err = {0};
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     c->options.info = &info;
-    const double start = bench_now_us();
+    const double start = now_us();
     spry_status status = run_ours(group, c, &err);
-    *us = bench_now_us() - start;
+    *us = now_us() - start;
     c->options.info = NULL;
     if (status != SPRY_OK)
-        return bench_set_status(&c->record,
-                                status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED ? BENCH_SKIPPED : BENCH_FAILED,
-                                "%s", err.message);
+        return record_fail(&c->record,
+                           status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED,
+                           "%s", err.message);
     if (c->plan) status = spry_spgemm_plan_get_info(c->plan, &info, &err);
-    if (status != SPRY_OK) return bench_set_status(&c->record, BENCH_FAILED, "%s", err.message);
-    bench_record *r = &c->record;
+    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
+    record *r = &c->record;
     r->peak_bytes = info.peak_bytes;
     r->deterministic = info.deterministic;
     r->threads = info.threads;
@@ -94,7 +92,7 @@ static int fetch_from_peer(spgemm_case *c, host_result *r)
     char error[256] = "no reason given";
     spry_peer_matrix m = {0};
     if (c->peer->fetch(c->peer_state, &m, error, sizeof error) != SPRY_PEER_OK)
-        return bench_set_status(&c->record, BENCH_FAILED, "the result cannot be read: %s", error);
+        return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", error);
     spry_arrays *a = &r->arrays;
     a->layout = SPRY_CSR;
     a->rows = m.rows;
@@ -124,14 +122,10 @@ static size_t part_bytes(const spry_arrays *a, int part)
  */
 static void *new_copy(size_t bytes, int threads)
 {
-    enum { LARGE_PAGE = 2 << 20, PAGE = 4096 };
-    const size_t pages = (bytes + PAGE) / PAGE, whole = (pages * PAGE + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    if (bytes < LARGE_PAGE) return malloc(bytes + 8);
-    char *room = aligned_alloc(LARGE_PAGE, whole);
+    char *room = allocate_pages(bytes);
     if (!room) return NULL;
-    madvise(room, whole, MADV_HUGEPAGE);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (size_t p = 0; p < pages; p++) ((volatile char *)room)[p * PAGE] = 0;
+    for (size_t byte = 0; byte < bytes; byte += 4096) ((volatile char *)room)[byte] = 0;
     return room;
 }
 
@@ -169,7 +163,7 @@ static int fetch(spgemm_group *group, spgemm_case *c, host_result *r)
     r->arrays.ownership = 0;
     if (status == SPRY_OK) return 1;
     forget(r);
-    return bench_set_status(&c->record, BENCH_FAILED, "the result cannot be read: %s", err.message);
+    return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", err.message);
 }
 
 static uint64_t hash(const spry_arrays *a, int threads)
@@ -192,20 +186,20 @@ static int64_t at(const void *array, spry_index_type type, int64_t k)
 /* Offsets that never fall and columns in range, which the comparison relies on; notes rows that are not sorted. */
 static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
 {
-    const bench_record *r = &c->record;
+    const record *r = &c->record;
     const int threads = spry_context_threads(group->session->context);
     int64_t wrong = 0, unsorted = 0;
     if (a->rows != r->rows || a->cols != r->cols)
-        return bench_set_status(&c->record, BENCH_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
-                                (long long)a->cols, (long long)r->rows, (long long)r->cols);
+        return record_fail(&c->record, RECORD_WRONG, "C is %lld x %lld, expected %lld x %lld", (long long)a->rows,
+                           (long long)a->cols, (long long)r->rows, (long long)r->cols);
     if (a->nnz != group->estimate.nnz)
-        return bench_set_status(&c->record, BENCH_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
-                                (long long)group->estimate.nnz);
+        return record_fail(&c->record, RECORD_WRONG, "C has %lld entries, expected %lld", (long long)a->nnz,
+                           (long long)group->estimate.nnz);
     wrong += at(a->offsets, a->offset_type, 0) != 0 || at(a->offsets, a->offset_type, a->rows) != a->nnz;
     for (int64_t i = 0; i < a->rows && wrong == 0; i++)
         wrong += at(a->offsets, a->offset_type, i + 1) < at(a->offsets, a->offset_type, i);
     if (wrong > 0)
-        return bench_set_status(&c->record, BENCH_WRONG, "the row offsets of C do not rise from 0 to its entries");
+        return record_fail(&c->record, RECORD_WRONG, "the row offsets of C do not rise from 0 to its entries");
         /* rows that come first may have most of the entries, and do in matrices of powers */
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64) reduction(+ : wrong, unsorted)
     for (int64_t i = 0; i < a->rows; i++) {
@@ -218,8 +212,7 @@ static int is_sound(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
             before = j;
         }
     }
-    if (wrong > 0)
-        return bench_set_status(&c->record, BENCH_WRONG, "%lld columns of C are out of range", (long long)wrong);
+    if (wrong > 0) return record_fail(&c->record, RECORD_WRONG, "%lld columns of C are out of range", (long long)wrong);
     c->record.unsorted = unsorted > 0;
     return 1;
 }
@@ -257,22 +250,21 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
         status = spry_verify_spgemm(group->session->context, &v, C, group->A, group->A, &options,
                                     exact ? SPRY_VERIFY_EXACT : SPRY_VERIFY_RANDOM, &err);
     spry_matrix_destroy(C);
-    if (status != SPRY_OK)
-        return bench_set_status(&c->record, BENCH_FAILED, "the check itself failed: %s", err.message);
+    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
     c->record.max_error = v.max_error;
     if (v.wrong_rows == 0) return 1;
     if (exact && v.first_misshapen >= 0)
-        return bench_set_status(&c->record, BENCH_WRONG, "%lld rows of C are wrong, row %lld in its positions",
-                                (long long)v.wrong_rows, (long long)v.first_misshapen);
-    return bench_set_status(&c->record, BENCH_WRONG,
-                            "%lld rows of C are past the error bound, worst at row %lld with %.3g times it",
-                            (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+        return record_fail(&c->record, RECORD_WRONG, "%lld rows of C are wrong, row %lld in its positions",
+                           (long long)v.wrong_rows, (long long)v.first_misshapen);
+    return record_fail(&c->record, RECORD_WRONG,
+                       "%lld rows of C are past the error bound, worst at row %lld with %.3g times it",
+                       (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
 }
 
 /* bytes, and what a reader must know of a result whose rows were left as they came. */
 static void describe(spgemm_case *c, const spry_arrays *a)
 {
-    bench_record *r = &c->record;
+    record *r = &c->record;
     r->bytes = (int64_t)(part_bytes(a, 0) + part_bytes(a, 1) + part_bytes(a, 2));
     size_t used = strlen(r->reason);
     if (r->unsorted) snprintf(r->reason + used, sizeof r->reason - used, "; rows of C are left unsorted");
@@ -304,7 +296,7 @@ void spgemm_recheck(spgemm_group *group, spgemm_case *c)
     if (fetch(group, c, &result)) {
         const int same = hash(&result.arrays, spry_context_threads(group->session->context)) == c->hash;
         if (!same && c->record.deterministic == 1)
-            bench_set_status(&c->record, BENCH_WRONG, "said to be deterministic, but the bits changed between runs");
+            record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
         else if (!same && is_sound(group, c, &result.arrays))
             compare(group, c, &result.arrays);
         forget(&result);

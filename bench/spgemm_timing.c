@@ -1,5 +1,4 @@
 /* Times products of two sparse matrices in turn. */
-#include "bench/group.h"
 #include "bench/spgemm.h"
 
 #include <math.h>
@@ -10,7 +9,7 @@ static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most
 
 static int is_live(const spgemm_case *c)
 {
-    return c->record.status == BENCH_OK;
+    return c->record.status == RECORD_OK;
 }
 
 /* Some runs, each timed by itself, so that giving C back is no part of it. */
@@ -19,7 +18,7 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
     *us = 0;
     for (int64_t r = 0; r < runs; r++) {
         double one = 0;
-        if (group->session->cold) bench_flush_caches(group->session);
+        if (group->session->options->cold) bench_flush_caches(group->session);
         if (!spgemm_run(group, c, &one)) return 0;
         spgemm_release(c);
         *us += one;
@@ -30,28 +29,28 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
 /* With session->runs single runs, in no more turns than these are. */
 static int turns_of(const spgemm_group *group)
 {
-    const int runs = group->session->runs;
+    const int runs = group->session->options->runs;
     return runs > 0 && runs < TURNS ? runs : TURNS;
 }
 
-/* Of a turn: batches, or single runs. */
+/* A turn has so many batches, or single runs. */
 static int samples_a_turn(const spgemm_group *group)
 {
-    return group->session->runs > 0 ? (group->session->runs + TURNS - 1) / TURNS : BATCHES;
+    return group->session->options->runs > 0 ? (group->session->options->runs + TURNS - 1) / TURNS : BATCHES;
 }
 
 /* Untimed runs before the first turn: allocators and caches fill, and the fastest tells how many make a batch. */
 static void warm_up(spgemm_group *group, spgemm_case *c)
 {
     double fastest = c->record.first_us, spent = 0, us = 0;
-    const int most = group->session->runs > 0 ? UNTIMED_RUNS : 100;
+    const int most = group->session->options->runs > 0 ? UNTIMED_RUNS : 100;
     for (int r = 0; r < most && spent < warm_us && fastest < 10 * warm_us; r++) {
         if (!run_many(group, c, 1, &us)) return;
         if (us < fastest) fastest = us;
         spent += us;
     }
     double least = c->device > 0 ? gpu_batch_us : batch_us;
-    const int single = group->session->cold || group->session->runs > 0;
+    const int single = group->session->options->cold || group->session->options->runs > 0;
     c->batch_runs = single || fastest > least ? 1 : (int64_t)ceil(1.1 * least / fmax(fastest, 0.1));
 }
 
@@ -59,7 +58,7 @@ static void warm_up(spgemm_group *group, spgemm_case *c)
 static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
 {
     double us = 0, spent = 0;
-    for (int r = 0; !group->session->cold && r < 8 && spent < warm_us / 10; r++) {
+    for (int r = 0; !group->session->options->cold && r < 8 && spent < warm_us / 10; r++) {
         if (c->record.first_us > warm_us) break;
         if (!run_many(group, c, 1, &us)) return;
         spent += us;
@@ -81,19 +80,12 @@ static double csr_bytes(int64_t rows, int64_t nnz, double entry, double offset)
 
 static void fill_record(const spgemm_group *group, spgemm_case *c)
 {
-    bench_record *r = &c->record;
+    const record *r = &c->record;
     const spry_arrays *a = &group->arrays;
-    bench_summary s = bench_summarise(c->samples, c->sample_count);
     const double entry = (double)spry_type_bytes(a->value_type) + (double)spry_index_type_bytes(a->index_type);
     const double offset = (double)spry_index_type_bytes(a->offset_type);
-    r->time_us = s.median;
-    r->mean_us = s.mean;
-    r->min_us = s.min;
-    r->spread_us = s.spread;
-    r->gflops = 2e-3 * (double)r->products / s.median;
-    r->gbps = 1e-3 * (csr_bytes(r->rows, r->nnz, entry, offset) + csr_bytes(r->rows, r->nnz_c, entry, offset)) /
-              s.median;
-    r->roof = r->gbps / r->copy_gbps;
+    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->products,
+                     csr_bytes(r->rows, r->nnz, entry, offset) + csr_bytes(r->rows, r->nnz_c, entry, offset));
 }
 
 int spgemm_measure(spgemm_group *group)
@@ -119,10 +111,8 @@ int spgemm_measure(spgemm_group *group)
             if (is_live(c) && totals[i] < most_us) take_turn(group, c, &totals[i]);
             if (is_live(c) && turn == turns - 1) spgemm_recheck(group, c);
         }
-    for (int i = 0; i < group->case_count && good; i++)
-        if (is_live(&group->cases[i]) && group->cases[i].sample_count > 0) fill_record(group, &group->cases[i]);
+    for (int i = 0; i < group->case_count && good; i++) fill_record(group, &group->cases[i]);
     group->others = bench_others_since(before, group->children);
-    for (int i = 0; i < group->case_count; i++) bench_note_others(&group->cases[i].record, group->others);
     free(totals);
     return good;
 }

@@ -1,11 +1,41 @@
 /* Which matrices spry bench measures: files, suites, and parts of them. */
 #include "cli/bench_sources.h"
 
+#include "common/input.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* In the order of the names below: "gen:..." or the name of a file. */
+static const char *const suites[][16] = {
+    {"gen:grid5", "gen:grid7", "gen:grid27", "gen:fem3", "gen:road", "gen:rgg21", "G3_circuit"},
+    {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"},
+    {"gen:rgg21p", "gen:grid7p"},
+    {"gen:grid5", "gen:grid7", "gen:grid27s", "gen:fem3s", "gen:road", "gen:rgg20", "gen:rmat16", "gen:rmat17",
+     "gen:rmat18", "G3_circuit", "cnr-2000", "Andrews", "cont-300_kkt", "soc-Slashdot0902"},
+};
+static const char suite_names[] = "mesh|scattered|shuffled|products";
+/* Each is a script of its own in study/, with its tables. */
+static const char *const studies[] = {"seed000", "csrk64", "spgemm002"};
+
+static bench_source *append(cli_sources *sources, const char *matrix)
+{
+    bench_source *grown = realloc(sources->items, (size_t)(sources->count + 1) * sizeof *grown);
+    if (!grown) {
+        cli_message("out of memory");
+        return NULL;
+    }
+    sources->items = grown;
+    bench_source *source = &grown[sources->count++];
+    *source = (bench_source){0};
+    matrix_name(source->name, sizeof source->name, matrix);
+    return source;
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
 
 /* A name mistyped should be told before minutes are spent on the others. */
 static int check_path(const char *path)
@@ -24,51 +54,69 @@ int cli_add_file(cli_sources *sources, const char *path)
 {
     int status = check_path(path);
     if (status != CLI_GO_ON) return status;
-    bench_source *grown = realloc(sources->items, (size_t)(sources->count + 1) * sizeof *grown);
-    if (!grown) {
-        cli_message("out of memory");
-        return CLI_UNSUCCESSFUL;
-    }
-    sources->items = grown;
-    bench_source *source = &grown[sources->count];
-    *source = (bench_source){0};
+    bench_source *source = append(sources, path);
+    if (!source) return CLI_UNSUCCESSFUL;
     if (strlen(path) >= sizeof source->path) return cli_usage_error("a file name is longer than a path can be");
-    bench_matrix_name(source->name, sizeof source->name, path);
-    snprintf(source->path, sizeof source->path, "%s", path);
-    sources->count++;
+    RECORD_TEXT(source->path, path);
+    return CLI_GO_ON;
+}
+
+/* ---- suites ------------------------------------------------------------------------------------- */
+
+/* Where the collections put a matrix: NAME.mtx.gz, or in a folder of its own. */
+static void find_file(bench_source *source, const char *folder)
+{
+    static const char *const endings[] = {".mtx.gz", ".mtx"};
+    if (!folder || !folder[0]) {
+        snprintf(source->reason, sizeof source->reason,
+                 "%.200s is a real matrix: name the folder that has %.200s.mtx.gz with --matrices or SPRY_MATRIX_DIR",
+                 source->name, source->name);
+        return;
+    }
+    for (int own = 0; own < 2; own++)
+        for (int e = 0; e < 2; e++) {
+            struct stat st;
+            char path[sizeof source->path];
+            int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, own ? source->name : "", own ? "/" : "",
+                                  source->name, endings[e]);
+            if (length >= (int)sizeof path || stat(path, &st) != 0 || S_ISDIR(st.st_mode)) continue;
+            memcpy(source->path, path, sizeof path);
+            return;
+        }
+    snprintf(source->reason, sizeof source->reason, "there is no %.100s.mtx.gz or %.100s.mtx in %.200s", source->name,
+             source->name, folder);
+}
+
+static int append_suite(cli_sources *sources, const char *const *suite, const char *folder)
+{
+    for (int i = 0; suite[i]; i++) {
+        bench_source *source = append(sources, suite[i]);
+        if (!source) return CLI_UNSUCCESSFUL;
+        if (strncmp(suite[i], "gen:", 4) == 0)
+            RECORD_TEXT(source->path, suite[i]);
+        else
+            find_file(source, folder);
+    }
     return CLI_GO_ON;
 }
 
 int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
 {
     struct stat st;
+    int index = 0;
     if (folder && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)))
         return cli_usage_error("--matrices is '%s', expected a folder that exists", folder);
     if (!suite) return folder ? cli_usage_error("--matrices goes with --suite: name the files themselves") : CLI_GO_ON;
-    if (!folder) folder = getenv("SPRY_MATRIX_DIR");
-    if (strcmp(suite, "seed000") == 0 && (!folder || !folder[0]))
-        return cli_usage_error("--suite seed000 measures every matrix of a folder: name it with --matrices or "
-                               "SPRY_MATRIX_DIR");
-    switch (bench_suite_sources(suite, folder, &sources->items, &sources->count)) {
-    case 1: return CLI_GO_ON;
-    case -2: cli_message("out of memory"); return CLI_UNSUCCESSFUL;
-    default: break;
-    }
-    int index = 0;
-    cli_take_name("suite", suite, bench_suite_names, &index);
-    return CLI_USAGE;
+    for (size_t s = 0; s < sizeof studies / sizeof *studies; s++)
+        if (strcmp(suite, studies[s]) == 0)
+            return cli_usage_error("--suite %s is a study: study/%s.py measures its matrices with this program and "
+                                   "prints its tables",
+                                   suite, suite);
+    if (cli_take_word("suite", suite, suite_names, &index) != CLI_GO_ON) return CLI_USAGE;
+    return append_suite(sources, suites[index], folder ? folder : getenv("SPRY_MATRIX_DIR"));
 }
 
-static int by_entries(const void *a, const void *b)
-{
-    const bench_source *p = a, *q = b;
-    return (p->entries > q->entries) - (p->entries < q->entries);
-}
-
-void cli_sort_sources(cli_sources *sources)
-{
-    qsort(sources->items, (size_t)sources->count, sizeof *sources->items, by_entries);
-}
+/* ---- parts -------------------------------------------------------------------------------------- */
 
 int cli_keep_only(cli_sources *sources, const cli_list *names)
 {

@@ -11,14 +11,12 @@ typedef struct cli_sources {
 } cli_sources;
 
 int cli_add_file(cli_sources *sources, const char *path);
-/* suite NULL: none; folder NULL: SPRY_MATRIX_DIR. */
+/* The matrices of a named list: generated ones, and real ones from a folder. NULL: none; SPRY_MATRIX_DIR. */
 int cli_add_suite(cli_sources *sources, const char *suite, const char *folder);
 
-/* Small ones first. */
-void cli_sort_sources(cli_sources *sources);
-/* Those named; each must be there. */
+/* Leaves the matrices that are named; each must be there. */
 int cli_keep_only(cli_sources *sources, const cli_list *names);
-/* Every parts-th, from the part-th on (1 .. parts): of sorted ones, parts that take about as long. */
+/* Leaves every parts-th matrix, from the part-th on (1 .. parts). */
 void cli_keep_part(cli_sources *sources, int64_t part, int64_t parts);
 
 #endif

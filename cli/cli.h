@@ -1,9 +1,10 @@
-/* What the commands share: options and help, messages, numbers for people, output files. */
+/* Shared by all commands: options and help, messages, numbers for people, output files. */
 #ifndef SPRY_CLI_H
 #define SPRY_CLI_H
 
 #include "spry/spry.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -17,15 +18,48 @@ enum { CLI_GO_ON = -1 }; /* what a parser answers when there is no reason to sto
 
 /* ---- commands and options (options.c) ----------------------------------------------------------- */
 
-typedef enum cli_argument { CLI_NONE, CLI_REQUIRED, CLI_OPTIONAL } cli_argument;
+/* Where an option's value goes, at `at` in the command's arguments. */
+typedef enum cli_kind {
+    CLI_FLAG,    /* int: 1 when it is given; takes no value */
+    CLI_TEXT,    /* const char * */
+    CLI_INTEGER, /* int64_t, from least to most */
+    CLI_NUMBER,  /* double, finite; above least, below most where they differ */
+    CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
+    CLI_CHOICE,  /* int, or an enumeration: the word's number, from least on */
+    CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
+    CLI_LIST,    /* cli_list, "a,b,c" */
+    CLI_JSON,    /* cli_json; the value may be left out */
+    CLI_OWN      /* take(state, value) */
+} cli_kind;
 
 typedef struct cli_option {
-    const char *name; /* without the dashes */
-    char letter;      /* short form, 0: none */
-    cli_argument argument;
+    const char *name;  /* without the dashes */
+    char letter;       /* short form, 0: none */
     const char *value; /* "FILE", "f32|f64": for the help */
     const char *help;
+    cli_kind kind;
+    size_t at;
+    int64_t least, most;
+    int (*take)(void *state, const char *value); /* CLI_GO_ON, or an exit status after a message */
+    int optional;                                /* 1: of CLI_OWN, the value may be left out: NULL */
 } cli_option;
+
+/* The member of a command's `arguments` that an option sets. */
+#define CLI_AT(field) .at = offsetof(arguments, field)
+
+/* Options that several commands have. */
+#define CLI_THREADS_OPTION(about)                                                                                      \
+    {                                                                                                                  \
+        "threads", 0, "N", about " (default: as many as OpenMP would use)", CLI_INTEGER, CLI_AT(threads), 1, 1024      \
+    }
+#define CLI_JSON_OPTION(about)                                                                                         \
+    {                                                                                                                  \
+        "json", 0, "FILE", about " to standard output or FILE", CLI_JSON, CLI_AT(json)                                 \
+    }
+#define CLI_END_OF_OPTIONS                                                                                             \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
 
 typedef struct cli_command {
     const char *name, *summary;
@@ -41,37 +75,28 @@ typedef struct cli_command {
 extern const cli_command cli_info, cli_devices, cli_kernels, cli_spmv, cli_bench, cli_convert, cli_gen, cli_pagerank,
     cli_reorder, cli_solve, cli_spgemm, cli_tune;
 
-/* Takes the value (NULL: none) of options[option]; CLI_GO_ON, or an exit status after a message. */
-typedef int (*cli_apply)(void *state, int option, const char *value);
-
 /*
- * Goes through argv (argv[0] is the command's name). Positional arguments are moved to the front:
- * argv[0] .. argv[*count-1]. CLI_GO_ON, or the exit status to stop with (--help: 0).
+ * Goes through argv (argv[0] is the command's name) and puts values where they belong in the arguments. Positional
+ * arguments are moved to the front: argv[0] .. argv[*count-1]. CLI_GO_ON, or the exit status to stop with (--help: 0).
  */
-int cli_parse(const cli_command *command, int *count, char **argv, cli_apply apply, void *state);
+int cli_parse(const cli_command *command, int *count, char **argv, void *arguments);
 void cli_print_help(FILE *out, const cli_command *command);
 
-/* Values of options. Each reports what is wrong and returns 0. */
+/* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 int cli_take_number(const char *option, const char *text, double *value);
-/* *index: which of the NULL-terminated names. */
-int cli_take_name(const char *option, const char *text, const char *const *names, int *index);
+/* *index: which of the words of "cpu|cuda". */
+int cli_take_word(const char *option, const char *text, const char *words, int *index);
 /* The number 1 as a matrix: names of kernels, formats and devices are tried on it before minutes go into reading. */
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err);
-/* What that said: reported, where no other matrix would change it. */
+/* Reports what that said, where no other matrix would change it. */
 int cli_certain(spry_status status, const spry_error *err);
-
-/* --type f32|f64|pattern up to `last`, --index 32/32|64/32|64/64. CLI_GO_ON, or an exit status after a message. */
-int cli_take_type(const char *text, spry_type last, spry_type *type);
-int cli_take_index(const char *text, spry_index_type *offset_type, spry_index_type *index_type);
 
 typedef struct cli_list {
     char **items;
     int count;
 } cli_list;
-/* "a,b,c" */
-int cli_take_list(const char *option, const char *text, cli_list *list);
-int cli_add_to_list(cli_list *list, const char *item, size_t length); /* 0: out of memory, after a message */
+int cli_take_list(const char *option, const char *text, cli_list *list); /* "a,b,c" */
 void cli_release_list(cli_list *list);
 
 /* The name nearest to a mistyped one, NULL if none is near. */
@@ -83,8 +108,13 @@ const char *cli_nearest(const char *text, const char *const *names, int count);
 void cli_set_command(const char *name);
 void cli_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_usage_error(const char *format, ...) __attribute__((format(printf, 1, 2))); /* returns CLI_USAGE */
-int cli_status(spry_status status, const spry_error *err);                          /* exit status for it */
+int cli_status(const spry_error *err);                                              /* exit status for it */
 int cli_fail(const spry_error *err);                                                /* message and exit status */
+/* The same of reading an input: a count that its indices cannot hold is bad input. */
+int cli_fail_reading(const spry_error *err);
+/* Reads a matrix, in the layout of the file or as CSR. CLI_GO_ON, or an exit status after a message. */
+int cli_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options);
+int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options);
 
 /*
  * A line that is overwritten, on a terminal, from the command's first second on. NULL ends it: before anything is

@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-enum { OPTION_OUT, OPTION_TYPE, OPTION_FULL, OPTION_FORMAT };
-
-static const cli_option options[] = {{"out", 'o', CLI_REQUIRED, "OUT",
-                                      "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
-                                      "'-' is standard output"},
-                                     {"type", 0, CLI_REQUIRED, "f32|f64|pattern",
-                                      "round the values to f32, or drop them (default: f64; of a\n"
-                                      "container its own)"},
-                                     {"full", 0, CLI_NONE, NULL, "write both halves of a symmetric matrix"},
-                                     {"format", 0, CLI_REQUIRED, "FORMAT",
-                                      "storage in a container, as `spry kernels` names them (default: csr)"},
-                                     {0}};
-
 typedef struct arguments {
     const char *out;
     spry_type type;
@@ -23,23 +10,25 @@ typedef struct arguments {
     const char *format;
 } arguments;
 
-static int apply(void *state, int option, const char *value)
-{
-    arguments *a = state;
-    switch (option) {
-    case OPTION_OUT: a->out = value; break;
-    case OPTION_TYPE: return cli_take_type(value, SPRY_PATTERN, &a->type);
-    case OPTION_FULL: a->full = 1; break;
-    case OPTION_FORMAT: a->format = value; break;
-    default: break;
-    }
-    return CLI_GO_ON;
-}
+static const cli_option options[] = {{"out", 'o', "OUT",
+                                      "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
+                                      "'-' is standard output",
+                                      CLI_TEXT, CLI_AT(out)},
+                                     {"type", 0, "f32|f64|pattern",
+                                      "round the values to f32, or drop them (default: f64; of a\n"
+                                      "container its own)",
+                                      CLI_CHOICE, CLI_AT(type), SPRY_F32},
+                                     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG,
+                                      CLI_AT(full)},
+                                     {"format", 0, "FORMAT",
+                                      "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
+                                      CLI_AT(format)},
+                                     CLI_END_OF_OPTIONS};
 
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     if (!a.out) return cli_usage_error("-o OUT is missing: the file to write, or '-'");
     status = cli_check_output("out", a.out, argv[0]);
@@ -55,11 +44,9 @@ static int run(const cli_command *command, int argc, char **argv)
     reading.value_type = a.type;
     writing.full = a.full;
     writing.format = a.format;
-    cli_progress("reading");
-    spry_status result = spry_matrix_read(context, &A, argv[0], &reading, &err);
+    status = cli_read(context, &A, argv[0], &reading);
     cli_progress_writing(a.out);
-    if (result == SPRY_OK) result = spry_matrix_write(A, a.out, &writing, &err);
-    status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
+    if (status == CLI_GO_ON) status = spry_matrix_write(A, a.out, &writing, &err) == SPRY_OK ? CLI_OK : cli_fail(&err);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     return status;

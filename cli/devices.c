@@ -1,19 +1,10 @@
 /* spry devices: what products can run on here. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
-#include "bench/bench.h"
+#include "common/copy_bandwidth.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
-
-enum { OPTION_MEASURE, OPTION_THREADS, OPTION_JSON };
-
-static const cli_option options[] = {{"measure", 0, CLI_NONE, NULL,
-                                      "measure the copy bandwidth (a few seconds, several GB of memory)"},
-                                     {"threads", 0, CLI_REQUIRED, "N",
-                                      "threads that measure (default: as many as OpenMP would use)"},
-                                     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE"},
-                                     {0}};
 
 typedef struct arguments {
     int measure;
@@ -21,22 +12,11 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static int apply(void *state, int option, const char *value)
-{
-    arguments *a = state;
-    switch (option) {
-    case OPTION_MEASURE: a->measure = 1; break;
-    case OPTION_THREADS:
-        if (!cli_take_integer("threads", value, 1, 1024, &a->threads)) return CLI_USAGE;
-        break;
-    case OPTION_JSON:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
-    default: break;
-    }
-    return CLI_GO_ON;
-}
+static const cli_option options[] = {{"measure", 0, NULL, "measure the copy bandwidth (a second, 1 GB of memory)",
+                                      CLI_FLAG, CLI_AT(measure)},
+                                     CLI_THREADS_OPTION("threads that measure"),
+                                     CLI_JSON_OPTION("JSON lines"),
+                                     CLI_END_OF_OPTIONS};
 
 static void print_device(const spry_device_info *d, int threads, double copy_gbps)
 {
@@ -61,25 +41,22 @@ static void print_device(const spry_device_info *d, int threads, double copy_gbp
 static int json_device(cli_json *json, const spry_device_info *d, int threads, double copy_gbps)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = bench_json_text(o, "name", d->name) && bench_json_text(o, "description", d->description) &&
-               cJSON_AddBoolToObject(o, "available", d->available) && bench_json_text(o, "reason", d->reason) &&
-               bench_json_integer(o, "units", d->units) && bench_json_text(o, "simd", d->simd) &&
-               bench_json_integer(o, "memory_bytes", d->memory_bytes) &&
-               bench_json_integer(o, "cache_bytes", d->cache_bytes) && bench_json_integer(o, "threads", threads) &&
-               bench_json_number(o, "copy_gbps", copy_gbps);
+    int good = cli_json_text(o, "name", d->name) && cli_json_text(o, "description", d->description) &&
+               cJSON_AddBoolToObject(o, "available", d->available) && cli_json_text(o, "reason", d->reason) &&
+               cli_json_integer(o, "units", d->units) && cli_json_text(o, "simd", d->simd) &&
+               cli_json_integer(o, "memory_bytes", d->memory_bytes) &&
+               cli_json_integer(o, "cache_bytes", d->cache_bytes) && cli_json_integer(o, "threads", threads) &&
+               cli_json_number(o, "copy_gbps", copy_gbps);
     return cli_json_line(json, o, good);
 }
 
 static int measure_copy(spry_context *context, double *gbps)
 {
-    bench_session session = {.op = "spmv"};
-    char note[256];
     cli_progress("measuring the copy bandwidth");
-    session.context = context;
-    bench_measure_copy(&session, 0, note, sizeof note);
+    const copy_bandwidth copy = measure_copy_bandwidth(context, 0);
     cli_progress(NULL);
-    if (note[0]) cli_message("%sthe copy bandwidth is %s", isnan(session.copy_gbps) ? "" : "note: ", note);
-    *gbps = session.copy_gbps;
+    if (copy.note[0]) cli_message("%sthe copy bandwidth is %s", isnan(copy.gbps) ? "" : "note: ", copy.note);
+    *gbps = copy.gbps;
     return isnan(*gbps) ? CLI_UNSUCCESSFUL : CLI_GO_ON;
 }
 
@@ -106,7 +83,7 @@ static int list_devices(spry_context *context, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
     status = cli_open_context(&context, a.threads);

@@ -1,21 +1,8 @@
 /* spry gen: writes a generated matrix, or lists the generators. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
-#include "bench/bench.h"
-
-#include <cjson/cJSON.h>
 #include <string.h>
-
-enum { OPTION_OUT, OPTION_LIST, OPTION_TYPE, OPTION_FULL, OPTION_JSON };
-
-static const cli_option options[] =
-    {{"out", 'o', CLI_REQUIRED, "OUT",
-      "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output"},
-     {"list", 0, CLI_NONE, NULL, "list the generators with their parameters"},
-     {"type", 0, CLI_REQUIRED, "f32|f64|pattern", "type of the values (default: f64)"},
-     {"full", 0, CLI_NONE, NULL, "write both halves of a symmetric matrix"},
-     {"json", 0, CLI_OPTIONAL, "FILE", "with --list: JSON lines to standard output or FILE"},
-     {0}};
 
 typedef struct arguments {
     const char *out;
@@ -24,22 +11,14 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static int apply(void *state, int option, const char *value)
-{
-    arguments *a = state;
-    switch (option) {
-    case OPTION_OUT: a->out = value; break;
-    case OPTION_LIST: a->list = 1; break;
-    case OPTION_TYPE: return cli_take_type(value, SPRY_PATTERN, &a->type);
-    case OPTION_FULL: a->full = 1; break;
-    case OPTION_JSON:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
-    default: break;
-    }
-    return CLI_GO_ON;
-}
+static const cli_option options[] =
+    {{"out", 'o', "OUT", "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output",
+      CLI_TEXT, CLI_AT(out)},
+     {"list", 0, NULL, "list the generators with their parameters", CLI_FLAG, CLI_AT(list)},
+     {"type", 0, "f32|f64|pattern", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
+     CLI_JSON_OPTION("with --list: JSON lines"),
+     CLI_END_OF_OPTIONS};
 
 static int list_generators(cli_json *json)
 {
@@ -51,9 +30,9 @@ static int list_generators(cli_json *json)
         if (json->wanted) {
             cJSON *line = cJSON_CreateObject();
             good = cli_json_line(json, line,
-                                 bench_json_text(line, "name", info.name) &&
-                                     bench_json_text(line, "parameters", info.parameters) &&
-                                     bench_json_text(line, "description", info.description));
+                                 cli_json_text(line, "name", info.name) &&
+                                     cli_json_text(line, "parameters", info.parameters) &&
+                                     cli_json_text(line, "description", info.description));
         }
         if (cli_for_people(json)) {
             printf("%-12s %s\n", info.name, info.description);
@@ -92,7 +71,7 @@ static int generate(const arguments *a, const char *spec)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     if (a.list) {
         if (argc > 0) return cli_usage_error("--list takes no NAME, but got '%s'", argv[0]);

@@ -1,43 +1,29 @@
 /* spry info: what a matrix is like. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
-#include "bench/bench.h"
+#include "common/input.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
 
-enum { OPTION_TYPE, OPTION_JSON };
 enum { SPY_WIDTH = 56, SPY_HEIGHT = 24, BAR_WIDTH = 40 };
-
-static const cli_option options[] = {{"type", 0, CLI_REQUIRED, "f32|f64|pattern",
-                                      "type of the values, for the storage figures (default: f64)"},
-                                     {"json", 0, CLI_OPTIONAL, "FILE", "one JSON object to standard output or FILE"},
-                                     {0}};
 
 typedef struct arguments {
     spry_type type;
     cli_json json;
 } arguments;
 
+static const cli_option options[] = {{"type", 0, "f32|f64|pattern",
+                                      "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
+                                      CLI_AT(type), SPRY_F32},
+                                     CLI_JSON_OPTION("one JSON object"),
+                                     CLI_END_OF_OPTIONS};
+
 typedef struct facts {
     spry_arrays a;
     spry_matrix_stats s;
     spry_matrix_report r;
 } facts;
-
-static int apply(void *state, int option, const char *value)
-{
-    arguments *a = state;
-    switch (option) {
-    case OPTION_TYPE: return cli_take_type(value, SPRY_PATTERN, &a->type);
-    case OPTION_JSON:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
-    default: break;
-    }
-    return CLI_GO_ON;
-}
 
 /* ---- for people --------------------------------------------------------------------------------- */
 
@@ -103,7 +89,7 @@ static void print_facts(const char *name, const facts *f)
     char where[40] = ""; /* no rows, no longest one */
     if (s->longest_row >= 0) snprintf(where, sizeof where, " (row %lld)", (long long)s->longest_row);
     printf("  row lengths   min %lld, mean %.3f, max %lld%s, variance %.3f: %s\n", (long long)s->min_row, s->mean_row,
-           (long long)s->max_row, where, s->variance_row, bench_class_name(s));
+           (long long)s->max_row, where, s->variance_row, row_length_class(s));
     printf("  empty rows    %s\n", cli_count(s->empty_rows).s);
     printf("  diagonal      %s of %s stored\n", cli_count(s->diagonal_entries).s,
            cli_count(a->rows < a->cols ? a->rows : a->cols).s);
@@ -126,9 +112,9 @@ static int json_histogram(cJSON *o, const spry_matrix_stats *s)
     for (int b = 0; list && b <= last; b++) {
         cJSON *item = cJSON_CreateObject();
         if (!item || !cJSON_AddItemToArray(list, item) ||
-            !bench_json_integer(item, "from", b < 2 ? b : INT64_C(1) << (b - 1)) ||
-            !bench_json_integer(item, "to", b < 2 ? b : (INT64_C(1) << b) - 1) ||
-            !bench_json_integer(item, "rows", s->histogram[b]))
+            !cli_json_integer(item, "from", b < 2 ? b : INT64_C(1) << (b - 1)) ||
+            !cli_json_integer(item, "to", b < 2 ? b : (INT64_C(1) << b) - 1) ||
+            !cli_json_integer(item, "rows", s->histogram[b]))
             return 0;
     }
     return list != NULL;
@@ -136,8 +122,7 @@ static int json_histogram(cJSON *o, const spry_matrix_stats *s)
 
 static int json_known(cJSON *o, const char *name, spry_known k)
 {
-    if (k == SPRY_NOT_KNOWN) return cJSON_AddNullToObject(o, name) != NULL;
-    return cJSON_AddBoolToObject(o, name, k == SPRY_KNOWN_YES) != NULL;
+    return cli_json_flag(o, name, k == SPRY_NOT_KNOWN ? -1 : k == SPRY_KNOWN_YES);
 }
 
 static int json_facts(cJSON *o, const char *name, const facts *f, spry_context *context, const spry_matrix *A)
@@ -145,24 +130,19 @@ static int json_facts(cJSON *o, const char *name, const facts *f, spry_context *
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_arrays *a = &f->a;
     const spry_matrix_stats *s = &f->s;
-    char index[16];
-    snprintf(index, sizeof index, "%zu/%zu", 8 * spry_index_type_bytes(a->offset_type),
-             8 * spry_index_type_bytes(a->index_type));
-    return bench_json_text(o, "matrix", name) && bench_json_integer(o, "rows", a->rows) &&
-           bench_json_integer(o, "cols", a->cols) && bench_json_integer(o, "nnz", a->nnz) &&
-           bench_json_text(o, "class", bench_class_name(s)) &&
-           bench_json_text(o, "type", spry_type_name(a->value_type)) && bench_json_text(o, "index", index) &&
-           bench_json_text(o, "symmetry", symmetries[a->symmetry]) &&
+    return cli_json_text(o, "matrix", name) && cli_json_integer(o, "rows", a->rows) &&
+           cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
+           cli_json_text(o, "class", row_length_class(s)) && cli_json_text(o, "type", spry_type_name(a->value_type)) &&
+           cli_json_text(o, "index", index_pair_name(a)) && cli_json_text(o, "symmetry", symmetries[a->symmetry]) &&
            json_known(o, "pattern_symmetric", s->pattern_symmetric) &&
            json_known(o, "value_symmetric", s->value_symmetric) && json_known(o, "sorted", a->sorted) &&
-           json_known(o, "unique", a->unique) && bench_json_integer(o, "min_row", s->min_row) &&
-           bench_json_number(o, "mean_row", s->mean_row) && bench_json_integer(o, "max_row", s->max_row) &&
-           bench_json_integer(o, "longest_row", s->longest_row) &&
-           bench_json_number(o, "variance_row", s->variance_row) &&
-           bench_json_integer(o, "empty_rows", s->empty_rows) &&
-           bench_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
-           bench_json_integer(o, "bandwidth", s->bandwidth) && bench_json_integer(o, "profile", s->profile) &&
-           bench_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, context, A) &&
+           json_known(o, "unique", a->unique) && cli_json_integer(o, "min_row", s->min_row) &&
+           cli_json_number(o, "mean_row", s->mean_row) && cli_json_integer(o, "max_row", s->max_row) &&
+           cli_json_integer(o, "longest_row", s->longest_row) && cli_json_number(o, "variance_row", s->variance_row) &&
+           cli_json_integer(o, "empty_rows", s->empty_rows) &&
+           cli_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
+           cli_json_integer(o, "bandwidth", s->bandwidth) && cli_json_integer(o, "profile", s->profile) &&
+           cli_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, context, A) &&
            json_histogram(o, s);
 }
 
@@ -173,7 +153,7 @@ static int show(spry_context *context, const spry_matrix *A, const char *path, c
     char name[256];
     int good = 1, status = cli_json_open(json);
     if (status != CLI_GO_ON) return status;
-    bench_matrix_name(name, sizeof name, path);
+    matrix_name(name, sizeof name, path);
     if (json->wanted) {
         cJSON *o = cJSON_CreateObject();
         good = cli_json_line(json, o, json_facts(o, name, f, context, A));
@@ -190,7 +170,7 @@ static int show(spry_context *context, const spry_matrix *A, const char *path, c
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     status = cli_check_output("json", a.json.path, argv[0]);
     if (status != CLI_GO_ON) return status;
@@ -202,12 +182,12 @@ static int run(const cli_command *command, int argc, char **argv)
     spry_read_options reading = SPRY_INIT(spry_read_options);
     facts f = {SPRY_INIT(spry_arrays), SPRY_INIT(spry_matrix_stats), SPRY_INIT(spry_matrix_report)};
     reading.value_type = a.type;
-    cli_progress("reading");
-    spry_status result = spry_matrix_read(context, &A, argv[0], &reading, &err);
-    if (result == SPRY_OK) result = spry_matrix_check(A, &f.r, &err);
-    if (result == SPRY_OK) result = spry_matrix_get_arrays(A, &f.a, &err);
-    if (result == SPRY_OK) result = spry_matrix_get_stats(A, &f.s, &err);
-    status = result == SPRY_OK ? show(context, A, argv[0], &f, &a.json) : cli_fail(&err);
+    status = cli_read(context, &A, argv[0], &reading);
+    if (status == CLI_GO_ON &&
+        (spry_matrix_check(A, &f.r, &err) != SPRY_OK || spry_matrix_get_arrays(A, &f.a, &err) != SPRY_OK ||
+         spry_matrix_get_stats(A, &f.s, &err) != SPRY_OK))
+        status = cli_fail(&err);
+    if (status == CLI_GO_ON) status = show(context, A, argv[0], &f, &a.json);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     return status;

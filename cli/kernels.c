@@ -1,19 +1,8 @@
 /* spry kernels: what the library can multiply with, here and elsewhere. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
-#include "bench/bench.h"
-
-#include <cjson/cJSON.h>
 #include <string.h>
-
-enum { OPTION_FORMAT, OPTION_DEVICE, OPTION_LONG, OPTION_JSON };
-
-static const cli_option options[] = {{"format", 0, CLI_REQUIRED, "NAME", "kernels of one format"},
-                                     {"device", 0, CLI_REQUIRED, "cpu|cuda", "kernels of one device"},
-                                     {"long", 'l', CLI_NONE, NULL,
-                                      "each kernel's idea and source, each format's storage"},
-                                     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines to standard output or FILE"},
-                                     {0}};
 
 typedef struct arguments {
     const char *format, *device;
@@ -21,49 +10,36 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static int take_format(arguments *a, const char *value)
+static int take_format(void *state, const char *value)
 {
-    const char *names[64] = {0};
+    char names[512] = "";
     int index = 0;
-    for (int f = 0; f < spry_format_count() && f < 63; f++) {
+    for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(f, &info, NULL) == SPRY_OK) names[index++] = info.name;
+        const size_t used = strlen(names);
+        if (spry_format_get_info(f, &info, NULL) == SPRY_OK)
+            snprintf(names + used, sizeof names - used, "%s%s", used ? "|" : "", info.name);
     }
-    if (!cli_take_name("format", value, names, &index)) return CLI_USAGE;
-    a->format = value;
-    return CLI_GO_ON;
+    ((arguments *)state)->format = value;
+    return cli_take_word("format", value, names, &index);
 }
 
-static int apply(void *state, int option, const char *value)
-{
-    static const char *const devices[] = {"cpu", "cuda", NULL};
-    arguments *a = state;
-    int index = 0;
-    switch (option) {
-    case OPTION_FORMAT: return take_format(a, value);
-    case OPTION_DEVICE:
-        if (!cli_take_name("device", value, devices, &index)) return CLI_USAGE;
-        a->device = value;
-        break;
-    case OPTION_LONG: a->long_form = 1; break;
-    case OPTION_JSON:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
-    default: break;
-    }
-    return CLI_GO_ON;
-}
+static const cli_option options[] = {{"format", 0, "NAME", "kernels of one format", CLI_OWN, .take = take_format},
+                                     {"device", 0, "cpu|cuda", "kernels of one device", CLI_WORD, CLI_AT(device)},
+                                     {"long", 'l', NULL, "each kernel's idea and source, each format's storage",
+                                      CLI_FLAG, CLI_AT(long_form)},
+                                     CLI_JSON_OPTION("JSON lines"),
+                                     CLI_END_OF_OPTIONS};
 
 static int json_kernel(cli_json *json, const spry_kernel_info *k)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = bench_json_text(o, "name", k->name) && bench_json_text(o, "format", k->format) &&
-               bench_json_text(o, "device", k->device) && bench_json_text(o, "operations", k->operations) &&
-               bench_json_text(o, "types", k->types) && bench_json_text(o, "indices", k->indices) &&
+    int good = cli_json_text(o, "name", k->name) && cli_json_text(o, "format", k->format) &&
+               cli_json_text(o, "device", k->device) && cli_json_text(o, "operations", k->operations) &&
+               cli_json_text(o, "types", k->types) && cli_json_text(o, "indices", k->indices) &&
                cJSON_AddBoolToObject(o, "deterministic", k->deterministic) &&
-               cJSON_AddBoolToObject(o, "available", k->available) && bench_json_text(o, "reason", k->reason) &&
-               bench_json_text(o, "idea", k->idea) && bench_json_text(o, "source", k->source);
+               cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "reason", k->reason) &&
+               cli_json_text(o, "idea", k->idea) && cli_json_text(o, "source", k->source);
     return cli_json_line(json, o, good);
 }
 
@@ -87,7 +63,7 @@ static void print_formats(const char *only)
     }
 }
 
-/* Those of SpMV, then those of sparse times sparse. */
+/* Counts the kernels of SpMV first, then those of sparse times sparse. */
 static spry_status kernel_number(spry_context *context, int k, spry_kernel_info *info, spry_error *err)
 {
     const int spmv = spry_kernel_count();
@@ -118,7 +94,7 @@ static int list_kernels(spry_context *context, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
     status = cli_open_context(&context, 0);

@@ -1,5 +1,7 @@
 #include "cli/cli.h"
 
+#include "common/input.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -139,15 +141,9 @@ int cli_usage_error(const char *format, ...)
     return CLI_USAGE;
 }
 
-/* A count that the chosen index type cannot hold is bad input; too little memory is a good run without success. */
-static int breaks_index_type(const spry_error *err)
+int cli_status(const spry_error *err)
 {
-    return strcmp(err->argument, "index_type") == 0 || strcmp(err->argument, "offset_type") == 0;
-}
-
-int cli_status(spry_status status, const spry_error *err)
-{
-    switch (status) {
+    switch (err->status) {
     case SPRY_OK: return CLI_OK;
     case SPRY_INVALID_ARGUMENT:
     case SPRY_INVALID_SIZE:
@@ -155,8 +151,7 @@ int cli_status(spry_status status, const spry_error *err)
     case SPRY_UNKNOWN_NAME:
     case SPRY_FILE_ERROR:
     case SPRY_BAD_FILE: return CLI_USAGE;
-    case SPRY_UNSUPPORTED: return err && err->file[0] ? CLI_USAGE : CLI_UNSUCCESSFUL;
-    case SPRY_TOO_LARGE: return err && breaks_index_type(err) ? CLI_USAGE : CLI_UNSUCCESSFUL;
+    case SPRY_UNSUPPORTED: return err->file[0] ? CLI_USAGE : CLI_UNSUCCESSFUL;
     default: return CLI_UNSUCCESSFUL;
     }
 }
@@ -168,7 +163,27 @@ int cli_fail(const spry_error *err)
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
     cli_message("%s", text);
-    return cli_status(err->status, err);
+    return cli_status(err);
+}
+
+int cli_fail_reading(const spry_error *err)
+{
+    const int status = cli_fail(err);
+    return err->status == SPRY_TOO_LARGE ? CLI_USAGE : status;
+}
+
+int cli_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options)
+{
+    spry_error err = {0};
+    cli_progress("reading");
+    return spry_matrix_read(context, A, path, options, &err) == SPRY_OK ? CLI_GO_ON : cli_fail_reading(&err);
+}
+
+int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options)
+{
+    spry_error err = {0};
+    cli_progress("reading");
+    return read_csr(context, A, path, options, &err) == SPRY_OK ? CLI_GO_ON : cli_fail_reading(&err);
 }
 
 int cli_open_context(spry_context **context, int64_t threads)

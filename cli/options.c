@@ -18,17 +18,24 @@ static int option_count(const cli_command *command)
     return count;
 }
 
+static int argument_of(const cli_option *option)
+{
+    if (option->kind == CLI_FLAG) return no_argument;
+    return option->kind == CLI_JSON || option->optional ? optional_argument : required_argument;
+}
+
 /* ---- help --------------------------------------------------------------------------------------- */
 
 static void print_option(FILE *out, const cli_option *option)
 {
+    const int argument = argument_of(option);
     char left[64], letter[8] = "    ";
     if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(left, sizeof left, "%s--%s%s%s%s", letter, option->name,
-             option->argument == CLI_OPTIONAL   ? "[="
-             : option->argument == CLI_REQUIRED ? " "
-                                                : "",
-             option->argument == CLI_NONE ? "" : option->value, option->argument == CLI_OPTIONAL ? "]" : "");
+             argument == optional_argument   ? "[="
+             : argument == required_argument ? " "
+                                             : "",
+             argument == no_argument ? "" : option->value, argument == optional_argument ? "]" : "");
     fprintf(out, strlen(left) <= 28 ? "  %-28s" : "  %s\n                              ", left);
     /* Later lines of a help text line up with the first. */
     for (const char *c = option->help; *c; c++) {
@@ -40,7 +47,7 @@ static void print_option(FILE *out, const cli_option *option)
 
 void cli_print_help(FILE *out, const cli_command *command)
 {
-    static const cli_option help = {"help", 'h', CLI_NONE, NULL, "show this"};
+    static const cli_option help = {"help", 'h', NULL, "show this", .kind = CLI_FLAG};
     fprintf(out, "Usage: spry %s %s\n\n%s\n\nOptions:\n", command->name, command->usage, command->about);
     for (int o = 0; command->options[o].name; o++) print_option(out, &command->options[o]);
     print_option(out, &help);
@@ -115,9 +122,9 @@ static void make_tables(tables *t, const cli_command *command)
     *letters++ = ':'; /* a missing value is told apart, and getopt prints nothing */
     for (int o = 0; o < count; o++) {
         const cli_option *option = &command->options[o];
-        t->longs[o] = (struct option){option->name, (int)option->argument, NULL, FIRST_CODE + o};
+        t->longs[o] = (struct option){option->name, argument_of(option), NULL, FIRST_CODE + o};
         if (option->letter) *letters++ = option->letter;
-        if (option->letter && option->argument == CLI_REQUIRED) *letters++ = ':';
+        if (option->letter && argument_of(option) == required_argument) *letters++ = ':';
     }
     t->longs[count] = (struct option){"help", no_argument, NULL, HELP_CODE};
     *letters++ = 'h';
@@ -148,7 +155,65 @@ static int check_positional(const cli_command *command, int given, char **argv)
     return CLI_GO_ON;
 }
 
-int cli_parse(const cli_command *command, int *count, char **argv, cli_apply apply, void *state)
+static int take_index(const char *text, spry_index_type index[2])
+{
+    int which = 0, status = cli_take_word("index", text, "32/32|64/32|64/64", &which);
+    index[0] = which == 0 ? SPRY_I32 : SPRY_I64;
+    index[1] = which == 2 ? SPRY_I64 : SPRY_I32;
+    return status;
+}
+
+static int take_number(const cli_option *o, const char *text, double *value)
+{
+    int status = cli_take_number(o->name, text, value);
+    if (status != CLI_GO_ON || o->least == o->most || (*value > (double)o->least && *value < (double)o->most))
+        return status;
+    if (o->most == INT64_MAX)
+        return cli_usage_error("--%s is %s, expected a number above %lld", o->name, text, (long long)o->least);
+    return cli_usage_error("--%s is %s, expected a number between %lld and %lld, neither included", o->name, text,
+                           (long long)o->least, (long long)o->most);
+}
+
+/* Puts a value (NULL: none) where the option says. */
+static int take(const cli_option *o, void *arguments, const char *value)
+{
+    void *at = (char *)arguments + o->at;
+    int word = 0, status = CLI_GO_ON;
+    switch (o->kind) {
+    case CLI_FLAG: *(int *)at = 1; break;
+    case CLI_TEXT: *(const char **)at = value; break;
+    case CLI_INTEGER: return cli_take_integer(o->name, value, o->least, o->most, at);
+    case CLI_NUMBER: return take_number(o, value, at);
+    case CLI_WORD: *(const char **)at = value; return cli_take_word(o->name, value, o->value, &word);
+    case CLI_CHOICE:
+        status = cli_take_word(o->name, value, o->value, &word);
+        word += (int)o->least;
+        memcpy(at, &word, sizeof word); /* an enumeration is as wide */
+        return status;
+    case CLI_INDEX: return take_index(value, at);
+    case CLI_LIST: return cli_take_list(o->name, value, at);
+    case CLI_JSON:
+        ((cli_json *)at)->wanted = 1;
+        ((cli_json *)at)->path = value;
+        break;
+    default: return o->take(arguments, value);
+    }
+    return CLI_GO_ON;
+}
+
+/* Reports an option that getopt does not know, or knows otherwise. */
+static int refuse(const cli_command *command, int code, const char *given)
+{
+    if (code == ':') return missing_value(command, optopt);
+    /* optopt: a letter, the code of a long option that was given a value it does not take, or 0. */
+    if (optopt >= HELP_CODE)
+        return cli_usage_error("--%s takes no value",
+                               optopt == HELP_CODE ? "help" : command->options[optopt - FIRST_CODE].name);
+    if (optopt) return cli_usage_error("unknown option -%c", optopt);
+    return unknown_option(command, given);
+}
+
+int cli_parse(const cli_command *command, int *count, char **argv, void *arguments)
 {
     tables t;
     int given[MOST_OPTIONS] = {0};
@@ -162,20 +227,12 @@ int cli_parse(const cli_command *command, int *count, char **argv, cli_apply app
             cli_print_help(stdout, command);
             return CLI_OK;
         }
-        if (code == ':') return missing_value(command, optopt);
-        if (code == '?') {
-            /* optopt: a letter, the code of a long option that was given a value it does not take, or 0. */
-            if (optopt >= HELP_CODE)
-                return cli_usage_error("--%s takes no value",
-                                       optopt == HELP_CODE ? "help" : command->options[optopt - FIRST_CODE].name);
-            if (optopt) return cli_usage_error("unknown option -%c", optopt);
-            return unknown_option(command, argv[optind > before ? optind - 1 : before]);
-        }
-        int o = code >= FIRST_CODE ? code - FIRST_CODE : find_letter(command, code);
-        if (given[o]++) return cli_usage_error("--%s is given twice", command->options[o].name);
-        if (optarg && !optarg[0])
-            return cli_usage_error("--%s is empty, expected %s", command->options[o].name, command->options[o].value);
-        int answer = apply(state, o, optarg);
+        if (code == ':' || code == '?') return refuse(command, code, argv[optind > before ? optind - 1 : before]);
+        const cli_option *option =
+            &command->options[code >= FIRST_CODE ? code - FIRST_CODE : find_letter(command, code)];
+        if (given[option - command->options]++) return cli_usage_error("--%s is given twice", option->name);
+        if (optarg && !optarg[0]) return cli_usage_error("--%s is empty, expected %s", option->name, option->value);
+        int answer = take(option, arguments, optarg);
         if (answer != CLI_GO_ON) return answer;
     }
     int positional = *count - optind;
@@ -191,77 +248,48 @@ int cli_take_integer(const char *option, const char *text, int64_t least, int64_
     char *end;
     errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (isspace((unsigned char)text[0]) || end == text || *end) {
-        cli_usage_error("--%s is '%s', expected a whole number", option, text);
-        return 0;
-    }
-    if (errno == ERANGE || number < least || number > most) {
-        cli_usage_error("--%s is %s, expected %lld to %lld", option, text, (long long)least, (long long)most);
-        return 0;
-    }
+    if (isspace((unsigned char)text[0]) || end == text || *end)
+        return cli_usage_error("--%s is '%s', expected a whole number", option, text);
+    if (errno == ERANGE || number < least || number > most)
+        return cli_usage_error("--%s is %s, expected %lld to %lld", option, text, (long long)least, (long long)most);
     *value = number;
-    return 1;
+    return CLI_GO_ON;
 }
 
 int cli_take_number(const char *option, const char *text, double *value)
 {
     char *end;
-    double number = strtod(text, &end);
-    if (isspace((unsigned char)text[0]) || end == text || *end || !isfinite(number)) {
-        cli_usage_error("--%s is '%s', expected a finite number", option, text);
-        return 0;
-    }
-    *value = number;
-    return 1;
+    *value = strtod(text, &end);
+    if (isspace((unsigned char)text[0]) || end == text || *end || !isfinite(*value))
+        return cli_usage_error("--%s is '%s', expected a finite number", option, text);
+    return CLI_GO_ON;
 }
 
-int cli_take_name(const char *option, const char *text, const char *const *names, int *index)
+int cli_take_word(const char *option, const char *text, const char *words, int *index)
 {
     char all[512] = "";
-    int count = 0;
-    for (; names[count]; count++) {
-        if (strcmp(text, names[count]) == 0) {
-            *index = count;
-            return 1;
-        }
-        size_t used = strlen(all);
-        snprintf(all + used, sizeof all - used, "%s%s", count ? ", " : "", names[count]);
+    size_t used = 0, length;
+    *index = 0;
+    for (const char *word = words;; word += length + 1, ++*index) {
+        length = strcspn(word, "|");
+        if (strlen(text) == length && strncmp(text, word, length) == 0) return CLI_GO_ON;
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%.*s", used ? ", " : "", (int)length, word);
+        if (!word[length] || used >= sizeof all) break;
     }
-    cli_usage_error("--%s is '%s', expected one of: %s", option, text, all);
-    return 0;
+    return cli_usage_error("--%s is '%s', expected one of: %s", option, text, all);
 }
 
-int cli_take_type(const char *text, spry_type last, spry_type *type)
-{
-    const char *names[4] = {0};
-    int index = 0;
-    for (int t = SPRY_F32; t <= (int)last; t++) names[t - SPRY_F32] = spry_type_name((spry_type)t);
-    if (!cli_take_name("type", text, names, &index)) return CLI_USAGE;
-    *type = (spry_type)(SPRY_F32 + index);
-    return CLI_GO_ON;
-}
-
-int cli_take_index(const char *text, spry_index_type *offset_type, spry_index_type *index_type)
-{
-    static const char *const names[] = {"32/32", "64/32", "64/64", NULL};
-    int index = 0;
-    if (!cli_take_name("index", text, names, &index)) return CLI_USAGE;
-    *offset_type = index == 0 ? SPRY_I32 : SPRY_I64;
-    *index_type = index == 2 ? SPRY_I64 : SPRY_I32;
-    return CLI_GO_ON;
-}
-
-int cli_add_to_list(cli_list *list, const char *item, size_t length)
+static int add_to_list(cli_list *list, const char *item, size_t length)
 {
     char *copy = strndup(item, length), **grown = realloc(list->items, (size_t)(list->count + 1) * sizeof *grown);
     if (grown) list->items = grown;
-    if (!copy || !grown) {
-        free(copy);
-        cli_message("out of memory");
-        return 0;
+    if (copy && grown) {
+        list->items[list->count++] = copy;
+        return CLI_GO_ON;
     }
-    list->items[list->count++] = copy;
-    return 1;
+    free(copy);
+    cli_message("out of memory");
+    return CLI_UNSUCCESSFUL;
 }
 
 int cli_take_list(const char *option, const char *text, cli_list *list)
@@ -269,18 +297,14 @@ int cli_take_list(const char *option, const char *text, cli_list *list)
     cli_release_list(list);
     for (const char *item = text;; item++) {
         size_t length = strcspn(item, ",");
-        if (length == 0) {
-            cli_usage_error("--%s is '%s': a name in the list is empty", option, text);
-            return 0;
-        }
-        if (!cli_add_to_list(list, item, length)) return 0;
+        if (length == 0) return cli_usage_error("--%s is '%s': a name in the list is empty", option, text);
+        int status = add_to_list(list, item, length);
+        if (status != CLI_GO_ON) return status;
         for (int i = 0; i < list->count - 1; i++)
-            if (strcmp(list->items[i], list->items[list->count - 1]) == 0) {
-                cli_usage_error("--%s has '%s' twice", option, list->items[i]);
-                return 0;
-            }
+            if (strcmp(list->items[i], list->items[list->count - 1]) == 0)
+                return cli_usage_error("--%s has '%s' twice", option, list->items[i]);
         item += length;
-        if (!*item) return 1;
+        if (!*item) return CLI_GO_ON;
     }
 }
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What an interrupted command must not leave behind. */
+/* The file that an interrupted command must not leave behind. */
 static char *volatile to_remove;
 
 static void remove_and_die(int signal_number)
@@ -103,7 +103,7 @@ static int stat_input(const char *input, struct stat *st)
     return (strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(input, st)) == 0;
 }
 
-/* Whether a file could be made in the folder of `output`, where there is none of that name. */
+/* Checks that a file could be made in the folder of `output`, where there is none of that name. */
 static int check_folder(const char *output)
 {
     const char *slash = strrchr(output, '/');

@@ -1,76 +1,38 @@
 /* spry pagerank: the ranks of a graph's nodes. */
 #include "cli/solvers.h"
 
-#include "bench/bench.h"
-
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    OPTION_ALPHA,
-    OPTION_TOL,
-    OPTION_NORM,
-    OPTION_LIMIT,
-    OPTION_EDGES,
-    OPTION_ZERO,
-    OPTION_TOP,
-    OPTION_SOLVER /* the first of those that both solvers have */
-};
-
-static const cli_option options[] =
-    {{"alpha", 0, CLI_REQUIRED, "A", "damping, between 0 and 1 (default: 0.85)"},
-     {"tol", 0, CLI_REQUIRED, "T", "stop when a step is at most T long (default: 1e-8)"},
-     {"norm", 0, CLI_REQUIRED, "1|2|inf", "in this norm (default: 1)"},
-     {"max-iterations", 0, CLI_REQUIRED, "N", "stop after N (default: 200)"},
-     {"edges", 0, CLI_REQUIRED, "column-to-row|row-to-column",
-      "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)"},
-     {"zero-columns", 0, CLI_REQUIRED, "abort|teleport|drop",
-      "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)"},
-     {"top", 0, CLI_REQUIRED, "N", "show the N highest ranks, nodes counted from 1 (default: 10)"},
-     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
-                        "type of values and vectors; pattern: every entry counts 1, whatever its value")};
 
 typedef struct arguments {
     cli_solver shared;
     spry_pagerank_options o;
     int64_t top;
-    int edges_given, zero_given; /* 0: the command's default, which is told as such */
+    int edges, zero_columns; /* -1: the command's default, which is told as such */
 } arguments;
 
-static const char *const norms[] = {"1", "2", "inf", NULL};
-static const char *const edges[] = {"column-to-row", "row-to-column", NULL};
-static const char *const zero_columns[] = {"abort", "teleport", "drop", NULL};
+static const char *const norms[] = {"1", "2", "inf"};
+static const char *const edges[] = {"column-to-row", "row-to-column"};
+static const char *const zero_columns[] = {"abort", "teleport", "drop"};
 static const char *const zero_meanings[] = {"refused", "count as linking everywhere", "lose their mass"};
 
-static int apply(void *state, int option, const char *value)
-{
-    arguments *a = state;
-    int index = 0, good = 1;
-    switch (option) {
-    case OPTION_ALPHA: good = cli_take_positive("alpha", value, 1, &a->o.alpha); break;
-    case OPTION_TOL: good = cli_take_positive("tol", value, INFINITY, &a->o.tolerance); break;
-    case OPTION_NORM:
-        good = cli_take_name("norm", value, norms, &index);
-        a->o.norm = (spry_norm)index;
-        break;
-    case OPTION_LIMIT: good = cli_take_integer("max-iterations", value, 1, INT64_MAX, &a->o.max_iterations); break;
-    case OPTION_EDGES:
-        good = cli_take_name("edges", value, edges, &index);
-        a->o.edges = (spry_edges)index;
-        a->edges_given = 1;
-        break;
-    case OPTION_ZERO:
-        good = cli_take_name("zero-columns", value, zero_columns, &index);
-        a->o.zero_columns = (spry_zero_columns)index;
-        a->zero_given = 1;
-        break;
-    case OPTION_TOP: good = cli_take_integer("top", value, 0, 1000000, &a->top); break;
-    default: return cli_apply_solver(&a->shared, option - OPTION_SOLVER, value);
-    }
-    return good ? CLI_GO_ON : CLI_USAGE;
-}
+static const cli_option options[] =
+    {{"alpha", 0, "A", "damping, between 0 and 1 (default: 0.85)", CLI_NUMBER, CLI_AT(o.alpha), 0, 1},
+     {"tol", 0, "T", "stop when a step is at most T long (default: 1e-8)", CLI_NUMBER, CLI_AT(o.tolerance), 0,
+      INT64_MAX},
+     {"norm", 0, "1|2|inf", "in this norm (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
+     {"max-iterations", 0, "N", "stop after N (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1, INT64_MAX},
+     {"edges", 0, "column-to-row|row-to-column",
+      "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)", CLI_CHOICE,
+      CLI_AT(edges)},
+     {"zero-columns", 0, "abort|teleport|drop",
+      "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)", CLI_CHOICE,
+      CLI_AT(zero_columns)},
+     {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
+      1000000},
+     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
+                        "type of values and vectors; pattern: every entry counts 1, whatever its value")};
 
 /* ---- the highest ranks -------------------------------------------------------------------------- */
 
@@ -142,10 +104,10 @@ static const char *from_to(const arguments *a)
 /* For those who see neither the report nor the record. */
 static void tell_assumptions(const arguments *a)
 {
-    if (a->edges_given && a->zero_given) return;
+    if (a->edges >= 0 && a->zero_columns >= 0) return;
     cli_message("%s%s: entry (i, j) is a link from %s; nodes without links out: %s%s", edges[a->o.edges],
-                a->edges_given ? "" : " (assumed)", from_to(a), zero_columns[a->o.zero_columns],
-                a->zero_given ? "" : " (assumed)");
+                a->edges >= 0 ? "" : " (assumed)", from_to(a), zero_columns[a->o.zero_columns],
+                a->zero_columns >= 0 ? "" : " (assumed)");
 }
 
 static void print_report(const cli_input *input, const arguments *a, const spry_pagerank_result *r,
@@ -157,14 +119,14 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
            spry_type_name(a->shared.type));
     printf("  read in         %s\n", cli_time(input->read_us).s);
     printf("  edges           %s%s: entry (i, j) is a link from %s\n", edges[a->o.edges],
-           a->edges_given ? "" : " (assumed)", from_to(a));
+           a->edges >= 0 ? "" : " (assumed)", from_to(a));
     printf("  links           %s; ",
            r->as_it_stands ? "of each node sum to 1 as they stand" : "divided by the sum of their node's");
     if (r->zero_columns == 0)
         printf("no node without links out\n");
     else
         printf("%s without links out, %s%s: %s\n", cli_count(r->zero_columns).s, zero_columns[a->o.zero_columns],
-               a->zero_given ? "" : " (assumed)", zero_meanings[a->o.zero_columns]);
+               a->zero_columns >= 0 ? "" : " (assumed)", zero_meanings[a->o.zero_columns]);
     if (begun) cli_print_begin(input, &run, c);
     printf("  verdict         %s", spry_verdict_text(r->verdict));
     if (begun) printf(" after %s iterations", cli_count(r->iterations).s);
@@ -187,7 +149,7 @@ static cJSON *top_to_json(const ranked *top, int64_t count)
     cJSON *list = cJSON_CreateArray();
     for (int64_t t = 0; t < count && list; t++) {
         cJSON *o = cJSON_CreateObject();
-        int good = bench_json_integer(o, "node", top[t].node + 1) && cli_json_exact(o, "rank", top[t].rank) &&
+        int good = cli_json_integer(o, "node", top[t].node + 1) && cli_json_exact(o, "rank", top[t].rank) &&
                    cJSON_AddItemToArray(list, o);
         if (good) continue;
         cJSON_Delete(o);
@@ -200,12 +162,12 @@ static cJSON *top_to_json(const ranked *top, int64_t count)
 static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_result *r)
 {
     double lost = a->o.zero_columns == SPRY_ZERO_DROP ? 1 - r->mass : 0;
-    return bench_json_number(o, "alpha", a->o.alpha) && bench_json_number(o, "tol", a->o.tolerance) &&
-           bench_json_text(o, "norm", norms[a->o.norm]) && bench_json_text(o, "edges", edges[a->o.edges]) &&
-           bench_json_text(o, "zero_columns", zero_columns[a->o.zero_columns]) &&
+    return cli_json_number(o, "alpha", a->o.alpha) && cli_json_number(o, "tol", a->o.tolerance) &&
+           cli_json_text(o, "norm", norms[a->o.norm]) && cli_json_text(o, "edges", edges[a->o.edges]) &&
+           cli_json_text(o, "zero_columns", zero_columns[a->o.zero_columns]) &&
            cli_json_exact(o, "residual", r->residual) && cli_json_exact(o, "error_bound", r->error_bound) &&
            cli_json_exact(o, "mass", r->mass) && cli_json_exact(o, "lost_mass", lost) &&
-           bench_json_integer(o, "zero_column_count", r->zero_columns) &&
+           cli_json_integer(o, "zero_column_count", r->zero_columns) &&
            cli_json_exact(o, "zero_column_mass", r->zero_mass) &&
            cJSON_AddBoolToObject(o, "as_it_stands", r->as_it_stands);
 }
@@ -274,14 +236,15 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.shared.type = SPRY_F64,
-                   .shared.widest = SPRY_PATTERN,
                    .o = SPRY_INIT(spry_pagerank_options),
-                   .top = 10};
+                   .top = 10,
+                   .edges = -1,
+                   .zero_columns = -1};
     a.o.alpha = 0.85;
     a.o.tolerance = 1e-8;
-    a.o.edges = SPRY_ROW_TO_COLUMN;
-    a.o.zero_columns = SPRY_ZERO_TELEPORT;
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
+    a.o.edges = a.edges >= 0 ? (spry_edges)a.edges : SPRY_ROW_TO_COLUMN;
+    a.o.zero_columns = a.zero_columns >= 0 ? (spry_zero_columns)a.zero_columns : SPRY_ZERO_TELEPORT;
     if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], NULL);
     if (status != CLI_GO_ON) return status;
     cli_input input;

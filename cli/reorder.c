@@ -1,44 +1,11 @@
 /* spry reorder: rows and columns in another order. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
-#include "bench/bench.h"
+#include "common/input.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
-
-enum {
-    OPTION_METHOD,
-    OPTION_OUT,
-    OPTION_PERM,
-    OPTION_SPY,
-    OPTION_K,
-    OPTION_SRS,
-    OPTION_SSRS,
-    OPTION_TUNING,
-    OPTION_THREADS,
-    OPTION_JSON
-};
-
-static const cli_option options[] =
-    {{"method", 0, CLI_REQUIRED, "rcm|bandk|degree",
-      "reverse Cuthill-McKee, Band-k, or longest rows first\n"
-      "(default: rcm)"},
-     {"out", 'o', CLI_REQUIRED, "OUT",
-      "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
-      "standard output"},
-     {"perm", 0, CLI_REQUIRED, "P",
-      "write the permutation, a Matrix Market array: line i is the\n"
-      "row of FILE that is now row i, counted from 1"},
-     {"spy", 0, CLI_REQUIRED, "PNG", "draw the matrix before and after"},
-     {"k", 0, CLI_REQUIRED, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)"},
-     {"srs", 0, CLI_REQUIRED, "N", "bandk: rows a super-row (default: of --tuning)"},
-     {"ssrs", 0, CLI_REQUIRED, "N", "bandk: super-rows a super-super-row (default: of --tuning)"},
-     {"tuning", 0, CLI_REQUIRED, "cpu|volta|ampere|hopper|table",
-      "bandk: whose sizes, as in format csr3 (default: cpu)"},
-     {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},
-     {"json", 0, CLI_OPTIONAL, "FILE", "one JSON object to standard output or FILE"},
-     {0}};
 
 typedef struct arguments {
     const char *method, *out, *perm, *spy, *tuning;
@@ -53,41 +20,30 @@ typedef struct facts {
     double permute_us, product_before_us, product_after_us; /* products: NaN where they were not measured */
 } facts;
 
-static int take_word(const char **word, const char *option, const char *value, const char *const *names)
-{
-    int index = 0;
-    if (!cli_take_name(option, value, names, &index)) return CLI_USAGE;
-    *word = names[index];
-    return CLI_GO_ON;
-}
-
-static int take_count(int64_t *count, const char *option, const char *value, int64_t least, int64_t most)
-{
-    return cli_take_integer(option, value, least, most, count) ? CLI_GO_ON : CLI_USAGE;
-}
-
-static int apply(void *state, int option, const char *value)
-{
-    static const char *const methods[] = {"rcm", "bandk", "degree", NULL};
-    static const char *const tunings[] = {"cpu", "volta", "ampere", "hopper", "table", NULL};
-    arguments *a = state;
-    switch (option) {
-    case OPTION_METHOD: return take_word(&a->method, "method", value, methods);
-    case OPTION_OUT: a->out = value; break;
-    case OPTION_PERM: a->perm = value; break;
-    case OPTION_SPY: a->spy = value; break;
-    case OPTION_K: return take_count(&a->k, "k", value, 2, 3);
-    case OPTION_SRS: return take_count(&a->srs, "srs", value, 1, 32768);
-    case OPTION_SSRS: return take_count(&a->ssrs, "ssrs", value, 1, 32768);
-    case OPTION_TUNING: return take_word(&a->tuning, "tuning", value, tunings);
-    case OPTION_THREADS: return take_count(&a->threads, "threads", value, 1, 1024);
-    default:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
-    }
-    return CLI_GO_ON;
-}
+static const cli_option options[] = {{"method", 0, "rcm|bandk|degree",
+                                      "reverse Cuthill-McKee, Band-k, or longest rows first\n"
+                                      "(default: rcm)",
+                                      CLI_WORD, CLI_AT(method)},
+                                     {"out", 'o', "OUT",
+                                      "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
+                                      "standard output",
+                                      CLI_TEXT, CLI_AT(out)},
+                                     {"perm", 0, "P",
+                                      "write the permutation, a Matrix Market array: line i is the\n"
+                                      "row of FILE that is now row i, counted from 1",
+                                      CLI_TEXT, CLI_AT(perm)},
+                                     {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
+                                     {"k", 0, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)",
+                                      CLI_INTEGER, CLI_AT(k), 2, 3},
+                                     {"srs", 0, "N", "bandk: rows a super-row (default: of --tuning)", CLI_INTEGER,
+                                      CLI_AT(srs), 1, 32768},
+                                     {"ssrs", 0, "N", "bandk: super-rows a super-super-row (default: of --tuning)",
+                                      CLI_INTEGER, CLI_AT(ssrs), 1, 32768},
+                                     {"tuning", 0, "cpu|volta|ampere|hopper|table",
+                                      "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD, CLI_AT(tuning)},
+                                     CLI_THREADS_OPTION("threads"),
+                                     CLI_JSON_OPTION("one JSON object"),
+                                     CLI_END_OF_OPTIONS};
 
 /* ---- what it says ------------------------------------------------------------------------------- */
 
@@ -116,21 +72,21 @@ static int json_facts(cJSON *o, const char *name, const facts *f, int threads)
 {
     const spry_ordering_info *i = &f->ordering;
     const spry_ordering_figures *b = &f->figures;
-    return bench_json_text(o, "matrix", name) && bench_json_integer(o, "rows", f->a.rows) &&
-           bench_json_integer(o, "cols", f->a.cols) && bench_json_integer(o, "nnz", f->a.nnz) &&
-           bench_json_text(o, "method", i->method) && bench_json_integer(o, "threads", threads) &&
-           bench_json_integer(o, "bandwidth_before", b->bandwidth_before) &&
-           bench_json_integer(o, "bandwidth_after", b->bandwidth_after) &&
-           bench_json_integer(o, "profile_before", b->profile_before) &&
-           bench_json_integer(o, "profile_after", b->profile_after) &&
-           bench_json_number(o, "reorder_us", i->setup_us) && bench_json_number(o, "permute_us", f->permute_us) &&
-           bench_json_number(o, "product_before_us", f->product_before_us) &&
-           bench_json_number(o, "product_after_us", f->product_after_us) &&
-           bench_json_integer(o, "components", i->components > 0 ? i->components : -1) &&
-           bench_json_integer(o, "super_rows", i->sr_ptr ? i->sr_count : -1) &&
-           bench_json_integer(o, "super_super_rows", i->ssr_ptr ? i->ssr_count : -1) &&
-           bench_json_integer(o, "srs", i->sr_ptr ? i->srs : -1) &&
-           bench_json_integer(o, "ssrs", i->ssr_ptr ? i->ssrs : -1);
+    return cli_json_text(o, "matrix", name) && cli_json_integer(o, "rows", f->a.rows) &&
+           cli_json_integer(o, "cols", f->a.cols) && cli_json_integer(o, "nnz", f->a.nnz) &&
+           cli_json_text(o, "method", i->method) && cli_json_integer(o, "threads", threads) &&
+           cli_json_integer(o, "bandwidth_before", b->bandwidth_before) &&
+           cli_json_integer(o, "bandwidth_after", b->bandwidth_after) &&
+           cli_json_integer(o, "profile_before", b->profile_before) &&
+           cli_json_integer(o, "profile_after", b->profile_after) && cli_json_number(o, "reorder_us", i->setup_us) &&
+           cli_json_number(o, "permute_us", f->permute_us) &&
+           cli_json_number(o, "product_before_us", f->product_before_us) &&
+           cli_json_number(o, "product_after_us", f->product_after_us) &&
+           cli_json_integer(o, "components", i->components > 0 ? i->components : -1) &&
+           cli_json_integer(o, "super_rows", i->sr_ptr ? i->sr_count : -1) &&
+           cli_json_integer(o, "super_super_rows", i->ssr_ptr ? i->ssr_count : -1) &&
+           cli_json_integer(o, "srs", i->sr_ptr ? i->srs : -1) &&
+           cli_json_integer(o, "ssrs", i->ssr_ptr ? i->ssrs : -1);
 }
 
 static int report(const char *path, const arguments *a, const facts *f, int threads, cli_json *json)
@@ -138,7 +94,7 @@ static int report(const char *path, const arguments *a, const facts *f, int thre
     char name[256];
     int status = cli_json_open(json), good = 1;
     if (status != CLI_GO_ON) return status;
-    bench_matrix_name(name, sizeof name, path);
+    matrix_name(name, sizeof name, path);
     if (json->wanted) {
         cJSON *o = cJSON_CreateObject();
         good = cli_json_line(json, o, json_facts(o, name, f, threads));
@@ -210,20 +166,20 @@ static int reorder(spry_context *context, const char *path, arguments *a)
     how.srs = a->srs;
     how.ssrs = a->ssrs;
     how.tuning = a->tuning;
-    cli_progress("reading");
-    spry_status result = spry_matrix_read(context, &A, path, NULL, &err);
+    int status = cli_read(context, &A, path, NULL);
+    if (status != CLI_GO_ON) return status;
     cli_progress("reordering");
-    if (result == SPRY_OK) result = spry_matrix_get_arrays(A, &f.a, &err);
+    spry_status result = spry_matrix_get_arrays(A, &f.a, &err);
     if (result == SPRY_OK) result = spry_reorder(context, &ordering, A, &how, &err);
     if (result == SPRY_OK) result = spry_ordering_get_info(ordering, &f.ordering, &err);
     if (result == SPRY_OK) result = spry_ordering_get_figures(ordering, &f.figures, A, &err);
-    f.permute_us = bench_now_us();
+    f.permute_us = now_us();
     if (result == SPRY_OK) result = spry_matrix_permute(context, &B, A, f.ordering.row_perm, f.ordering.col_perm, &err);
-    f.permute_us = bench_now_us() - f.permute_us;
+    f.permute_us = now_us() - f.permute_us;
     cli_progress("multiplying");
     if (result == SPRY_OK) result = time_product(context, &f.product_before_us, A, &f, &err);
     if (result == SPRY_OK) result = time_product(context, &f.product_after_us, B, &f, &err);
-    int status = result == SPRY_OK ? write_files(a, A, B, &f) : cli_fail(&err);
+    status = result == SPRY_OK ? write_files(a, A, B, &f) : cli_fail(&err);
     if (status == CLI_GO_ON) status = report(path, a, &f, spry_context_threads(context), &a->json);
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(B);
@@ -234,7 +190,7 @@ static int reorder(spry_context *context, const char *path, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     const struct {
         const char *option, *path;

@@ -1,57 +1,31 @@
 /* spry solve: A x = b for symmetric positive definite A. */
 #include "cli/solvers.h"
 
-#include "bench/bench.h"
+#include "common/input.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
-
-enum {
-    OPTION_METHOD,
-    OPTION_PRECOND,
-    OPTION_TOL,
-    OPTION_LIMIT,
-    OPTION_B,
-    OPTION_SOLVER /* the first of those that both solvers have */
-};
-
-static const cli_option options[] =
-    {{"method", 0, CLI_REQUIRED, "cg", "conjugate gradients (default: cg)"},
-     {"precond", 0, CLI_REQUIRED, "none|jacobi", "jacobi divides by the diagonal (default: none)"},
-     {"tol", 0, CLI_REQUIRED, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)"},
-     {"max-iterations", 0, CLI_REQUIRED, "N", "stop after N (default: 10 a row, 100 to 100000)"},
-     {"b", 'b', CLI_REQUIRED, "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)"},
-     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors")};
 
 typedef struct arguments {
     cli_solver shared;
     const char *b;
+    int method; /* there is only one */
     spry_precond precond;
     double tolerance;
     int64_t limit;
 } arguments;
 
-static const char *const preconds[] = {"none", "jacobi", NULL};
-
-static int apply(void *state, int option, const char *value)
-{
-    static const char *const methods[] = {"cg", NULL};
-    arguments *a = state;
-    int index = 0, good = 1;
-    switch (option) {
-    case OPTION_METHOD: good = cli_take_name("method", value, methods, &index); break;
-    case OPTION_PRECOND:
-        good = cli_take_name("precond", value, preconds, &index);
-        a->precond = (spry_precond)index;
-        break;
-    case OPTION_TOL: good = cli_take_positive("tol", value, INFINITY, &a->tolerance); break;
-    case OPTION_LIMIT: good = cli_take_integer("max-iterations", value, 1, INT64_MAX, &a->limit); break;
-    case OPTION_B: a->b = value; break;
-    default: return cli_apply_solver(&a->shared, option - OPTION_SOLVER, value);
-    }
-    return good ? CLI_GO_ON : CLI_USAGE;
-}
+static const char *const preconds[] = {"none", "jacobi"};
+static const cli_option options[] =
+    {{"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
+     {"precond", 0, "none|jacobi", "jacobi divides by the diagonal (default: none)", CLI_CHOICE, CLI_AT(precond)},
+     {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
+      INT64_MAX},
+     {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
+      INT64_MAX},
+     {"b", 'b', "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)", CLI_TEXT,
+      CLI_AT(b)},
+     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors")};
 
 /* ---- work --------------------------------------------------------------------------------------- */
 
@@ -68,12 +42,11 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
         return CLI_USAGE;
     }
     if (spry_vector_create(input->context, b, n, a->shared.type, 0, &err) != SPRY_OK) return cli_fail(&err);
-    if (random) bench_fill_random(b->data, n, a->shared.type, 1, spry_context_threads(input->context));
-    for (int64_t i = 0; ones && i < n; i++)
-        if (a->shared.type == SPRY_F32)
-            ((float *)b->data)[i] = 1;
-        else
-            ((double *)b->data)[i] = 1;
+    const int threads = spry_context_threads(input->context);
+    if (random)
+        fill_random(b->data, n, a->shared.type, 1, threads);
+    else
+        fill_constant(b->data, n, a->shared.type, 1, threads);
     return CLI_GO_ON;
 }
 
@@ -113,9 +86,9 @@ static int json_line(const cli_input *input, arguments *a, const spry_cg_result 
     cJSON *o = cJSON_CreateObject(), *steps = cli_convergence_to_json(c);
     cli_run run = run_of(r);
     int good = o && steps && cli_begin_to_json(o, "solve", input, &a->shared, &run) &&
-               bench_json_text(o, "method", "cg") && bench_json_text(o, "precond", preconds[a->precond]) &&
-               bench_json_text(o, "b", a->b) && bench_json_number(o, "tol", a->tolerance) &&
-               bench_json_integer(o, "restarts", r->restarts) && cli_json_exact(o, "residual", r->residual) &&
+               cli_json_text(o, "method", "cg") && cli_json_text(o, "precond", preconds[a->precond]) &&
+               cli_json_text(o, "b", a->b) && cli_json_number(o, "tol", a->tolerance) &&
+               cli_json_integer(o, "restarts", r->restarts) && cli_json_exact(o, "residual", r->residual) &&
                cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, &run, err);
     if (good)
         good = cJSON_AddItemToObject(o, "convergence", steps);
@@ -152,8 +125,8 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.shared.type = SPRY_F64, .shared.widest = SPRY_F64, .b = "ones"};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    arguments a = {.shared.type = SPRY_F64, .b = "ones"};
+    int status = cli_parse(command, &argc, argv, &a);
     if (a.tolerance == 0) a.tolerance = a.shared.type == SPRY_F32 ? 1e-3 : 1e-8; /* the library's default */
     if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], a.b);
     if (status != CLI_GO_ON) return status;

@@ -1,8 +1,7 @@
 #include "cli/solvers.h"
 
-#include "bench/bench.h"
+#include "common/input.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +41,7 @@ cJSON *cli_convergence_to_json(const cli_convergence *c)
     for (int d = 0; d < CLI_DECADES && list; d++) {
         if (!tells_something(c, d)) continue;
         cJSON *o = cJSON_CreateObject();
-        int good = bench_json_number(o, "residual", pow(10, -d)) && bench_json_integer(o, "iteration", c->reached[d]) &&
+        int good = cli_json_number(o, "residual", pow(10, -d)) && cli_json_integer(o, "iteration", c->reached[d]) &&
                    cJSON_AddItemToArray(list, o);
         if (good) continue;
         cJSON_Delete(o);
@@ -50,49 +49,6 @@ cJSON *cli_convergence_to_json(const cli_convergence *c)
         return NULL;
     }
     return list;
-}
-
-int cli_json_exact(cJSON *o, const char *name, double value)
-{
-    char text[40];
-    if (!isfinite(value)) return cJSON_AddNullToObject(o, name) != NULL;
-    snprintf(text, sizeof text, "%.17g", value);
-    return cJSON_AddRawToObject(o, name, text) != NULL;
-}
-
-int cli_take_positive(const char *option, const char *text, double bound, double *value)
-{
-    if (!cli_take_number(option, text, value)) return 0;
-    if (*value > 0 && *value < bound) return 1;
-    if (isinf(bound))
-        cli_usage_error("--%s is %s, expected a number above 0", option, text);
-    else
-        cli_usage_error("--%s is %s, expected a number between 0 and %g, neither included", option, text, bound);
-    return 0;
-}
-
-int cli_apply_solver(cli_solver *s, int option, const char *value)
-{
-    enum { OUT, TYPE, FORMAT, DEVICE, THREADS, JSON }; /* as CLI_SOLVER_OPTIONS lists them */
-    static const char *const devices[] = {"cpu", "cuda", NULL};
-    int index = 0;
-    switch (option) {
-    case OUT: s->out = value; break;
-    case TYPE: return cli_take_type(value, s->widest, &s->type);
-    case FORMAT: s->format = value; break;
-    case DEVICE:
-        if (!cli_take_name("device", value, devices, &index)) return CLI_USAGE;
-        s->device = devices[index];
-        break;
-    case THREADS:
-        if (!cli_take_integer("threads", value, 1, 1024, &s->threads)) return CLI_USAGE;
-        break;
-    default:
-        s->json.wanted = 1;
-        s->json.path = value;
-        break;
-    }
-    return CLI_GO_ON;
 }
 
 int cli_check_outputs(const cli_solver *solver, const char *input, const char *other)
@@ -114,16 +70,16 @@ int cli_check_outputs(const cli_solver *solver, const char *input, const char *o
 int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)
 {
     *input = (cli_input){.arrays = SPRY_INIT(spry_arrays)};
-    bench_matrix_name(input->name, sizeof input->name, path);
+    matrix_name(input->name, sizeof input->name, path);
     int status = cli_open_context(&input->context, threads);
     if (status != CLI_GO_ON) return status;
     spry_error err = {0};
     spry_read_options reading = SPRY_INIT(spry_read_options);
     reading.value_type = type;
-    cli_progress("reading");
-    double start = bench_now_us();
-    if (spry_matrix_read(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail(&err);
-    input->read_us = bench_now_us() - start;
+    double start = now_us();
+    status = cli_read(input->context, &input->A, path, &reading);
+    input->read_us = now_us() - start;
+    if (status != CLI_GO_ON) return status;
     if (spry_matrix_get_arrays(input->A, &input->arrays, &err) != SPRY_OK) return cli_fail(&err);
     return CLI_GO_ON;
 }
@@ -172,24 +128,22 @@ void cli_print_written(const cli_solver *solver, const char *what)
 int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
                       const cli_run *run)
 {
-    return bench_json_text(o, "command", command) && bench_json_text(o, "matrix", input->name) &&
-           bench_json_integer(o, "rows", input->arrays.rows) && bench_json_integer(o, "cols", input->arrays.cols) &&
-           bench_json_integer(o, "nnz", input->arrays.nnz) &&
-           bench_json_text(o, "type", spry_type_name(solver->type)) &&
-           bench_json_text(o, "device", solver->device ? solver->device : "cpu") &&
-           bench_json_integer(o, "threads", spry_context_threads(input->context)) &&
-           bench_json_number(o, "read_us", input->read_us) && bench_json_text(o, "format", run->format) &&
-           bench_json_text(o, "kernel", run->kernel) &&
-           bench_json_text(o, "verdict", spry_verdict_text(run->verdict)) &&
-           bench_json_integer(o, "iterations", run->iterations);
+    return cli_json_text(o, "command", command) && cli_json_text(o, "matrix", input->name) &&
+           cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
+           cli_json_integer(o, "nnz", input->arrays.nnz) && cli_json_text(o, "type", spry_type_name(solver->type)) &&
+           cli_json_text(o, "device", solver->device ? solver->device : "cpu") &&
+           cli_json_integer(o, "threads", spry_context_threads(input->context)) &&
+           cli_json_number(o, "read_us", input->read_us) && cli_json_text(o, "format", run->format) &&
+           cli_json_text(o, "kernel", run->kernel) && cli_json_text(o, "verdict", spry_verdict_text(run->verdict)) &&
+           cli_json_integer(o, "iterations", run->iterations);
 }
 
 int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err)
 {
     double per = run->iterations > 0 ? 1 / (double)run->iterations : NAN;
-    return bench_json_number(o, "setup_us", run->setup_us) && bench_json_number(o, "time_us", run->solve_us) &&
-           bench_json_number(o, "iteration_us", run->solve_us * per) &&
-           bench_json_number(o, "product_us", run->product_us * per) && bench_json_text(o, "reason", err->message);
+    return cli_json_number(o, "setup_us", run->setup_us) && cli_json_number(o, "time_us", run->solve_us) &&
+           cli_json_number(o, "iteration_us", run->solve_us * per) &&
+           cli_json_number(o, "product_us", run->product_us * per) && cli_json_text(o, "reason", err->message);
 }
 
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x)

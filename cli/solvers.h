@@ -1,10 +1,9 @@
-/* What the commands share that iterate: solve and pagerank. */
+/* Shared by the commands that iterate: solve and pagerank. */
 #ifndef SPRY_CLI_SOLVERS_H
 #define SPRY_CLI_SOLVERS_H
 
 #include "cli/cli.h"
-
-struct cJSON;
+#include "cli/json.h"
 
 /* When the residual first fell to each power of ten; an spry_observer, with a progress line for the impatient. */
 enum { CLI_DECADES = 20 };
@@ -14,39 +13,31 @@ typedef struct cli_convergence {
 int cli_observe(void *convergence, int64_t iteration, double residual);
 /* "1e-1 after 3, 1e-2 after 9" */
 void cli_print_convergence(FILE *out, const cli_convergence *convergence);
-struct cJSON *cli_convergence_to_json(const cli_convergence *convergence); /* NULL: out of memory */
+cJSON *cli_convergence_to_json(const cli_convergence *convergence); /* NULL: out of memory */
 
-/* What --out, --type, --format, --device, --threads and --json say. */
+/* The values of --out, --type, --format, --device, --threads and --json. */
 typedef struct cli_solver {
     const char *out, *format, *device; /* NULL: not given */
     int64_t threads;
     spry_type type;
-    spry_type widest; /* SPRY_PATTERN: the method may leave values aside; else SPRY_F64 */
     cli_json json;
 } cli_solver;
 
 /*
- * These options, which come last in a command's list, and its end. `what` is written to --out, `types` and
- * `about_types` say what --type takes: string constants.
+ * These options, which come last in a command's list, and its end. They are in the member `shared` of its arguments.
+ * `what` is written to --out, `types` and `about_types` say what --type takes: string constants.
  */
 #define CLI_SOLVER_OPTIONS(what, types, about_types)                                                                   \
-    {"out", 'o', CLI_REQUIRED, "OUT", "write " what " as a Matrix Market array; '-' is standard output"},              \
-        {"type", 0, CLI_REQUIRED, types, about_types " (default: f64)"},                                               \
-        {"format", 0, CLI_REQUIRED, "NAME", "a format of 'spry kernels', or auto (default: auto)"},                    \
-        {"device", 0, CLI_REQUIRED, "cpu|cuda", "where to work (default: cpu)"},                                       \
-        {"threads", 0, CLI_REQUIRED, "N", "threads (default: as many as OpenMP would use)"},                           \
-        {"json", 0, CLI_OPTIONAL, "FILE", "one JSON line to standard output or FILE"},                                 \
-    {                                                                                                                  \
-        0                                                                                                              \
-    }
-/* Option number `option` of them. CLI_GO_ON, or an exit status after a message. */
-int cli_apply_solver(cli_solver *solver, int option, const char *value);
-
-/* With as many digits as bring back the same number (bench_json_number writes 7); null where it is not finite. */
-int cli_json_exact(struct cJSON *o, const char *name, double value);
-
-/* A number above 0 and below `bound`, or 0 after a message. */
-int cli_take_positive(const char *option, const char *text, double bound, double *value);
+    {"out",    'o',                                                                                                    \
+     "OUT",    "write " what " as a Matrix Market array; '-' is standard output",                                      \
+     CLI_TEXT, CLI_AT(shared.out)},                                                                                    \
+        {"type", 0, types, about_types " (default: f64)", CLI_CHOICE, CLI_AT(shared.type), SPRY_F32},                  \
+        {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(shared.format)}, \
+        {"device", 0, "cpu|cuda", "where to work (default: cpu)", CLI_WORD, CLI_AT(shared.device)},                    \
+        {"threads", 0,   "N", "threads (default: as many as OpenMP would use)", CLI_INTEGER, CLI_AT(shared.threads),   \
+         1,         1024},                                                                                             \
+        {"json", 0, "FILE", "one JSON line to standard output or FILE", CLI_JSON, CLI_AT(shared.json)},                \
+        CLI_END_OF_OPTIONS
 
 /*
  * A file for a vector: not standard output beside records, not compressed, and like the records' not the input (nor
@@ -85,9 +76,9 @@ void cli_print_begin(const cli_input *input, const cli_run *run, const cli_conve
 void cli_print_time(const cli_run *run);
 void cli_print_written(const cli_solver *solver, const char *what);
 /* The fields that stand first in the record of such a command, and those of its end. 0: out of memory. */
-int cli_begin_to_json(struct cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
+int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
                       const cli_run *run);
-int cli_end_to_json(struct cJSON *o, const cli_run *run, const spry_error *err);
+int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err);
 
 /* x to --out, if given. CLI_OK, or an exit status after a message. */
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x);

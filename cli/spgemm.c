@@ -1,52 +1,13 @@
 /* spry spgemm: the product of two sparse matrices, under a memory limit if wanted, checked if wanted. */
 #include "cli/cli.h"
+#include "cli/json.h"
 
-#include "bench/bench.h"
+#include "common/input.h"
 
-#include <cjson/cJSON.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    OPTION_OUT,
-    OPTION_TRANSPOSE_B,
-    OPTION_DEVICE,
-    OPTION_MEMORY_LIMIT,
-    OPTION_VERIFY,
-    OPTION_ESTIMATE,
-    OPTION_ALPHA,
-    OPTION_DROP_ZEROS,
-    OPTION_KERNEL,
-    OPTION_TYPE,
-    OPTION_INDEX,
-    OPTION_THREADS,
-    OPTION_JSON
-};
-
-static const cli_option options[] =
-    {{"out", 'o', CLI_REQUIRED, "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output"},
-     {"transpose-b", 0, CLI_NONE, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T"},
-     {"device", 0, CLI_REQUIRED, "auto|cpu|cuda",
-      "where to multiply; auto: where it is foretold to be faster (default: auto)"},
-     {"memory-limit", 0, CLI_REQUIRED, "BYTES",
-      "most that inputs, result and workspace may take together on the\n"
-      "device that computes; K, M and G behind the number are powers of\n"
-      "1024. What does not fit is refused with the bytes it needs"},
-     {"verify", 0, CLI_OPTIONAL, "random|exact",
-      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
-      "every value, against the product in about twice the precision"},
-     {"estimate", 0, CLI_NONE, NULL, "tell products, entries of C and bytes; multiply nothing"},
-     {"alpha", 0, CLI_REQUIRED, "A", "factor of the product (default: 1)"},
-     {"drop-zeros", 0, CLI_NONE, NULL, "leave out entries that come out as 0 (default: they stay)"},
-     {"kernel", 0, CLI_REQUIRED, "NAME", "a kernel of 'spry kernels' whose operation is spgemm"},
-     {"type", 0, CLI_REQUIRED, "f32|f64", "type of values (default: f64)"},
-     {"index", 0, CLI_REQUIRED, "32/32|64/32|64/64",
-      "bits of the inputs' offsets/columns (default: the smallest that fit)"},
-     {"threads", 0, CLI_REQUIRED, "N", "threads of the product (default: as many as OpenMP would use)"},
-     {"json", 0, CLI_OPTIONAL, "FILE", "a JSON line to standard output or FILE"},
-     {0}};
 
 typedef struct arguments {
     const char *out, *device, *kernel;
@@ -54,7 +15,7 @@ typedef struct arguments {
     double alpha;
     int64_t memory_limit, threads;
     spry_type type;
-    spry_index_type offset_type, index_type;
+    spry_index_type index[2]; /* of offsets and of columns */
     cli_json json;
 } arguments;
 
@@ -74,16 +35,8 @@ typedef struct product {
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static int take_word(const char **word, const char *option, const char *value, const char *const *names)
-{
-    int index = 0;
-    if (!cli_take_name(option, value, names, &index)) return CLI_USAGE;
-    *word = names[index];
-    return CLI_GO_ON;
-}
-
 /* "4G", "1.5M", "65536": powers of 1024. */
-static int take_bytes(const char *option, const char *text, int64_t *bytes)
+static int take_limit(void *state, const char *text)
 {
     static const char units[] = "KMG";
     const size_t digits = strspn(text, "0123456789.");
@@ -100,47 +53,46 @@ static int take_bytes(const char *option, const char *text, int64_t *bytes)
         unit = NULL;
     }
     if (!unit)
-        return cli_usage_error("--%s is '%s', expected a number of bytes, or one with K, M or G behind it for powers "
-                               "of 1024",
-                               option, text);
-    if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--%s is %s, expected 1 byte to 2^62", option, text);
-    *bytes = (int64_t)value;
+        return cli_usage_error("--memory-limit is '%s', expected a number of bytes, or one with K, M or G behind it "
+                               "for "
+                               "powers of 1024",
+                               text);
+    if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--memory-limit is %s, expected 1 byte to 2^62", text);
+    ((arguments *)state)->memory_limit = (int64_t)value;
     return CLI_GO_ON;
 }
 
-static int take_verify(const char *value, int *verify)
+static int take_verify(void *state, const char *value)
 {
-    static const char *const names[] = {"random", "exact", NULL};
-    int index = 0;
-    if (value && !cli_take_name("verify", value, names, &index)) return CLI_USAGE;
-    *verify = 1 + index;
-    return CLI_GO_ON;
+    int index = 0, status = value ? cli_take_word("verify", value, "random|exact", &index) : CLI_GO_ON;
+    ((arguments *)state)->verify = 1 + index;
+    return status;
 }
 
-static int apply(void *state, int option, const char *value)
-{
-    static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
-    arguments *a = state;
-    switch (option) {
-    case OPTION_OUT: a->out = value; break;
-    case OPTION_TRANSPOSE_B: a->transpose_b = 1; break;
-    case OPTION_DEVICE: return take_word(&a->device, "device", value, devices);
-    case OPTION_MEMORY_LIMIT: return take_bytes("memory-limit", value, &a->memory_limit);
-    case OPTION_VERIFY: return take_verify(value, &a->verify);
-    case OPTION_ESTIMATE: a->estimate = 1; break;
-    case OPTION_ALPHA: return cli_take_number("alpha", value, &a->alpha) ? CLI_GO_ON : CLI_USAGE;
-    case OPTION_DROP_ZEROS: a->drop_zeros = 1; break;
-    case OPTION_KERNEL: a->kernel = value; break;
-    case OPTION_TYPE: return cli_take_type(value, SPRY_F64, &a->type);
-    case OPTION_INDEX: return cli_take_index(value, &a->offset_type, &a->index_type);
-    case OPTION_THREADS: return cli_take_integer("threads", value, 1, 1024, &a->threads) ? CLI_GO_ON : CLI_USAGE;
-    default:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
-    }
-    return CLI_GO_ON;
-}
+static const cli_option options[] =
+    {{"out", 'o', "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
+     {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
+     {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",
+      CLI_WORD, CLI_AT(device)},
+     {"memory-limit", 0, "BYTES",
+      "most that inputs, result and workspace may take together on the\n"
+      "device that computes; K, M and G behind the number are powers of\n"
+      "1024. What does not fit is refused with the bytes it needs",
+      CLI_OWN, .take = take_limit},
+     {"verify", 0, "random|exact",
+      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
+      "every value, against the product in about twice the precision",
+      CLI_OWN, .take = take_verify, .optional = 1},
+     {"estimate", 0, NULL, "tell products, entries of C and bytes; multiply nothing", CLI_FLAG, CLI_AT(estimate)},
+     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
+     {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
+     {"kernel", 0, "NAME", "a kernel of 'spry kernels' whose operation is spgemm", CLI_TEXT, CLI_AT(kernel)},
+     {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+     {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)",
+      CLI_INDEX, CLI_AT(index)},
+     CLI_THREADS_OPTION("threads of the product"),
+     CLI_JSON_OPTION("a JSON line"),
+     CLI_END_OF_OPTIONS};
 
 static int check_arguments(const arguments *a, const product *p)
 {
@@ -199,11 +151,11 @@ static int read_one(const product *p, const arguments *a, const char *path, spry
     spry_error err = {0};
     spry_read_options reading = SPRY_INIT(spry_read_options);
     reading.value_type = a->type;
-    reading.offset_type = a->offset_type;
-    reading.index_type = a->index_type;
-    spry_status status = bench_read_csr(p->context, A, path, &reading, &err);
-    if (status == SPRY_OK) status = spry_matrix_get_arrays(*A, arrays, &err);
-    return status == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
+    reading.offset_type = a->index[0];
+    reading.index_type = a->index[1];
+    int status = cli_read_csr(p->context, A, path, &reading);
+    if (status == CLI_GO_ON && spry_matrix_get_arrays(*A, arrays, &err) != SPRY_OK) status = cli_fail(&err);
+    return status;
 }
 
 static int check_sizes(const product *p, const arguments *a)
@@ -224,22 +176,21 @@ static int take_class(product *p)
     spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
     spry_error err = {0};
     if (spry_matrix_get_stats(p->A, &stats, &err) != SPRY_OK) return cli_fail(&err);
-    p->class_name = bench_class_name(&stats);
+    p->class_name = row_length_class(&stats);
     return CLI_GO_ON;
 }
 
 static int read_matrices(product *p, const arguments *a)
 {
     char name_a[128], name_b[100];
-    const double start = bench_now_us();
-    cli_progress("reading");
+    const double start = now_us();
     int status = read_one(p, a, p->a_path, &p->A, &p->a);
     p->B = p->A;
     p->b = p->a;
     if (status == CLI_GO_ON && p->b_path) status = read_one(p, a, p->b_path, &p->B, &p->b);
-    p->read_us = bench_now_us() - start;
-    bench_matrix_name(name_a, sizeof name_a, p->a_path);
-    bench_matrix_name(name_b, sizeof name_b, p->b_path ? p->b_path : p->a_path);
+    p->read_us = now_us() - start;
+    matrix_name(name_a, sizeof name_a, p->a_path);
+    matrix_name(name_b, sizeof name_b, p->b_path ? p->b_path : p->a_path);
     if (!p->b_path && !a->transpose_b) /* as the benchmark names what it squares */
         snprintf(p->name, sizeof p->name, "%s", name_a);
     else
@@ -250,33 +201,27 @@ static int read_matrices(product *p, const arguments *a)
 
 /* ---- record ------------------------------------------------------------------------------------- */
 
-static const char *index_name(const spry_arrays *a)
+static void fill_record(record *r, const product *p, const arguments *a)
 {
-    if (a->offset_type == SPRY_I32) return "32/32";
-    return a->index_type == SPRY_I32 ? "64/32" : "64/64";
-}
-
-static void fill_record(bench_record *r, const product *p, const arguments *a)
-{
-    bench_record_init(r);
+    record_init(r);
     r->op = "spgemm";
-    snprintf(r->matrix, sizeof r->matrix, "%s", p->name);
+    RECORD_TEXT(r->matrix, p->name);
     r->rows = p->a.rows;
     r->cols = a->transpose_b ? p->b.rows : p->b.cols;
     r->nnz = p->a.nnz;
     r->class_name = p->class_name;
     r->twin = 0;
     r->type = spry_type_name(a->type);
-    r->index = index_name(&p->a);
+    r->index = index_pair_name(&p->a);
     r->state = "warm";
     r->peer = 0;
-    snprintf(r->format, sizeof r->format, "csr");
-    snprintf(r->ordering, sizeof r->ordering, "none");
-    r->status = BENCH_OK;
+    RECORD_TEXT(r->format, "csr");
+    RECORD_TEXT(r->ordering, "none");
+    r->status = RECORD_OK;
     if (a->estimate) {
         const spry_spgemm_estimate *e = &p->estimate;
-        snprintf(r->device, sizeof r->device, "%s", e->device ? e->device : "");
-        snprintf(r->kernel, sizeof r->kernel, "%s", e->kernel ? e->kernel : "");
+        RECORD_TEXT(r->device, e->device);
+        RECORD_TEXT(r->kernel, e->kernel);
         r->products = e->products;
         r->nnz_c = e->nnz;
         r->compression = e->compression;
@@ -285,7 +230,7 @@ static void fill_record(bench_record *r, const product *p, const arguments *a)
     }
 }
 
-/* Of CSR. */
+/* The bytes of a matrix in CSR. */
 static int64_t array_bytes(const spry_arrays *a)
 {
     return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
@@ -293,12 +238,12 @@ static int64_t array_bytes(const spry_arrays *a)
 }
 
 /* One product, so that its first call is its time too. */
-static void fill_from_info(bench_record *r, const product *p)
+static void fill_from_info(record *r, const product *p)
 {
     const spry_spgemm_info *i = &p->info;
-    snprintf(r->device, sizeof r->device, "%s", i->device);
-    snprintf(r->kernel, sizeof r->kernel, "%s", i->kernel);
-    snprintf(r->reason, sizeof r->reason, "%s", i->reason);
+    RECORD_TEXT(r->device, i->device);
+    RECORD_TEXT(r->kernel, i->kernel);
+    RECORD_TEXT(r->reason, i->reason);
     r->threads = i->threads;
     r->deterministic = i->deterministic;
     r->setup_us = i->setup_us;
@@ -314,25 +259,25 @@ static void fill_from_info(bench_record *r, const product *p)
 }
 
 /* The benchmark's record, and behind it what this command alone knows. */
-static int json_line(const bench_record *r, const product *p, arguments *a)
+static int json_line(const record *r, const product *p, arguments *a)
 {
     cJSON *o = cJSON_CreateObject();
-    int good = bench_record_to_json(r, o) && bench_json_integer(o, "nnz_b", p->b.nnz) &&
-               bench_json_number(o, "read_us", p->read_us) && bench_json_number(o, "alpha", a->alpha) &&
-               bench_json_integer(o, "memory_limit", a->memory_limit > 0 ? a->memory_limit : -1);
+    int good = cli_json_record(o, r) && cli_json_integer(o, "nnz_b", p->b.nnz) &&
+               cli_json_number(o, "read_us", p->read_us) && cli_json_number(o, "alpha", a->alpha) &&
+               cli_json_integer(o, "memory_limit", a->memory_limit > 0 ? a->memory_limit : -1);
     if (good && a->estimate) {
         const spry_spgemm_estimate *e = &p->estimate;
-        good = cJSON_AddBoolToObject(o, "exact", e->exact) && bench_json_integer(o, "nnz_bound", e->nnz_bound) &&
-               bench_json_integer(o, "input_bytes", e->input_bytes) &&
-               bench_json_integer(o, "result_bytes", e->result_bytes) &&
-               bench_json_integer(o, "workspace_bytes", e->workspace_bytes) &&
-               bench_json_integer(o, "least_bytes", e->least_bytes);
+        good = cJSON_AddBoolToObject(o, "exact", e->exact) && cli_json_integer(o, "nnz_bound", e->nnz_bound) &&
+               cli_json_integer(o, "input_bytes", e->input_bytes) &&
+               cli_json_integer(o, "result_bytes", e->result_bytes) &&
+               cli_json_integer(o, "workspace_bytes", e->workspace_bytes) &&
+               cli_json_integer(o, "least_bytes", e->least_bytes);
     } else if (good) {
         const int done = p->C != NULL;
         static const char *const checks[] = {"", "random", "exact"};
-        good = bench_json_integer(o, "chunks", done ? p->info.chunks : -1) &&
-               bench_json_integer(o, "workspace_bytes", done ? p->info.workspace_bytes : -1) &&
-               bench_json_text(o, "verified", done ? checks[a->verify] : "");
+        good = cli_json_integer(o, "chunks", done ? p->info.chunks : -1) &&
+               cli_json_integer(o, "workspace_bytes", done ? p->info.workspace_bytes : -1) &&
+               cli_json_text(o, "verified", done ? checks[a->verify] : "");
     }
     return cli_json_line(&a->json, o, good);
 }
@@ -348,7 +293,7 @@ static void print_head(const product *p, const arguments *a)
     printf("\n  read in         %s\n  product         C = ", cli_time(p->read_us).s);
     if (a->alpha != 1) printf("%g ", a->alpha);
     printf("A*%s%s, %s, indices %s\n", p->b_path ? "B" : "A", a->transpose_b ? "^T" : "", spry_type_name(a->type),
-           index_name(&p->a));
+           index_pair_name(&p->a));
 }
 
 static void print_memory(int64_t inputs, int64_t result, int64_t workspace, int64_t peak)
@@ -374,7 +319,7 @@ static void print_estimate(const product *p, const arguments *a)
                e->least_bytes <= a->memory_limit ? "it fits" : "it does not fit");
 }
 
-static void print_report(const bench_record *r, const product *p, const arguments *a)
+static void print_report(const record *r, const product *p, const arguments *a)
 {
     const spry_spgemm_info *i = &p->info;
     print_head(p, a);
@@ -392,14 +337,13 @@ static void print_report(const bench_record *r, const product *p, const argument
     if (a->verify)
         printf("  verified        %s, error %.2g of the bound in the worst row: %s\n",
                a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
-               r->status == BENCH_OK ? "correct" : bench_status_name(r->status));
+               r->status == RECORD_OK ? "correct" : record_status_name(r->status));
     if (a->out && strcmp(a->out, "-") != 0) printf("  C written to    %s\n", a->out);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
 
-static spry_status verify(product *p, const arguments *a, const spry_spgemm_options *o, bench_record *r,
-                          spry_error *err)
+static spry_status verify(product *p, const arguments *a, const spry_spgemm_options *o, record *r, spry_error *err)
 {
     cli_progress("verifying");
     spry_status status = spry_verify_spgemm(p->context, &p->check, p->C, p->A, p->B, o,
@@ -407,7 +351,7 @@ static spry_status verify(product *p, const arguments *a, const spry_spgemm_opti
     if (status != SPRY_OK) return status;
     r->max_error = p->check.max_error;
     if (p->check.wrong_rows == 0) return SPRY_OK;
-    r->status = BENCH_WRONG;
+    r->status = RECORD_WRONG;
     if (p->check.first_misshapen >= 0)
         snprintf(r->reason, sizeof r->reason, "%lld rows of C are wrong, row %lld in its positions",
                  (long long)p->check.wrong_rows, (long long)p->check.first_misshapen);
@@ -418,7 +362,7 @@ static spry_status verify(product *p, const arguments *a, const spry_spgemm_opti
     return SPRY_OK;
 }
 
-static spry_status multiply(product *p, const arguments *a, bench_record *r, spry_error *err)
+static spry_status multiply(product *p, const arguments *a, record *r, spry_error *err)
 {
     const float f32 = (float)a->alpha;
     spry_spgemm_options o = product_options(a, a->type == SPRY_F32 ? (const void *)&f32 : &a->alpha);
@@ -428,9 +372,9 @@ static spry_status multiply(product *p, const arguments *a, bench_record *r, spr
     cli_progress(a->estimate ? "counting" : "multiplying");
     if (a->estimate) return spry_estimate_spgemm(p->context, &p->estimate, p->A, p->B, &o, err);
     o.info = &p->info;
-    const double start = bench_now_us();
+    const double start = now_us();
     spry_status status = spry_spgemm(p->context, &p->C, p->A, p->B, &o, err);
-    p->whole_us = bench_now_us() - start;
+    p->whole_us = now_us() - start;
     o.info = NULL;
     if (status == SPRY_OK) status = spry_matrix_get_arrays(p->C, &p->c, err);
     if (status == SPRY_OK) fill_from_info(r, p);
@@ -438,12 +382,12 @@ static spry_status multiply(product *p, const arguments *a, bench_record *r, spr
     return status;
 }
 
-static int report(const product *p, arguments *a, const bench_record *r, int status)
+static int report(const product *p, arguments *a, const record *r, int status)
 {
     int opened = cli_json_open(&a->json);
     if (opened != CLI_GO_ON) return opened;
     if (a->json.wanted && !json_line(r, p, a)) status = CLI_UNSUCCESSFUL;
-    if (cli_for_people(&a->json) && r->status != BENCH_FAILED && !(a->out && strcmp(a->out, "-") == 0)) {
+    if (cli_for_people(&a->json) && r->status != RECORD_FAILED && !(a->out && strcmp(a->out, "-") == 0)) {
         if (a->estimate)
             print_estimate(p, a);
         else
@@ -455,12 +399,12 @@ static int report(const product *p, arguments *a, const bench_record *r, int sta
 /* A wrong C is not written. */
 static int multiply_and_write(product *p, arguments *a)
 {
-    bench_record r;
+    record r;
     spry_error err = {0};
     fill_record(&r, p, a);
     spry_status done = multiply(p, a, &r, &err);
     if (a->estimate && done == SPRY_OK) fill_record(&r, p, a);
-    int status = done != SPRY_OK ? cli_fail(&err) : r.status == BENCH_OK ? CLI_OK : CLI_UNSUCCESSFUL;
+    int status = done != SPRY_OK ? cli_fail(&err) : r.status == RECORD_OK ? CLI_OK : CLI_UNSUCCESSFUL;
     if (done == SPRY_OK && status == CLI_OK && a->out) {
         cli_progress_writing(a->out);
         done = spry_matrix_write(p->C, a->out, NULL, &err);
@@ -468,8 +412,8 @@ static int multiply_and_write(product *p, arguments *a)
     }
     if (status == CLI_USAGE) return status;
     if (done != SPRY_OK) {
-        r.status = BENCH_FAILED;
-        snprintf(r.reason, sizeof r.reason, "%s", err.message);
+        r.status = RECORD_FAILED;
+        RECORD_TEXT(r.reason, err.message);
     }
     return report(p, a, &r, status);
 }
@@ -481,7 +425,7 @@ static int run(const cli_command *command, int argc, char **argv)
                  .b = SPRY_INIT(spry_arrays),
                  .c = SPRY_INIT(spry_arrays),
                  .class_name = ""};
-    int status = cli_parse(command, &argc, argv, apply, &a);
+    int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     p.a_path = argv[0];
     p.b_path = argc > 1 ? argv[1] : NULL;

@@ -1,42 +1,15 @@
 /* spry tune: the sizes of csr2's and csr3's groups for the machine at hand, as a table that contexts load. */
 #include "cli/cli.h"
+#include "cli/json.h"
+#include "cli/tune_fit.h"
 
 #include "bench/bench.h"
-#include "bench/tune.h"
+#include "common/input.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum {
-    OPTION_OUT,
-    OPTION_FORMAT,
-    OPTION_DEVICE,
-    OPTION_TYPE,
-    OPTION_THREADS,
-    OPTION_FIT,
-    OPTION_RUNS,
-    OPTION_TIME_LIMIT,
-    OPTION_JSON
-};
-
-static const cli_option options[] =
-    {{"out", 'o', CLI_REQUIRED, "TABLE", "write the table there (default: print it)"},
-     {"format", 0, CLI_REQUIRED, "csr2|csr3", "only this one (default: both; on a GPU csr3)"},
-     {"device", 0, CLI_REQUIRED, "cpu|cuda", "what to tune for (default: cpu)"},
-     {"type", 0, CLI_REQUIRED, "f32|f64|all",
-      "type of values and vectors (default: f64); all: one fit of both,\n"
-      "for a table does not tell types apart"},
-     {"threads", 0, CLI_REQUIRED, "N", "threads on the CPU (default: as many as OpenMP would use)"},
-     {"fit", 0, CLI_REQUIRED, "search|regression",
-      "on a GPU: the formula that loses least of the sweep's times, sizes\n"
-      "in whole eights (default), or the CSR-k study's regression"},
-     {"runs", 0, CLI_REQUIRED, "N", "N runs of each size in place of batches in turns: short, as in spry bench"},
-     {"time-limit", 0, CLI_REQUIRED, "SECONDS", "begin no matrix after so long, and fit those that were swept"},
-     {"json", 0, CLI_OPTIONAL, "FILE", "JSON lines, one a matrix and format, to standard output or FILE"},
-     {0}};
 
 /* A few million entries each, from 3 to 81 a row. */
 static const char *const usual[] = {
@@ -57,12 +30,33 @@ enum { USUAL = sizeof usual / sizeof *usual, MOST_MATRICES = 256 };
 typedef struct arguments {
     const char *out, *device;
     int levels; /* 2 or 3: of the only format; 0: both */
-    int f32, f64, regression;
+    int types;  /* 0: f32, 1: f64, 2: both */
+    int regression;
     int64_t threads, runs, time_limit;
     cli_json json;
 } arguments;
 
-/* What was found for one format, csr2 or csr3. */
+static const cli_option options[] =
+    {{"out", 'o', "TABLE", "write the table there (default: print it)", CLI_TEXT, CLI_AT(out)},
+     {"format", 0, "csr2|csr3", "only this one (default: both; on a GPU csr3)", CLI_CHOICE, CLI_AT(levels), 2},
+     {"device", 0, "cpu|cuda", "what to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
+     {"type", 0, "f32|f64|all",
+      "type of values and vectors (default: f64); all: one fit of both,\n"
+      "for a table does not tell types apart",
+      CLI_CHOICE, CLI_AT(types)},
+     CLI_THREADS_OPTION("threads on the CPU"),
+     {"fit", 0, "search|regression",
+      "on a GPU: the formula that loses least of the sweep's times, sizes\n"
+      "in whole eights (default), or the CSR-k study's regression",
+      CLI_CHOICE, CLI_AT(regression)},
+     {"runs", 0, "N", "N runs of each size in place of batches in turns: short, as in spry bench", CLI_INTEGER,
+      CLI_AT(runs), 1, 10000},
+     {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
+      CLI_AT(time_limit), 1, 1000000},
+     CLI_JSON_OPTION("JSON lines, one a matrix and format,"),
+     CLI_END_OF_OPTIONS};
+
+/* The results for one format, csr2 or csr3. */
 typedef struct findings {
     int levels;
     tune_point points[MOST_MATRICES];
@@ -75,51 +69,16 @@ typedef struct findings {
 
 typedef struct tuning {
     arguments *a;
-    bench_session session;
+    spry_context *context;
     char **paths;
     int count;
     char names[MOST_MATRICES][256];
     findings found[2]; /* the GPU has only csr3 */
     int found_count;
+    record *records; /* of the matrix at hand, a format each */
+    int record_count;
+    int status; /* CLI_GO_ON, or what went wrong with it */
 } tuning;
-
-static int apply(void *state, int option, const char *value)
-{
-    static const char *const devices[] = {"cpu", "cuda", NULL}, *const formats[] = {"csr2", "csr3", NULL};
-    static const char *const fits[] = {"search", "regression", NULL};
-    static const char *const types[] = {"f32", "f64", "all", NULL};
-    arguments *a = state;
-    int index = 0;
-    switch (option) {
-    case OPTION_OUT: a->out = value; break;
-    case OPTION_FORMAT:
-        if (!cli_take_name("format", value, formats, &index)) return CLI_USAGE;
-        a->levels = index + 2;
-        break;
-    case OPTION_DEVICE:
-        if (!cli_take_name("device", value, devices, &index)) return CLI_USAGE;
-        a->device = devices[index];
-        break;
-    case OPTION_TYPE:
-        if (!cli_take_name("type", value, types, &index)) return CLI_USAGE;
-        a->f32 = index != 1;
-        a->f64 = index != 0;
-        break;
-    case OPTION_THREADS: return cli_take_integer("threads", value, 1, 1024, &a->threads) ? CLI_GO_ON : CLI_USAGE;
-    case OPTION_FIT:
-        if (!cli_take_name("fit", value, fits, &index)) return CLI_USAGE;
-        a->regression = index;
-        break;
-    case OPTION_RUNS: return cli_take_integer("runs", value, 1, 10000, &a->runs) ? CLI_GO_ON : CLI_USAGE;
-    case OPTION_TIME_LIMIT:
-        return cli_take_integer("time-limit", value, 1, 1000000, &a->time_limit) ? CLI_GO_ON : CLI_USAGE;
-    default:
-        a->json.wanted = 1;
-        a->json.path = value;
-        break;
-    }
-    return CLI_GO_ON;
-}
 
 static int on_gpu(const tuning *t)
 {
@@ -129,71 +88,89 @@ static int on_gpu(const tuning *t)
 /* Each matrix once for each type, one after the other. */
 static int types_of(const tuning *t)
 {
-    return t->a->f32 + t->a->f64;
+    return t->a->types == 2 ? 2 : 1;
 }
 
 static spry_type type_of(const tuning *t, int number)
 {
-    return t->a->f64 && number % types_of(t) == 0 ? SPRY_F64 : SPRY_F32;
+    return t->a->types != 0 && number % types_of(t) == 0 ? SPRY_F64 : SPRY_F32;
 }
 
 static const char *type_text(const tuning *t)
 {
-    return types_of(t) == 2 ? "f64 and f32" : t->a->f64 ? "f64" : "f32";
+    return t->a->types == 2 ? "f64 and f32" : t->a->types == 1 ? "f64" : "f32";
 }
 
 /* ---- measuring ---------------------------------------------------------------------------------- */
 
+/* Formats with sizes as parameters, which the benchmark compares. */
+enum { MOST_FORMATS = 160, FORMAT_LENGTH = 32 };
+typedef struct format_list {
+    char names[MOST_FORMATS][FORMAT_LENGTH];
+    int count;
+} format_list;
+
 /* A negative size: the library's own. */
-static int add_sizes(bench_group *group, const tuning *t, int levels, tune_trial sizes)
+static void add_sizes(format_list *list, int levels, tune_trial sizes)
 {
-    char format[64];
-    spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
+    char *name = list->names[list->count++];
     if (sizes.srs < 0)
-        snprintf(format, sizeof format, "csr%d", levels);
+        snprintf(name, FORMAT_LENGTH, "csr%d", levels);
     else if (levels == 2)
-        snprintf(format, sizeof format, "csr2:srs=%d", sizes.srs);
+        snprintf(name, FORMAT_LENGTH, "csr2:srs=%d", sizes.srs);
     else
-        snprintf(format, sizeof format, "csr3:srs=%d:ssrs=%d", sizes.srs, sizes.ssrs);
-    plan.format = format;
-    plan.device = t->a->device;
-    return bench_add_plan(group, &plan, NULL);
+        snprintf(name, FORMAT_LENGTH, "csr3:srs=%d:ssrs=%d", sizes.srs, sizes.ssrs);
 }
 
-/* Opens the matrix, adds what `add` wants, measures, and hands the times to `take`. An exit status or CLI_GO_ON. */
-static int with_matrix(tuning *t, int number, int (*add)(bench_group *, tuning *, int),
-                       void (*take)(const bench_group *, tuning *, int))
+static int keep(void *user, const record *records, int count)
 {
-    spry_matrix *A = NULL;
-    spry_error err = {0};
-    bench_group group;
-    spry_read_options reading = SPRY_INIT(spry_read_options);
-    const char *path = t->paths[number / types_of(t)];
-    reading.value_type = type_of(t, number);
-    bench_matrix_name(t->names[number], sizeof t->names[number], path);
-    cli_progress(t->names[number]);
-    if (bench_read_csr(t->session.context, &A, path, &reading, &err) != SPRY_OK) return cli_fail(&err);
-    int status = CLI_GO_ON;
-    if (bench_group_open(&group, &t->session, A, t->names[number], &err) != SPRY_OK) {
-        status = cli_fail(&err);
-    } else {
-        if (!add(&group, t, number)) {
-            cli_message("out of memory");
-            status = CLI_UNSUCCESSFUL;
+    tuning *t = user;
+    for (int r = 0; r < count && t->status == CLI_GO_ON; r++)
+        if (records[r].status != RECORD_OK) {
+            cli_message("%s, %s: %s", records[r].matrix, records[r].format, records[r].reason);
+            t->status = CLI_UNSUCCESSFUL;
         }
-        for (int c = 0; status == CLI_GO_ON && c < group.case_count; c++)
-            if (group.cases[c].record.status != BENCH_OK) {
-                cli_message("%s, %s: %s", t->names[number], group.cases[c].record.format, group.cases[c].record.reason);
-                status = CLI_UNSUCCESSFUL;
-            }
-        if (status == CLI_GO_ON && bench_measure(&group))
-            take(&group, t, number);
-        else if (status == CLI_GO_ON)
-            status = CLI_UNSUCCESSFUL;
-        bench_group_close(&group);
-    }
-    spry_matrix_destroy(A);
-    return status;
+    t->record_count = count < MOST_FORMATS ? count : MOST_FORMATS;
+    memcpy(t->records, records, (size_t)t->record_count * sizeof *records);
+    return t->status != CLI_GO_ON;
+}
+
+static void complain(void *user, const spry_error *err, int reading)
+{
+    ((tuning *)user)->status = reading ? cli_fail_reading(err) : cli_fail(err);
+}
+
+/* A record for each format: exit status or CLI_GO_ON. */
+static int time_formats(tuning *t, int number, format_list *formats)
+{
+    char *items[MOST_FORMATS], none[] = "none", *orderings[] = {none};
+    bench_source source = {.reason = ""};
+    const spry_type type = type_of(t, number);
+    const bench_options o = {.sources = &source,
+                             .source_count = 1,
+                             .op = "spmv",
+                             .formats = {items, formats->count},
+                             .orderings = {orderings, 1},
+                             .device = t->a->device,
+                             .f32 = type == SPRY_F32,
+                             .f64 = type == SPRY_F64,
+                             .runs = (int)t->a->runs,
+                             .skip_bandwidth = 1,
+                             .context = t->context,
+                             .emit = keep,
+                             .progress = cli_progress,
+                             .complain = complain,
+                             .user = t};
+    spry_error err = {0};
+    for (int f = 0; f < formats->count; f++) items[f] = formats->names[f];
+    RECORD_TEXT(source.path, t->paths[number / types_of(t)]);
+    matrix_name(source.name, sizeof source.name, source.path);
+    RECORD_TEXT(t->names[number], source.name);
+    t->record_count = 0;
+    t->status = CLI_GO_ON;
+    const spry_status status = bench_run(&o, &err);
+    if (t->status == CLI_GO_ON && status != SPRY_OK) t->status = cli_fail(&err);
+    return t->status;
 }
 
 static int sizes_of(const tuning *t, tune_trial *trials, int levels)
@@ -201,36 +178,33 @@ static int sizes_of(const tuning *t, tune_trial *trials, int levels)
     return on_gpu(t) ? tune_gpu_sizes(trials) : tune_cpu_sizes(trials, levels);
 }
 
-static int add_sweep(bench_group *group, tuning *t, int number)
+/* Takes the times of one format's records, one for each size. */
+static void take_sweep(const tuning *t, findings *found, int number, tune_trial *trials, int count, const record *r)
 {
-    (void)number;
-    for (int f = 0; f < t->found_count; f++) {
-        tune_trial trials[TUNE_MOST_SIZES];
-        const int count = sizes_of(t, trials, t->found[f].levels);
-        for (int k = 0; k < count; k++)
-            if (!add_sizes(group, t, t->found[f].levels, trials[k])) return 0;
+    tune_trial *fastest = &found->fastest[number];
+    *fastest = (tune_trial){.us = INFINITY};
+    for (int k = 0; k < count; k++) {
+        trials[k].us = r[k].time_us;
+        if (trials[k].us > 0 && trials[k].us < fastest->us) *fastest = trials[k];
     }
-    return 1;
+    found->points[number].density = r->rows > 0 ? (double)r->nnz / (double)r->rows : 0;
+    tune_best(&found->points[number], trials, count);
+    if (on_gpu(t)) memcpy(found->trials[number], trials, (size_t)count * sizeof *trials);
 }
 
-static void take_sweep(const bench_group *group, tuning *t, int number)
+static int sweep_matrix(tuning *t, int number)
 {
-    int c = 0;
+    tune_trial trials[2][TUNE_MOST_SIZES];
+    format_list formats = {.count = 0};
+    int counts[2] = {0}, first = 0;
     for (int f = 0; f < t->found_count; f++) {
-        tune_trial trials[TUNE_MOST_SIZES];
-        findings *found = &t->found[f];
-        const int count = sizes_of(t, trials, found->levels);
-        tune_trial *fastest = &found->fastest[number];
-        *fastest = (tune_trial){.us = INFINITY};
-        for (int k = 0; k < count; k++, c++) {
-            trials[k].us = group->cases[c].record.time_us;
-            if (trials[k].us > 0 && trials[k].us < fastest->us) *fastest = trials[k];
-        }
-        const double rows = (double)group->common.rows;
-        found->points[number].density = rows > 0 ? (double)group->common.nnz / rows : 0;
-        tune_best(&found->points[number], trials, count);
-        if (on_gpu(t)) memcpy(found->trials[number], trials, (size_t)count * sizeof *trials);
+        counts[f] = sizes_of(t, trials[f], t->found[f].levels);
+        for (int k = 0; k < counts[f]; k++) add_sizes(&formats, t->found[f].levels, trials[f][k]);
     }
+    const int status = time_formats(t, number, &formats);
+    for (int f = 0; f < t->found_count && status == CLI_GO_ON; first += counts[f++])
+        take_sweep(t, &t->found[f], number, trials[f], counts[f], &t->records[first]);
+    return status;
 }
 
 static tune_trial fitted_sizes(const tuning *t, const findings *found, int number)
@@ -241,26 +215,23 @@ static tune_trial fitted_sizes(const tuning *t, const findings *found, int numbe
 }
 
 /* The fastest of the sweep once more, what was fitted, and what the library takes by itself. */
-static int add_comparison(bench_group *group, tuning *t, int number)
+static int compare_matrix(tuning *t, int number)
 {
+    format_list formats = {.count = 0};
     for (int f = 0; f < t->found_count; f++) {
         const findings *found = &t->found[f];
-        if (!add_sizes(group, t, found->levels, found->fastest[number]) ||
-            !add_sizes(group, t, found->levels, fitted_sizes(t, found, number)) ||
-            !add_sizes(group, t, found->levels, (tune_trial){.srs = -1}))
-            return 0;
+        add_sizes(&formats, found->levels, found->fastest[number]);
+        add_sizes(&formats, found->levels, fitted_sizes(t, found, number));
+        add_sizes(&formats, found->levels, (tune_trial){.srs = -1});
     }
-    return 1;
-}
-
-static void take_comparison(const bench_group *group, tuning *t, int number)
-{
-    for (int f = 0; f < t->found_count; f++) {
-        const bench_case *cases = &group->cases[3 * f];
-        t->found[f].points[number].best_us = cases[0].record.time_us;
-        t->found[f].fitted_us[number] = cases[1].record.time_us;
-        t->found[f].default_us[number] = cases[2].record.time_us;
+    const int status = time_formats(t, number, &formats);
+    for (int f = 0; f < t->found_count && status == CLI_GO_ON; f++) {
+        const record *r = &t->records[3 * f];
+        t->found[f].points[number].best_us = r[0].time_us;
+        t->found[f].fitted_us[number] = r[1].time_us;
+        t->found[f].default_us[number] = r[2].time_us;
     }
+    return status;
 }
 
 /* ---- telling ------------------------------------------------------------------------------------ */
@@ -308,17 +279,17 @@ static int json_findings(cli_json *json, const tuning *t, const findings *found)
     for (int i = 0; i < t->count; i++) {
         cJSON *o = cJSON_CreateObject();
         const tune_trial fitted = fitted_sizes(t, found, i);
-        const int good = bench_json_text(o, "matrix", t->names[i]) && bench_json_text(o, "device", t->a->device) &&
-                         bench_json_text(o, "type", spry_type_name(type_of(t, i))) &&
-                         bench_json_integer(o, "levels", found->levels) &&
-                         bench_json_number(o, "density", found->points[i].density) &&
-                         bench_json_integer(o, "best_srs", found->fastest[i].srs) &&
-                         bench_json_integer(o, "best_ssrs", found->levels == 3 ? found->fastest[i].ssrs : -1) &&
-                         bench_json_number(o, "best_us", found->points[i].best_us) &&
-                         bench_json_integer(o, "fitted_srs", fitted.srs) &&
-                         bench_json_integer(o, "fitted_ssrs", found->levels == 3 ? fitted.ssrs : -1) &&
-                         bench_json_number(o, "fitted_us", found->fitted_us[i]) &&
-                         bench_json_number(o, "default_us", found->default_us[i]);
+        const int good = cli_json_text(o, "matrix", t->names[i]) && cli_json_text(o, "device", t->a->device) &&
+                         cli_json_text(o, "type", spry_type_name(type_of(t, i))) &&
+                         cli_json_integer(o, "levels", found->levels) &&
+                         cli_json_number(o, "density", found->points[i].density) &&
+                         cli_json_integer(o, "best_srs", found->fastest[i].srs) &&
+                         cli_json_integer(o, "best_ssrs", found->levels == 3 ? found->fastest[i].ssrs : -1) &&
+                         cli_json_number(o, "best_us", found->points[i].best_us) &&
+                         cli_json_integer(o, "fitted_srs", fitted.srs) &&
+                         cli_json_integer(o, "fitted_ssrs", found->levels == 3 ? fitted.ssrs : -1) &&
+                         cli_json_number(o, "fitted_us", found->fitted_us[i]) &&
+                         cli_json_number(o, "default_us", found->default_us[i]);
         if (!cli_json_line(json, o, good)) return 0;
     }
     return 1;
@@ -341,7 +312,7 @@ static void write_table(FILE *out, const tuning *t)
     const time_t now = time(NULL);
     struct tm when;
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
-    spry_device_get_info(t->session.context, on_gpu(t), &device, NULL);
+    spry_device_get_info(t->context, on_gpu(t), &device, NULL);
     fprintf(out, "spry-tuning 1\n# %s, %s, fitted over %d matrices with spry tune, %s\n",
             device.description ? device.description : "", day, t->count / types_of(t), type_text(t));
     if (on_gpu(t)) {
@@ -385,7 +356,7 @@ static int check_device(const tuning *t)
     spry_device_info info = SPRY_INIT(spry_device_info);
     spry_error err = {0};
     if (!on_gpu(t)) return CLI_GO_ON;
-    if (spry_device_get_info(t->session.context, 1, &info, &err) != SPRY_OK) return cli_fail(&err);
+    if (spry_device_get_info(t->context, 1, &info, &err) != SPRY_OK) return cli_fail(&err);
     if (info.available) return CLI_GO_ON;
     cli_message("--device cuda: %s", info.reason);
     return CLI_UNSUCCESSFUL;
@@ -394,17 +365,17 @@ static int check_device(const tuning *t)
 /* Sweeps until the time is over, and goes on with the matrices that were swept; of two densities at least. */
 static int sweep(tuning *t)
 {
-    const double start = bench_now_us();
+    const double start = now_us();
     int status = CLI_GO_ON;
     for (int i = 0; status == CLI_GO_ON && i < t->count; i++) {
         if (t->a->time_limit > 0 && i >= 2 * types_of(t) && i % types_of(t) == 0 &&
-            bench_now_us() - start > 1e6 * (double)t->a->time_limit) {
+            now_us() - start > 1e6 * (double)t->a->time_limit) {
             cli_message("note: the time limit of %lld s had passed after %d of %d matrices: the others are left out",
                         (long long)t->a->time_limit, i / types_of(t), t->count / types_of(t));
             t->count = i;
             break;
         }
-        status = with_matrix(t, i, add_sweep, take_sweep);
+        status = sweep_matrix(t, i);
     }
     return status;
 }
@@ -414,58 +385,50 @@ static int sweep_and_compare(tuning *t)
     int status = sweep(t);
     if (status != CLI_GO_ON) return status;
     fit(t);
-    for (int i = 0; status == CLI_GO_ON && i < t->count; i++)
-        status = with_matrix(t, i, add_comparison, take_comparison);
+    for (int i = 0; status == CLI_GO_ON && i < t->count; i++) status = compare_matrix(t, i);
     return status == CLI_GO_ON ? report(t) : status;
 }
 
-static int tune(tuning *t, spry_context *context)
+static int check_arguments(const arguments *a, int count, char **paths)
 {
-    char note[256];
-    t->session.op = "spmv";
-    t->session.context = context;
-    t->session.runs = (int)t->a->runs;
-    for (int levels = on_gpu(t) ? 3 : 2; levels <= 3; levels++)
-        if (t->a->levels == 0 || t->a->levels == levels) t->found[t->found_count++].levels = levels;
-    int status = check_device(t);
-    if (status != CLI_GO_ON) return status;
-    if (!bench_session_open(&t->session, context, note, sizeof note)) {
-        cli_message("out of memory for the buffer that flushes the caches");
-        return CLI_UNSUCCESSFUL;
+    const int most = a->types == 2 ? MOST_MATRICES / 2 : MOST_MATRICES;
+    int status = CLI_GO_ON;
+    if (a->levels == 2 && strcmp(a->device, "cuda") == 0)
+        return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
+    if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
+    for (int i = 0; i < count && status == CLI_GO_ON; i++) {
+        status = cli_check_output("out", a->out, paths[i]);
+        if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, paths[i]);
     }
-    status = sweep_and_compare(t);
-    bench_session_close(&t->session);
     return status;
 }
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.device = "cpu", .f64 = 1};
+    arguments a = {.device = "cpu", .types = 1};
     char *matrices[USUAL];
-    int status = cli_parse(command, &argc, argv, apply, &a);
-    if (status != CLI_GO_ON) return status;
-    if (a.levels == 2 && strcmp(a.device, "cuda") == 0)
-        return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
-    if (argc * (a.f32 + a.f64) > MOST_MATRICES)
-        return cli_usage_error("%d matrices are named, expected at most %d", argc, MOST_MATRICES / (a.f32 + a.f64));
-    for (int i = 0; i < argc && status == CLI_GO_ON; i++) {
-        status = cli_check_output("out", a.out, argv[i]);
-        if (status == CLI_GO_ON) status = cli_check_output("json", a.json.path, argv[i]);
-    }
+    int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = check_arguments(&a, argc, argv);
     if (status != CLI_GO_ON) return status;
     for (int u = 0; u < USUAL; u++) matrices[u] = (char *)(uintptr_t)usual[u];
     tuning *t = calloc(1, sizeof *t);
-    if (!t) {
+    record *records = malloc(MOST_FORMATS * sizeof *records);
+    if (t && records) {
+        t->a = &a;
+        t->records = records;
+        t->paths = argc > 0 ? argv : matrices;
+        t->count = (argc > 0 ? argc : USUAL) * types_of(t);
+        for (int levels = on_gpu(t) ? 3 : 2; levels <= 3; levels++)
+            if (a.levels == 0 || a.levels == levels) t->found[t->found_count++].levels = levels;
+        status = cli_open_context(&t->context, a.threads);
+        if (status == CLI_GO_ON) status = check_device(t);
+        if (status == CLI_GO_ON) status = sweep_and_compare(t);
+        spry_context_destroy(t->context);
+    } else {
         cli_message("out of memory");
-        return CLI_UNSUCCESSFUL;
+        status = CLI_UNSUCCESSFUL;
     }
-    t->a = &a;
-    t->paths = argc > 0 ? argv : matrices;
-    t->count = (argc > 0 ? argc : USUAL) * types_of(t);
-    spry_context *context = NULL;
-    status = cli_open_context(&context, a.threads);
-    if (status == CLI_GO_ON) status = tune(t, context);
-    spry_context_destroy(context);
+    free(records);
     free(t);
     return status;
 }

@@ -65,8 +65,9 @@ endif()
 # spry_prepare_sources(LIST): sets flags by file name and takes out of LIST what this target cannot have.
 #   *_avx2*.c, *_avx512*.c   compiled for that level; left out on other processors than x86-64
 #   *.tmpl.c                 included by others, never compiled by itself
-#   io/generate*.c           no fused multiply-add, so that a generated matrix is the same everywhere
-#   spgemm/*.c               likewise, so that all accumulators and processor levels give the same bits
+#   generate*.c              no fused multiply-add, so that a generated matrix is the same everywhere
+#   spgemm/, studies/        likewise, so that all accumulators and processor levels give the same bits
+#   csr_scatter_portable.c   -O2 in a release, see below
 #   formats/*, spgemm/*      where sanitizers watch, see below: kernels took four fifths of the build's time
 function(spry_prepare_sources list)
   set(kept)
@@ -84,14 +85,18 @@ function(spry_prepare_sources list)
     if(name MATCHES "_avx(2|512)" AND NOT SPRY_TARGET_IS_X86_64)
       continue()
     endif()
-    if(name MATCHES "^generate" OR source MATCHES "/spgemm/[^/]*$")
+    if(name MATCHES "^csr_scatter_portable\\.c$")
+      # -O3 doubles the code for loops that wait for memory all the same.
+      list(APPEND options "$<$<AND:$<CONFIG:Release>,$<C_COMPILER_ID:GNU>>:-O2>")
+    endif()
+    if(name MATCHES "^generate" OR source MATCHES "/src/(spgemm|studies)/")
       list(APPEND options -ffp-contract=off)
     endif()
-    if(source MATCHES "/spgemm/.*_avx512")
+    if(source MATCHES "/src/spgemm/.*_avx512")
       # CD: every processor with the others has it, and it is checked. What pays is written in vectors, the rest stays short.
       list(APPEND options -mavx512cd -mbmi -fno-tree-vectorize)
     endif()
-    if(source MATCHES "/src/(formats|spgemm)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
+    if(source MATCHES "/src/(formats|spgemm|studies)/" AND CMAKE_C_COMPILER_ID MATCHES "Clang")
       # Every access is looked at all the same, by a call; and what is out of an array is seen without looking
       # whether a kernel's pointers wrap around at the end of all addresses.
       if(SPRY_SANITIZE MATCHES "address")

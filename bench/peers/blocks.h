@@ -1,4 +1,4 @@
-/* Whether a matrix consists of small dense blocks: what peers that store blocks have to know. */
+/* Finds out if a matrix consists of small dense blocks, for peers that store blocks. */
 #ifndef SPRY_BENCH_PEERS_BLOCKS_H
 #define SPRY_BENCH_PEERS_BLOCKS_H
 

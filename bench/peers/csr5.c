@@ -204,8 +204,8 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 }
 
 static const spry_peer_kernel kernels[] = {
-    {"csr5", "csr", "cpu", "CSR5 after its paper, written for this benchmark", 1, prepare, run, destroy}};
-static const spry_peer_module module = {SPRY_PEER_ABI, "csr5", "1 (ours)", 1, kernels, 0, NULL};
+    {"csr5", "csr", "cpu", "CSR5 reimplemented from its paper, not its authors' code", 1, prepare, run, destroy}};
+static const spry_peer_module module = {SPRY_PEER_ABI, "csr5", "1 (of this benchmark)", 1, kernels, 0, NULL};
 
 const spry_peer_module *spry_peer_get(char *error, size_t error_size)
 {

@@ -13,6 +13,7 @@
 #include "bench/peer.h"
 #include "bench/peers/blocks.h"
 #include "bench/peers/cusparse_spgemm.h"
+#include "common/clock.h"
 
 /* cusparse<t>csr2bsr is on its way out and has no successor. */
 #define DISABLE_CUSPARSE_DEPRECATED
@@ -21,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The first with BSR in cusparseSpMV, CUDA 13.0's. */
 #define HAS_BSR (CUSPARSE_VERSION >= 12603 && CUSPARSE_VER_MAJOR == 12)
@@ -43,7 +43,7 @@ typedef struct cusparse_state {
     int array_count;
 } cusparse_state;
 
-/* What a preparation carries about. */
+/* The state of a preparation. */
 typedef struct preparation {
     cusparse_state *s;
     const spry_peer_request *request;
@@ -86,13 +86,6 @@ static int answer(const preparation *p, cusparseStatus_t status, const char *cal
 }
 
 /* ---- device memory ------------------------------------------------------------------------------ */
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
 
 static int allocate(preparation *p, void **array, size_t bytes, const char *what)
 {
@@ -262,7 +255,7 @@ static void sell_free(sell_arrays *sell)
     free(sell->values);
 }
 
-/* 0: out of memory. slots is settled even where there are too many of them for the offsets. */
+/* 0: out of memory. slots is resolved even where there are too many of them for the offsets. */
 static int sell_offsets(const spry_peer_matrix *a, sell_arrays *sell)
 {
     sell->slices = (a->rows + SLICE - 1) / SLICE;

@@ -9,13 +9,14 @@
  */
 #include "bench/peers/cusparse_spgemm.h"
 
+#include "common/clock.h"
+
 #define DISABLE_CUSPARSE_DEPRECATED
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { MOST_BUFFERS = 3 };
 static const float chunk_fraction = 0.2F;
@@ -71,13 +72,6 @@ static int answer(const spgemm_state *s, cusparseStatus_t status, const char *ca
 }
 
 /* ---- device memory ------------------------------------------------------------------------------ */
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
 
 static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *what)
 {
@@ -346,7 +340,7 @@ PREPARE(prepare_alg1, CUSPARSE_SPGEMM_ALG1)
 PREPARE(prepare_alg2, CUSPARSE_SPGEMM_ALG2)
 PREPARE(prepare_alg3, CUSPARSE_SPGEMM_ALG3)
 
-/* Whether the bits of a result repeat is not relied on. */
+/* Nobody relies on the bits of a result to repeat. */
 const spry_peer_spgemm peer_cusparse_spgemm[PEER_CUSPARSE_SPGEMM] =
     {{"cusparse_spgemm_alg1", "cuda", "cuSPARSE SpGEMM ALG1", -1, prepare_alg1, run, fetch, release, destroy},
      {"cusparse_spgemm_alg2", "cuda", "cuSPARSE SpGEMM ALG2", -1, prepare_alg2, run, fetch, release, destroy},

@@ -66,7 +66,7 @@ static void destroy(void *state)
     free(s);
 }
 
-/* What tells the kernels apart. */
+/* The differences between the kernels. */
 typedef enum mkl_layout { PLAIN, OPTIMIZED, CSC, COO, BSR } mkl_layout;
 
 /* Tells MKL what is to come, and lets it make of the matrix what it likes. */

@@ -10,6 +10,7 @@
  * python3, and octave-cli.
  */
 #include "bench/peer.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,86 +20,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <process_scripts.h> /* scipy_script and octave_script, made by CMake of the files beside this one */
 
 /*
  * A command ends with a blank behind its line, since Octave's fgetl looks at what follows before it returns.
  * Answers are "ok ..." or "no REASON". load FILE SORT ROWS INNER COLS NNZ_A NNZ_B SQUARE VALUE_BYTES INDEX_BYTES;
  * run -> "ok MICROSECONDS"; fetch FILE -> "ok NNZ OFFSET_BYTES INDEX_BYTES"; release.
  */
-static const char scipy_script[] =
-    "import sys, time\n"
-    "def say(text): print(text, flush=True)\n"
-    "try:\n"
-    "    import numpy as np, scipy, scipy.sparse as sp\n"
-    "except ImportError as fault:\n"
-    "    say('no %s' % fault); sys.exit()\n"
-    "say('ok ' + scipy.__version__)\n"
-    "C = None\n"
-    "def matrix(file, rows, cols, nnz):\n"
-    "    p = np.fromfile(file, index, rows + 1); j = np.fromfile(file, index, nnz); v = np.fromfile(file, value, nnz)\n"
-    "    return sp.csr_matrix((v, j, p), shape=(rows, cols), copy=False)\n"
-    "for line in sys.stdin:\n"
-    "    word = line.split()\n"
-    "    try:\n"
-    "        if word[0] == 'load':\n"
-    "            sort, rows, inner, cols, na, nb, square, vb, ib = map(int, word[2:])\n"
-    "            value, index = {4: np.float32, 8: np.float64}[vb], {4: np.int32, 8: np.int64}[ib]\n"
-    "            with open(word[1], 'rb') as file:\n"
-    "                A = matrix(file, rows, inner, na)\n"
-    "                B = A if square else matrix(file, inner, cols, nb)\n"
-    "            A.has_sorted_indices, B.has_sorted_indices\n"
-    "            say('ok')\n"
-    "        elif word[0] == 'run':\n"
-    "            start = time.perf_counter(); C = A @ B\n"
-    "            if sort: C.sort_indices()\n"
-    "            say('ok %.3f' % (1e6 * (time.perf_counter() - start)))\n"
-    "        elif word[0] == 'fetch':\n"
-    "            with open(word[1], 'wb') as file:\n"
-    "                C.indptr.tofile(file); C.indices.tofile(file); C.data.tofile(file)\n"
-    "            say('ok %d %d %d' % (C.nnz, C.indptr.itemsize, C.indices.itemsize))\n"
-    "        else:\n"
-    "            C = None; say('ok')\n"
-    "    except Exception as fault:\n"
-    "        say('no ' + ' '.join(str(fault).split() or [type(fault).__name__]))\n";
-
-/* Octave has columns where CSR has rows: it multiplies B^T*A^T, whose columns are the rows of C. */
-static const char octave_script[] =
-    "crash_dumps_octave_core(false); sighup_dumps_octave_core(false); sigterm_dumps_octave_core(false);\n"
-    "function S = matrix(file, rows, cols, nnz, index, value)\n"
-    "  p = fread(file, rows + 1, [index '=>double']); j = fread(file, nnz, [index '=>double']);\n"
-    "  v = fread(file, nnz, [value '=>double']); i = repelems(1:rows, [1:rows; diff(p)']);\n"
-    "  S = sparse(j + 1, i(:), v, cols, rows);\n"
-    "end\n"
-    "function say(varargin)\n"
-    "  printf(varargin{:}); fflush(stdout);\n"
-    "end\n"
-    "say('ok %s\\n', version());\n"
-    "T = [];\n"
-    "while ischar(line = fgetl(stdin))\n"
-    "  word = strsplit(strtrim(line), ' ');\n"
-    "  try\n"
-    "    switch word{1}\n"
-    "    case 'load'\n"
-    "      n = cellfun(@str2double, word(3:end)); kind = {'int32', 'int64'}{n(9) / 4};\n"
-    "      file = fopen(word{2}, 'r'); A = matrix(file, n(2), n(3), n(5), kind, 'double');\n"
-    "      if n(7), B = A; else B = matrix(file, n(3), n(4), n(6), kind, 'double'); end\n"
-    "      fclose(file); say('ok\\n');\n"
-    "    case 'run'\n"
-    "      start = tic; T = B * A; us = 1e6 * toc(start); say('ok %.3f\\n', us);\n"
-    "    case 'fetch'\n"
-    "      [j, i, v] = find(T); file = fopen(word{2}, 'w');\n"
-    "      fwrite(file, [0; cumsum(accumarray(i(:), 1, [columns(T), 1]))], 'int64');\n"
-    "      fwrite(file, j - 1, 'int64'); fwrite(file, v, 'double'); fclose(file);\n"
-    "      say('ok %d 8 8\\n', numel(v));\n"
-    "    otherwise\n"
-    "      T = []; say('ok\\n');\n"
-    "    end\n"
-    "  catch fault\n"
-    "    say('no %s\\n', strrep(fault.message, \"\\n\", ' '));\n"
-    "  end\n"
-    "end\n";
 
 typedef struct process {
     pid_t id; /* 0: none */
@@ -229,13 +159,6 @@ static int load(process *p, const spry_peer_spgemm_request *request, int sort, c
 }
 
 /* ---- the interface ------------------------------------------------------------------------------ */
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
-}
 
 static int prepare_any(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
                        char *const *arguments, int sort, char *error, size_t error_size)

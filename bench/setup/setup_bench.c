@@ -7,7 +7,8 @@
  * median, quartiles: the other rounds, in one context that lives on. floor: the bytes that any conversion must move,
  * CSR read once and the format written once, against those of the product, at the same speed.
  */
-#include "bench/bench.h"
+
+#include "spry/spry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

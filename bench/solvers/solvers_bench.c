@@ -8,7 +8,8 @@
  * better of two schedules; rounds alternate, medians count, and both results are compared. Files whose entries PageRank
  * cannot take (negative ones) are taken by their magnitudes.
  */
-#include "bench/bench.h"
+#include "common/copy_bandwidth.h"
+#include "common/input.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -95,12 +96,12 @@ static int time_product(spry_context *context, spry_plan *plan, int64_t n, int d
     for (int r = -5; r < RUNS && good; r++) { /* below 0: warming up */
         if (r == 0) {
             good = spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
-            start = bench_now_us();
+            start = now_us();
         }
         good = good && spry_plan_run(plan, NULL, x, NULL, y, NULL, err) == SPRY_OK;
     }
     good = good && spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
-    *us = (bench_now_us() - start) / RUNS;
+    *us = (now_us() - start) / RUNS;
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &y);
     return good;
@@ -184,16 +185,16 @@ typedef double (*pull_loop)(int64_t, const int32_t *, const int32_t *, const dou
 /* Microseconds an iteration; the result lies in u. */
 static double time_loop(pull_loop loop, const spry_arrays *a, const double *Bx, double *u, double *v)
 {
-    double last = 0, start = bench_now_us();
+    double last = 0, start = now_us();
     for (int64_t i = 0; i < a->rows; i++) u[i] = 1 / (double)a->rows;
-    start = bench_now_us();
+    start = now_us();
     for (int k = 0; k < RANK_ITERATIONS; k++) {
         last += loop(a->rows, a->offsets, a->indices, Bx, u, v, 0.85, 0.15 / (double)a->rows);
         double *swap = u;
         u = v;
         v = swap;
     }
-    return last < 0 ? 0 : (bench_now_us() - start) / RANK_ITERATIONS;
+    return last < 0 ? 0 : (now_us() - start) / RANK_ITERATIONS;
 }
 
 static int measure_pagerank(spry_context *context, const spry_matrix *A, const char *path)
@@ -248,11 +249,8 @@ int main(int argc, char **argv)
     }
     spry_context *context = NULL;
     spry_error err = {0};
-    char note[256];
-    bench_session session = {.op = "spmv"};
     if (spry_context_create(&context, NULL, &err) != SPRY_OK) return !fail(&err);
-    if (!bench_session_open(&session, context, note, sizeof note)) return 1;
-    double copy_gbps = session.copy_gbps;
+    double copy_gbps = measure_copy_bandwidth(context, 0).gbps;
     if (gpu && spry_device_measure_copy(context, 1, &copy_gbps, &err) != SPRY_OK) return !fail(&err);
     for (int f = first; f < argc; f++) {
         spry_matrix *A = NULL;
@@ -264,7 +262,6 @@ int main(int argc, char **argv)
                     : measure_pagerank(context, A, argv[f]);
         spry_matrix_destroy(A);
     }
-    bench_session_close(&session);
     spry_context_destroy(context);
     return !good;
 }

@@ -6,7 +6,7 @@
  * From the size at which A and C alone would fill the limit downwards, 2 % each time, until the product is done under
  * it, A and C in device memory; then it is done once more, and C*x compared with A*(A*x).
  */
-#include "bench/bench.h"
+#include "common/input.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static spry_status to_device(const search *s, spry_matrix **there, void *arrays[
 }
 
 /* Bytes of A and C as long as products meet by chance. */
-static double foretold(double n, double density)
+static double predicted(double n, double density)
 {
     const double places = n * n;
     return 12 * (places * density - places * expm1(-n * density * density)) + 20 * n;
@@ -62,7 +62,7 @@ static double bound(const search *s)
     double low = 1, high = 1e9;
     for (int k = 0; k < 60; k++) {
         const double n = 0.5 * (low + high);
-        if (foretold(n, s->density) > (double)s->limit)
+        if (predicted(n, s->density) > (double)s->limit)
             high = n;
         else
             low = n;
@@ -122,10 +122,10 @@ static spry_status multiply(const search *s, spry_matrix **C, const spry_matrix 
     o.result_device = 1;
     o.memory_limit_bytes = s->limit;
     o.info = info;
-    const double start = bench_now_us();
+    const double start = now_us();
     spry_status status = spry_spgemm(s->context, C, A, A, &o, err);
     if (status == SPRY_OK) status = spry_device_synchronize(s->context, 1, NULL, err);
-    *ms = 1e-3 * (bench_now_us() - start);
+    *ms = 1e-3 * (now_us() - start);
     return status;
 }
 

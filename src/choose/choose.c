@@ -1,5 +1,5 @@
 /*
- * The first policy: the decision tree of the lecture Sparse Methods; docs/formats.md tells how its words are read.
+ * The decision tree of Sparse Methods (docs/formats.md tells how its words are read), then corrections of it.
  *
  *     rows uniform?  yes: longest ~ mean?  yes: ELL     no: HYB
  *                    no:  very sparse?     yes: COO     no: CSR
@@ -10,26 +10,26 @@
  *   very sparse  the mean row has fewer than SPARSE entries, or at least EMPTY of the rows have none
  *
  * After the tree: CSR in place of ELL or HYB where its product on a CPU reads clearly fewer bytes, since it reads no
- * columns of rows that step (src/formats/csr/csr.h), as on grids. In place of csr then packed, where most of its slices
- * have no index an entry, so that it reads no more bytes and gathers nothing, for matrices that come from memory and
- * plans of many products, on processors with AVX-512 (docs/csr-k.md has what was measured). Then bsr, where a sample
- * finds blocks that spare bytes.
+ * columns of rows of constant stride (src/formats/csr/csr.h), as on grids. In place of csr then packed, where most of
+ * its slices have no index an entry, so that it reads no more bytes and gathers nothing, for matrices that come from
+ * memory and plans of many products, on processors with AVX-512 (docs/csr-k.md has what was measured). Then bsr,
+ * where a sample finds blocks that save bytes.
  *
  * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
  * (the transposed product): CSC. On a GPU the tree is not asked: choose_gpu.c. What the padding guard or the memory
- * limit refuses becomes CSR (src/ops/plan.c).
+ * limit refuses becomes CSR (plan/plan.c).
  */
 #include "choose/blocks.h"
 #include "choose/choose_gpu.h"
-#include "ops/choice.h"
 
+#include "catalogue/catalogue.h"
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/row_lengths.h"
 #include "formats/csrk/csrk.h"
-#include "formats/csrk/packed.h"
+#include "formats/packed/packed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -161,11 +161,6 @@ static void follow_tree(spryi_choice *choice, const spryi_row_profile *rows)
              sparse ? "coo" : "csr", rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
              sparse ? "" : "not ");
     choose(choice, sparse ? "coo" : "csr", text);
-}
-
-static int is_on_gpu(const spry_spmv_options *options)
-{
-    return options->device && strncmp(options->device, "cuda", 4) == 0;
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------- */
@@ -307,21 +302,25 @@ static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const 
     return 1;
 }
 
-static spry_status follow_lecture(const spry_matrix *A, const spry_spmv_options *options, spryi_choice *choice,
-                                  spry_error *err)
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
+                                spryi_choice *choice, spry_error *err)
 {
     if (decide_before_tree(choice, A, options)) return SPRY_OK;
     spryi_row_profile rows;
     spry_status status = find_profile(&rows, A, err);
     if (status != SPRY_OK) return status;
-    if (is_on_gpu(options)) return spryi_choose_on_gpu(choice, A, &rows, options, err);
+    if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, options, err);
     follow_tree(choice, &rows);
     prefer_fewer_bytes(choice, A, &rows);
     prefer_packed(choice, A, options);
     return prefer_blocks(choice, A, options, &rows, err);
 }
 
-const spryi_choose_fn spryi_choose_spmv = follow_lecture;
+void spryi_choose_instead(spryi_choice *choice, const char *refused)
+{
+    choice->format = spryi_find_format("csr");
+    snprintf(choice->reason, sizeof choice->reason, "csr: %s would take more memory than is allowed", refused);
+}
 
 /* ---- kernels -------------------------------------------------------------------------------------- */
 
@@ -331,10 +330,11 @@ const spryi_choose_fn spryi_choose_spmv = follow_lecture;
  * keeps a small matrix waiting or rows are few. Measured on an H200: docs/results/h200-2026-11-21.md.
  * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5.
  */
-static const char *choose_kernel(const spry_matrix *A, const spryi_format *format, const char *device, spry_op op)
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device,
+                                spry_op op)
 {
     spryi_row_profile rows;
-    if (strcmp(device, "cuda") != 0) return NULL;
+    if (!device->massively_parallel) return NULL;
     if (strcmp(format->name, "csr3") == 0)
         return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
                                                                             : "csr3_gpuspmv35_cuda";
@@ -344,5 +344,3 @@ static const char *choose_kernel(const spry_matrix *A, const spryi_format *forma
     if (!spryi_rows_are_uniform(&rows) || rows.mean < SHORT || A->a.rows < LEAST_ROWS || long_in_small) return NULL;
     return "csr_adaptive_cuda";
 }
-
-const spryi_choose_kernel_fn spryi_choose_kernel = choose_kernel;

@@ -15,10 +15,12 @@
  */
 #include "choose/choose_gpu.h"
 
+#include "catalogue/catalogue.h"
+
 #include "choose/blocks.h"
 #include "core/assemble.h"
 #include "core/error.h"
-#include "formats/csrk/packed.h"
+#include "formats/packed/packed.h"
 
 #include <stdio.h>
 #include <string.h>

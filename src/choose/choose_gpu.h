@@ -1,9 +1,9 @@
-/* The choice of a format on a GPU; policies of choose.c call it. */
+/* The choice of a format on a GPU, for choose.c. */
 #ifndef SPRYI_CHOOSE_GPU_H
 #define SPRYI_CHOOSE_GPU_H
 
+#include "choose/choose.h"
 #include "core/matrix.h"
-#include "ops/choice.h"
 
 /* How long the rows of a matrix are. */
 typedef struct spryi_row_profile {

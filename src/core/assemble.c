@@ -9,7 +9,7 @@
 
 /*
  * Grouping in two passes: entries are spread over at most MAX_BUCKETS ranges of majors, each of which then fits
- * a cache and is settled by itself. Both passes keep the stored order, so how the entries were cut into chunks
+ * a cache and is ordered by itself. Both passes keep the stored order, so how the entries were cut into chunks
  * leaves no trace. Lists are then sorted: by insertion while short, by radix when long.
  */
 enum {
@@ -22,6 +22,7 @@ enum {
 
 typedef struct grouping {
     int chunks, shift;
+    int one_pass; /* 1: a bucket is a major, and the entries are spread into the result itself */
     int64_t buckets;
     int64_t *cursors;             /* chunks x buckets: where the chunk's next entry of the bucket goes */
     int64_t *starts;              /* buckets + 1 */
@@ -71,16 +72,16 @@ static int64_t chunk_start(const grouping *g, int64_t nnz, int chunk)
 
 typedef struct typed_steps {
     void (*spread)(const grouping *g, const spryi_entries *from, int chunk);
-    void (*settle)(const grouping *g, const spryi_compressed *a, int64_t bucket);
+    void (*order)(const grouping *g, const spryi_compressed *a, int64_t bucket);
     void (*sort_majors)(const spryi_compressed *a, int64_t begin, int64_t end, void *scratch, void *scratch_values);
-    int64_t (*longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end);
+    int64_t (*longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end, int64_t *repeats);
 } typed_steps;
 
 static const typed_steps *steps_of(spry_index_type index_type, spry_type value_type)
 {
 #define STEPS(s)                                                                                                       \
     {                                                                                                                  \
-        spread##s, settle##s, sort_majors##s, longest_unsorted##s                                                      \
+        spread##s, order##s, sort_majors##s, longest_unsorted##s                                                       \
     }
     static const typed_steps steps[2][3] = {{STEPS(_i32_v0), STEPS(_i32_v4), STEPS(_i32_v8)},
                                             {STEPS(_i64_v0), STEPS(_i64_v4), STEPS(_i64_v8)}};
@@ -108,11 +109,10 @@ void spryi_scan(int64_t *offsets, int64_t count)
     for (int64_t i = 0; i < count; i++) offsets[i + 1] += offsets[i];
 }
 
-/* Allocates the arrays of *a, whose sizes and types are set. */
-static spry_status allocate_arrays(spry_context *context, spryi_compressed *a, spry_error *err)
+spry_status spryi_compressed_allocate(spry_context *context, spryi_compressed *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    SPRYI_TRY(SPRYI_NEW(context, &a->offsets, a->majors + 1, "offsets", err));
+    if (!a->offsets) SPRYI_TRY(SPRYI_NEW(context, &a->offsets, a->majors + 1, "offsets", err));
     SPRYI_TRY(spryi_allocate(context, &a->indices, a->nnz, spry_index_type_bytes(a->index_type), "indices", err));
     if (a->value_type != SPRY_PATTERN)
         SPRYI_TRY(spryi_allocate(context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
@@ -129,14 +129,15 @@ spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *e
     int threads = spryi_threads(context, a->nnz);
     void *scratch = NULL, *scratch_values = NULL;
     enum { BLOCK = 512 };
-    int64_t longest = 0, blocks = (a->majors + BLOCK - 1) / BLOCK;
+    int64_t longest = 0, repeats = 0, blocks = (a->majors + BLOCK - 1) / BLOCK;
 
-#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(max : longest)
+#pragma omp parallel for num_threads(threads) schedule(dynamic) reduction(max : longest) reduction(+ : repeats)
     for (int64_t b = 0; b < blocks; b++) {
         int64_t end = (b + 1) * BLOCK < a->majors ? (b + 1) * BLOCK : a->majors;
-        int64_t found = steps->longest_unsorted(a, b * BLOCK, end);
+        int64_t found = steps->longest_unsorted(a, b * BLOCK, end, &repeats);
         if (found > longest) longest = found;
     }
+    a->distinct = longest == 0 && repeats == 0;
     if (longest == 0) return SPRY_OK;
     if (longest > SHORT_ROW) {
         SPRYI_TRY(spryi_allocate(context, &scratch, a->nnz, spry_index_type_bytes(a->index_type),
@@ -167,38 +168,72 @@ static int in_major_order(const spryi_entries *from, int threads)
     return !falls;
 }
 
-/* Entries that come major by major: offsets from where the major changes, the rest is copied. */
-static void copy_in_order(spryi_compressed *to, const spryi_entries *from, int threads)
+/* Takes the pointers out of *from, whose arrays are owned. */
+static void *take_array(const void **array)
 {
-    size_t width = spry_type_bytes(to->value_type);
+    void *taken = (void *)(uintptr_t)*array;
+    *array = NULL;
+    return taken;
+}
+
+static void release_owned(spry_context *context, spryi_entries *from)
+{
+    if (!from->owned) return;
+    spryi_release(context, take_array(&from->major));
+    spryi_release(context, take_array(&from->minor));
+    spryi_release(context, take_array(&from->values));
+}
+
+/* Entries that come major by major: offsets from where the major changes, the rest is taken over or copied. */
+static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi_entries *from, int threads,
+                              spry_error *err)
+{
+    const size_t width = spry_type_bytes(to->value_type);
+    const int take = from->owned && from->index_type == to->index_type;
+    spry_status status = take ? SPRYI_NEW(context, &to->offsets, to->majors + 1, "offsets", err)
+                              : spryi_compressed_allocate(context, to, err);
+    if (status != SPRY_OK) return status;
 #pragma omp parallel for num_threads(threads)
     for (int64_t k = 0; k <= from->nnz; k++) {
         int64_t i = k > 0 ? spryi_index_at(from->major, from->index_type, k - 1) + 1 : 0;
         int64_t end = k < from->nnz ? spryi_index_at(from->major, from->index_type, k) : to->majors;
         for (; i <= end; i++) to->offsets[i] = k;
-        if (k == from->nnz) continue;
+        if (k == from->nnz || take) continue;
         spryi_set_index(to->indices, to->index_type, k, spryi_index_at(from->minor, from->index_type, k));
         if (width == 8) ((uint64_t *)to->values)[k] = ((const uint64_t *)from->values)[k];
         if (width == 4) ((uint32_t *)to->values)[k] = ((const uint32_t *)from->values)[k];
     }
+    if (take) {
+        to->indices = take_array(&from->minor);
+        to->values = take_array(&from->values);
+    }
+    return from->in_order ? SPRY_OK : spryi_sort(context, to, err);
 }
 
-static spry_status grouping_create(spry_context *context, grouping *g, const spryi_compressed *to, spry_error *err)
+/* The buckets of *from: one for each major where entries are local and the counters take no more memory than they. */
+static spry_status grouping_create(spry_context *context, grouping *g, const spryi_entries *from, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    size_t index_bytes = spry_index_type_bytes(to->index_type);
-    g->chunks = spryi_threads(context, to->nnz);
-    int64_t most = to->nnz < SERIAL_BELOW ? 1 : MAX_BUCKETS;
-    while ((to->majors - 1) >> g->shift >= most) g->shift++;
-    g->buckets = ((to->majors - 1) >> g->shift) + 1;
+    const int64_t most = from->nnz < SERIAL_BELOW ? 1 : MAX_BUCKETS, affordable = 2 * from->nnz / (from->majors + 1);
+    g->chunks = spryi_threads(context, from->nnz);
+    g->one_pass = from->local && affordable > 0;
+    if (g->one_pass && g->chunks > affordable) g->chunks = (int)affordable;
+    while (!g->one_pass && (from->majors - 1) >> g->shift >= most) g->shift++;
+    g->buckets = ((from->majors - 1) >> g->shift) + 1;
     SPRYI_TRY(SPRYI_NEW(context, &g->cursors, g->chunks * g->buckets, "workspace of grouping", err));
     SPRYI_TRY(SPRYI_NEW(context, &g->starts, g->buckets + 1, "workspace of grouping", err));
-    SPRYI_TRY(spryi_allocate(context, &g->major, to->nnz, index_bytes, "workspace of grouping", err));
-    SPRYI_TRY(spryi_allocate(context, &g->minor, to->nnz, index_bytes, "workspace of grouping", err));
-    SPRYI_TRY(
-        spryi_allocate(context, &g->values, to->nnz, spry_type_bytes(to->value_type), "workspace of grouping", err));
 done:
     return status;
+}
+
+static spry_status allocate_buckets(spry_context *context, grouping *g, const spryi_compressed *to, spry_error *err)
+{
+    static const char what[] = "workspace of grouping";
+    const size_t index_bytes = spry_index_type_bytes(to->index_type);
+    spry_status status = spryi_allocate(context, &g->major, to->nnz, index_bytes, what, err);
+    if (status == SPRY_OK) status = spryi_allocate(context, &g->minor, to->nnz, index_bytes, what, err);
+    if (status != SPRY_OK) return status;
+    return spryi_allocate(context, &g->values, to->nnz, spry_type_bytes(to->value_type), what, err);
 }
 
 static void grouping_destroy(spry_context *context, grouping *g)
@@ -210,15 +245,22 @@ static void grouping_destroy(spry_context *context, grouping *g)
     spryi_release(context, g->values);
 }
 
-/* Counts each chunk's entries of each bucket, and turns counts into places: by bucket, then by chunk. */
+/* Counts each chunk's entries of each bucket, and turns counts into positions: by bucket, then by chunk. */
 static void place_chunks(grouping *g, const spryi_entries *from)
 {
+    const spryi_entries e = *from; /* a copy that no store can change */
     memset(g->cursors, 0, (size_t)g->chunks * (size_t)g->buckets * sizeof *g->cursors);
 #pragma omp parallel for num_threads(g->chunks) schedule(static, 1)
     for (int chunk = 0; chunk < g->chunks; chunk++) {
-        int64_t *count = g->cursors + chunk * g->buckets, last = chunk_start(g, from->nnz, chunk + 1);
-        for (int64_t k = chunk_start(g, from->nnz, chunk); k < last; k++)
-            count[spryi_index_at(from->major, from->index_type, k) >> g->shift]++;
+        const int shift = g->shift;
+        int64_t *count = g->cursors + chunk * g->buckets, last = chunk_start(g, e.nnz, chunk + 1);
+        for (int64_t k = chunk_start(g, e.nnz, chunk); k < last; k++) {
+            int64_t i = spryi_index_at(e.major, e.index_type, k);
+            count[i >> shift]++;
+            if (e.symmetry == SPRY_GENERAL) continue;
+            int64_t j = spryi_index_at(e.minor, e.index_type, k);
+            count[j >> shift] += i != j;
+        }
     }
     int64_t sum = 0;
     for (int64_t bucket = 0; bucket < g->buckets; bucket++) {
@@ -232,48 +274,78 @@ static void place_chunks(grouping *g, const spryi_entries *from)
     g->starts[g->buckets] = sum;
 }
 
-spry_status spryi_group(spry_context *context, spryi_compressed *to, const spryi_entries *from,
-                        spry_index_type index_type, spry_error *err)
+/* What is owned of the entries is released as soon as they are spread. */
+static spry_status group_in_buckets(spry_context *context, spryi_compressed *to, spryi_entries *from, int threads,
+                                    spry_error *err)
 {
     spry_status status = SPRY_OK;
     grouping g = {0};
+    const typed_steps *steps = steps_of(to->index_type, to->value_type);
+    SPRYI_TRY(grouping_create(context, &g, from, err));
+    place_chunks(&g, from);
+    to->nnz = g.starts[g.buckets];
+    if (g.one_pass) {
+        to->offsets = g.starts;
+        g.starts = NULL;
+        SPRYI_TRY(spryi_compressed_allocate(context, to, err));
+        g.minor = to->indices;
+        g.values = to->values;
+    } else {
+        SPRYI_TRY(allocate_buckets(context, &g, to, err));
+    }
+#pragma omp parallel for num_threads(g.chunks) schedule(static, 1)
+    for (int chunk = 0; chunk < g.chunks; chunk++) steps->spread(&g, from, chunk);
+    release_owned(context, from);
+    if (g.one_pass) {
+        g.minor = g.values = NULL;
+        SPRYI_TRY(spryi_sort(context, to, err));
+    } else {
+        SPRYI_TRY(spryi_compressed_allocate(context, to, err));
+        to->offsets[0] = 0;
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+        for (int64_t bucket = 0; bucket < g.buckets; bucket++) steps->order(&g, to, bucket);
+    }
+done:
+    grouping_destroy(context, &g);
+    return status;
+}
+
+spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entries *from, spry_index_type index_type,
+                        spry_error *err)
+{
+    const int threads = spryi_threads(context, from->nnz);
     spryi_compressed made = {.majors = from->majors,
                              .minors = from->minors,
                              .nnz = from->nnz,
                              .index_type = index_type,
                              .value_type = from->value_type};
-    int threads = spryi_threads(context, from->nnz);
-    SPRYI_TRY(allocate_arrays(context, &made, err));
-    if (in_major_order(from, threads)) {
-        copy_in_order(&made, from, threads);
-        SPRYI_TRY(spryi_sort(context, &made, err));
-    } else {
-        const typed_steps *steps = steps_of(index_type, from->value_type);
-        SPRYI_TRY(grouping_create(context, &g, &made, err));
-        place_chunks(&g, from);
-#pragma omp parallel for num_threads(g.chunks) schedule(static, 1)
-        for (int chunk = 0; chunk < g.chunks; chunk++) steps->spread(&g, from, chunk);
-        made.offsets[0] = 0;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-        for (int64_t bucket = 0; bucket < g.buckets; bucket++) steps->settle(&g, &made, bucket);
-    }
-    *to = made;
-    made = (spryi_compressed){0};
-done:
-    grouping_destroy(context, &g);
-    spryi_compressed_clear(context, &made);
+    spry_status status = from->symmetry == SPRY_GENERAL && (from->in_order || in_major_order(from, threads))
+                             ? keep_order(context, &made, from, threads, err)
+                             : group_in_buckets(context, &made, from, threads, err);
+    release_owned(context, from);
+    if (status == SPRY_OK)
+        *to = made;
+    else
+        spryi_compressed_clear(context, &made);
     return status;
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* Entries of major i that lie where the one before them does. */
-static int64_t count_repeats(const spryi_compressed *a, int64_t i)
+/* Entries of major i that lie where the one before them does. type is a constant where it is inlined. */
+static inline __attribute__((always_inline)) int64_t repeats_as(const spryi_compressed *a, int64_t i,
+                                                                spry_index_type type)
 {
+    const void *indices = a->indices;
     int64_t repeats = 0;
-    for (int64_t k = a->offsets[i] + 1; k < a->offsets[i + 1]; k++)
-        repeats += spryi_index_at(a->indices, a->index_type, k) == spryi_index_at(a->indices, a->index_type, k - 1);
+    for (int64_t k = a->offsets[i] + 1, end = a->offsets[i + 1]; k < end; k++)
+        repeats += spryi_index_at(indices, type, k) == spryi_index_at(indices, type, k - 1);
     return repeats;
+}
+
+static inline int64_t count_repeats(const spryi_compressed *a, int64_t i)
+{
+    return a->index_type == SPRY_I32 ? repeats_as(a, i, SPRY_I32) : repeats_as(a, i, SPRY_I64);
 }
 
 static void merge_major(const spryi_compressed *to, const spryi_compressed *a, int64_t i)
@@ -318,13 +390,13 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
     int threads = spryi_threads(context, a->nnz);
     int64_t repeats = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(+ : repeats)
-    for (int64_t i = 0; i < a->majors; i++) repeats += count_repeats(a, i);
+    for (int64_t i = 0; i < (a->distinct ? 0 : a->majors); i++) repeats += count_repeats(a, i);
     if (duplicates) *duplicates = repeats;
     if (repeats == 0 || keep_duplicates)
         return value_type == a->value_type ? SPRY_OK : change_values(context, a, value_type, err);
 
     made.nnz = a->nnz - repeats;
-    SPRYI_TRY(allocate_arrays(context, &made, err));
+    SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
     for (int64_t i = 0; i < a->majors; i++)
         made.offsets[i + 1] = a->offsets[i + 1] - a->offsets[i] - count_repeats(a, i);

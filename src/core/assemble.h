@@ -21,37 +21,50 @@ typedef struct spryi_compressed {
     spry_type value_type; /* SPRY_PATTERN: values is NULL */
     int64_t *offsets;     /* majors + 1 */
     void *indices, *values;
+    int distinct;       /* 1: known to have no two entries at one position */
     int64_t *labels;    /* NULL: all; else majors of them, rising */
     int64_t all_majors; /* beside labels: of the matrix */
 } spryi_compressed;
 
-/* Entries in any order, as COO has them; the arrays stay the caller's. Indices must be in range. */
+/* Entries in any order, as COO has them. Indices must be in range. */
 typedef struct spryi_entries {
     int64_t majors, minors, nnz;
     spry_index_type index_type; /* of major and minor */
     spry_type value_type;
     const void *major, *minor, *values;
+    spry_symmetry symmetry; /* not SPRY_GENERAL: an entry off the diagonal stands for its mirror image too */
+    int owned;    /* 1: the arrays are blocks of spryi_allocate that spryi_group takes over or releases in any case */
+    int in_order; /* 1: known to be sorted by major, then by minor, each position once */
+    int local;    /* 1: entries that follow each other lie near each other mostly, as in files: one pass is faster */
 } spryi_entries;
 
 /* Threads worth starting for so many entries or rows: 1, or the context's. */
 int spryi_threads(const spry_context *context, int64_t work);
 
+/* Allocates the arrays of *a, whose sizes and types are set; offsets that are there stay. */
+spry_status spryi_compressed_allocate(spry_context *context, spryi_compressed *a, spry_error *err);
+
 /* Releases the arrays and clears the struct; fine on a cleared one. */
 void spryi_compressed_clear(spry_context *context, spryi_compressed *a);
 
+/* *a as CSR whose arrays stay a's. */
+spry_arrays spryi_compressed_view(const spryi_compressed *a);
+
 /*
  * Gathers entries by major index and sorts each by minor index, entries at one position staying in stored
- * order. Duplicates are kept. index_type is the result's and must hold majors and minors.
- * Cost: two passes over the entries, a copy of them as workspace; no comparison sort.
+ * order, an image right behind its entry. Duplicates are kept. index_type is the result's and must hold majors and
+ * minors. Cost: two passes over the entries, a copy of them as workspace; no comparison sort. Local entries take one
+ * pass, and a counter for each major and thread. Entries that come major
+ * by major are copied once, or not at all where they are owned and of the right index type.
  */
-spry_status spryi_group(spry_context *context, spryi_compressed *to, const spryi_entries *from,
-                        spry_index_type index_type, spry_error *err);
+spry_status spryi_group(spry_context *context, spryi_compressed *to, spryi_entries *from, spry_index_type index_type,
+                        spry_error *err);
 
 /* Sorts each major's entries by minor index, stably. Looks first: sorted arrays cost one pass and no memory. */
 spry_status spryi_sort(spry_context *context, spryi_compressed *a, spry_error *err);
 
 /*
- * Of sorted a: sums the entries at one position (in stored order, in f64, rounded once) and changes the value
+ * Sums the entries of sorted a at one position (in stored order, in f64, rounded once) and changes the value
  * type; a pattern's entries count as 1, and into a pattern positions alone survive. Does nothing when there is
  * nothing to do. *duplicates (may be NULL) tells how many entries lie where an earlier one does.
  */
@@ -76,25 +89,5 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
 
 /* offsets[0 .. count] holds counts in 1 .. count: sums them up, offsets[0] becomes 0. */
 void spryi_scan(int64_t *offsets, int64_t count);
-
-/* Entry k of an array of either type, for code that need not be instantiated. A pattern's value is 1. */
-static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
-{
-    return type == SPRY_F64 ? ((const double *)values)[k] : type == SPRY_F32 ? (double)((const float *)values)[k] : 1.0;
-}
-static inline void spryi_set_value(void *values, spry_type type, int64_t k, double value)
-{
-    if (type == SPRY_F64)
-        ((double *)values)[k] = value;
-    else if (type == SPRY_F32)
-        ((float *)values)[k] = (float)value;
-}
-static inline void spryi_set_index(void *indices, spry_index_type type, int64_t k, int64_t index)
-{
-    if (type == SPRY_I32)
-        ((int32_t *)indices)[k] = (int32_t)index;
-    else
-        ((int64_t *)indices)[k] = index;
-}
 
 #endif

@@ -5,7 +5,28 @@
  *   HAS_VALUES   0: there are none
  *   NAME(x)      gives x its suffix
  */
-#include "core/insertion_sort.tmpl.c"
+/* Stable, for short lists. */
+static void NAME(insertion_sort)(INDEX *key, VALUE *value, int64_t n)
+{
+    for (int64_t k = 1; k < n; k++) {
+        INDEX moved = key[k];
+        int64_t to = k;
+#if HAS_VALUES
+        VALUE moved_value = value[k];
+#endif
+        for (; to > 0 && key[to - 1] > moved; to--) {
+            key[to] = key[to - 1];
+#if HAS_VALUES
+            value[to] = value[to - 1];
+#endif
+        }
+        key[to] = moved;
+#if HAS_VALUES
+        value[to] = moved_value;
+#endif
+    }
+    (void)value;
+}
 
 static int NAME(is_sorted)(const INDEX *key, int64_t n)
 {
@@ -66,25 +87,48 @@ static void NAME(sort_entries)(INDEX *key, VALUE *value, int64_t n, INDEX *key2,
 #endif
 }
 
-/* First pass of grouping: a chunk's entries to their buckets, in stored order. */
+#if HAS_VALUES
+/* The bits of -value; NaN stays as it is. */
+static VALUE NAME(negated)(VALUE value)
+{
+    const int bits = 8 * sizeof(VALUE), fraction_bits = sizeof(VALUE) == 8 ? 52 : 23;
+    const VALUE twice_infinity = (VALUE) ~(VALUE)0 << (fraction_bits + 1), sign = (VALUE)1 << (bits - 1);
+    return (VALUE)(value << 1) > twice_infinity ? value : value ^ sign;
+}
+#endif
+
+/* First pass of grouping: a chunk's entries to their buckets, in stored order, each image behind its entry. */
 static void NAME(spread)(const grouping *g, const spryi_entries *from, int chunk)
 {
     INDEX *major = g->major, *minor = g->minor;
-    int64_t *cursor = g->cursors + chunk * g->buckets;
-    int64_t last = chunk_start(g, from->nnz, chunk + 1);
-    for (int64_t k = chunk_start(g, from->nnz, chunk); k < last; k++) {
-        int64_t i = spryi_index_at(from->major, from->index_type, k);
-        int64_t at = cursor[i >> g->shift]++;
-        major[at] = (INDEX)i;
-        minor[at] = (INDEX)spryi_index_at(from->minor, from->index_type, k);
 #if HAS_VALUES
-        ((VALUE *)g->values)[at] = ((const VALUE *)from->values)[k];
+    VALUE *values = g->values;
+#endif
+    int64_t *cursor = g->cursors + chunk * g->buckets;
+    const spryi_entries e = *from; /* a copy that no store can change */
+    const int mirror = e.symmetry != SPRY_GENERAL, shift = g->shift;
+    const int64_t last = chunk_start(g, e.nnz, chunk + 1);
+    for (int64_t k = chunk_start(g, e.nnz, chunk); k < last; k++) {
+        int64_t i = spryi_index_at(e.major, e.index_type, k);
+        int64_t j = spryi_index_at(e.minor, e.index_type, k), at = cursor[i >> shift]++;
+        if (major) major[at] = (INDEX)i;
+        minor[at] = (INDEX)j;
+#if HAS_VALUES
+        VALUE value = ((const VALUE *)e.values)[k];
+        values[at] = value;
+#endif
+        if (!mirror || i == j) continue;
+        at = cursor[j >> shift]++;
+        if (major) major[at] = (INDEX)j;
+        minor[at] = (INDEX)i;
+#if HAS_VALUES
+        values[at] = e.symmetry == SPRY_SKEW_SYMMETRIC ? NAME(negated)(value) : value;
 #endif
     }
 }
 
 /* Second pass: a bucket's entries to their majors, then each major's sorted. A bucket fits a cache. */
-static void NAME(settle)(const grouping *g, const spryi_compressed *a, int64_t bucket)
+static void NAME(order)(const grouping *g, const spryi_compressed *a, int64_t bucket)
 {
     const INDEX *major = g->major;
     INDEX *minor = g->minor, *indices = a->indices;
@@ -127,15 +171,21 @@ static void NAME(sort_majors)(const spryi_compressed *a, int64_t begin, int64_t 
     }
 }
 
-/* Length of the longest unsorted list of entries, 0 if all are sorted. */
-static int64_t NAME(longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end)
+/* Length of the longest unsorted list of entries, 0 if all are sorted; *repeats grows by neighbours that are equal. */
+static int64_t NAME(longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end, int64_t *repeats)
 {
-    const INDEX *indices = a->indices;
-    int64_t longest = 0;
+    const INDEX *key = a->indices;
+    int64_t longest = 0, equal = 0;
     for (int64_t i = begin; i < end; i++) {
-        int64_t length = a->offsets[i + 1] - a->offsets[i];
-        if (length > longest && !NAME(is_sorted)(indices + a->offsets[i], length)) longest = length;
+        const int64_t first = a->offsets[i], last = a->offsets[i + 1];
+        int falls = 0;
+        for (int64_t k = first + 1; k < last; k++) {
+            falls |= key[k] < key[k - 1];
+            equal += key[k] == key[k - 1];
+        }
+        if (falls && last - first > longest) longest = last - first;
     }
+    *repeats += equal;
     return longest;
 }
 

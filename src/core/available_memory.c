@@ -72,7 +72,7 @@ static const hierarchy version1 = {"/sys/fs/cgroup/memory",
                                    "/memory.usage_in_bytes",
                                    {"total_inactive_file ", "total_active_file ", NULL}};
 
-/* What one group leaves; INT64_MAX where it has no limit. */
+/* The bytes that one group leaves; INT64_MAX where it has no limit. */
 static int64_t left_in_group(const char *root, const hierarchy *h, const char *path)
 {
     char text[TEXT_BYTES];

@@ -8,6 +8,22 @@
 /* Rows to an entry from which offsets for all of them, 8 bytes each, are worse than sorting on one thread. */
 enum { SPARSE_ROWS = 32 };
 
+spry_arrays spryi_compressed_view(const spryi_compressed *a)
+{
+    spry_arrays view = SPRY_INIT(spry_arrays);
+    view.layout = SPRY_CSR;
+    view.rows = a->majors;
+    view.cols = a->minors;
+    view.nnz = a->nnz;
+    view.offset_type = SPRY_I64;
+    view.index_type = a->index_type;
+    view.value_type = a->value_type;
+    view.offsets = a->offsets;
+    view.indices = a->indices;
+    view.values = a->values;
+    return view;
+}
+
 /* (*indices)[k] = the major of entry k: i, or labels[i]. */
 static spry_status expand(spry_context *context, void **indices, const void *offsets, spry_index_type offset_type,
                           const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
@@ -43,9 +59,7 @@ static spry_status copy_sorted(spry_context *context, spryi_compressed *to, cons
                              .index_type = index_type,
                              .value_type = A->value_type};
     size_t value_bytes = spry_type_bytes(A->value_type);
-    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, majors + 1, "offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &made.indices, A->nnz, spry_index_type_bytes(index_type), "indices", err));
-    if (value_bytes > 0) SPRYI_TRY(spryi_allocate(context, &made.values, A->nnz, value_bytes, "values", err));
+    SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
     copy_indices(made.offsets, SPRY_I64, A->offsets, A->offset_type, majors + 1, spryi_threads(context, majors));
     copy_indices(made.indices, index_type, A->indices, A->index_type, A->nnz, spryi_threads(context, A->nnz));
     if (value_bytes > 0 && A->nnz > 0) memcpy(made.values, A->values, (size_t)A->nnz * value_bytes);
@@ -153,7 +167,6 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
 {
     spry_status status = SPRY_OK;
     void *rows = NULL, *narrow = NULL;
-    spry_arrays arrays = SPRY_INIT(spry_arrays);
     if (layout == SPRY_COO) {
         SPRYI_TRY(expand(context, &rows, a->offsets, SPRY_I64, a->labels, a->majors, a->nnz, a->index_type, err));
     } else if (offset_type == SPRY_I32) {
@@ -167,17 +180,13 @@ spry_status spryi_compressed_finish(spry_context *context, spry_matrix **A, spry
     int64_t majors = a->labels ? a->all_majors : a->majors;
     spryi_release(context, a->labels);
     a->labels = NULL;
+    spry_arrays arrays = spryi_compressed_view(a);
     arrays.layout = layout;
     arrays.rows = layout == SPRY_CSC ? a->minors : majors;
     arrays.cols = layout == SPRY_CSC ? majors : a->minors;
-    arrays.nnz = a->nnz;
     arrays.offset_type = layout == SPRY_COO ? SPRY_INDEX_DEFAULT : offset_type;
-    arrays.index_type = a->index_type;
-    arrays.value_type = a->value_type;
-    arrays.offsets = narrow ? narrow : a->offsets;
+    if (narrow) arrays.offsets = narrow;
     arrays.row_indices = rows;
-    arrays.indices = a->indices;
-    arrays.values = a->values;
     arrays.ownership = SPRY_COPY;
     arrays.sorted = SPRY_KNOWN_YES;
     arrays.unique = unique;

@@ -24,7 +24,7 @@ spry_status spryi_fail_file(spry_error *err, spry_status status, const char *fil
 /* Puts the file into an error that came from where it is not known, memory above all; returns status. */
 spry_status spryi_name_file(spry_error *err, spry_status status, const char *file);
 
-/* What the system says of an errno. */
+/* The system's text for an errno. */
 typedef struct spryi_reason {
     char text[128];
 } spryi_reason;

@@ -2,8 +2,11 @@
  * Includes the template file named by SPRYI_TEMPLATE once for each value type and index pair. The template
  * uses SPRY_V (value), SPRY_P (offset) and SPRY_J (column index); SPRY_IS_F64, SPRY_P_IS_64 and SPRY_J_IS_64 are
  * 0 or 1 for #if. It names its functions SPRY_FN(name); SPRYI_TABLE(name) then lists the instances as
- * [value type][index pair]. A template that does not look at offsets is made once for 32_32 and 64_32 where
- * SPRYI_NO_OFFSETS is defined before.
+ * [value type][index pair].
+ *
+ * A file may name itself, as a kernel with one level does: what it has where SPRYI_TEMPLATE is defined is then the
+ * template. Templates that are instantiated one after the other see the functions of those before. A template that does
+ * not look at offsets is made once for 32_32 and 64_32 where SPRYI_NO_OFFSETS is defined before.
  */
 #define SPRYI_JOIN_(name, type, pair) name##_##type##_##pair
 #define SPRYI_JOIN(name, type, pair) SPRYI_JOIN_(name, type, pair)

@@ -3,7 +3,7 @@
  * `spry kernels` and the tables of the documentation iterate these lists, so a format or a kernel that
  * is in the list is tested, measured and documented, and one that is not does not exist.
  *
- * A new kernel: one file in src/formats/<family>/ and one line in src/ops/registry.c.
+ * A new kernel: one file in src/formats/<family>/ and one line in its family's list.
  */
 #ifndef SPRYI_KERNEL_H
 #define SPRYI_KERNEL_H
@@ -68,6 +68,7 @@ typedef struct spryi_build_request {
      * be unsorted and hold duplicates.
      */
     spry_matrix *csr;
+    const struct spryi_kernel *kernel;    /* that will run; NULL: not chosen yet */
     const spry_spmv_options *options;     /* op and vector_type are filled in; its strings must not be kept */
     spry_type value_type;                 /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
     int for_gpu;                          /* 1: parameters that are not given should suit a GPU */
@@ -76,16 +77,16 @@ typedef struct spryi_build_request {
     int gpu_shared_bytes;                 /* a block of threads may have at most */
     const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
-    struct spryi_figure *figure;          /* where build tells what it makes, as predict would; NULL: nobody asks */
+    struct spryi_cost *cost;              /* where build tells what it makes, as predict would; NULL: nobody asks */
 } spryi_build_request;
 
 /* What a format takes for a matrix, exact, known before it is built. */
-typedef struct spryi_figure {
+typedef struct spryi_cost {
     int64_t bytes;       /* of the format's arrays; what a plan adds beside them (row blocks, runs) is left out */
     int64_t words;       /* of the same arrays, values and indices alike: the count of the lecture Sparse Methods */
     int64_t padding;     /* stored entries that are none of A's */
-    char parameters[64]; /* as settled: "c=16:sigma=4096"; "" where there are none */
-} spryi_figure;
+    char parameters[64]; /* as resolved: "c=16:sigma=4096"; "" where there are none */
+} spryi_cost;
 
 /* One array of a storage, or numbers that lie inside of it: what a container keeps of a format. A count may be 0. */
 typedef struct spryi_section {
@@ -110,7 +111,8 @@ typedef struct spryi_format {
     const char *const *parameter_words[SPRYI_PARAMETERS];
     const char *parameter_text; /* the same for people: "c=NUMBER (rows a slice); sigma=NUMBER (...)" */
     int takes_any_layout;       /* 1: request.csr is not made */
-    spry_status (*predict)(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
+    int in_place;               /* 1: CSR with the values to be stored is used where it lies, in any device's memory */
+    spry_status (*predict)(spry_context *context, spryi_cost *cost, const spryi_build_request *request,
                            spry_error *err);
     spry_status (*build)(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err);
     void (*destroy)(spry_context *context, void *storage);
@@ -156,47 +158,23 @@ int spryi_sections_for_device(spryi_section *list, int count, const char *not_it
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, double beta);
 
 /*
- * The padding guard, for builds: SPRY_TOO_LARGE, with the bytes, where the figure passes options->memory_limit_bytes,
+ * The padding guard, for builds: SPRY_TOO_LARGE, with the bytes, where the cost passes options->memory_limit_bytes,
  * or without a limit where padding is over SPRYI_MOST_PADDING times nnz and 4096 entries besides.
  */
 enum { SPRYI_MOST_PADDING = 2 };
-spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_figure *figure,
+spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                                 spry_error *err);
 
-/* For builds, before the arrays are allocated: the guard, and the figure handed to whom the request names. */
-spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_figure *figure,
+/* For builds, before the arrays are allocated: the guard, and the cost handed to whom the request names. */
+spry_status spryi_admit(const spryi_build_request *request, const char *format, const spryi_cost *cost,
                         spry_error *err);
 
 /* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
                                 const spry_spmv_options *options, const char *format, spry_error *err);
 
-/*
- * "NAME[:key=value...]" to a format and its parameters. SPRY_UNKNOWN_NAME or SPRY_INVALID_ARGUMENT name
- * what is wrong and what there is.
- */
-spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[SPRYI_PARAMETERS], const char *text,
-                               spry_error *err);
-
 /* For builds: SPRY_TOO_LARGE, with the bytes, where a conversion to `format` would own more than the options allow. */
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
                                      spry_error *err);
-
-extern const spryi_format *const spryi_formats[];
-extern const int spryi_format_count;
-extern const spryi_kernel *const spryi_kernels[];
-extern const int spryi_kernel_count;
-
-const spryi_format *spryi_find_format(const char *name); /* NULL: no such */
-
-/* 1: patterns are stored in this format without values. */
-int spryi_has_pattern_kernel(const spryi_format *format);
-
-const spryi_kernel *spryi_find_kernel(const char *name);
-
-int spryi_kernel_offers(const spryi_kernel *kernel, spry_op op); /* 1: has this product */
-
-/* 1 if this context can run the kernel; otherwise 0, and *reason is a constant text. */
-int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason);
 
 #endif

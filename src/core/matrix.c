@@ -1,7 +1,8 @@
 #include "core/matrix.h"
 
+#include "core/bisect.h"
 #include "core/context.h"
-#include "core/cuda_plugin.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/memory.h"
 
@@ -16,15 +17,30 @@ int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type)
     return -1;
 }
 
-const char *spryi_index_pair_name(int pair)
-{
-    static const char *const names[SPRYI_INDEX_PAIRS] = {"32/32", "64/32", "64/64"};
-    return pair >= 0 && pair < SPRYI_INDEX_PAIRS ? names[pair] : "unknown";
-}
-
 int spryi_value_slot(spry_type type)
 {
     return type == SPRY_F32 ? 0 : type == SPRY_F64 ? 1 : -1;
+}
+
+int64_t spryi_major_of(const spry_arrays *a, int64_t k)
+{
+    int64_t i;
+    SPRYI_BISECT(i, 0, (a->layout == SPRY_CSR ? a->rows : a->cols) - 1, spryi_offset_of(a, i + 1) <= k);
+    return i;
+}
+
+spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err)
+{
+    if (type >= least && type <= SPRY_PATTERN) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", type, SPRY_PATTERN,
+                            "%s: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN", who, (int)type);
+}
+
+spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err)
+{
+    if (type >= SPRY_INDEX_DEFAULT && type <= SPRY_I64) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, type, SPRY_I64,
+                            "%s: %s is %d, expected SPRY_I32 or SPRY_I64", who, name, (int)type);
 }
 
 static int64_t offset_count(const spry_arrays *a)
@@ -66,10 +82,8 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
     if (a->layout < SPRY_CSR || a->layout > SPRY_CSC)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "layout", a->layout, SPRY_CSC,
                                 "arrays: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)a->layout);
-    if (a->value_type < SPRY_F32 || a->value_type > SPRY_PATTERN)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", a->value_type, SPRY_PATTERN,
-                                "arrays: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN",
-                                (int)a->value_type);
+    spry_status status = spryi_check_value_type("arrays", a->value_type, SPRY_F32, err);
+    if (status != SPRY_OK) return status;
     int coo = a->layout == SPRY_COO;
     int pair = spryi_index_pair(coo ? SPRY_I64 : a->offset_type, a->index_type);
     if (pair < 0)
@@ -154,8 +168,7 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     SPRYI_TRY(check_alignment("indices", a->indices, index_bytes, err));
     SPRYI_TRY(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
-    int64_t first = spryi_index_at(a->offsets, a->offset_type, 0);
-    int64_t last = spryi_index_at(a->offsets, a->offset_type, offset_count(a) - 1);
+    int64_t first = spryi_offset_of(a, 0), last = spryi_offset_of(a, offset_count(a) - 1);
     if (first != 0)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected 0",
                                 (long long)first);
@@ -230,7 +243,7 @@ spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spr
     SPRYI_TRY(check_claim("unique", arrays->unique, err));
     SPRYI_TRY(check_sizes(arrays, err));
     SPRYI_TRY(check_pointers(arrays, err));
-    if (arrays->device > 0) SPRYI_TRY(spryi_cuda_usable(context, arrays->device, NULL, err));
+    if (arrays->device > 0) SPRYI_TRY(spryi_device_usable(context, NULL, arrays->device, err));
     SPRYI_TRY(
         new_matrix(context, &made, arrays, arrays->value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err));
     if (arrays->ownership == SPRY_COPY) SPRYI_TRY(copy_arrays(made, err));
@@ -276,13 +289,11 @@ spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, i
     return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
 }
 
-/* Of host memory, or of a GPU's, where only the plug-in can have made it. */
-static void release_block(spry_context *context, int device, void *block)
+/* The memory is of the device that made it. */
+static void release_block(const spry_context *context, int number, void *block)
 {
-    if (device == 0)
-        spryi_release(context, block);
-    else if (block)
-        spryi_cuda(context, NULL)->release(device - 1, block);
+    const spryi_device *device = block ? context->device_at(context, number) : NULL;
+    if (device) device->ops->release(device, block);
 }
 
 spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,

@@ -1,6 +1,7 @@
 #ifndef SPRYI_MATRIX_H
 #define SPRYI_MATRIX_H
 
+#include "core/element.h"
 #include "spry/spry.h"
 
 #ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
@@ -43,11 +44,20 @@ void spryi_matrix_release(spry_matrix *A);
 /* offset/column pair as a table index: 0 = 32/32, 1 = 64/32, 2 = 64/64; -1: not a legal pair. */
 enum { SPRYI_INDEX_PAIRS = 3 };
 int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
-const char *spryi_index_pair_name(int pair); /* "32/32" */
 
 /* Value types as a table index: 0 = f32, 1 = f64; -1 for others. */
 enum { SPRYI_VALUE_TYPES = 2 };
 int spryi_value_slot(spry_type type);
+
+/* The row of entry k of CSR, the column of CSC; within the matrix whatever the offsets are. */
+int64_t spryi_major_of(const spry_arrays *a, int64_t k);
+
+/*
+ * SPRY_INVALID_ARGUMENT where what the caller asks for is no type, "WHO: value_type is 9, expected ...". `least` is
+ * SPRY_TYPE_DEFAULT where that may be asked for, else SPRY_F32.
+ */
+spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err);
+spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err);
 
 /* Bytes of the arrays that hold A: values, indices, offsets. */
 int64_t spryi_arrays_bytes(const spry_arrays *a);
@@ -55,11 +65,5 @@ int64_t spryi_arrays_bytes(const spry_arrays *a);
 /* Smallest legal index types for a shape; either may come preset (not DEFAULT) and is then checked for range. */
 spry_status spryi_pick_index_types(spry_index_type *offset_type, spry_index_type *index_type, int64_t rows,
                                    int64_t cols, int64_t nnz, spry_error *err);
-
-/* Index k of an array of either type: for cold code that need not be instantiated. */
-static inline int64_t spryi_index_at(const void *array, spry_index_type type, int64_t k)
-{
-    return type == SPRY_I32 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
-}
 
 #endif

@@ -54,32 +54,19 @@ static int64_t minors_of(const spry_arrays *a)
 {
     return a->layout == SPRY_CSC ? a->rows : a->cols;
 }
-static int64_t offset_at(const spry_arrays *a, int64_t i)
-{
-    return spryi_index_at(a->offsets, a->offset_type, i);
-}
-static int64_t index_at(const spry_arrays *a, int64_t k)
-{
-    return spryi_index_at(a->indices, a->index_type, k);
-}
-static int64_t row_at(const spry_arrays *a, int64_t k)
-{
-    return spryi_index_at(a->row_indices, a->index_type, k);
-}
-
 /* ---- offsets --------------------------------------------------------------------------------- */
 
 static void check_offsets(const spry_arrays *a, finding *falling, int64_t *bad_ends, int threads)
 {
     int64_t majors = majors_of(a);
-    *bad_ends = (offset_at(a, 0) != 0) + (offset_at(a, majors) != a->nnz);
+    *bad_ends = (spryi_offset_of(a, 0) != 0) + (spryi_offset_of(a, majors) != a->nnz);
 #pragma omp parallel num_threads(threads)
     {
         finding mine = {0};
 #pragma omp for nowait
         for (int64_t i = 0; i < majors; i++) {
-            int64_t next = offset_at(a, i + 1);
-            if (next < offset_at(a, i) || next > a->nnz) note(&mine, i, i, next);
+            int64_t next = spryi_offset_of(a, i + 1);
+            if (next < spryi_offset_of(a, i) || next > a->nnz) note(&mine, i, i, next);
         }
 #pragma omp critical(spryi_check)
         join(falling, &mine);
@@ -89,7 +76,7 @@ static void check_offsets(const spry_arrays *a, finding *falling, int64_t *bad_e
 /* Where major i's entries end and, in *first, begin; nothing where the offsets are no range of entries. */
 static int64_t range_of(const spry_arrays *a, int64_t i, int64_t *first)
 {
-    int64_t begin = offset_at(a, i), end = offset_at(a, i + 1);
+    int64_t begin = spryi_offset_of(a, i), end = spryi_offset_of(a, i + 1);
     int valid = begin >= 0 && begin <= end && end <= a->nnz;
     *first = valid ? begin : 0;
     return valid ? end : 0;
@@ -101,9 +88,9 @@ static void check_entries(const spry_arrays *a, int64_t major, int64_t first, in
 {
     int64_t minors = minors_of(a);
     for (int64_t k = first; k < last; k++) {
-        int64_t j = index_at(a, k);
+        int64_t j = spryi_minor_of(a, k);
         if (j < 0 || j >= minors) note(&t->out_of_range, k, major, j);
-        if (k > first && j < index_at(a, k - 1)) note(&t->unsorted, k, major, j);
+        if (k > first && j < spryi_minor_of(a, k - 1)) note(&t->unsorted, k, major, j);
     }
 }
 
@@ -126,7 +113,8 @@ static void check_compressed(const spry_arrays *a, int offsets_sound, tally *t, 
     {
         tally mine = {0};
 #pragma omp for schedule(dynamic, 1024) nowait
-        for (int64_t i = 0; i < majors; i++) check_entries(a, i, offset_at(a, i), offset_at(a, i + 1), &mine);
+        for (int64_t i = 0; i < majors; i++)
+            check_entries(a, i, spryi_offset_of(a, i), spryi_offset_of(a, i + 1), &mine);
 #pragma omp critical(spryi_check)
         join_tally(t, &mine);
     }
@@ -139,13 +127,13 @@ static void check_coo(const spry_arrays *a, tally *t, int threads)
         tally mine = {0};
 #pragma omp for schedule(static) nowait
         for (int64_t k = 0; k < a->nnz; k++) { /* each thread from low to high: first_is_row depends on it */
-            int64_t i = row_at(a, k), j = index_at(a, k);
+            int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
             if (i < 0 || i >= a->rows) {
                 if (mine.out_of_range.count == 0) mine.first_is_row = 1;
                 note(&mine.out_of_range, k, i, i);
             }
             if (j < 0 || j >= a->cols) note(&mine.out_of_range, k, i, j);
-            if (k > 0 && (i < row_at(a, k - 1) || (i == row_at(a, k - 1) && j < index_at(a, k - 1))))
+            if (k > 0 && (i < spryi_row_of(a, k - 1) || (i == spryi_row_of(a, k - 1) && j < spryi_minor_of(a, k - 1))))
                 note(&mine.unsorted, k, i, j);
         }
 #pragma omp critical(spryi_check)
@@ -153,32 +141,16 @@ static void check_coo(const spry_arrays *a, tally *t, int threads)
     }
 }
 
-static int is_finite_at(const spry_arrays *a, int64_t k)
-{
-    return a->value_type == SPRY_F64 ? isfinite(((const double *)a->values)[k])
-                                     : isfinite(((const float *)a->values)[k]);
-}
-
 /* The major of entry k, -1 if faulty offsets give it to none. */
 static int64_t major_of(const spry_arrays *a, int64_t k, int offsets_sound)
 {
-    if (a->layout == SPRY_COO) return row_at(a, k);
-    int64_t low = 0, high = majors_of(a);
-    if (!offsets_sound) {
-        for (int64_t i = 0; i < high; i++) {
-            int64_t first, last = range_of(a, i, &first);
-            if (k >= first && k < last) return i;
-        }
-        return -1;
+    if (a->layout == SPRY_COO) return spryi_row_of(a, k);
+    if (offsets_sound) return spryi_major_of(a, k);
+    for (int64_t i = 0; i < majors_of(a); i++) {
+        int64_t first, last = range_of(a, i, &first);
+        if (k >= first && k < last) return i;
     }
-    while (high - low > 1) { /* offsets[low] <= k < offsets[high] */
-        int64_t middle = low + (high - low) / 2;
-        if (offset_at(a, middle) <= k)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return -1;
 }
 
 static void check_values(const spry_arrays *a, int offsets_sound, tally *t, int threads)
@@ -189,7 +161,7 @@ static void check_values(const spry_arrays *a, int offsets_sound, tally *t, int 
         finding mine = {0};
 #pragma omp for nowait
         for (int64_t k = 0; k < a->nnz; k++)
-            if (!is_finite_at(a, k)) note(&mine, k, -1, 0);
+            if (!isfinite(spryi_value_of(a, k))) note(&mine, k, -1, 0);
 #pragma omp critical(spryi_check)
         join(&t->not_finite, &mine);
     }
@@ -208,7 +180,7 @@ static void number_entries(const spry_arrays *a, numbered *to, int64_t major, in
 {
     int64_t majors = majors_of(a), minors = minors_of(a);
     for (int64_t k = first; k < last; k++) {
-        int64_t i = a->layout == SPRY_COO ? row_at(a, k) : major, j = index_at(a, k);
+        int64_t i = a->layout == SPRY_COO ? spryi_row_of(a, k) : major, j = spryi_minor_of(a, k);
         if (i < 0 || i >= majors || j < 0 || j >= minors) continue;
         to->major[to->count] = i;
         to->minor[to->count] = j;
@@ -266,10 +238,11 @@ static void count_neighbours(const spry_arrays *a, tally *t, int threads)
         tally mine = {0};
 #pragma omp for schedule(dynamic, 1024) nowait
         for (int64_t i = 0; i < majors; i++) {
-            int64_t last = coo ? a->nnz : offset_at(a, i + 1);
-            for (int64_t k = (coo ? 0 : offset_at(a, i)) + 1; k < last; k++)
-                if (index_at(a, k) == index_at(a, k - 1) && (!coo || row_at(a, k) == row_at(a, k - 1)))
-                    note(&mine.duplicate, k, coo ? row_at(a, k) : i, index_at(a, k));
+            int64_t last = coo ? a->nnz : spryi_offset_of(a, i + 1);
+            for (int64_t k = (coo ? 0 : spryi_offset_of(a, i)) + 1; k < last; k++)
+                if (spryi_minor_of(a, k) == spryi_minor_of(a, k - 1) &&
+                    (!coo || spryi_row_of(a, k) == spryi_row_of(a, k - 1)))
+                    note(&mine.duplicate, k, coo ? spryi_row_of(a, k) : i, spryi_minor_of(a, k));
         }
 #pragma omp critical(spryi_check)
         join_tally(t, &mine);
@@ -280,12 +253,12 @@ static void count_neighbours(const spry_arrays *a, tally *t, int threads)
 
 static spry_status fail_offsets(const spry_arrays *a, const finding *falling, spry_error *err)
 {
-    int64_t first = offset_at(a, 0), majors = majors_of(a), last = offset_at(a, majors);
+    int64_t first = spryi_offset_of(a, 0), majors = majors_of(a), last = spryi_offset_of(a, majors);
     if (first != 0)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected 0",
                                 (long long)first);
     if (falling->count > 0) {
-        int64_t i = falling->first, before = offset_at(a, i), after = offset_at(a, i + 1);
+        int64_t i = falling->first, before = spryi_offset_of(a, i), after = spryi_offset_of(a, i + 1);
         if (after < before)
             return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", after, before,
                                     "offsets[%lld] = %lld is smaller than offsets[%lld] = %lld", (long long)(i + 1),
@@ -334,7 +307,7 @@ static void fill_report(spry_matrix_report *report, const finding *falling, int6
     report->first_not_finite_major = t->not_finite.count ? t->not_finite.major : -1;
 }
 
-/* What the caller vouched for and the entries deny. */
+/* Claims of the caller that the entries deny. */
 static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error *err)
 {
     if (A->a.sorted == SPRY_KNOWN_YES && t->unsorted.count > 0)

@@ -19,9 +19,9 @@ static void draw_compressed(const spry_arrays *a, int64_t *counts, int64_t begin
     int64_t majors = csc ? a->cols : a->rows, minors = csc ? a->rows : a->cols;
     for (int64_t i = begin; i < end; i++) {
         int64_t major_band = band_of(i, majors, csc ? width : height);
-        int64_t last = spryi_index_at(a->offsets, a->offset_type, i + 1);
-        for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < last; k++) {
-            int64_t minor = spryi_index_at(a->indices, a->index_type, k);
+        int64_t last = spryi_offset_of(a, i + 1);
+        for (int64_t k = spryi_offset_of(a, i); k < last; k++) {
+            int64_t minor = spryi_minor_of(a, k);
             int64_t minor_band = band_of(minor, minors, csc ? height : width);
             counts[csc ? minor_band * width + major_band : major_band * width + minor_band]++;
         }
@@ -31,8 +31,8 @@ static void draw_compressed(const spry_arrays *a, int64_t *counts, int64_t begin
 static void draw_coo(const spry_arrays *a, int64_t *counts, int64_t begin, int64_t end, int height, int width)
 {
     for (int64_t k = begin; k < end; k++) {
-        int64_t i = spryi_index_at(a->row_indices, a->index_type, k);
-        int64_t j = spryi_index_at(a->indices, a->index_type, k);
+        int64_t i = spryi_row_of(a, k);
+        int64_t j = spryi_minor_of(a, k);
         counts[band_of(i, a->rows, height) * width + band_of(j, a->cols, width)]++;
     }
 }

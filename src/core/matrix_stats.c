@@ -4,32 +4,6 @@
 
 #include <math.h>
 
-/* Rows of A, whatever its layout: A itself, or a CSR copy of it in `made`. */
-static spry_arrays view_of(const spryi_compressed *made)
-{
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = made->majors;
-    a.cols = made->minors;
-    a.nnz = made->nnz;
-    a.offset_type = SPRY_I64;
-    a.index_type = made->index_type;
-    a.value_type = made->value_type;
-    a.offsets = made->offsets;
-    a.indices = made->indices;
-    a.values = made->values;
-    return a;
-}
-
-static int64_t offset_at(const spry_arrays *a, int64_t i)
-{
-    return spryi_index_at(a->offsets, a->offset_type, i);
-}
-static int64_t index_at(const spry_arrays *a, int64_t k)
-{
-    return spryi_index_at(a->indices, a->index_type, k);
-}
-
 /* 0; 1; 2..3; 4..7; ... */
 static int bin_of(int64_t length)
 {
@@ -45,7 +19,7 @@ static void row_lengths(spry_matrix_stats *s, const spry_arrays *a)
     s->longest_row = a->rows > 0 ? 0 : -1;
     double squares = 0;
     for (int64_t i = 0; i < a->rows; i++) {
-        int64_t length = offset_at(a, i + 1) - offset_at(a, i);
+        int64_t length = spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
         double away = (double)length - s->mean_row;
         squares += away * away;
         s->histogram[bin_of(length)]++;
@@ -66,10 +40,10 @@ static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) \
     reduction(+ : profile, diagonal, disorder)
     for (int64_t i = 0; i < a->rows; i++) {
-        int64_t leftmost = i, last = offset_at(a, i + 1), before = -1;
+        int64_t leftmost = i, last = spryi_offset_of(a, i + 1), before = -1;
         int on_diagonal = 0;
-        for (int64_t k = offset_at(a, i); k < last; k++) {
-            int64_t j = index_at(a, k), distance = j > i ? j - i : i - j;
+        for (int64_t k = spryi_offset_of(a, i); k < last; k++) {
+            int64_t j = spryi_minor_of(a, k), distance = j > i ? j - i : i - j;
             if (distance > bandwidth) bandwidth = distance;
             if (j < leftmost) leftmost = j;
             on_diagonal |= j == i;
@@ -85,7 +59,7 @@ static int columns(spry_matrix_stats *s, const spry_arrays *a, int threads)
     return disorder == 0;
 }
 
-/* What is asked of an entry and its mirror image. */
+/* How the values of an entry and its mirror image are compared. */
 typedef struct mirroring {
     double sign;  /* -1: skew symmetry */
     int nan_pair; /* 1: NaN is the image of NaN, as a file's lower triangle gives it; 0: NaN equals nothing */
@@ -111,19 +85,18 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *
     s->pattern_symmetric = s->value_symmetric = SPRY_KNOWN_NO;
     int same_values = 1;
     for (int64_t i = 0; i < a->rows; i++) {
-        int64_t k = offset_at(a, i), last = offset_at(a, i + 1);
-        for (; k < last && index_at(a, k) < i; k++) {
-            int64_t j = index_at(a, k), image = cursor[j]++;
-            if (image >= offset_at(a, j + 1) || index_at(a, image) != i) return;
-            double value = spryi_value_at(a->values, a->value_type, k);
-            same_values &= is_image(value, spryi_value_at(a->values, a->value_type, image), wanted);
+        int64_t k = spryi_offset_of(a, i), last = spryi_offset_of(a, i + 1);
+        for (; k < last && spryi_minor_of(a, k) < i; k++) {
+            int64_t j = spryi_minor_of(a, k), image = cursor[j]++;
+            if (image >= spryi_offset_of(a, j + 1) || spryi_minor_of(a, image) != i) return;
+            double value = spryi_value_of(a, k);
+            same_values &= is_image(value, spryi_value_of(a, image), wanted);
         }
-        if (k < last && index_at(a, k) == i)
-            same_values &= is_own_image(spryi_value_at(a->values, a->value_type, k++), wanted);
+        if (k < last && spryi_minor_of(a, k) == i) same_values &= is_own_image(spryi_value_of(a, k++), wanted);
         cursor[i] = k;
     }
     for (int64_t i = 0; i < a->rows; i++)
-        if (cursor[i] != offset_at(a, i + 1)) return;
+        if (cursor[i] != spryi_offset_of(a, i + 1)) return;
     s->pattern_symmetric = SPRY_KNOWN_YES;
     if (same_values) s->value_symmetric = SPRY_KNOWN_YES;
 }
@@ -141,7 +114,7 @@ static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_m
     s.pattern_symmetric = s.value_symmetric = SPRY_KNOWN_NO;
     if (a.layout != SPRY_CSR) {
         SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
-        a = view_of(&made);
+        a = spryi_compressed_view(&made);
     }
     row_lengths(&s, &a);
     int in_order = columns(&s, &a, spryi_threads(A->context, a.rows + a.nnz));
@@ -149,7 +122,7 @@ static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_m
         if (!in_order) {
             if (!made.offsets) SPRYI_TRY(spryi_compress(A->context, &made, &A->a, SPRY_CSR, a.index_type, err));
             SPRYI_TRY(spryi_merge(A->context, &made, made.value_type, 0, NULL, err));
-            a = view_of(&made);
+            a = spryi_compressed_view(&made);
         }
         SPRYI_TRY(SPRYI_NEW(A->context, &cursor, a.rows, "row cursors", err));
         mirror(&s, &a, wanted, cursor);

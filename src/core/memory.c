@@ -11,7 +11,7 @@
 typedef union block_head {
     struct {
         int64_t bytes;   /* that were asked for, head included: what the release hook gets back */
-        size_t capacity; /* that there are: more in a block that was a spare or reserved */
+        size_t capacity; /* that there are: more in a block that was cached or reserved */
         size_t touched;  /* that may have pages: less in a block that was reserved */
     };
     char padding[SPRYI_ALIGNMENT];
@@ -38,12 +38,12 @@ static void *default_allocate(spry_context *context, size_t *bytes, size_t *touc
     void *block = NULL;
     *touched = 0;
     if (*bytes >= HUGE_FROM) {
-        block = spryi_spares_take(context, bytes, touched);
-        if (!block) spryi_spares_make_room(context, *bytes);
+        block = spryi_block_cache_take(context, bytes, touched);
+        if (!block) spryi_block_cache_make_room(context, *bytes);
     }
     if (!block) block = fresh_block(*bytes);
     if (!block) {
-        (void)spryi_spares_release(context); /* those without pages too: address space may be what is short */
+        (void)spryi_block_cache_release(context); /* those without pages too: address space may be what is short */
         block = fresh_block(*bytes);
     }
     return block;
@@ -57,7 +57,7 @@ static void count_bytes(spry_context *context, int64_t bytes)
     }
 }
 
-/* counted 0: spryi_settle counts it. */
+/* counted 0: spryi_shrink counts it. */
 static spry_status take(spry_context *context, void **pointer, int64_t count, size_t size, int counted,
                         const char *what, spry_error *err)
 {
@@ -97,7 +97,7 @@ spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, 
     return take(context, pointer, count, size, 0, what, err);
 }
 
-void spryi_settle(spry_context *context, void **pointer, int64_t bytes)
+void spryi_shrink(spry_context *context, void **pointer, int64_t bytes)
 {
     block_head *head = (block_head *)*pointer - 1;
     const size_t all = (size_t)bytes + sizeof *head;
@@ -125,7 +125,7 @@ void spryi_release(spry_context *context, void *pointer)
     atomic_fetch_sub(&context->bytes, bytes);
     if (context->release) {
         context->release(context->user, head, (size_t)bytes);
-    } else if (capacity < HUGE_FROM || !spryi_spares_keep(context, head, capacity, touched)) {
+    } else if (capacity < HUGE_FROM || !spryi_block_cache_keep(context, head, capacity, touched)) {
         free(head);
     }
 }

@@ -17,14 +17,14 @@ spry_status spryi_allocate(spry_context *context, void **pointer, int64_t count,
 
 /*
  * The same for what may turn out smaller: address space, of which only pages that are written cost memory, and which is
- * not counted until spryi_settle says how much of it is used. Not with hooks of the user, where all of it might be
+ * not counted until spryi_shrink says how much of it is used. Not with hooks of the user, where all of it might be
  * held. No machine's memory is overdrawn: the caller asks for no more than there is.
  */
 spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, size_t size, const char *what,
                           spry_error *err);
 
 /* The block is of so many bytes from now on; small ones are cut off and may move, which *pointer follows. */
-void spryi_settle(spry_context *context, void **pointer, int64_t bytes);
+void spryi_shrink(spry_context *context, void **pointer, int64_t bytes);
 
 /* NULL is fine. */
 void spryi_release(spry_context *context, void *pointer);

@@ -1,11 +1,23 @@
 /*
- * The few vector steps that kernels for AVX2 and AVX-512 share.
+ * The few vector steps that kernels for AVX2 and AVX-512 share, and names in code that is instantiated by type.
  */
 #ifndef SPRYI_SIMD_X86_H
 #define SPRYI_SIMD_X86_H
 
 #include <immintrin.h>
 #include <stdint.h>
+
+/*
+ * Where core/instantiate.h instantiates: SPRYI_TYPED(name) is name_f32 or name_f64, SPRYI_MM256(add) _mm256_add_ps or
+ * pd.
+ */
+#define SPRYI_TYPED(name) SPRYI_PASTE(name, SPRYI_TYPE_TAG)
+#define SPRYI_MM256(name) SPRYI_PASTE(_mm256_##name, SPRYI_TYPED(SPRYI_PS))
+#define SPRYI_MM512(name) SPRYI_PASTE(_mm512_##name, SPRYI_TYPED(SPRYI_PS))
+#define SPRYI_PS_f32 ps
+#define SPRYI_PS_f64 pd
+#define SPRYI_PASTE(a, b) SPRYI_PASTE_(a, b)
+#define SPRYI_PASTE_(a, b) a##_##b
 
 /*
  * Bytes ahead at which the matrix is fetched. The processors' own prefetchers stop at a page and keep too few
@@ -63,6 +75,20 @@ static inline __m512 spryi_join_ps(const __m128 v[4])
 static inline __m512d spryi_join_pd(const __m256d v[2])
 {
     return _mm512_insertf64x4(_mm512_castpd256_pd512(v[0]), v[1], 1);
+}
+
+/*
+ * In place, four columns of eight rows: lane r of v[j] = column j of row r. On entry the lower halves of v[0] .. v[3]
+ * hold the four columns of rows 0, 1, 4 and 5, the upper halves those of rows 2, 3, 6 and 7.
+ */
+static inline void spryi_transpose_4x8_pd(__m512d v[4])
+{
+    __m512d a = _mm512_unpacklo_pd(v[0], v[1]), b = _mm512_unpackhi_pd(v[0], v[1]);
+    __m512d c = _mm512_unpacklo_pd(v[2], v[3]), d = _mm512_unpackhi_pd(v[2], v[3]);
+    v[0] = _mm512_shuffle_f64x2(a, c, 0x88);
+    v[1] = _mm512_shuffle_f64x2(b, d, 0x88);
+    v[2] = _mm512_shuffle_f64x2(a, c, 0xdd);
+    v[3] = _mm512_shuffle_f64x2(b, d, 0xdd);
 }
 #endif
 

@@ -14,7 +14,7 @@
 #endif
 
 /*
- * Of each thread: whether the process it is about to copy has other threads, and whether it is what a fork left of
+ * Each thread knows if the process that it is about to copy has other threads, and if it is what a fork left of
  * several. Threads that a child starts were never in a team that is lost, so they keep 0.
  */
 static _Thread_local int had_others, lost_team;

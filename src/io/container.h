@@ -51,7 +51,7 @@ typedef struct spryi_container_head {
     uint64_t checksum;
     uint64_t file_bytes;
     char layout[16];
-    char parameters[64]; /* of the format, as settled */
+    char parameters[64]; /* of the format, as resolved */
     int64_t rows, cols, nnz;
     uint8_t value_type, offset_type, index_type; /* spry_type, spry_index_type */
     uint8_t sorted, unique, symmetry, field;     /* spry_known, spry_symmetry, spryi_field */
@@ -74,7 +74,7 @@ typedef struct spryi_container_part {
     int64_t count, item_bytes;
 } spryi_container_part;
 
-/* The head's checksum field, as head and table and the zeros behind them give it. */
+/* container_check.c: the head's checksum field, as head and table and the zeros behind them give it. */
 uint64_t spryi_container_checksum(const spryi_container_head *head);
 
 /* SPRY_UNSUPPORTED on a big-endian machine, whose arrays are the wrong way round. */
@@ -83,7 +83,7 @@ spry_status spryi_container_check_machine(const char *name, spry_error *err);
 /* The sections of a matrix's own arrays, at most three. */
 int spryi_container_parts(const spry_arrays *a, spryi_container_part parts[3]);
 
-/* container_check.c: *hash of each part, on as many threads as there are. */
+/* The hash of each part, on as many threads as there are. */
 spry_status spryi_container_hash(spry_context *context, const spryi_container_part *parts, int count, uint64_t *hashes,
                                  spry_error *err);
 
@@ -95,12 +95,11 @@ spry_status spryi_container_hash(spry_context *context, const spryi_container_pa
 spry_status spryi_container_verify(spry_context *context, const char *name, const spryi_container_head *head,
                                    const spryi_container_part *parts, int count, const spry_arrays *a, spry_error *err);
 
-/* container_read.c: whether the text is a container, by its first byte; then A of it. text may be kept no longer. */
+/* container_read.c: 1 where the text is a container, by its first byte; then A of it. text may be kept no longer. */
 int spryi_container_is(const spryi_text *text);
 spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err);
 
-/* container_write.c: whether path asks for a container, by its suffix; then A into it. */
-int spryi_container_named(const char *path);
+/* container_write.c: A into a container. */
 spry_status spryi_container_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                                   spry_error *err);
 

@@ -2,6 +2,7 @@
  * Opening a container: the file is mapped, everything in it is verified, and the arrays of a matrix stay where they
  * are in the mapping. A container in memory (a pipe, the caller's bytes) is kept as a block of ours instead.
  */
+#include "catalogue/catalogue.h"
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -312,7 +313,7 @@ static spry_status verify_storage(const opened *file, spry_error *err)
     return spryi_container_verify(file->context, file->name, &file->head, parts, count, NULL, err);
 }
 
-/* Whether the head's value type is what the storage gave, or the pattern that its ones stand for. */
+/* 1: the head's value type is what the storage gave, or the pattern that its ones stand for. */
 static int is_type_of(const spryi_container_head *h, const spry_arrays *a)
 {
     int ones = h->version >= SPRYI_CONTAINER_ONES && h->value_type == SPRY_PATTERN;

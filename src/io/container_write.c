@@ -1,9 +1,9 @@
 /* Writing a container: hashes first, since the head comes first, then each array in one piece. */
+#include "catalogue/catalogue.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/container.h"
-#include "io/hash.h"
 #include "io/output.h"
 
 #include <stdio.h>
@@ -11,15 +11,6 @@
 
 /* PNG's idea: a byte that no text has, and line ends that a transfer as text would change. */
 const unsigned char spryi_container_magic[8] = {SPRYI_CONTAINER_FIRST_BYTE, 'S', 'P', 'Y', '\r', '\n', 0x1a, '\n'};
-
-uint64_t spryi_container_checksum(const spryi_container_head *head)
-{
-    unsigned char page[SPRYI_CONTAINER_HEAD] = {0};
-    spryi_container_head copy = *head;
-    copy.checksum = 0;
-    memcpy(page, &copy, sizeof copy);
-    return spryi_hash(page, sizeof page);
-}
 
 spry_status spryi_container_check_machine(const char *name, spry_error *err)
 {
@@ -29,12 +20,6 @@ spry_status spryi_container_check_machine(const char *name, spry_error *err)
 #else
     return spryi_fail_file(err, SPRY_UNSUPPORTED, name, 0, "containers are little-endian, this machine is not");
 #endif
-}
-
-int spryi_container_named(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 5 && strcmp(path + length - 5, ".spry") == 0;
 }
 
 int spryi_container_parts(const spry_arrays *a, spryi_container_part parts[3])
@@ -81,22 +66,22 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
 {
     spry_status status = SPRY_OK;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spryi_figure figure = {0};
+    spryi_cost cost = {0};
     options.vector_type = A->a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-    spryi_build_request request = {.A = A, .options = &options, .value_type = options.vector_type, .figure = &figure};
+    spryi_build_request request = {.A = A, .options = &options, .value_type = options.vector_type, .cost = &cost};
     if (A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(c->format)) request.value_type = SPRY_PATTERN;
     memcpy(request.parameters, parameters, sizeof request.parameters);
     if (!c->format->takes_any_layout)
         SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, &options, c->format->name, err));
     SPRYI_TRY(c->format->build(context, &c->storage, &request, err));
-    memcpy(c->parameters, figure.parameters, sizeof c->parameters);
+    memcpy(c->parameters, cost.parameters, sizeof c->parameters);
 done:
     spryi_matrix_release(request.csr);
     return status;
 }
 
-/* What options->format asks for; formats that keep the matrix's own arrays are written as those. */
-static spry_status settle(spry_context *context, content *c, const spry_matrix *A, const char *format, spry_error *err)
+/* Makes what options->format asks for; formats that keep the matrix's own arrays are written as those. */
+static spry_status resolve(spry_context *context, content *c, const spry_matrix *A, const char *format, spry_error *err)
 {
     spry_layout layout = format ? SPRY_CSR : A->a.layout;
     int64_t parameters[SPRYI_PARAMETERS] = {0};
@@ -206,7 +191,7 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     if (options && options->comment)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a container (.spry) holds no comment");
     SPRYI_TRY(spryi_container_check_machine(path, err));
-    SPRYI_TRY(settle(A->context, &c, A, options ? options->format : NULL, err));
+    SPRYI_TRY(resolve(A->context, &c, A, options ? options->format : NULL, err));
     int count = list_parts(&c, A, parts, sections);
     SPRYI_TRY(make_head(&head, &c, A, parts, count, err));
     SPRYI_TRY(spryi_output_open(&output, path, err));

@@ -9,6 +9,8 @@
 #ifndef SPRYI_DECIMAL_H
 #define SPRYI_DECIMAL_H
 
+#include "spry/spry.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -41,6 +43,8 @@ enum { SPRYI_NUMBER_CHARS = 32 };
 char *spryi_decimal_write_f64(char *to, double value);
 char *spryi_decimal_write_f32(char *to, float value);
 char *spryi_decimal_write_i64(char *to, int64_t value);
+/* Value k of an array of that type. */
+char *spryi_decimal_write_value(char *to, const void *values, spry_type type, int64_t k);
 
 /* ---- eight digits at once ---------------------------------------------------------------------- */
 
@@ -76,7 +80,7 @@ static inline uint64_t spryi_join_digits(uint64_t digits)
 
 /* ---- digits * 10^exponent ---------------------------------------------------------------------- */
 
-/* What tells f64 and f32 apart. */
+/* The numbers in which f64 and f32 differ. */
 typedef struct spryi_float_shape {
     int fraction_bits, bias, infinite_power;
     int least_exponent, most_exponent; /* of ten: below is 0, above infinite, whatever the digits */

@@ -43,7 +43,7 @@ static uint64_t round_to_odd(spryi_u128 g, uint64_t count)
     return (uint64_t)(high >> 63) | (rest != 0);
 }
 
-/* Of fraction * 2^exponent; narrow_below: the next smaller float is only half as far as the next larger. */
+/* Shortens fraction * 2^exponent; narrow_below: the next smaller float is half as far as the next larger. */
 static shortest find_shortest(uint64_t fraction, int exponent, int narrow_below)
 {
     int k = narrow_below ? floor_log10_three_quarters_pow2(exponent) : floor_log10_pow2(exponent);
@@ -170,4 +170,10 @@ char *spryi_decimal_write_f32(char *to, float value)
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return write_float(to, (int)(bits >> 31), (int)(bits >> 23 & 0xff), bits & ((1u << 23) - 1), SPRYI_SHAPE_F32);
+}
+
+char *spryi_decimal_write_value(char *to, const void *values, spry_type type, int64_t k)
+{
+    return type == SPRY_F64 ? spryi_decimal_write_f64(to, ((const double *)values)[k])
+                            : spryi_decimal_write_f32(to, ((const float *)values)[k]);
 }

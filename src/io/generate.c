@@ -1,3 +1,4 @@
+/* Generators by name, and the specification "NAME,key=value,..." */
 #include "io/generate.h"
 
 #include "core/error.h"
@@ -98,8 +99,8 @@ static const key_rule keys[SPRYI_KEYS] = {
     [SPRYI_KEY_LONGEST] = {"longest", 0, INT32_MAX, 0, 0},
     [SPRYI_KEY_SYMMETRY] = {"symmetry", 0, 100, 0, 0},
     [SPRYI_KEY_DIAGONAL] = {"diagonal", 0, 1, 0, 0},
-    [SPRYI_KEY_ORDER] = {"order", 0, 1, 0, 0},
-    [SPRYI_KEY_KIND] = {"kind", 0, SPRYI_TWINS - 1, 0, 0},
+    [SPRYI_KEY_ORDER] = {"order", 0, 0, 0, 0},
+    [SPRYI_KEY_KIND] = {"kind", 0, 0, 0, 0},
     [SPRYI_KEY_AX] = {"ax", 0, 0, 1e-30, 1e30},
     [SPRYI_KEY_AY] = {"ay", 0, 0, 1e-30, 1e30},
     [SPRYI_KEY_AZ] = {"az", 0, 0, 1e-30, 1e30},
@@ -107,9 +108,6 @@ static const key_rule keys[SPRYI_KEYS] = {
 };
 
 static const char *const orders[] = {"natural", "degree", NULL};
-static const char *const twins[SPRYI_TWINS + 1] = {"mesh2", "mesh3",  "kkt",     "triangles", "hexagons",
-                                                   "road",  "words",  "ball2",   "ball3",     "circuit",
-                                                   "web",   "social", "citation"};
 
 /* A piece of the specification. */
 typedef struct text {
@@ -174,7 +172,7 @@ static spry_status set_real(spryi_generation *g, spryi_key key, text value, spry
 
 static spry_status set_word(spryi_generation *g, spryi_key key, text value, spry_error *err)
 {
-    const char *const *words = key == SPRYI_KEY_ORDER ? orders : twins;
+    const char *const *words = key == SPRYI_KEY_ORDER ? orders : g->generator->kind->words;
     char known[160] = "";
     size_t used = 0;
     for (int w = 0; words[w]; w++) {
@@ -271,18 +269,10 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
 {
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK || !options) return status;
-    if (options->value_type < SPRY_TYPE_DEFAULT || options->value_type > SPRY_PATTERN)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", options->value_type, SPRY_PATTERN,
-                                "generate: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN",
-                                (int)options->value_type);
-    if (options->offset_type < SPRY_INDEX_DEFAULT || options->offset_type > SPRY_I64)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "offset_type", options->offset_type, SPRY_I64,
-                                "generate: offset_type is %d, expected SPRY_I32 or SPRY_I64",
-                                (int)options->offset_type);
-    if (options->index_type < SPRY_INDEX_DEFAULT || options->index_type > SPRY_I64)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_type", options->index_type, SPRY_I64,
-                                "generate: index_type is %d, expected SPRY_I32 or SPRY_I64", (int)options->index_type);
-    return SPRY_OK;
+    status = spryi_check_value_type("generate", options->value_type, SPRY_TYPE_DEFAULT, err);
+    if (status == SPRY_OK) status = spryi_check_index_type("generate", "offset_type", options->offset_type, err);
+    if (status == SPRY_OK) status = spryi_check_index_type("generate", "index_type", options->index_type, err);
+    return status;
 }
 
 spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,

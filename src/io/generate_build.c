@@ -80,12 +80,17 @@ static void release_work(spryi_generation *g)
 static spry_status build_list(spryi_generation *g, spryi_compressed *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_entries entries = {.majors = g->rows, .minors = g->cols, .index_type = SPRY_I32, .value_type = SPRY_PATTERN};
+    spryi_entries entries = {.majors = g->rows,
+                             .minors = g->cols,
+                             .index_type = SPRY_I32,
+                             .value_type = SPRY_PATTERN,
+                             .owned = 1};
     SPRYI_TRY(g->generator->kind->list(g, &entries.nnz, err));
     entries.major = g->work[0];
     entries.minor = g->work[1];
-    SPRYI_TRY(spryi_group(g->context, a, &entries, a->index_type, err));
+    g->work[0] = g->work[1] = NULL;
     release_work(g);
+    SPRYI_TRY(spryi_group(g->context, a, &entries, a->index_type, err));
     SPRYI_TRY(spryi_merge(g->context, a, SPRY_PATTERN, 0, NULL, err));
 done:
     return status;
@@ -100,10 +105,7 @@ static spry_status relabel(spry_context *context, spryi_compressed *a, const int
     spryi_compressed made = *a;
     made.offsets = NULL;
     made.indices = made.values = NULL;
-    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, made.majors + 1, "row offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &made.indices, made.nnz, spry_index_type_bytes(made.index_type), "columns", err));
-    if (made.value_type != SPRY_PATTERN)
-        SPRYI_TRY(spryi_allocate(context, &made.values, made.nnz, spry_type_bytes(made.value_type), "values", err));
+    SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
     int threads = spryi_threads(context, a->majors + a->nnz);
 #pragma omp parallel for num_threads(threads)
     for (int64_t i = 0; i < a->majors; i++) made.offsets[to[i] + 1] = a->offsets[i + 1] - a->offsets[i];
@@ -142,7 +144,7 @@ static void shuffle(int64_t *to, int64_t n, uint64_t seed)
 static spry_status label_by_degree(spry_context *context, int64_t *to, const spryi_compressed *a, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int64_t *degree = NULL, *place = NULL, most = 0;
+    int64_t *degree = NULL, *next = NULL, most = 0;
     SPRYI_TRY(SPRYI_NEW(context, &degree, a->minors, "column degrees", err));
     for (int64_t j = 0; j < a->minors; j++) degree[j] = 0;
     int threads = spryi_threads(context, a->nnz);
@@ -153,14 +155,14 @@ static spry_status label_by_degree(spry_context *context, int64_t *to, const spr
         degree[j]++;
     }
     for (int64_t j = 0; j < a->minors; j++) most = degree[j] > most ? degree[j] : most;
-    SPRYI_TRY(SPRYI_NEW(context, &place, most + 2, "column degrees", err));
-    memset(place, 0, (size_t)(most + 2) * sizeof *place);
-    for (int64_t j = 0; j < a->minors; j++) place[most - degree[j] + 1]++;
-    for (int64_t d = 0; d <= most; d++) place[d + 1] += place[d];
-    for (int64_t j = 0; j < a->minors; j++) to[j] = place[most - degree[j]]++;
+    SPRYI_TRY(SPRYI_NEW(context, &next, most + 2, "column degrees", err));
+    memset(next, 0, (size_t)(most + 2) * sizeof *next);
+    for (int64_t j = 0; j < a->minors; j++) next[most - degree[j] + 1]++;
+    spryi_scan(next, most + 1);
+    for (int64_t j = 0; j < a->minors; j++) to[j] = next[most - degree[j]]++;
 done:
     spryi_release(context, degree);
-    spryi_release(context, place);
+    spryi_release(context, next);
     return status;
 }
 

@@ -2,12 +2,12 @@
 
 #include "core/error.h"
 #include "core/memory.h"
+#include "io/gzip.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 enum { INPUT_BYTES = 128 << 10, CARRY_BYTES = 1 + SPRYI_BLOCK_BYTES + SPRYI_LINE_BYTES };
 
@@ -30,38 +30,22 @@ struct spryi_inflater {
     char carry[CARRY_BYTES];
 };
 
-static void *allocate_for_zlib(void *context, unsigned count, unsigned size)
-{
-    void *pointer = NULL;
-    return spryi_allocate(context, &pointer, count, size, "gzip window", NULL) == SPRY_OK ? pointer : NULL;
-}
-
-static void release_for_zlib(void *context, void *pointer)
-{
-    spryi_release(context, pointer);
-}
-
 spry_status spryi_inflater_create(spry_context *context, spryi_inflater **inflater, int gzip, spry_error *err)
 {
     spryi_inflater *made = NULL;
     spry_status status = SPRYI_NEW(context, &made, 1, "gzip buffers", err);
     if (status != SPRY_OK) return status;
-    memset(&made->z, 0, sizeof made->z);
+    memset(made, 0, offsetof(spryi_inflater, input));
     made->stage = IN_MEMBER;
     made->gzip = gzip;
-    made->begun = made->in_long_line = 0;
-    made->taken = made->carried = made->barren = made->left_out = 0;
-    made->z.zalloc = allocate_for_zlib;
-    made->z.zfree = release_for_zlib;
-    made->z.opaque = context;
+    spryi_gzip_allocate_with(&made->z, context);
     int result = gzip ? inflateInit2(&made->z, 15 + 16) : Z_OK; /* the largest window, gzip head and check sum */
     if (result == Z_OK) {
         *inflater = made;
         return SPRY_OK;
     }
     spryi_release(context, made);
-    if (result == Z_MEM_ERROR) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: the gzip window");
-    return spryi_fail(err, SPRY_INTERNAL, NULL, "zlib refused to start: error %d", result);
+    return spryi_gzip_fail(result, err);
 }
 
 void spryi_inflater_destroy(spry_context *context, spryi_inflater *inflater)

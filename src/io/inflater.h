@@ -1,4 +1,4 @@
-/* What comes in order: gzip in, text out, and a feed's text as it is. For io/text.c. */
+/* Input that is read in order: gzip becomes text, and the text of a feed stays as it is. For io/text.c. */
 #ifndef SPRYI_INFLATER_H
 #define SPRYI_INFLATER_H
 

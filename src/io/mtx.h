@@ -1,13 +1,13 @@
 /*
  * Matrix Market text, inside the reader: the head of a file, one line of it taken apart with care (mtx_line.c),
- * and all its entries taken apart in haste (mtx_entries.c).
+ * and all its entries taken apart by threads (mtx_entries.c, mtx_parse.c).
  *
  * Beyond the format's letter the reader accepts, since writers produce it: a UTF-8 byte order mark, CRLF, blanks
  * and tabs anywhere, comments of any length, comments and blank lines between entries, a sign before indices and
  * sizes, exponents with d, inf and nan, entries of a
  * symmetric matrix above the diagonal (each stands for its mirror image too; both of a pair are summed),
  * explicit zeros (which stay entries), Hermitian matrices of a real field (they are symmetric).
- * Of an array, dense by columns, every value that is not zero becomes an entry.
+ * In an array, which is dense by columns, every value that is not zero becomes an entry.
  * A number past the largest is infinite, as rounding to nearest says.
  */
 #ifndef SPRYI_MTX_H
@@ -65,11 +65,34 @@ static inline int spryi_is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
+/* The next word of p..end, which is within a line, and *p behind it; empty where there is none. */
+typedef struct spryi_word {
+    const char *p, *end;
+} spryi_word;
+
+static inline spryi_word spryi_next_word(const char **p, const char *end)
+{
+    while (*p < end && spryi_is_blank(**p)) (*p)++;
+    spryi_word w = {*p, *p};
+    while (w.end < end && !spryi_is_blank(*w.end)) w.end++;
+    *p = w.end;
+    return w;
+}
+
+/* The number that the digits at p spell; *past: it is larger than INT64_MAX. Returns behind the last digit. */
+static inline const char *spryi_read_digits(const char *p, const char *end, int64_t *value, int *past)
+{
+    *value = *past = 0;
+    for (; p < end && *p >= '0' && *p <= '9'; p++)
+        *past |= __builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, *p - '0', value);
+    return p;
+}
+
 /* The end of the line that p lies in, before its newline. */
 const char *spryi_line_end(const char *p, const char *end);
 
 /*
- * mtx_comment.c: comment (may be NULL) as lines that begin with '%' and have at most 1024 characters, as the format
+ * mtx_write.c: comment (may be NULL) as lines that begin with '%' and have at most 1024 characters, as the format
  * asks, broken at blanks where there are any. Returns the bytes; to NULL: only counts them.
  */
 size_t spryi_mtx_comment(char *to, const char *comment);
@@ -82,8 +105,7 @@ typedef struct spryi_mtx_entries {
     spry_type value_type; /* SPRY_PATTERN: no values */
     int64_t count;
     void *rows, *cols, *values; /* array: rows and cols are NULL, values hold all of it */
-    int rows_sorted;            /* rows never fall */
-    int sorted;                 /* and columns rise strictly within a row */
+    int sorted;                 /* by row, then by column, each position once */
 } spryi_mtx_entries;
 
 /* Allocates and fills; value_type SPRY_PATTERN checks values and drops them. On failure nothing is left. */
@@ -91,5 +113,13 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
                                    spry_type value_type, spryi_mtx_entries *entries, spry_error *err);
 
 void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries);
+
+/*
+ * mtx_to_csr.c: entries in any order to CSR, with sorted rows, duplicates summed in file order and both halves of a
+ * symmetric matrix. Takes the entries over, also on failure. value_type is that of the matrix: entries without values
+ * count as 1. The result does not depend on the number of threads.
+ */
+spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi_mtx *head, spryi_mtx_entries *entries,
+                             spry_index_type offset_type, spry_type value_type, spry_error *err);
 
 #endif

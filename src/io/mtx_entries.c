@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/mtx_parse.h"
-#include "io/turn.h"
+#include "io/ordered_handover.h"
 
 #include <omp.h>
 #include <string.h>
@@ -18,17 +18,17 @@ typedef struct job {
     spryi_text *text;
     const spryi_mtx *head;
     spryi_mtx_entries *entries;
-    spry_type parsed_type; /* f64 where values are only checked */
-    _Atomic int64_t turn;  /* number of the block that may append now */
+    spry_type parsed_type;      /* f64 where values are only checked */
+    _Atomic int64_t next_block; /* the one that may append now */
     _Atomic int stop;
-    /* belong to the thread whose turn it is */
+    /* belong to the thread that has the next block */
     int64_t count, lines, aside;
     int64_t last_i, last_j;
     spry_status status;
     spry_error error;
 } job;
 
-/* ---- appending in turn ------------------------------------------------------------------------- */
+/* ---- appending in order ------------------------------------------------------------------------ */
 
 static spry_status explain(const spryi_mtx *head, const char *p, const char *block_end, int64_t line, int surplus,
                            spry_error *err)
@@ -58,22 +58,20 @@ static spry_status explain_surplus(const job *work, const spryi_block *block, in
     return spryi_fail(err, SPRY_INTERNAL, NULL, "surplus entry not found again");
 }
 
-static spry_status take_turn(job *work, const spryi_block *block, const spryi_parsed *from, int64_t *at,
-                             spry_error *err)
+static spry_status claim_range(job *work, const spryi_block *block, const spryi_parsed *from, int64_t *at,
+                               spry_error *err)
 {
-    spryi_mtx_entries *entries = work->entries;
     int64_t left = work->head->entries - work->count;
     if (from->count > left) return explain_surplus(work, block, left, err);
     if (from->bad)
         return explain(work->head, from->bad, block->end, work->lines + from->lines + 1, from->count == left, err);
     *at = work->count;
     if (from->count > 0 && !work->head->array) {
-        int64_t i = spryi_index_at(from->rows, entries->index_type, 0);
-        int64_t j = spryi_index_at(from->cols, entries->index_type, 0);
-        entries->rows_sorted &= from->rows_sorted && i >= work->last_i;
-        entries->sorted &= from->sorted && (i > work->last_i || (i == work->last_i && j > work->last_j));
-        work->last_i = spryi_index_at(from->rows, entries->index_type, from->count - 1);
-        work->last_j = spryi_index_at(from->cols, entries->index_type, from->count - 1);
+        const spry_index_type type = work->entries->index_type;
+        const int64_t i = spryi_index_at(from->rows, type, 0), j = spryi_index_at(from->cols, type, 0);
+        work->entries->sorted &= from->sorted && (i > work->last_i || (i == work->last_i && j > work->last_j));
+        work->last_i = spryi_index_at(from->rows, type, from->count - 1);
+        work->last_j = spryi_index_at(from->cols, type, from->count - 1);
     }
     work->count += from->count;
     work->lines += from->lines;
@@ -104,15 +102,15 @@ static void work_through(job *work, spryi_block *block, spryi_parsed *own)
             spry_type type = work->head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : work->parsed_type;
             spryi_mtx_parse(work->head, block, work->entries->index_type, type, own);
         }
-        spryi_turn_wait(&work->turn, block->number);
+        spryi_handover_wait(&work->next_block, block->number);
         int mine = work->status == SPRY_OK;
-        if (mine && status == SPRY_OK && !finished) status = take_turn(work, block, own, &at, &error);
+        if (mine && status == SPRY_OK && !finished) status = claim_range(work, block, own, &at, &error);
         if (mine && status != SPRY_OK) {
             work->status = status;
             work->error = error;
         }
         if (status != SPRY_OK || !mine) atomic_store_explicit(&work->stop, 1, memory_order_relaxed);
-        spryi_turn_pass(&work->turn, block->number);
+        spryi_handover_done(&work->next_block, block->number);
         if (status != SPRY_OK || finished || !mine) return;
         append(work->entries, own, at);
     }
@@ -210,7 +208,6 @@ spry_status spryi_mtx_read_entries(spryi_text *text, const spryi_mtx *head, spry
     *entries = (spryi_mtx_entries){.index_type = index_type,
                                    .value_type = head->field == SPRYI_FIELD_PATTERN ? SPRY_PATTERN : value_type,
                                    .count = head->entries,
-                                   .rows_sorted = 1,
                                    .sorted = 1};
     if (head->array && value_type == SPRY_PATTERN) entries->value_type = SPRY_F64; /* tells where zeros are */
     job work = {.text = text,

@@ -35,22 +35,8 @@ static spry_status next_line(cursor *c, const char **start, const char **end, sp
     return SPRY_OK;
 }
 
-/* The next word of a line; length 0: there is none. */
-typedef struct word {
-    const char *p, *end;
-} word;
-
-static word next_word(const char **p, const char *end)
-{
-    while (*p < end && spryi_is_blank(**p)) (*p)++;
-    word w = {*p, *p};
-    while (w.end < end && !spryi_is_blank(*w.end)) w.end++;
-    *p = w.end;
-    return w;
-}
-
 /* names are in lower case and end with NULL. Returns which it is, -1 for none. */
-static int which(word w, const char *const *names)
+static int which(spryi_word w, const char *const *names)
 {
     for (int k = 0; names[k]; k++) {
         size_t length = strlen(names[k]), c = 0;
@@ -65,7 +51,7 @@ static int which(word w, const char *const *names)
 static spry_status read_choice(const spryi_mtx *head, const char **p, const char *end, const char *const *names,
                                const char *expected, int *choice, spry_error *err)
 {
-    word w = next_word(p, end);
+    spryi_word w = spryi_next_word(p, end);
     *choice = which(w, names);
     if (*choice >= 0) return SPRY_OK;
     return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, "expected %s in the banner, found %s", expected,
@@ -102,7 +88,7 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     int object, field, symmetry;
 
     if (end - p >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) p += 3;
-    word w = next_word(&p, end);
+    spryi_word w = spryi_next_word(&p, end);
     if (which(w, banners) < 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "expected a banner such as " BANNER ", found %s", spryi_mtx_show(w.p, w.end).text);
@@ -112,7 +98,7 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     SPRYI_TRY(read_choice(head, &p, end, fields, "'real', 'double', 'integer' or 'pattern'", &field, err));
     SPRYI_TRY(read_choice(head, &p, end, symmetries, "'general', 'symmetric', 'skew-symmetric' or 'hermitian'",
                           &symmetry, err));
-    w = next_word(&p, end);
+    w = spryi_next_word(&p, end);
     if (w.p < w.end)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, "expected the end of the banner, found %s",
                                spryi_mtx_show(w.p, w.end).text);
@@ -128,14 +114,12 @@ done:
 static spry_status read_size(const spryi_mtx *head, const char **p, const char *end, const char *what, int64_t *size,
                              spry_error *err)
 {
-    word w = next_word(p, end);
+    spryi_word w = spryi_next_word(p, end);
     const char *digit = w.p + (w.p < w.end && *w.p == '+');
-    const char *first = digit;
-    int64_t value = 0;
-    int past = 0;
-    for (; digit < w.end && *digit >= '0' && *digit <= '9'; digit++)
-        past |= __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *digit - '0', &value);
-    if (digit == first || digit < w.end)
+    int64_t value;
+    int past;
+    const char *stop = spryi_read_digits(digit, w.end, &value, &past);
+    if (stop == digit || stop < w.end)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "expected the number of %s in the size line, found %s", what,
                                spryi_mtx_show(w.p, w.end).text);
@@ -170,7 +154,7 @@ static spry_status read_sizes(spryi_mtx *head, const char *p, const char *end, s
     SPRYI_TRY(read_size(head, &p, end, "rows", &head->m, err));
     SPRYI_TRY(read_size(head, &p, end, "columns", &head->n, err));
     if (!head->array) SPRYI_TRY(read_size(head, &p, end, "entries", &head->entries, err));
-    word w = next_word(&p, end);
+    spryi_word w = spryi_next_word(&p, end);
     if (w.p < w.end)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "expected the end of the size line, which is '%s', found %s",
@@ -223,7 +207,7 @@ static spry_status find_size_line(cursor *c, spryi_mtx *head, const char **start
                                    head->array ? "ROWS COLUMNS" : "ROWS COLUMNS ENTRIES");
         head->lines = c->line;
         const char *p = *start;
-        word w = next_word(&p, *end);
+        spryi_word w = spryi_next_word(&p, *end);
         int comment = w.p < w.end && *w.p == '%';
         if (!comment && *end - *start > SPRYI_LINE_BYTES)
             return spryi_fail_file(err, SPRY_BAD_FILE, head->name, c->line,

@@ -12,37 +12,25 @@ const char *spryi_line_end(const char *p, const char *end)
     return newline ? newline : end;
 }
 
-static const char *skip_blanks(const char *p, const char *end)
-{
-    while (p < end && spryi_is_blank(*p)) p++;
-    return p;
-}
-
-static const char *word_end(const char *p, const char *end)
-{
-    while (p < end && !spryi_is_blank(*p) && *p != '\n') p++;
-    return p;
-}
-
 spryi_shown spryi_mtx_show(const char *p, const char *end)
 {
     spryi_shown shown;
-    p = skip_blanks(p, end);
-    end = word_end(p, end);
-    if (p == end) {
+    const spryi_word w = spryi_next_word(&p, end);
+    if (w.p == w.end) {
         snprintf(shown.text, sizeof shown.text, "the end of the line");
         return shown;
     }
     char *to = shown.text, *last = shown.text + sizeof shown.text - 10;
     *to++ = '\'';
-    for (; p < end && to < last; p++) {
-        if (*p > ' ' && *p <= '~') {
-            *to++ = *p;
+    const char *c = w.p;
+    for (; c < w.end && to < last; c++) {
+        if (*c > ' ' && *c <= '~') {
+            *to++ = *c;
         } else {
-            to += snprintf(to, 5, "\\x%02x", (unsigned)(unsigned char)*p);
+            to += snprintf(to, 5, "\\x%02x", (unsigned)(unsigned char)*c);
         }
     }
-    snprintf(to, 5, p < end ? "...'" : "'");
+    snprintf(to, 5, c < w.end ? "...'" : "'");
     return shown;
 }
 
@@ -63,26 +51,22 @@ static spryi_line bad(spryi_fault *fault, const char *format, ...)
 static const char *read_index(const char *p, const char *end, int64_t limit, const char *what, int64_t *index,
                               spryi_fault *fault)
 {
-    p = skip_blanks(p, end);
-    const char *stop = word_end(p, end), *digit = p;
-    int negative = p < stop && *p == '-';
-    if (negative || (p < stop && *p == '+')) digit++;
-    int64_t value = 0;
-    int digits = 0, past = 0;
-    for (; digit < stop && *digit >= '0' && *digit <= '9'; digit++, digits++) {
-        past |= __builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, *digit - '0', &value);
-    }
-    if (digits == 0 || digit < stop) {
-        (void)bad(fault, "expected a %s index, found %s", what, spryi_mtx_show(p, stop).text);
+    const spryi_word w = spryi_next_word(&p, end);
+    const int shown = w.end - w.p > 40 ? 40 : (int)(w.end - w.p);
+    const char sign = w.p == w.end ? '0' : w.p[0], *digits = w.p + (sign == '-' || sign == '+');
+    int64_t value;
+    int past;
+    const char *stop = spryi_read_digits(digits, w.end, &value, &past);
+    if (stop == digits || stop < w.end) {
+        (void)bad(fault, "expected a %s index, found %s", what, spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
-    if (negative || (value == 0 && !past)) {
-        (void)bad(fault, "%s index %.*s is below 1, the first %s", what, (int)(stop - p > 40 ? 40 : stop - p), p, what);
+    if (sign == '-' || (value == 0 && !past)) {
+        (void)bad(fault, "%s index %.*s is below 1, the first %s", what, shown, w.p, what);
         return NULL;
     }
     if (past || value > limit) {
-        (void)bad(fault, "%s index %.*s is past the last %s %lld", what, (int)(stop - p > 40 ? 40 : stop - p), p, what,
-                  (long long)limit);
+        (void)bad(fault, "%s index %.*s is past the last %s %lld", what, shown, w.p, what, (long long)limit);
         return NULL;
     }
     *index = value - 1;
@@ -92,27 +76,26 @@ static const char *read_index(const char *p, const char *end, int64_t limit, con
 static const char *read_value(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry,
                               spryi_fault *fault)
 {
-    p = skip_blanks(p, end);
-    const char *stop = word_end(p, end);
+    const spryi_word w = spryi_next_word(&p, end);
     spryi_decimal d;
-    const char *read = p < stop ? spryi_decimal_scan(p, stop, &d) : NULL;
     int integer = head->field == SPRYI_INTEGER;
-    if (read != stop || p == stop) {
-        (void)bad(fault, "expected %s, found %s", integer ? "an integer" : "a number", spryi_mtx_show(p, stop).text);
+    if (w.p == w.end || spryi_decimal_scan(w.p, w.end, &d) != w.end) {
+        (void)bad(fault, "expected %s, found %s", integer ? "an integer" : "a number", spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
     if (integer && !d.integer) {
-        (void)bad(fault, "expected an integer, as the banner says, found %s", spryi_mtx_show(p, stop).text);
+        (void)bad(fault, "expected an integer, as the banner says, found %s", spryi_mtx_show(w.p, w.end).text);
         return NULL;
     }
     entry->f64 = spryi_decimal_f64(&d);
     entry->f32 = spryi_decimal_f32(&d);
-    return stop;
+    return p;
 }
 
 spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end, spryi_entry *entry, spryi_fault *fault)
 {
-    const char *start = skip_blanks(p, end);
+    const char *start = p;
+    while (start < end && spryi_is_blank(*start)) start++;
     if (start < end && *start == '%') return SPRYI_LINE_EMPTY;
     if (end - p > SPRYI_LINE_BYTES)
         return bad(fault, "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
@@ -129,8 +112,7 @@ spryi_line spryi_mtx_line(const spryi_mtx *head, const char *p, const char *end,
         p = read_value(head, p, end, entry, fault);
         if (!p) return SPRYI_LINE_BAD;
     }
-    p = skip_blanks(p, end);
-    if (p < end)
+    if (spryi_next_word(&(const char *){p}, end).p < end)
         return bad(fault, "expected the end of the line after the %s, found %s",
                    head->field == SPRYI_FIELD_PATTERN ? "column index" : "value", spryi_mtx_show(p, end).text);
     if (!head->array && head->symmetry == SPRY_SKEW_SYMMETRIC && entry->i == entry->j && !(entry->f64 == 0))

@@ -390,52 +390,34 @@ ALWAYS_INLINE void parse_as(const spryi_mtx *head, const spryi_block *block, int
     to->aside = aside;
 }
 
-#define FIND_ORDER(type)                                                                                               \
-    do {                                                                                                               \
-        const type *rows = to->rows, *cols = to->cols;                                                                 \
-        for (int64_t k = 1; k < to->count; k++) {                                                                      \
-            falls |= rows[k] < rows[k - 1];                                                                            \
-            repeats |= (rows[k] == rows[k - 1]) & (cols[k] <= cols[k - 1]);                                            \
-        }                                                                                                              \
-    } while (0)
-
-static void find_order(spryi_parsed *to, spry_index_type type)
+/* type is a constant where it is inlined. */
+ALWAYS_INLINE int rises(const spryi_parsed *of, spry_index_type type)
 {
-    int falls = 0, repeats = 0;
-    if (type == SPRY_I64) {
-        FIND_ORDER(int64_t);
-    } else {
-        FIND_ORDER(int32_t);
+    int falls = 0;
+    for (int64_t k = 1; k < of->count; k++) {
+        const int64_t i = spryi_index_at(of->rows, type, k), before = spryi_index_at(of->rows, type, k - 1);
+        const int64_t j = spryi_index_at(of->cols, type, k), beside = spryi_index_at(of->cols, type, k - 1);
+        falls |= (i < before) | ((i == before) & (j <= beside));
     }
-    to->rows_sorted = !falls;
-    to->sorted = !falls && !repeats;
+    return !falls;
 }
 
 void spryi_mtx_parse(const spryi_mtx *head, const spryi_block *block, spry_index_type index_type, spry_type type,
                      spryi_parsed *to)
 {
-    if (head->array) {
-        if (type == SPRY_F32) {
-            parse_as(head, block, 0, 1, SPRY_F32, to);
-        } else {
-            parse_as(head, block, 0, 1, SPRY_F64, to);
-        }
-        return;
+    const int wide = index_type == SPRY_I64;
+    switch (type) {
+    case SPRY_F64:
+        head->array ? parse_as(head, block, 0, 1, SPRY_F64, to)
+        : wide      ? parse_as(head, block, 1, 0, SPRY_F64, to)
+                    : parse_as(head, block, 0, 0, SPRY_F64, to);
+        break;
+    case SPRY_F32:
+        head->array ? parse_as(head, block, 0, 1, SPRY_F32, to)
+        : wide      ? parse_as(head, block, 1, 0, SPRY_F32, to)
+                    : parse_as(head, block, 0, 0, SPRY_F32, to);
+        break;
+    default: wide ? parse_as(head, block, 1, 0, SPRY_PATTERN, to) : parse_as(head, block, 0, 0, SPRY_PATTERN, to);
     }
-    if (index_type == SPRY_I64) {
-        if (type == SPRY_F64) {
-            parse_as(head, block, 1, 0, SPRY_F64, to);
-        } else if (type == SPRY_F32) {
-            parse_as(head, block, 1, 0, SPRY_F32, to);
-        } else {
-            parse_as(head, block, 1, 0, SPRY_PATTERN, to);
-        }
-    } else if (type == SPRY_F64) {
-        parse_as(head, block, 0, 0, SPRY_F64, to);
-    } else if (type == SPRY_F32) {
-        parse_as(head, block, 0, 0, SPRY_F32, to);
-    } else {
-        parse_as(head, block, 0, 0, SPRY_PATTERN, to);
-    }
-    find_order(to, index_type);
+    if (!head->array) to->sorted = wide ? rises(to, SPRY_I64) : rises(to, SPRY_I32);
 }

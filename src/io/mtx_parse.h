@@ -8,8 +8,8 @@ typedef struct spryi_parsed {
     void *rows, *cols, *values;
     int64_t count, lines;
     int64_t aside;   /* bytes of comments and blank lines */
+    int sorted;      /* as spryi_mtx_entries.sorted */
     const char *bad; /* start of the first bad line, NULL: none; count and lines stand before it */
-    int rows_sorted, sorted;
 } spryi_parsed;
 
 /*

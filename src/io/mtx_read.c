@@ -1,7 +1,6 @@
 #include "core/error.h"
 #include "io/container.h"
 #include "io/mtx.h"
-#include "io/mtx_to_csr.h"
 
 #include <string.h>
 
@@ -14,10 +13,8 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     }
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK || !options) return status;
-    if ((unsigned)options->value_type > SPRY_PATTERN)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", options->value_type, SPRY_PATTERN,
-                                "read: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN",
-                                (int)options->value_type);
+    status = spryi_check_value_type("read", options->value_type, SPRY_TYPE_DEFAULT, err);
+    if (status != SPRY_OK) return status;
     if ((unsigned)options->offset_type > SPRY_I64 || (unsigned)options->index_type > SPRY_I64 ||
         (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",

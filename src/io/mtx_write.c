@@ -1,6 +1,6 @@
 /*
  * Matrix Market text of a matrix. Entries are written in stored order, indices from 1; of a symmetric matrix
- * the lower triangle. Threads format numbered pieces of as many entries each and write them in turn; for ".gz"
+ * the lower triangle. Threads format numbered pieces of as many entries each and write them in order; for ".gz"
  * each piece is a gzip member of its own, which gzip and zlib read as one file. The bytes do not depend on the
  * number of threads.
  */
@@ -8,19 +8,19 @@
 #include "core/memory.h"
 #include "io/container.h"
 #include "io/decimal.h"
+#include "io/gzip.h"
 #include "io/mtx.h"
+#include "io/ordered_handover.h"
 #include "io/output.h"
-#include "io/turn.h"
 
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include <zlib.h>
 
 enum { PIECE_ENTRIES = 32768, MOST_LINE = 20 + 1 + 20 + 1 + SPRYI_NUMBER_CHARS + 1 };
 
-/* What one thread formats and compresses into. */
+/* One thread formats and compresses into this. */
 typedef struct press {
     char *text;
     unsigned char *packed; /* NULL: plain text is written */
@@ -34,28 +34,46 @@ typedef struct writing {
     int lower; /* entries above the diagonal are left out */
     spryi_output output;
     int64_t pieces;
-    _Atomic int64_t next, turn;
-    /* belong to the thread whose turn it is */
+    _Atomic int64_t next; /* piece to be formatted */
+    _Atomic int64_t next_to_write;
+    /* belong to the thread that has the next piece to write */
     spry_status status;
     spry_error error;
 } writing;
 
-/* ---- entries ----------------------------------------------------------------------------------- */
+/* ---- comments ------------------------------------------------------------------------------------ */
 
-/* The major index (row of CSR, column of CSC) that entry k lies in. */
-static int64_t major_of(const spry_arrays *a, int64_t k)
+enum { MOST_COMMENT = 1024 - 2 }; /* '%' and the newline are counted */
+
+/* How many of the bytes at p, which are too many, go into a line: up to a blank, else up to the end of a character. */
+static size_t break_at(const char *p)
 {
-    int64_t low = 0, high = a->layout == SPRY_CSR ? a->rows : a->cols;
-    while (low + 1 < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (spryi_index_at(a->offsets, a->offset_type, middle) <= k) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const char *blank = memrchr(p, ' ', MOST_COMMENT + 1);
+    if (blank > p) return (size_t)(blank - p);
+    size_t take = MOST_COMMENT;
+    while (take > MOST_COMMENT - 3 && ((unsigned char)p[take] & 0xc0) == 0x80) take--; /* within a UTF-8 character */
+    return take;
 }
+
+size_t spryi_mtx_comment(char *to, const char *comment)
+{
+    size_t bytes = 0;
+    while (comment && *comment) {
+        size_t length = strcspn(comment, "\n"), take = length > MOST_COMMENT ? break_at(comment) : length;
+        if (to) {
+            *to++ = '%';
+            memcpy(to, comment, take);
+            to += take;
+            *to++ = '\n';
+        }
+        bytes += take + 2;
+        comment += take;
+        if (*comment == '\n' || (take < length && *comment == ' ')) comment++;
+    }
+    return bytes;
+}
+
+/* ---- entries ----------------------------------------------------------------------------------- */
 
 /* Walks over entries first .. in stored order. */
 typedef struct walk {
@@ -66,7 +84,7 @@ typedef struct walk {
 static walk start_walk(const spry_arrays *a, int64_t k)
 {
     walk w = {.a = a, .k = k, .majors = a->layout == SPRY_CSR ? a->rows : a->cols};
-    if (a->layout != SPRY_COO && k < a->nnz) w.major = major_of(a, k);
+    if (a->layout != SPRY_COO && k < a->nnz) w.major = spryi_major_of(a, k);
     return w;
 }
 
@@ -87,11 +105,6 @@ static inline int step(walk *w)
     return w->i >= 0 && w->i < a->rows && w->j >= 0 && w->j < a->cols;
 }
 
-static double value_at(const spry_arrays *a, int64_t k)
-{
-    return a->value_type == SPRY_F64 ? ((const double *)a->values)[k] : (double)((const float *)a->values)[k];
-}
-
 static int64_t piece_end(const spry_arrays *a, int64_t piece)
 {
     return (piece + 1) * PIECE_ENTRIES < a->nnz ? (piece + 1) * PIECE_ENTRIES : a->nnz;
@@ -100,7 +113,7 @@ static int64_t piece_end(const spry_arrays *a, int64_t piece)
 /* ---- what the banner says ---------------------------------------------------------------------- */
 
 /* The field that was read, unless values that it cannot express have come up since. */
-static spryi_field settle_field(const spry_matrix *A, int threads)
+static spryi_field resolve_field(const spry_matrix *A, int threads)
 {
     const spry_arrays *a = &A->a;
     int all_whole = 1, all_ones = 1;
@@ -108,7 +121,7 @@ static spryi_field settle_field(const spry_matrix *A, int threads)
     if (A->field == SPRYI_REAL) return SPRYI_REAL;
 #pragma omp parallel for num_threads(threads) reduction(&& : all_whole, all_ones)
     for (int64_t k = 0; k < a->nnz; k++) {
-        double x = value_at(a, k);
+        double x = spryi_value_of(a, k);
         all_whole = all_whole && x == trunc(x) && fabs(x) < 0x1p63;
         all_ones = all_ones && x == 1;
     }
@@ -172,13 +185,11 @@ static spry_status format_piece(const writing *w, int64_t piece, char *text, siz
         if (w->field != SPRYI_FIELD_PATTERN) {
             *to++ = ' ';
             if (w->field == SPRYI_INTEGER) {
-                double x = value_at(a, k);
+                double x = spryi_value_of(a, k);
                 if (x == 0 && signbit(x)) *to++ = '-';
                 to = spryi_decimal_write_i64(to, (int64_t)x);
-            } else if (a->value_type == SPRY_F64) {
-                to = spryi_decimal_write_f64(to, ((const double *)a->values)[k]);
             } else {
-                to = spryi_decimal_write_f32(to, ((const float *)a->values)[k]);
+                to = spryi_decimal_write_value(to, a->values, a->value_type, k);
             }
         }
         *to++ = '\n';
@@ -213,7 +224,7 @@ static void write_pieces(writing *w, press *p)
             bytes = pack(p, p->text, bytes);
             data = p->packed;
         }
-        spryi_turn_wait(&w->turn, piece);
+        spryi_handover_wait(&w->next_to_write, piece);
         if (w->status == SPRY_OK) {
             if (status == SPRY_OK) status = spryi_output_write(&w->output, data, bytes, &error);
             if (status != SPRY_OK) {
@@ -222,23 +233,12 @@ static void write_pieces(writing *w, press *p)
             }
         }
         int stop = w->status != SPRY_OK;
-        spryi_turn_pass(&w->turn, piece);
+        spryi_handover_done(&w->next_to_write, piece);
         if (stop) return;
     }
 }
 
 /* ---- memory ------------------------------------------------------------------------------------ */
-
-static void *allocate_for_zlib(void *context, unsigned count, unsigned size)
-{
-    void *pointer = NULL;
-    return spryi_allocate(context, &pointer, count, size, "gzip window", NULL) == SPRY_OK ? pointer : NULL;
-}
-
-static void release_for_zlib(void *context, void *pointer)
-{
-    spryi_release(context, pointer);
-}
 
 static void destroy_press(spry_context *context, press *p)
 {
@@ -253,14 +253,10 @@ static spry_status create_press(spry_context *context, press *p, size_t bytes, i
     memset(p, 0, sizeof *p);
     spry_status status = SPRYI_NEW(context, &p->text, (int64_t)bytes, "text to write", err);
     if (status != SPRY_OK || !gzip) return status;
-    p->z.zalloc = allocate_for_zlib;
-    p->z.zfree = release_for_zlib;
-    p->z.opaque = context;
+    spryi_gzip_allocate_with(&p->z, context);
     int result = deflateInit2(&p->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
     if (result != Z_OK) {
-        status = result == Z_MEM_ERROR
-                     ? spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: the gzip window")
-                     : spryi_fail(err, SPRY_INTERNAL, NULL, "zlib refused to start: error %d", result);
+        status = spryi_gzip_fail(result, err);
         goto done;
     }
     p->packed_bytes = deflateBound(&p->z, (uLong)bytes);
@@ -308,12 +304,6 @@ done:
     return status;
 }
 
-static int ends_with_gz(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 3 && strcmp(path + length - 3, ".gz") == 0;
-}
-
 spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                               spry_error *err)
 {
@@ -324,15 +314,16 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     if (status != SPRY_OK) return status;
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
-    if (spryi_container_named(path)) return spryi_container_write(A, path, options, err);
+    if (spryi_output_named(path, ".spry")) return spryi_container_write(A, path, options, err);
     if (options && options->format)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
                           "write: format %s is for containers, whose names end in .spry", options->format);
-    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context), gzip = ends_with_gz(path), open = 0;
+    int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context),
+        gzip = spryi_output_named(path, ".gz"), open = 0;
     char *head = NULL;
     size_t head_bytes = 0;
     writing w = {.A = A, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
-    w.field = settle_field(A, threads);
+    w.field = resolve_field(A, threads);
     /* A skew-symmetric pattern, which can only be empty, has no banner of its own. */
     int lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
     if (lower) SPRYI_TRY(spryi_check_symmetry(A, err));

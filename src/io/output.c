@@ -88,6 +88,12 @@ static int put_in_place(spryi_output *output)
     return rename(output->beside, output->target) == 0;
 }
 
+int spryi_output_named(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+    return length > end && strcmp(path + length - end, suffix) == 0;
+}
+
 static spry_status open_direct(spryi_output *output, const char *path, spry_error *err)
 {
     output->direct = 1;
@@ -138,7 +144,7 @@ spry_status spryi_output_write(const spryi_output *output, const void *data, siz
     return SPRY_OK;
 }
 
-/* What close would tell, while the file can still be given its name: the last close reports nothing new. */
+/* Finds out what closing would report while the file can still be given its name. */
 static int flush_file(int fd)
 {
     int copy = dup(fd);

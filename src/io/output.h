@@ -1,7 +1,7 @@
 /*
  * A file that appears under its name only when it is complete: written without a name, or under one beside it
  * where the file system cannot do that.
- * What is no regular file (a device, a FIFO) and standard output are written directly.
+ * A device, a FIFO and standard output are written directly.
  */
 #ifndef SPRYI_OUTPUT_H
 #define SPRYI_OUTPUT_H
@@ -19,6 +19,9 @@ typedef struct spryi_output {
     char target[PATH_MAX]; /* what path leads to, behind symbolic links */
     char beside[PATH_MAX]; /* the temporary file's name, "" while it has none */
 } spryi_output;
+
+/* 1: path ends with the suffix, and something stands before it. */
+int spryi_output_named(const char *path, const char *suffix);
 
 /* path "-" is standard output. On failure nothing is left to close. */
 spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err);

@@ -154,7 +154,7 @@ static const char *next_line(const char *p, const char *end)
 }
 
 /*
- * Of data..data_end, which begins one byte before the range (or with it, at the text's start), the lines that
+ * Finds, in data..data_end, which begins one byte before the range (or with it, at the text's start), the lines that
  * begin in the range. complete: data_end is the end of the file. 0: more data are needed to know the end.
  */
 static int cut(spryi_block *block, const char *data, const char *data_end, int at_start, int64_t range, int complete)

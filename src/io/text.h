@@ -41,7 +41,7 @@ typedef struct spryi_text {
     int64_t blocks;      /* handed out so far */
 } spryi_text;
 
-/* One thread's share. It may hold no line at all and yet not be the last. */
+/* One thread's part. It may hold no line at all and yet not be the last. */
 typedef struct spryi_block {
     int finished;           /* 1: the input is at its end, there is no text */
     const char *text, *end; /* whole lines; the last may lack its newline, at the end of the file or when too long */

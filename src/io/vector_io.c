@@ -7,7 +7,6 @@
 #include "io/output.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { PIECE_BYTES = 64 << 10 };
 
@@ -23,7 +22,7 @@ static spry_status check_head(const spryi_mtx *head, spry_error *err)
 }
 
 /* Array: every value in order. Coordinate: added up where they belong, in file order. */
-static void place(const spry_vector *v, const spryi_mtx_entries *entries)
+static void add_entries(const spry_vector *v, const spryi_mtx_entries *entries)
 {
     for (int64_t k = 0; k < entries->count; k++) {
         int64_t i = entries->rows ? spryi_index_at(entries->rows, entries->index_type, k) : k;
@@ -49,7 +48,7 @@ static spry_status read_text(spryi_text *text, spry_vector *v, spry_type type, s
     /* The entries first, so that nothing is allocated for a file that is cut short. */
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, type, &entries, err));
     SPRYI_TRY(spry_vector_create(text->context, &made, head.m, type, 0, err));
-    place(&made, &entries);
+    add_entries(&made, &entries);
     *v = made;
 done:
     spryi_mtx_release(text->context, &entries);
@@ -87,8 +86,7 @@ static spry_status check_write(const spry_context *context, const spry_vector *v
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "v", "write: expected a vector of one column of f32 or f64");
     if (v->device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "v", "write: the vector is in device memory, expected host memory");
-    size_t length = strlen(path);
-    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
+    if (spryi_output_named(path, ".gz"))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path",
                           "write: a vector is written as plain text, expected a name without .gz, not %s", path);
     return SPRY_OK;
@@ -116,8 +114,7 @@ static spry_status write_numbers(const spryi_output *output, const spry_vector *
 {
     char *to = text;
     for (int64_t i = 0; i < v->length; i++) {
-        to = v->type == SPRY_F64 ? spryi_decimal_write_f64(to, ((const double *)v->data)[i])
-                                 : spryi_decimal_write_f32(to, ((const float *)v->data)[i]);
+        to = spryi_decimal_write_value(to, v->data, v->type, i);
         *to++ = '\n';
         if (to - text < PIECE_BYTES - SPRYI_NUMBER_CHARS - 1) continue;
         spry_status status = spryi_output_write(output, text, (size_t)(to - text), err);

@@ -1,9 +1,9 @@
 /* spry_reorder: options, the method, and the permutation in the matrix's own numbers. */
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/csrk/csrk.h"
-#include "ops/plan.h"
 #include "reorder/order.h"
 #include "reorder/ordering.h"
 
@@ -39,8 +39,8 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
                             SPRYI_CSRK_MOST);
 }
 
-static spry_status settle(settings *s, const spry_reorder_options *o, const spry_arrays *a, const spryi_tuning *table,
-                          spry_error *err)
+static spry_status resolve(settings *s, const spry_reorder_options *o, const spry_arrays *a, const spryi_tuning *table,
+                           spry_error *err)
 {
     spry_status status = SPRY_OK;
     const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, TUNINGS);
@@ -152,7 +152,7 @@ spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const 
     if (options) o = *options;
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
-    SPRYI_TRY(settle(&s, &o, &A->a, &context->tuning, err));
+    SPRYI_TRY(resolve(&s, &o, &A->a, &context->tuning, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
     *made = (spry_ordering){.context = context,
                             .method = method_names[s.how],

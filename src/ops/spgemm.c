@@ -1,12 +1,13 @@
-/* Sparse times sparse: validate, settle the operands, count, allocate C exactly, fill. */
+/* Sparse times sparse: validate, resolve the operands, count, allocate C exactly, fill. */
 #include "ops/spgemm_plan.h"
 
 #include "core/assemble.h"
+#include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/team.h"
-#include "ops/plan.h"
+#include "plan/select.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,41 +63,42 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
     return SPRY_OK;
 }
 
-/* ---- kernel ------------------------------------------------------------------------------------------ */
+/* ---- device and kernel --------------------------------------------------------------------------------- */
 
-/* *gpu = CUDA's number of the device asked for, or -1: the CPU; *either = 1: to be decided when the work is known. */
-static spry_status settle_device(const spry_spgemm_plan *plan, const spry_spgemm_options *o, int *gpu, int *either,
-                                 spry_error *err)
+/* plan->device; *either = 1: the CPU for now, to be decided when the work is known. */
+static spry_status select_device(spry_spgemm_plan *plan, const spry_spgemm_options *o, int *either, spry_error *err)
 {
     const spryi_spgemm_kernel *kernel = o->kernel ? spryi_find_spgemm_kernel(o->kernel) : NULL;
     const int a = plan->a.given->a.device, b = plan->b.given->a.device, there = a > 0 ? a : b;
-    const char *name = o->device;
-    char text[32];
-    *gpu = -1;
-    *either = name && strcmp(name, "auto") == 0 && !kernel && there == 0 && o->result_device == 0;
-    if (*either) return SPRY_OK;
-    if (name && strcmp(name, "auto") == 0) name = NULL;
-    if (!name) name = there > 0 || o->result_device > 0 ? text : kernel ? kernel->device : "cpu";
-    if (name == text) snprintf(text, sizeof text, "cuda:%d", (there > 0 ? there : o->result_device) - 1);
-    if (strcmp(name, "cpu") != 0) {
-        spry_status status = spryi_cuda_device_of(plan->context, name, gpu, err);
-        if (status != SPRY_OK) return status;
-    }
-    if ((a > 0 && a != *gpu + 1) || (b > 0 && b != *gpu + 1))
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", there, *gpu + 1,
-                                "spgemm: a matrix is in memory of device %d, the product was asked for on %s", there,
-                                name);
-    if (o->result_device > 0 && o->result_device != *gpu + 1)
-        return spryi_fail_value(err, SPRY_UNSUPPORTED, "result_device", o->result_device, *gpu + 1,
-                                "spgemm: result_device is %d, expected 0 (host memory)%s", o->result_device,
-                                *gpu < 0 ? "" : " or the device that computes");
-    return SPRY_OK;
+    const int is_auto = o->device && strcmp(o->device, "auto") == 0;
+    spryi_selection_request request = {
+        .device = is_auto ? NULL : o->device,
+        .operand_device = there > 0 ? there : o->result_device,
+        .result_device = o->result_device,
+        .operand = "spgemm: a matrix",
+        .result_argument = "result_device",
+        .result = "spgemm: result_device",
+        .result_place = "the device that computes",
+    };
+    *either = is_auto && !kernel && there == 0 && o->result_device == 0;
+    if (!request.device && kernel && request.operand_device == 0) request.device = kernel->device;
+    if (o->result_device > 0 && !spryi_device_at(plan->context, o->result_device))
+        return spryi_device_usable(plan->context, NULL, o->result_device, err);
+    if (there == 0) request.operand_device = 0;
+    if (!request.device && there == 0 && o->result_device > 0)
+        request.device = spryi_device_at(plan->context, o->result_device)->name;
+    spry_status status = spryi_select_device(plan->context, &plan->device, &request, err);
+    if (status == SPRY_OK && a > 0 && b > 0 && a != b)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", b, plan->device->number,
+                                "spgemm: a matrix is in memory of device %d, the product was asked for on %s", b,
+                                plan->device->name);
+    return status;
 }
 
 /* why: the device was chosen; NULL: it was not. */
-static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
+static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
 {
-    const char *reason, *device = plan->gpu ? "cuda" : "cpu";
+    const char *reason, *device = plan->device->driver->name;
     if (o->kernel) {
         const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel(o->kernel);
         if (!kernel)
@@ -111,10 +113,10 @@ static spry_status settle_kernel(spry_spgemm_plan *plan, const spry_spgemm_optio
         snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", kernel->name);
         return SPRY_OK;
     }
-    for (int k = spryi_spgemm_kernel_count - 1; k >= 0 && !plan->kernel; k--)
-        if (strcmp(spryi_spgemm_kernels[k]->device, device) == 0 &&
-            spryi_spgemm_kernel_available(plan->context, spryi_spgemm_kernels[k], &reason))
-            plan->kernel = spryi_spgemm_kernels[k];
+    for (int k = spry_spgemm_kernel_count() - 1; k >= 0 && !plan->kernel; k--)
+        if (strcmp(spryi_spgemm_kernel_at(k)->device, device) == 0 &&
+            spryi_spgemm_kernel_available(plan->context, spryi_spgemm_kernel_at(k), &reason))
+            plan->kernel = spryi_spgemm_kernel_at(k);
     if (!plan->kernel)
         return spryi_fail(err, SPRY_UNSUPPORTED, "device", "spgemm: the CUDA plug-in was built without kernels for it");
     snprintf(plan->reason, sizeof plan->reason, "%s: %s", device,
@@ -146,11 +148,10 @@ spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact,
     return SPRY_OK;
 }
 
-/* Bytes of one phase with one thread, for what is needed at least. */
-static int64_t least_of(spryi_spgemm_job job, int64_t (*bytes)(spryi_spgemm_job *))
+/* Bytes of a phase with one thread, for what is needed at least. */
+static int64_t least_of(const spry_spgemm_plan *plan, spryi_spgemm_phase phase)
 {
-    job.most_bytes = 1;
-    return bytes(&job);
+    return plan->kernel->sizes(&plan->job, phase, 1).bytes;
 }
 
 spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err)
@@ -164,7 +165,7 @@ spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, s
 
 int64_t spryi_spgemm_offset_bytes(const spry_spgemm_plan *plan)
 {
-    const spryi_spgemm_pieces *p = &plan->job.pieces;
+    const spryi_work_pieces *p = &plan->job.pieces;
     return (plan->job.a.rows + 1 + (p->products ? 2 * p->count + 1 : 3 * p->count + 2)) * (int64_t)sizeof(int64_t);
 }
 
@@ -186,18 +187,18 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     const int64_t inputs = plan->input_bytes + plan->converted_bytes;
     job->threads = plan->kernel->sequential ? 1 : spryi_spgemm_threads(plan->context, job);
     const int64_t held = inputs + spryi_spgemm_offset_bytes(plan);
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + least_of(*job, plan->kernel->count_bytes), 0, err));
-    job->most_bytes = room(plan, held);
-    const int64_t bytes = plan->kernel->count_bytes(job);
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + least_of(plan, SPRYI_COUNT), 0, err));
+    job->sizes = plan->kernel->sizes(job, SPRYI_COUNT, room(plan, held));
+    const int64_t bytes = job->sizes.bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes, 0, err));
-    if (plan->kernel->uses_words && !spryi_spgemm_has_twins(&job->a))
-        SPRYI_TRY(spryi_spgemm_make_words(plan->context, job, room(plan, held + bytes), err));
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes + job->words.bytes, 0, err));
+    if (plan->kernel->uses_bitmaps && !spryi_spgemm_has_twins(&job->a))
+        SPRYI_TRY(spryi_spgemm_make_bitmaps(plan->context, job, room(plan, held + bytes), err));
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes + job->bitmaps.bytes, 0, err));
     SPRYI_TRY(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
     SPRYI_TRY(spryi_spgemm_take_workspace(plan, bytes, err));
-    plan->workspace_bytes = plan->converted_bytes + spryi_spgemm_offset_bytes(plan) + bytes + job->words.bytes;
+    plan->workspace_bytes = plan->converted_bytes + spryi_spgemm_offset_bytes(plan) + bytes + job->bitmaps.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
-    (*plan->kernel->count)[spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
+    (*plan->kernel->count)[spryi_value_slot(job->type)][spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
     spryi_scan(job->offsets, job->a.rows);
     plan->nnz = job->offsets[job->a.rows];
 done:
@@ -264,15 +265,13 @@ static spry_status prepare_fill(spry_spgemm_plan *plan, spry_error *err)
     spryi_release(plan->context, job->workspace); /* the symbolic phase's, before C is there */
     job->workspace = NULL;
     int64_t held = plan->input_bytes + plan->converted_bytes + spryi_spgemm_offset_bytes(plan) + result_bytes;
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + least_of(*job, plan->kernel->fill_bytes), 1, err));
-    spryi_spgemm_job unlimited = *job;
-    unlimited.most_bytes = 0;
+    SPRYI_TRY(spryi_spgemm_admit(plan, held + least_of(plan, SPRYI_FILL), 1, err));
     const int64_t limit = plan->options.memory_limit_bytes;
-    if (limit > 0 && held + job->words.bytes + plan->kernel->fill_bytes(&unlimited) > limit)
-        spryi_spgemm_drop_words(plan->context, job); /* it can be done without them */
-    held += job->words.bytes;
-    job->most_bytes = room(plan, held);
-    plan->fill_bytes = plan->kernel->fill_bytes(job);
+    if (limit > 0 && held + job->bitmaps.bytes + plan->kernel->sizes(job, SPRYI_FILL, 0).bytes > limit)
+        spryi_spgemm_drop_bitmaps(plan->context, job); /* it can be done without them */
+    held += job->bitmaps.bytes;
+    job->sizes = plan->kernel->sizes(job, SPRYI_FILL, room(plan, held));
+    plan->fill_bytes = job->sizes.bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + plan->fill_bytes, 1, err));
     const int64_t workspace = held - plan->input_bytes - result_bytes + plan->fill_bytes;
     if (workspace > plan->workspace_bytes) plan->workspace_bytes = workspace;
@@ -294,10 +293,10 @@ static void fill(spry_spgemm_plan *plan)
 {
     spryi_spgemm_job *job = &plan->job;
     const int value = spryi_value_slot(job->type), pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
-    const spryi_spgemm_fill_table *phase = plan->runs > 0 ? plan->kernel->refill : plan->kernel->fill;
+    const spryi_spgemm_table *phase = plan->runs > 0 ? plan->kernel->refill : plan->kernel->fill;
     (*phase)[value][pair](job);
     plan->runs = 1;
-    spryi_spgemm_drop_words(plan->context, job); /* values alone need none */
+    spryi_spgemm_drop_bitmaps(plan->context, job); /* values alone need none */
 }
 
 /* ---- plans ------------------------------------------------------------------------------------------------ */
@@ -306,15 +305,15 @@ static void fill(spry_spgemm_plan *plan)
 typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
 
 /* Counts on a GPU, and for one run makes C there as well. */
-static spry_status work_on_gpu(spry_spgemm_plan *plan, plan_use use, spry_error *err)
+static spry_status work_there(spry_spgemm_plan *plan, plan_use use, spry_error *err)
 {
-    spry_status status = spryi_spgemm_cuda_count(plan, err);
+    spry_status status = spryi_spgemm_count_there(plan, err);
     if (status == SPRY_OK && use == FOR_RUNS && plan->gpu->chunks > 1)
         return spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
                           "spgemm: plans are done in one piece, which the limit does not allow");
     if (status != SPRY_OK || use != FOR_ONE_RUN) return status;
     const double start = spryi_now_us();
-    status = spryi_spgemm_cuda_fill(plan, err);
+    status = spryi_spgemm_fill_there(plan, err);
     plan->run_us = spryi_now_us() - start;
     return status;
 }
@@ -341,28 +340,30 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
     };
     made->options.alpha = made->options.device = made->options.kernel = NULL;
     made->options.info = NULL;
-    int gpu, either;
+    int either;
     const char *why = NULL;
-    SPRYI_TRY(settle_device(made, o, &gpu, &either, err));
-    if (gpu >= 0) SPRYI_TRY(spryi_spgemm_cuda_open(made, gpu, err));
+    SPRYI_TRY(select_device(made, o, &either, err));
+    if (!made->device->driver->host_memory) SPRYI_TRY(spryi_spgemm_open_device(made, err));
     SPRYI_TRY(spryi_make_operands(made, err));
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
-    if (either && spryi_spgemm_route(made, use != FOR_ESTIMATE, &why)) {
+    const spryi_device *there = NULL;
+    if (either && spryi_spgemm_route(made, &there, &why)) {
         *routed = 1;
         if (made->job.a.index_type != SPRY_I32 || !spryi_spgemm_rises(context, &made->b.csr->a)) {
             spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
-            spry_spgemm_options there = *o;
-            there.device = "cuda";
-            status = try_plan(context, plan, A, B, &there, use, routed, err);
-            if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "cuda: %s", why);
+            spry_spgemm_options named = *o;
+            named.device = there->name;
+            status = try_plan(context, plan, A, B, &named, use, routed, err);
+            if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "%s: %s", there->driver->name, why);
             return status;
         }
-        SPRYI_TRY(spryi_spgemm_cuda_open(made, 0, err));
+        made->device = there;
+        SPRYI_TRY(spryi_spgemm_open_device(made, err));
     }
-    SPRYI_TRY(settle_kernel(made, o, why, err));
+    SPRYI_TRY(select_kernel(made, o, why, err));
     SPRYI_TRY(spryi_make_columns(made, err));
     if (made->gpu)
-        SPRYI_TRY(work_on_gpu(made, use, err));
+        SPRYI_TRY(work_there(made, use, err));
     else if (use != FOR_ONE_RUN)
         SPRYI_TRY(count(made, err));
     *plan = made;
@@ -430,7 +431,7 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry
     if (alpha) plan->job.alpha = spryi_value_at(alpha, plan->job.type, 0);
     spry_status status = SPRY_OK;
     if (plan->gpu)
-        status = spryi_spgemm_cuda_fill(plan, err);
+        status = spryi_spgemm_fill_there(plan, err);
     else
         fill(plan);
     plan->job.alpha = usual;
@@ -455,7 +456,7 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .device = plan->kernel->device,
         .kernel = plan->kernel->name,
         .deterministic = plan->kernel->deterministic,
-        .threads = plan->gpu ? 0 : spryi_team(job->threads),
+        .threads = plan->gpu ? 0 : spryi_team(job->sizes.threads),
         .rows = job->a.rows,
         .cols = job->b.cols,
         .nnz = plan->C ? plan->C->a.nnz : plan->nnz,
@@ -484,10 +485,10 @@ spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_
 void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
 {
     if (!plan) return;
-    spryi_spgemm_cuda_close(plan);
+    spryi_spgemm_close_device(plan);
     spryi_drop_operands(plan);
     spry_matrix_destroy(plan->C);
-    spryi_spgemm_drop_words(plan->context, &plan->job);
+    spryi_spgemm_drop_bitmaps(plan->context, &plan->job);
     spryi_release(plan->context, plan->job.pieces.rows);
     spryi_release(plan->context, plan->job.offsets);
     spryi_release(plan->context, plan->job.workspace);
@@ -571,10 +572,9 @@ spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *es
     }
     spryi_spgemm_job *job = &plan->job;
     const int64_t held = plan->input_bytes + plan->converted_bytes + spryi_spgemm_offset_bytes(plan);
-    const int64_t least_count = held + least_of(*job, plan->kernel->count_bytes);
-    const int64_t least_fill = held + result_bytes + least_of(*job, plan->kernel->fill_bytes);
-    job->most_bytes = 0;
-    const int64_t fill_bytes = plan->kernel->fill_bytes(job) + job->words.bytes;
+    const int64_t least_count = held + least_of(plan, SPRYI_COUNT);
+    const int64_t least_fill = held + result_bytes + least_of(plan, SPRYI_FILL);
+    const int64_t fill_bytes = plan->kernel->sizes(job, SPRYI_FILL, 0).bytes + job->bitmaps.bytes;
     int64_t peak = held + result_bytes + fill_bytes, workspace = held - plan->input_bytes + fill_bytes, at_once;
     if (workspace < plan->workspace_bytes) workspace = plan->workspace_bytes;
     if (peak < plan->peak_bytes) peak = plan->peak_bytes;

@@ -48,15 +48,16 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
     spryi_spgemm_job *job = &plan->job;
     const int value = spryi_value_slot(job->type), pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
     *held = 0;
-    if (!plan->kernel->once || !(*plan->kernel->once)[value][pair] || plan->context->allocate) return SPRY_OK;
+    if (!plan->kernel->one_pass || !(*plan->kernel->one_pass)[value][pair] || plan->context->allocate) return SPRY_OK;
     if (spryi_spgemm_has_twins(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
-    job->grouped = spryi_spgemm_groups_pay(plan->context, job);
+    job->grouped = spryi_spgemm_column_groups_pay(plan->context, job);
     job->threads = spryi_spgemm_threads(plan->context, job);
-    const int64_t bytes = plan->kernel->once_bytes(job), groups = job->grouped ? job->b.nnz * 4 : 0;
+    job->sizes = plan->kernel->sizes(job, SPRYI_ONE_PASS, 0);
+    const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;
     const int64_t least = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
     const int64_t reserved = reserved_bytes(plan, least);
     if (reserved < 0) return SPRY_OK;
-    spry_status status = spryi_spgemm_cut_once(plan->context, job, job->entries, err);
+    spry_status status = spryi_spgemm_cut_one_pass(plan->context, job, job->sizes.entries, err);
     if (status != SPRY_OK) return status;
     const int64_t all = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
     if (reserved_bytes(plan, all) < 0) { /* more pieces pass the limit, which two phases may keep */
@@ -64,7 +65,6 @@ spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_
         job->pieces.rows = NULL;
         return spryi_spgemm_cut(plan->context, job, err);
     }
-    job->streams = reserved >= SPRYI_STREAMS_FROM;
     plan->fill_bytes = bytes;
     *held = all;
     return SPRY_OK;
@@ -76,7 +76,7 @@ static spry_status take_room(spry_spgemm_plan *plan)
     spryi_spgemm_job *job = &plan->job;
     spry_status status = SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", NULL);
     if (status == SPRY_OK) status = spryi_spgemm_take_workspace(plan, plan->fill_bytes, NULL);
-    if (status == SPRY_OK && job->grouped) status = spryi_spgemm_make_groups(plan->context, job, NULL);
+    if (status == SPRY_OK && job->grouped) status = spryi_spgemm_make_column_groups(plan->context, job, NULL);
     return status;
 }
 
@@ -98,18 +98,19 @@ spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
         goto done; /* two phases reserve nothing, and may do with what there is */
     }
     job->b_rises = spryi_spgemm_rises(context, &job->b);
-    (*plan->kernel->once)[spryi_value_slot(job->type)][spryi_index_pair(job->a.offset_type, job->a.index_type)](job);
+    const int pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
+    (*plan->kernel->one_pass)[spryi_value_slot(job->type)][pair](job);
     plan->nnz = job->offsets[job->a.rows];
-    spryi_settle(context, &job->columns, plan->nnz * (int64_t)index_size);
-    spryi_settle(context, &job->values, plan->nnz * (int64_t)size);
+    spryi_shrink(context, &job->columns, plan->nnz * (int64_t)index_size);
+    spryi_shrink(context, &job->values, plan->nnz * (int64_t)size);
     SPRYI_TRY(spryi_size_result(plan, &result_bytes, err));
     plan->workspace_bytes = held - plan->input_bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
     SPRYI_TRY(spryi_spgemm_adopt(plan, err));
     plan->runs = 1;
 done:
-    spryi_release(context, job->groups);
-    job->groups = NULL;
+    spryi_release(context, job->column_groups);
+    job->column_groups = NULL;
     if (!plan->C) {
         spryi_release(context, job->columns);
         spryi_release(context, job->values);

@@ -78,7 +78,7 @@ static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const
     operand->converted = 1;
     operand->bytes = spryi_arrays_bytes(&operand->csr->a);
     if (!plan->once && view->a.value_type != SPRY_PATTERN) {
-        if (!plan->gpu) SPRYI_TRY(admit_origins(plan, &view->a, &operand->csr->a, err));
+        if (plan->device->driver->host_memory) SPRYI_TRY(admit_origins(plan, &view->a, &operand->csr->a, err));
         SPRYI_TRY(find_origins(context, &operand->from, &view->a, options, err));
         operand->bytes += operand->csr->a.nnz * (int64_t)sizeof *operand->from;
     }
@@ -93,7 +93,7 @@ done:
 static int has_to_rise(const spry_spgemm_plan *plan, const spryi_operand *to)
 {
     const int as_b = to == &plan->b || (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE);
-    return plan->gpu && as_b;
+    return !plan->device->driver->host_memory && as_b;
 }
 
 /* `to` by rows, of `given` or its transpose, with these index types. */
@@ -154,7 +154,7 @@ spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
-    if (plan->gpu && pair > 1) pair = 1; /* GPUs take 32-bit columns: a conversion refuses what does not fit */
+    if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns: what does not fit is refused */
     SPRYI_TRY(make_operand(plan, &plan->a, SPRY_NO_TRANSPOSE, pair, err));
     if (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE)
         plan->b.csr = spryi_matrix_retain(plan->a.csr);

@@ -2,7 +2,7 @@
 #ifndef SPRYI_SPGEMM_PLAN_H
 #define SPRYI_SPGEMM_PLAN_H
 
-#include "core/cuda_plugin.h"
+#include "core/device.h"
 #include "spgemm/spgemm.h"
 
 /* A or op(B) as the kernels need it. */
@@ -14,11 +14,9 @@ typedef struct spryi_operand {
     int64_t *from; /* where the value of entry k of csr is among given's; NULL: the same arrays, or a pattern */
 } spryi_operand;
 
-/* What a plan has on a GPU. */
+/* What a plan has on a device with memory of its own. */
 typedef struct spryi_spgemm_gpu {
-    const spryi_cuda_plugin *plugin;
     const spryi_cuda_spgemm_kernel *kernel;
-    int device;            /* CUDA's number */
     void *inputs[6];       /* device arrays of A and op(B) that the plan owns: offsets, columns, values of each */
     int64_t held, most;    /* bytes of the device now, inputs and the caller's arrays there included, and the most */
     int64_t limit;         /* 0: none */
@@ -33,6 +31,7 @@ typedef struct spryi_spgemm_gpu {
 
 struct spry_spgemm_plan {
     spry_context *context;
+    const spryi_device *device; /* that does the work */
     spryi_operand a, b;
     spryi_operand columns;       /* op(B) as CSC, for kernels that ask for it; given is b.csr */
     spry_spgemm_options options; /* its pointers are not kept */
@@ -47,11 +46,11 @@ struct spry_spgemm_plan {
     int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes, least_bytes;
     double setup_us, upload_us, run_us, download_us;
     char reason[200];
-    spryi_spgemm_gpu *gpu; /* NULL on the CPU */
+    spryi_spgemm_gpu *gpu; /* NULL: the device works in host memory */
 };
 
 /*
- * spgemm_operands.c: settles both operands; value types agree already. Frees nothing: spryi_drop_operands does. Arrays
+ * spgemm_operands.c: resolves both operands; value types agree already. Frees nothing: spryi_drop_operands does. Arrays
  * in device memory are taken as they lie, or refused.
  */
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err);
@@ -71,10 +70,10 @@ int spryi_spgemm_threads(const spry_context *context, const spryi_spgemm_job *jo
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
 
 /*
- * spgemm_route.c: 1: the first GPU is there and foretold to be faster with operands and result on the host. counts 1: a
- * product follows, whose loss on the CPU speaks for starting a GPU from now on.
+ * spgemm_route.c: 1: the first device that is no CPU is there, and predicted to be faster with operands and result on
+ * the host, its start included. *device is that one then, *why tells the reason either way.
  */
-int spryi_spgemm_route(const spry_spgemm_plan *plan, int counts, const char **why);
+int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device, const char **why);
 
 /* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. exact 0: it needs at least that. */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
@@ -92,11 +91,11 @@ int spryi_spgemm_has_twins(const spry_arrays *a);
 /* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
 spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_error *err);
 
-/* spgemm_cuda.c. gpu is CUDA's number; the plug-in has kernels. */
-spry_status spryi_spgemm_cuda_open(spry_spgemm_plan *plan, int gpu, spry_error *err);
-spry_status spryi_spgemm_cuda_count(spry_spgemm_plan *plan, spry_error *err); /* uploads, and counts C's entries */
-spry_status spryi_spgemm_cuda_fill(spry_spgemm_plan *plan, spry_error *err);  /* first makes C where it is not there */
-void spryi_spgemm_cuda_close(spry_spgemm_plan *plan);
+/* spgemm_device.c: the phases on a device with memory of its own, plan->device. */
+spry_status spryi_spgemm_open_device(spry_spgemm_plan *plan, spry_error *err);
+spry_status spryi_spgemm_count_there(spry_spgemm_plan *plan, spry_error *err); /* copies, and counts C's entries */
+spry_status spryi_spgemm_fill_there(spry_spgemm_plan *plan, spry_error *err);  /* first makes C where it is not there */
+void spryi_spgemm_close_device(spry_spgemm_plan *plan);
 
 /* A matrix's arrays as those of its transpose: no copy, another layout. */
 spry_arrays spryi_transposed_view(const spry_arrays *a);

@@ -5,13 +5,11 @@
  */
 #include "core/assemble.h"
 #include "core/context.h"
+#include "device/drivers.h"
 #include "ops/spgemm_plan.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Loading the plug-in, which starts the driver; then a CUDA context, and the first memory and kernels of a process. */
-static const double load_us = 140e3, start_us = 125e3;
 
 /* What is launched and waited for on a GPU, whatever the product. */
 static const double launch_us = 120;
@@ -74,36 +72,30 @@ static double on_gpu(const spry_spgemm_plan *plan)
     return launch_us + bus + 6e-5 * (double)job->products + 5e-4 * (double)job->a.rows;
 }
 
-/*
- * What remains of the start when products on the CPU that a GPU would have done sooner have paid for it: a program that
- * multiplies often gets the GPU, and one that does so once does not wait for it. Estimates do not count: no product was
- * lost.
- */
-static int pays_for_start(const spry_context *context, double gain, int counts)
+/* The first kind of device that is no CPU, and has sparse products where it is there. */
+static const spryi_driver *other_kind(void)
 {
-    spryi_cuda_state *state = context->cuda;
-    pthread_mutex_lock(&state->lock);
-    const double start = !state->settled                                                     ? load_us + start_us
-                         : state->plugin && state->devices > 0 && !state->plugin->started(0) ? start_us
-                                                                                             : 0;
-    const int pays = state->lost_us + gain >= start;
-    if (counts) state->lost_us += gain;
-    pthread_mutex_unlock(&state->lock);
-    return pays;
+    return spryi_driver_count > 1 ? spryi_drivers[1] : NULL;
 }
 
-int spryi_spgemm_route(const spry_spgemm_plan *plan, int counts, const char **why)
+int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device, const char **why)
 {
     const spryi_spgemm_job *job = &plan->job;
-    *why = "foretold to be the faster one";
+    const spryi_driver *kind = other_kind();
+    *why = "predicted to be the faster one";
     /* A thread at its slowest is done before a GPU has begun: not even A is looked at. */
     if (1e-3 * (5 * (double)job->a.rows + 80 * (double)job->a.nnz + 14 * (double)job->products) < launch_us) return 0;
     const double cpu = on_cpu(plan), gpu = on_gpu(plan);
     if (job->a.cols > INT32_MAX || job->b.cols > INT32_MAX || gpu >= cpu) return 0;
-    *why = "starting a GPU would take longer than it saves";
-    if (!pays_for_start(plan->context, cpu - gpu, counts)) return 0;
     *why = "there is no GPU to choose";
-    if (spryi_cuda_devices(plan->context, NULL) == 0 || !spryi_cuda(plan->context, NULL)->spgemm) return 0;
-    *why = "foretold to be the faster one";
+    if (!kind) return 0;
+    /* a plan is for many products, which pay for it; whether the device has been started already does not matter */
+    *why = "starting a GPU would take longer than it saves";
+    if (plan->once && cpu - gpu < kind->start_us) return 0;
+    *why = "there is no GPU to choose";
+    const spryi_device *first = spryi_device_of_kind(plan->context, kind->name);
+    if (!first->ops || !first->ops->spgemm) return 0;
+    *device = first;
+    *why = "predicted to be the faster one";
     return 1;
 }

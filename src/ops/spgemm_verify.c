@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/random.h"
 #include "ops/row_sum.h"
 #include "ops/spgemm_plan.h"
 
@@ -80,10 +81,7 @@ static const spry_spgemm_verification nothing_found = {sizeof(spry_spgemm_verifi
 /* Entries of x: -1 .. 1, of 24 bits, so that products with f32 are exact. */
 static double random_at(int64_t j)
 {
-    uint64_t z = ((uint64_t)j + 1) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (double)((int64_t)((z ^ (z >> 31)) >> 40) - (1 << 23)) / (double)(1 << 23);
+    return (double)((int64_t)(spryi_random(0, (uint64_t)j + 1) >> 40) - (1 << 23)) / (double)(1 << 23);
 }
 
 /* Row i of op(B) times x; the bound needs |op(B)||x| too. */
@@ -237,7 +235,10 @@ spry_status spry_verify_spgemm(spry_context *context, spry_spgemm_verification *
     const char *missing = !context ? "context" : !verification ? "verification" : !C ? "C" : !A ? "A" : !B ? "B" : NULL;
     if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "%s must not be NULL", missing);
     spry_status status = SPRY_OK;
-    spry_spgemm_plan operands = {.context = context, .once = 1, .job.type = C->a.value_type};
+    spry_spgemm_plan operands = {.context = context,
+                                 .device = spryi_device_at(context, 0),
+                                 .once = 1,
+                                 .job.type = C->a.value_type};
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) operands.options = *options;

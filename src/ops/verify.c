@@ -51,7 +51,7 @@ static spryi_sum_row_fn sum_row_by(const spry_context *context)
     return sum_row;
 }
 
-/* Of row i: made before, or made now where the arrays run over rows. */
+/* The sum of row i: made before, or made now where the arrays run over rows. */
 static spryi_row_sum sum_of_row(const verify_job *job, int64_t i)
 {
     if (job->rows) return job->rows[i];
@@ -65,18 +65,17 @@ static void sum_entries(const verify_job *job)
     const spry_arrays *a = job->a;
     const int64_t majors = a->layout == SPRY_CSR ? a->rows : a->layout == SPRY_CSC ? a->cols : 0;
     for (int64_t i = 0; i < majors; i++) {
-        int64_t end = spryi_index_at(a->offsets, a->offset_type, i + 1);
-        for (int64_t k = spryi_index_at(a->offsets, a->offset_type, i); k < end; k++)
-            accumulate(job, &job->rows[spryi_index_at(a->indices, a->index_type, k)], k, i);
+        int64_t end = spryi_offset_of(a, i + 1);
+        for (int64_t k = spryi_offset_of(a, i); k < end; k++) accumulate(job, &job->rows[spryi_minor_of(a, k)], k, i);
     }
     for (int64_t k = 0; a->layout == SPRY_COO && k < a->nnz; k++) {
-        int64_t i = spryi_index_at(a->row_indices, a->index_type, k), j = spryi_index_at(a->indices, a->index_type, k);
+        int64_t i = spryi_row_of(a, k), j = spryi_minor_of(a, k);
         accumulate(job, &job->rows[job->op == SPRY_TRANSPOSE ? j : i], k, job->op == SPRY_TRANSPOSE ? i : j);
     }
 }
 
-/* |y_i - reference| as a share of the bound; infinite where one is not finite and the other is no equal. */
-static double share_of_bound(const verify_job *job, const spryi_row_sum *sum, int64_t i)
+/* |y_i - reference| divided by the bound; infinite where one is not finite and the other is no equal. */
+static double error_by_bound(const verify_job *job, const spryi_row_sum *sum, int64_t i)
 {
     int f64 = job->type == SPRY_F64;
     double eps = f64 ? DBL_EPSILON : FLT_EPSILON;
@@ -111,11 +110,11 @@ static void clear_rows(spryi_row_sum *rows, int64_t m, int threads)
 }
 
 /* The first of the worst rows, whoever finds it. */
-static void take_row(spry_verification *v, double share, int64_t i)
+static void take_row(spry_verification *v, double error, int64_t i)
 {
-    if (v->worst_row >= 0 && !isnan(share) && !(share > v->max_error) && !(share == v->max_error && i < v->worst_row))
+    if (v->worst_row >= 0 && !isnan(error) && !(error > v->max_error) && !(error == v->max_error && i < v->worst_row))
         return;
-    v->max_error = share;
+    v->max_error = error;
     v->worst_row = i;
 }
 
@@ -131,9 +130,9 @@ static spry_verification judge_rows(const verify_job *job, int64_t m, int thread
 #pragma omp for schedule(dynamic, 1024) nowait
         for (int64_t i = 0; i < m; i++) {
             const spryi_row_sum sum = sum_of_row(job, i);
-            const double share = share_of_bound(job, &sum, i);
-            if (!(share <= 1)) own.wrong_rows++;
-            take_row(&own, share, i);
+            const double error = error_by_bound(job, &sum, i);
+            if (!(error <= 1)) own.wrong_rows++;
+            take_row(&own, error, i);
         }
 #pragma omp critical(spry_verify)
         {

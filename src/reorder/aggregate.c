@@ -93,13 +93,13 @@ static void cut_bands(work *w, int depth)
 /* ---- groups ----------------------------------------------------------------------------------------- */
 
 /* Takes up nodes without a group, breadth first, until target is reached; returns the end of its part of the queue. */
-static int32_t grow(work *w, int32_t id, int32_t first, int32_t seed, int32_t begin, int32_t end)
+static int32_t grow(work *w, int32_t id, int32_t first, int32_t root, int32_t begin, int32_t end)
 {
     const spryi_graph *g = w->g;
     int32_t next = first;
-    w->queue[next++] = seed;
-    w->group[seed] = id;
-    int64_t size = weight_of(w, seed);
+    w->queue[next++] = root;
+    w->group[root] = id;
+    int64_t size = weight_of(w, root);
     for (int32_t head = first; head < next && size < w->target; head++) {
         const int32_t u = w->queue[head];
         for (int64_t k = g->offsets[u]; k < g->offsets[u + 1] && size < w->target; k++) {
@@ -124,15 +124,15 @@ static int32_t best_neighbour(work *w, int32_t id, int32_t first, int32_t next, 
 {
     const spryi_graph *g = w->g;
     int32_t best = -1;
-    for (int turn = 0; turn < 2; turn++) /* then clears the tally */
+    for (int clear = 0; clear < 2; clear++) /* the second time clears the tally */
         for (int32_t q = first; q < next; q++)
             for (int64_t k = g->offsets[w->queue[q]]; k < g->offsets[w->queue[q] + 1]; k++) {
                 const int32_t v = g->adjacent[k];
                 if (v < begin || v >= end) continue;
                 const int32_t other = w->group[v];
                 if (other < 0 || other == id || !fits(w, other, id)) continue;
-                w->tally[other] = turn == 1 ? 0 : w->tally[other] + (g->links ? g->links[k] : 1);
-                if (turn == 0 && (best < 0 || w->tally[other] > w->tally[best])) best = other;
+                w->tally[other] = clear ? 0 : w->tally[other] + (g->links ? g->links[k] : 1);
+                if (!clear && (best < 0 || w->tally[other] > w->tally[best])) best = other;
             }
     return best;
 }
@@ -140,10 +140,10 @@ static int32_t best_neighbour(work *w, int32_t id, int32_t first, int32_t next, 
 static void group_band(work *w, int32_t begin, int32_t end)
 {
     int32_t next = begin, id = begin, open = -1;
-    for (int32_t seed = begin; seed < end; seed++) {
-        if (w->group[seed] >= 0) continue;
+    for (int32_t root = begin; root < end; root++) {
+        if (w->group[root] >= 0) continue;
         const int32_t first = next;
-        next = grow(w, id, first, seed, begin, end);
+        next = grow(w, id, first, root, begin, end);
         if (2 * w->size[id] >= w->target) {
             id++;
             continue;

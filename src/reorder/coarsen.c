@@ -166,34 +166,34 @@ static int64_t walk_group(const expansion *x, int32_t *order, int64_t head, int6
 }
 
 /* Nearly sorted, mostly, since groups' members and their groups come along the same levels. */
-static void sort_seeds(uint64_t *seeds, int64_t count)
+static void sort_anchors(uint64_t *anchors, int64_t count)
 {
     int64_t moves = 8 * count;
     for (int64_t s = 1; s < count; s++) {
-        const uint64_t seed = seeds[s];
+        const uint64_t moved = anchors[s];
         int64_t at = s;
-        for (; at > 0 && seeds[at - 1] > seed; at--, moves--) seeds[at] = seeds[at - 1];
-        seeds[at] = seed;
+        for (; at > 0 && anchors[at - 1] > moved; at--, moves--) anchors[at] = anchors[at - 1];
+        anchors[at] = moved;
         if (moves < 0) {
-            spryi_sort_keys(seeds, count);
+            spryi_sort_keys(anchors, count);
             return;
         }
     }
 }
 
-/* seeds, keys: room for as many as the group has members. */
-static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t *seeds, uint64_t *keys)
+/* anchors, keys: room for as many as the group has members. */
+static void order_group(const expansion *x, int32_t *order, int32_t c, uint64_t *anchors, uint64_t *keys)
 {
     const int32_t first = x->groups->starts[c], count = x->groups->starts[c + 1] - first;
     const int32_t *members = x->groups->members + first;
     int64_t anchored = 0;
     for (int32_t m = 0; m < count; m++) {
         const int32_t anchor = anchor_of(x, members[m]);
-        if (anchor != INT32_MAX) seeds[anchored++] = (uint64_t)anchor << 32 | (uint32_t)m;
+        if (anchor != INT32_MAX) anchors[anchored++] = (uint64_t)anchor << 32 | (uint32_t)m;
     }
-    sort_seeds(seeds, anchored);
+    sort_anchors(anchors, anchored);
     for (int64_t s = 0; s < anchored; s++) {
-        order[s] = members[seeds[s] & UINT32_MAX];
+        order[s] = members[anchors[s] & UINT32_MAX];
         x->placed[order[s]] = 1;
     }
     int64_t done = walk_group(x, order, 0, anchored, c, keys);
@@ -216,7 +216,7 @@ spry_status spryi_expand(spry_context *context, int32_t *order, const spryi_grap
     int64_t most = 0;
     SPRYI_TRY(SPRYI_NEW(context, &x.rank, groups->count, "ranks of groups", err));
     SPRYI_TRY(SPRYI_NEW(context, &x.placed, g->nodes, "marks", err));
-    SPRYI_TRY(SPRYI_NEW(context, &begin, (int64_t)groups->count + 1, "places of groups", err));
+    SPRYI_TRY(SPRYI_NEW(context, &begin, (int64_t)groups->count + 1, "positions of groups", err));
     memset(x.placed, 0, (size_t)g->nodes);
     begin[0] = 0;
     for (int32_t p = 0; p < groups->count; p++) {
@@ -228,8 +228,8 @@ spry_status spryi_expand(spry_context *context, int32_t *order, const spryi_grap
     SPRYI_TRY(SPRYI_NEW(context, &keys, 2 * threads * most, "keys", err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
     for (int32_t p = 0; p < groups->count; p++) {
-        uint64_t *seeds = keys + 2 * omp_get_thread_num() * most;
-        order_group(&x, order + begin[p], coarse[p], seeds, seeds + most);
+        uint64_t *anchors = keys + 2 * omp_get_thread_num() * most;
+        order_group(&x, order + begin[p], coarse[p], anchors, anchors + most);
     }
 done:
     spryi_release(context, x.rank);

@@ -178,19 +178,19 @@ static int32_t far_end(const walk *from, const int32_t *degree)
 }
 
 /*
- * Leaves the ordering in *kept; *spare is as large. A walk that does not come by as many nodes as the first did (only
+ * Leaves the ordering in *kept; *tried is as large. A walk that does not come by as many nodes as the first did (only
  * in a graph that is directed after all, graph.h) is not taken.
  */
-static void order_component(walk *kept, walk *spare, walker *w, int32_t root)
+static void order_component(walk *kept, walk *tried, walker *w, int32_t root)
 {
     walk_through(kept, w, root, 1);
     for (int number = 2; number <= MOST_WALKS && kept->depth > 1; number++) {
-        walk_through(spare, w, far_end(kept, w->g->degree), number);
-        const int deeper = spare->depth > kept->depth;
-        if (spare->nodes != kept->nodes || (!deeper && spare->bandwidth >= kept->bandwidth)) return;
+        walk_through(tried, w, far_end(kept, w->g->degree), number);
+        const int deeper = tried->depth > kept->depth;
+        if (tried->nodes != kept->nodes || (!deeper && tried->bandwidth >= kept->bandwidth)) return;
         walk swapped = *kept;
-        *kept = *spare;
-        *spare = swapped;
+        *kept = *tried;
+        *tried = swapped;
         if (!deeper) return;
     }
 }

@@ -11,8 +11,7 @@
 static void add_lengths(int64_t *degree, const spry_arrays *a, int64_t majors, int threads)
 {
 #pragma omp parallel for num_threads(threads)
-    for (int64_t i = 0; i < majors; i++)
-        degree[i] += spryi_index_at(a->offsets, a->offset_type, i + 1) - spryi_index_at(a->offsets, a->offset_type, i);
+    for (int64_t i = 0; i < majors; i++) degree[i] += spryi_offset_of(a, i + 1) - spryi_offset_of(a, i);
 }
 static void add_indices(int64_t *degree, const spry_arrays *a, const void *indices, int threads)
 {
@@ -24,7 +23,7 @@ static void add_indices(int64_t *degree, const spry_arrays *a, const void *indic
     }
 }
 
-/* Of a symmetric pattern rows alone: that halves the degrees and leaves their order. */
+/* In a symmetric pattern rows alone are counted: that halves the degrees and leaves their order. */
 static void count_degrees(int64_t *degree, const spry_arrays *a, int symmetric, int threads)
 {
     const int both = a->rows == a->cols && !symmetric;
@@ -40,18 +39,18 @@ spry_status spryi_order_by_degree(spry_context *context, int64_t *perm, const sp
     const int64_t m = A->a.rows;
     const int threads = spryi_threads(context, m + A->a.nnz);
     spry_status status = SPRY_OK;
-    int64_t *degree = NULL, *place = NULL, most = 0;
+    int64_t *degree = NULL, *next = NULL, most = 0;
     SPRYI_TRY(SPRYI_NEW(context, &degree, m, "degrees", err));
     count_degrees(degree, &A->a, spryi_pattern_is_symmetric(context, A), threads);
     for (int64_t i = 0; i < m; i++)
         if (degree[i] > most) most = degree[i];
-    SPRYI_TRY(SPRYI_NEW(context, &place, most + 2, "places by degree", err));
-    memset(place, 0, (size_t)(most + 2) * sizeof *place);
-    for (int64_t i = 0; i < m; i++) place[most - degree[i] + 1]++;
-    spryi_scan(place, most + 1);
-    for (int64_t i = 0; i < m; i++) perm[place[most - degree[i]]++] = i;
+    SPRYI_TRY(SPRYI_NEW(context, &next, most + 2, "rows by degree", err));
+    memset(next, 0, (size_t)(most + 2) * sizeof *next);
+    for (int64_t i = 0; i < m; i++) next[most - degree[i] + 1]++;
+    spryi_scan(next, most + 1);
+    for (int64_t i = 0; i < m; i++) perm[next[most - degree[i]]++] = i;
 done:
     spryi_release(context, degree);
-    spryi_release(context, place);
+    spryi_release(context, next);
     return status;
 }

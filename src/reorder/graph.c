@@ -8,16 +8,13 @@
 
 #define PREFETCH(address) __builtin_prefetch(address)
 
-/* Of the hash: a product of 128 bits whose halves are folded, as in wyhash. */
+/* The hash is a product of 128 bits whose halves are folded, as in wyhash. */
 #define SALT UINT64_C(0x8BB84B93962EACC9)
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 __extension__ typedef unsigned __int128 wide;
 
-#define WALK_JOIN_(name, pair) name##_##pair
-#define WALK_JOIN(name, pair) WALK_JOIN_(name, pair)
-#define WALK_FN(name) WALK_JOIN(name, SPRYI_PAIR_TAG)
 #define SPRYI_TEMPLATE "reorder/walk.tmpl.c"
-#include "core/instantiate_pairs.h"
+#include "core/instantiate_indices.h"
 
 static const struct {
     uint64_t (*fingerprint)(const void *offsets, const void *indices, int64_t nodes, int threads);

@@ -60,8 +60,5 @@ static inline void set_claim(int32_t *claim, int32_t to)
     __atomic_store_n(claim, to, __ATOMIC_RELAXED);
 }
 
-#define LEVEL_JOIN_(name, pair) name##_##pair
-#define LEVEL_JOIN(name, pair) LEVEL_JOIN_(name, pair)
-#define LEVEL_FN(name) LEVEL_JOIN(name, SPRYI_PAIR_TAG)
 #define SPRYI_TEMPLATE "reorder/level.tmpl.c"
-#include "core/instantiate_pairs.h"
+#include "core/instantiate_indices.h"

@@ -7,7 +7,7 @@
 /* Three looks at the level's edges and as many barriers, for one look by one thread: measured slower with 4 threads. */
 enum { SPRYI_LEVEL_THREADS = 8, SPRYI_LEVEL_NODES = 4096 };
 
-/* What a walk keeps for its wide levels. claim is NULL where all of its levels are one thread's. */
+/* Memory of a walk for its wide levels. claim is NULL where one thread does all of them. */
 typedef struct spryi_level_work {
     int threads;
     int32_t
@@ -32,8 +32,8 @@ typedef struct spryi_level {
 } spryi_level;
 
 /* Returns the position behind the last node found. */
-int32_t spryi_spread_32_32(spryi_level *level, const spryi_level_work *work, const void *offsets, const void *indices);
-int32_t spryi_spread_64_32(spryi_level *level, const spryi_level_work *work, const void *offsets, const void *indices);
-int32_t spryi_spread_64_64(spryi_level *level, const spryi_level_work *work, const void *offsets, const void *indices);
+typedef int32_t spryi_spread_fn(spryi_level *level, const spryi_level_work *work, const void *offsets,
+                                const void *indices);
+spryi_spread_fn spryi_spread_32_32, spryi_spread_64_32, spryi_spread_64_64;
 
 #endif

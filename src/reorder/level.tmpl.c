@@ -1,7 +1,7 @@
-/* A level by index types. SPRY_P offsets, SPRY_J indices, LEVEL_FN(name) the suffix. */
+/* The three looks at a level, for each pair of index types. core/instantiate_indices.h says what SPRY_P, SPRY_J are. */
 
-static void LEVEL_FN(claim)(const spryi_level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
-                            int32_t last)
+static void SPRY_FN(claim)(const spryi_level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
+                           int32_t last)
 {
     for (int32_t p = first; p < last; p++) {
         const int32_t u = l->order[p];
@@ -13,8 +13,8 @@ static void LEVEL_FN(claim)(const spryi_level *l, int32_t *claim, const SPRY_P *
 }
 
 /* A node that its row names twice counts once: from then on its claim is ~p. */
-static int64_t LEVEL_FN(count)(const spryi_level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
-                               int32_t last)
+static int64_t SPRY_FN(count)(const spryi_level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
+                              int32_t last)
 {
     int64_t count = 0;
     for (int32_t p = first; p < last; p++) {
@@ -30,8 +30,8 @@ static int64_t LEVEL_FN(count)(const spryi_level *l, int32_t *claim, const SPRY_
 }
 
 /* Returns the largest distance of a position to the last node found from it. */
-static int64_t LEVEL_FN(write)(const spryi_level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
-                               int32_t last, int32_t at)
+static int64_t SPRY_FN(write)(const spryi_level *l, int32_t *claim, const SPRY_P *Ap, const SPRY_J *Aj, int32_t first,
+                              int32_t last, int32_t at)
 {
     int64_t bandwidth = 0;
     for (int32_t p = first; p < last; p++) {
@@ -52,8 +52,8 @@ static int64_t LEVEL_FN(write)(const spryi_level *l, int32_t *claim, const SPRY_
     return bandwidth;
 }
 
-int32_t LEVEL_FN(spryi_spread)(spryi_level *level, const spryi_level_work *work, const void *offsets,
-                               const void *indices)
+int32_t SPRY_FN(spryi_spread)(spryi_level *level, const spryi_level_work *work, const void *offsets,
+                              const void *indices)
 {
     const SPRY_P *Ap = offsets;
     const SPRY_J *Aj = indices;
@@ -65,9 +65,9 @@ int32_t LEVEL_FN(spryi_spread)(spryi_level *level, const spryi_level_work *work,
         const int thread = omp_get_thread_num(), team = omp_get_num_threads();
         const int32_t first = l.head + (int32_t)((int64_t)(l.end - l.head) * thread / team),
                       last = l.head + (int32_t)((int64_t)(l.end - l.head) * (thread + 1) / team);
-        LEVEL_FN(claim)(&l, work->claim, Ap, Aj, first, last);
+        SPRY_FN(claim)(&l, work->claim, Ap, Aj, first, last);
 #pragma omp barrier
-        found[thread + 1] = LEVEL_FN(count)(&l, work->claim, Ap, Aj, first, last);
+        found[thread + 1] = SPRY_FN(count)(&l, work->claim, Ap, Aj, first, last);
 #pragma omp barrier
 #pragma omp single
         {
@@ -75,7 +75,7 @@ int32_t LEVEL_FN(spryi_spread)(spryi_level *level, const spryi_level_work *work,
             for (int t = 0; t < team; t++) found[t + 1] += found[t];
             used = team;
         }
-        const int64_t far = LEVEL_FN(write)(&l, work->claim, Ap, Aj, first, last, (int32_t)found[thread]);
+        const int64_t far = SPRY_FN(write)(&l, work->claim, Ap, Aj, first, last, (int32_t)found[thread]);
         if (far > bandwidth) bandwidth = far;
     }
     level->bandwidth = bandwidth;

@@ -1,4 +1,4 @@
-/* What orders without a graph. */
+/* Orderings that need no graph. */
 #ifndef SPRYI_REORDER_ORDERING_H
 #define SPRYI_REORDER_ORDERING_H
 

@@ -27,25 +27,17 @@ static spry_status invert(spry_context *context, int64_t **inverse, const int64_
     return SPRY_OK;
 }
 
-static int64_t offset_at(const spry_arrays *a, int64_t i)
-{
-    return spryi_index_at(a->offsets, a->offset_type, i);
-}
-
 /* A's rows: its own arrays, or a CSR copy in *made. */
 static spry_status rows_of(spry_context *context, spry_arrays *rows, spryi_compressed *made, const spry_arrays *a,
                            spry_error *err)
 {
+    spry_status status = SPRY_OK;
     *rows = *a;
-    if (a->layout == SPRY_CSR) return SPRY_OK;
-    spry_status status = spryi_compress(context, made, a, SPRY_CSR, a->index_type, err);
-    if (status != SPRY_OK) return status;
-    rows->layout = SPRY_CSR;
-    rows->offset_type = SPRY_I64;
-    rows->offsets = made->offsets;
-    rows->indices = made->indices;
-    rows->values = made->values;
-    return SPRY_OK;
+    if (a->layout != SPRY_CSR) {
+        status = spryi_compress(context, made, a, SPRY_CSR, a->index_type, err);
+        *rows = spryi_compressed_view(made);
+    }
+    return status;
 }
 
 /* ---- the matrix ------------------------------------------------------------------------------------- */
@@ -62,20 +54,18 @@ static spry_status gather(spry_context *context, spryi_compressed *to, const spr
                              .nnz = a->nnz,
                              .index_type = a->index_type,
                              .value_type = a->value_type};
-    SPRYI_TRY(SPRYI_NEW(context, &made.offsets, a->rows + 1, "offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &made.indices, a->nnz, spry_index_type_bytes(a->index_type), "indices", err));
-    if (width > 0) SPRYI_TRY(spryi_allocate(context, &made.values, a->nnz, width, "values", err));
+    SPRYI_TRY(spryi_compressed_allocate(context, &made, err));
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t old = row_perm ? row_perm[i] : i;
-        made.offsets[i + 1] = offset_at(a, old + 1) - offset_at(a, old);
+        made.offsets[i + 1] = spryi_offset_of(a, old + 1) - spryi_offset_of(a, old);
     }
     spryi_scan(made.offsets, a->rows);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t first = offset_at(a, row_perm ? row_perm[i] : i), at = made.offsets[i];
+        const int64_t first = spryi_offset_of(a, row_perm ? row_perm[i] : i), at = made.offsets[i];
         const int64_t count = made.offsets[i + 1] - at;
         for (int64_t k = 0; k < count; k++) {
-            const int64_t j = spryi_index_at(a->indices, a->index_type, first + k);
+            const int64_t j = spryi_minor_of(a, first + k);
             spryi_set_index(made.indices, a->index_type, at + k, col_inverse ? col_inverse[j] : j);
         }
         if (width > 0 && count > 0)
@@ -134,17 +124,17 @@ done:
 
 /* ---- figures ---------------------------------------------------------------------------------------- */
 
-/* As core/matrix_stats.c has them; NULL: numbers as they are. */
+/* The bandwidth and profile of core/matrix_stats.c; NULL: rows or columns keep their numbers. */
 static void measure(const spry_arrays *a, const int64_t *row_inverse, const int64_t *col_inverse, int threads,
                     int64_t *widest, int64_t *area)
 {
     int64_t bandwidth = 0, profile = 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024) reduction(max : bandwidth) reduction(+ : profile)
     for (int64_t old = 0; old < a->rows; old++) {
-        const int64_t i = row_inverse ? row_inverse[old] : old, last = offset_at(a, old + 1);
+        const int64_t i = row_inverse ? row_inverse[old] : old, last = spryi_offset_of(a, old + 1);
         int64_t leftmost = i;
-        for (int64_t k = offset_at(a, old); k < last; k++) {
-            int64_t j = spryi_index_at(a->indices, a->index_type, k);
+        for (int64_t k = spryi_offset_of(a, old); k < last; k++) {
+            int64_t j = spryi_minor_of(a, k);
             if (col_inverse) j = col_inverse[j];
             const int64_t distance = j > i ? j - i : i - j;
             if (distance > bandwidth) bandwidth = distance;

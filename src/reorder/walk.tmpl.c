@@ -1,9 +1,10 @@
 /*
- * What reads a pattern's own arrays, by their index types. SPRY_P offsets, SPRY_J indices, WALK_FN(name) the suffix.
+ * The functions that read a pattern's own arrays, for each pair of index types. core/instantiate_indices.h says what
+ * SPRY_P and SPRY_J are.
  */
 
 /* A hash that two positions share exactly when they mirror each other, counted up above the diagonal, down below. */
-static uint64_t WALK_FN(fingerprint)(const void *offsets, const void *indices, int64_t nodes, int threads)
+static uint64_t SPRY_FN(fingerprint)(const void *offsets, const void *indices, int64_t nodes, int threads)
 {
     const SPRY_P *Ap = offsets;
     const SPRY_J *Aj = indices;
@@ -23,7 +24,7 @@ static uint64_t WALK_FN(fingerprint)(const void *offsets, const void *indices, i
 }
 
 /* The rows of a level's nodes, all of whose neighbours have labels by now, by all threads. */
-static void WALK_FN(write_rows)(const spryi_pattern *p, spryi_local *l, const int32_t *label, int32_t head, int32_t end,
+static void SPRY_FN(write_rows)(const spryi_pattern *p, spryi_local *l, const int32_t *label, int32_t head, int32_t end,
                                 const spryi_level_work *work)
 {
     const SPRY_P *Ap = p->offsets;
@@ -53,7 +54,7 @@ static void WALK_FN(write_rows)(const spryi_pattern *p, spryi_local *l, const in
  * written with its new labels as soon as it has been looked through, since all it names are labelled by then.
  * Returns the next label. No branch depends on what is found; rows ahead in the queue are fetched before their turn.
  */
-static int32_t WALK_FN(walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
+static int32_t SPRY_FN(walk)(const spryi_pattern *p, spryi_local *l, int32_t *label, int32_t root, int32_t next,
                              const spryi_level_work *work)
 {
     enum { OFFSETS_AHEAD = 24, ROWS_AHEAD = 12, LABELS_AHEAD = 4 };
@@ -70,8 +71,8 @@ static int32_t WALK_FN(walk)(const spryi_pattern *p, spryi_local *l, int32_t *la
             level_end = tail;
             if (work->claim && tail - head >= SPRYI_LEVEL_NODES) {
                 spryi_level level = {.order = queue, .head = head, .end = level_end, .label = label};
-                tail = WALK_FN(spryi_spread)(&level, work, Ap, Aj);
-                WALK_FN(write_rows)(p, l, label, head, level_end, work);
+                tail = SPRY_FN(spryi_spread)(&level, work, Ap, Aj);
+                SPRY_FN(write_rows)(p, l, label, head, level_end, work);
                 at = offsets[level_end];
                 head = level_end - 1;
                 continue;

@@ -5,24 +5,24 @@
  *     dots   pq = p.q, qq = q.Dq                                        reads p, q
  *     step   alpha = rz/pq; x += alpha p; r -= alpha q; p = D r + beta p   reads x, r, p, q, writes x, r, p
  * beta = r_new.z_new / rz is needed before r_new is there, but (r - alpha q).D(r - alpha q) = alpha^2 qq - rz since
- * z.q = p.q in exact arithmetic. The step sums the true r.z, which the next alpha takes, so the foretold one never
- * feeds on itself. Where it is a small difference of large numbers (a residual that fell by FORETELL in one iteration)
- * the step is done in two halves instead, with the true beta.
+ * z.q = p.q in exact arithmetic. The step sums the true r.z, which the next alpha takes, so the predicted one never
+ * feeds on itself. Where it is a small difference of large numbers (one iteration made the residual fall by
+ * PREDICTABLE) the step is done in two halves instead, with the true beta.
  * Systems whose squares underflow or overflow are scaled by powers of two (guards in iteration.h, cg_scale.c).
  * Cost: 9 times n numbers beside the product; textbook code, a call of the BLAS an operation, moves 14. On a GPU some
  * iterations are started at once, and what they left is looked at then (iteration.h).
- * Source: Hestenes and Stiefel 1952; Meurant 1987 for the foretold beta.
+ * Source: Hestenes and Stiefel 1952; Meurant 1987 for the predicted beta.
  */
 #include "solve/cg.h"
 
+#include "device/vector_ops.h"
 #include "solve/solve.h"
-#include "solve/vector_ops.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* Share of rz below which the foretold rz is not trusted: about the root of the rounding error. */
-static const double FORETELL_F64 = 1e-6, FORETELL_F32 = 1e-2;
+/* Share of rz below which the predicted rz is not trusted: about the root of the rounding error. */
+static const double PREDICTABLE_F64 = 1e-6, PREDICTABLE_F32 = 1e-2;
 
 /* 2^REACH: the guards' (iteration.h). With both near it, products of f32 still have no subnormal entries. */
 enum { REACH_F64 = 256, REACH_F32 = 48 };
@@ -30,7 +30,7 @@ enum { REACH_F64 = 256, REACH_F32 = 48 };
 /* An x rounded to its type leaves some eps ||A|| ||x|| of b: reached up to a condition of some 10^7 and 10^3. */
 static const double TOLERANCE_F64 = 1e-8, TOLERANCE_F32 = 1e-3;
 
-/* What is solved instead of A*x = b: (2^-a A) x' = 2^-c b. Both are 0 unless a guard stopped the iteration. */
+/* The system solved instead of A*x = b is (2^-a A) x' = 2^-c b. Both are 0 unless a guard stopped the iteration. */
 typedef struct scaling {
     int a, c;
     int needed_by_D;      /* 1: entries of the diagonal have no reciprocals otherwise, so a is chosen at once */
@@ -38,7 +38,7 @@ typedef struct scaling {
     spryi_host_copy host; /* of A in device memory */
     spry_matrix *A;       /* 2^-a A; NULL: a is 0 */
     spry_vector values;   /* its */
-    int guess_kept;       /* 1: x = 0 does not take the place of the guess (any more), see drop_guess */
+    int guess_kept;       /* 1: x = 0 does not replace the guess (any more), see drop_guess */
 } scaling;
 
 typedef struct solving {
@@ -114,7 +114,7 @@ static spry_status make_D(solving *s, spry_cg_result *result, const spry_matrix 
     return status == SPRY_OK ? spryi_solve_move(s->context, &s->D, s->device, err) : status;
 }
 
-/* Of A, or of 2^-a A, which is on the host wherever A is: in the format of A's plan, or that A would get. */
+/* The plan of A, or of 2^-a A, which is on the host wherever A is: in the format of A's plan, or that A would get. */
 static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err)
 {
     const int asked = s->o->format || s->o->kernel;
@@ -135,9 +135,9 @@ static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err
 
 static spry_status product(solving *s, spry_vector in, spry_cg_result *result, spry_error *err)
 {
-    double start = spryi_solve_now_us();
+    double start = spryi_now_us();
     spry_status status = spry_plan_run(s->plan, NULL, in, NULL, s->q, NULL, err);
-    result->product_us += spryi_solve_now_us() - start;
+    result->product_us += spryi_now_us() - start;
     return status;
 }
 
@@ -483,7 +483,7 @@ static spry_status set_up(solving *s, spry_cg_result *result, spry_error *err)
     return spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, err);
 }
 
-/* What is told besides: of x, if it is no solution, and of the products, if their time could not be taken. */
+/* Finds the residual of x, if it is no solution, and the time of the products, if it could not be taken. */
 static spry_status look_back(solving *s, spry_cg_result *result, spry_error *err)
 {
     double product_us = result->product_us, one = 0;
@@ -499,14 +499,14 @@ static spry_status look_back(solving *s, spry_cg_result *result, spry_error *err
 
 static spry_status run(solving *s, spry_vector x, spry_cg_result *result, spry_error *err)
 {
-    double start = spryi_solve_now_us();
+    double start = spryi_now_us();
     spry_status status = set_up(s, result, err);
-    result->setup_us = spryi_solve_now_us() - start;
+    result->setup_us = spryi_now_us() - start;
     if (status != SPRY_OK) return status;
     if (result->verdict == SPRY_VERDICT_NONE) {
-        start = spryi_solve_now_us();
+        start = spryi_now_us();
         status = iterate(s, result, err);
-        result->solve_us = spryi_solve_now_us() - start;
+        result->solve_us = spryi_now_us() - start;
         if (status == SPRY_OK) status = look_back(s, result, err);
         if (status == SPRY_OK) status = scale_back(s, result, err);
         if (status == SPRY_OK && s->own_x.data) status = spryi_solve_copy_to(s->context, &x, &s->x, err);
@@ -542,7 +542,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     t->patience = s.o->patience > 0 ? s.o->patience : within(s.n, 200, 50000);
     t->guards = SPRYI_GUARD_B | SPRYI_GUARD_A;
     t->reach = ldexp(1, x.type == SPRY_F64 ? REACH_F64 : REACH_F32);
-    t->trusted = x.type == SPRY_F64 ? FORETELL_F64 : FORETELL_F32;
+    t->trusted = x.type == SPRY_F64 ? PREDICTABLE_F64 : PREDICTABLE_F32;
     status = run(&s, x, &told, err);
     if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) *result = told;
     spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D, &s.own_x, &s.own_b, &s.scaled.values};

@@ -1,4 +1,4 @@
-/* What Conjugate Gradient asks of a matrix before it begins. */
+/* Checks of a matrix before Conjugate Gradient begins, and scaling by powers of two. */
 #ifndef SPRYI_CG_H
 #define SPRYI_CG_H
 
@@ -34,7 +34,7 @@ typedef struct spryi_cg_exponents {
     int finite; /* 0: there is Inf or NaN */
 } spryi_cg_exponents;
 
-/* Of a vector on any device. */
+/* The exponents of a vector on any device. */
 spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e, const spry_vector *v,
                                     spry_error *err);
 /* The e for which the largest entry of 2^-e b is near 1, and, as far as the type can, no entry loses digits. */
@@ -42,7 +42,7 @@ int spryi_cg_exponent_of_b(const spryi_cg_exponents *b, spry_type type);
 /* The e for which 1 is in the middle of the entries (jacobi: of the diagonal) of 2^-e A, and 2^-e A is exact. */
 spry_status spryi_cg_exponent_of_matrix(int *exponent, const spry_matrix *A, int jacobi, spry_error *err);
 
-/* What became of a vector: 0 where entries lost digits (or all of them) by underflow or overflow. */
+/* exact 0: entries of a vector lost digits (or all of them) by underflow or overflow. */
 typedef struct spryi_cg_scaled {
     int exact;
     spryi_cg_exponents e; /* before */

@@ -1,9 +1,9 @@
+#include "core/bisect.h"
 #include "solve/cg.h"
 #include "solve/solve.h"
 
-#include <math.h>
-
 #include <float.h>
+#include <math.h>
 
 spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_error *err)
 {
@@ -17,19 +17,13 @@ spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_err
     return status;
 }
 
-/* The entry of sorted, unique CSR at (i, j): its place, or -1. */
+/* The number of the entry of sorted, unique CSR at (i, j); -1: there is none. */
 static int64_t find_entry(const spry_arrays *a, int64_t i, int64_t j)
 {
-    int64_t low = spryi_solve_index(a->offsets, a->offset_type, i);
-    const int64_t end = spryi_solve_index(a->offsets, a->offset_type, i + 1);
-    for (int64_t high = end; low < high;) {
-        int64_t middle = low + (high - low) / 2;
-        if (spryi_solve_index(a->indices, a->index_type, middle) < j)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && spryi_solve_index(a->indices, a->index_type, low) == j ? low : -1;
+    const int64_t end = spryi_offset_of(a, i + 1);
+    int64_t k;
+    SPRYI_BISECT(k, spryi_offset_of(a, i), end, spryi_minor_of(a, k) < j);
+    return k < end && spryi_minor_of(a, k) == j ? k : -1;
 }
 
 spry_status spryi_cg_find_unequal(spry_context *context, spryi_cg_unequal *found, const spry_matrix *A, spry_error *err)
@@ -40,10 +34,10 @@ spry_status spryi_cg_find_unequal(spry_context *context, spryi_cg_unequal *found
     spry_status status = spry_matrix_convert(context, &sorted, A, NULL, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(sorted, &a, err);
     for (int64_t i = 0; status == SPRY_OK && i < a.rows && found->row < 0; i++) {
-        const int64_t end = spryi_solve_index(a.offsets, a.offset_type, i + 1);
-        for (int64_t k = spryi_solve_index(a.offsets, a.offset_type, i); k < end; k++) {
-            const int64_t j = spryi_solve_index(a.indices, a.index_type, k), image = find_entry(&a, j, i);
-            const double value = spryi_solve_value(&a, k), mirrored = image < 0 ? 0 : spryi_solve_value(&a, image);
+        const int64_t end = spryi_offset_of(&a, i + 1);
+        for (int64_t k = spryi_offset_of(&a, i); k < end; k++) {
+            const int64_t j = spryi_minor_of(&a, k), image = find_entry(&a, j, i);
+            const double value = spryi_value_of(&a, k), mirrored = image < 0 ? 0 : spryi_value_of(&a, image);
             if (image >= 0 && (value == mirrored || (isnan(value) && isnan(mirrored)))) continue;
             *found = (spryi_cg_unequal){i, j, value, mirrored, image >= 0};
             break;
@@ -58,15 +52,15 @@ static void add_diagonal(const spry_arrays *a, double *d)
 {
     if (a->layout == SPRY_COO) {
         for (int64_t k = 0; k < a->nnz; k++) {
-            int64_t i = spryi_solve_index(a->row_indices, a->index_type, k);
-            if (i == spryi_solve_index(a->indices, a->index_type, k)) d[i] += spryi_solve_value(a, k);
+            int64_t i = spryi_row_of(a, k);
+            if (i == spryi_minor_of(a, k)) d[i] += spryi_value_of(a, k);
         }
         return;
     }
     for (int64_t i = 0; i < a->rows; i++) {
-        int64_t end = spryi_solve_index(a->offsets, a->offset_type, i + 1);
-        for (int64_t k = spryi_solve_index(a->offsets, a->offset_type, i); k < end; k++)
-            if (spryi_solve_index(a->indices, a->index_type, k) == i) d[i] += spryi_solve_value(a, k);
+        int64_t end = spryi_offset_of(a, i + 1);
+        for (int64_t k = spryi_offset_of(a, i); k < end; k++)
+            if (spryi_minor_of(a, k) == i) d[i] += spryi_value_of(a, k);
     }
 }
 
@@ -89,10 +83,7 @@ spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int6
             *bad_entry = entry;
             break;
         }
-        if (type == SPRY_F64)
-            ((double *)D->data)[i] = inverse;
-        else
-            ((float *)D->data)[i] = (float)inverse;
+        spryi_set_value(D->data, type, i, inverse);
     }
     spry_vector_destroy(context, &d);
     return status;

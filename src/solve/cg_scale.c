@@ -28,19 +28,6 @@ static void look_at(spryi_cg_exponents *e, double value)
     e->any = 1;
 }
 
-static double get(const void *data, spry_type type, int64_t i)
-{
-    return type == SPRY_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
-
-static void put(void *data, spry_type type, int64_t i, double value)
-{
-    if (type == SPRY_F64)
-        ((double *)data)[i] = value;
-    else
-        ((float *)data)[i] = (float)value;
-}
-
 /* ---- vectors ------------------------------------------------------------------------------------ */
 
 /* *host: v, or a copy of it, which *copy is to be destroyed for. */
@@ -60,7 +47,7 @@ spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e
     spry_vector host, copy = {0};
     *e = (spryi_cg_exponents){.finite = 1};
     spry_status status = bring(context, &host, &copy, v, err);
-    for (int64_t i = 0; status == SPRY_OK && i < v->length; i++) look_at(e, get(host.data, v->type, i));
+    for (int64_t i = 0; status == SPRY_OK && i < v->length; i++) look_at(e, spryi_value_at(host.data, v->type, i));
     spry_vector_destroy(context, &copy);
     return status;
 }
@@ -81,10 +68,10 @@ spry_status spryi_cg_scale_vector(spry_context *context, const spry_vector *v, i
     *told = (spryi_cg_scaled){.exact = 1, .e.finite = 1};
     spry_status status = bring(context, &host, &copy, v, err);
     for (int64_t i = 0; status == SPRY_OK && i < v->length; i++) {
-        const double before = get(host.data, v->type, i);
+        const double before = spryi_value_at(host.data, v->type, i);
         look_at(&told->e, before);
-        put(host.data, v->type, i, ldexp(before, exponent));
-        if (ldexp(get(host.data, v->type, i), -exponent) != before) told->exact = 0;
+        spryi_set_value(host.data, v->type, i, ldexp(before, exponent));
+        if (ldexp(spryi_value_at(host.data, v->type, i), -exponent) != before) told->exact = 0;
     }
     if (status == SPRY_OK && copy.data) status = spryi_solve_copy_to(context, v, &copy, err);
     if (status == SPRY_OK && copy.data) status = spry_device_synchronize(context, v->device, NULL, err);
@@ -98,14 +85,13 @@ static void look_at_diagonal(spryi_cg_exponents *e, const spry_arrays *a)
 {
     if (a->layout == SPRY_COO) {
         for (int64_t k = 0; k < a->nnz; k++)
-            if (spryi_solve_index(a->row_indices, a->index_type, k) == spryi_solve_index(a->indices, a->index_type, k))
-                look_at(e, spryi_solve_value(a, k));
+            if (spryi_row_of(a, k) == spryi_minor_of(a, k)) look_at(e, spryi_value_of(a, k));
         return;
     }
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t end = spryi_solve_index(a->offsets, a->offset_type, i + 1);
-        for (int64_t k = spryi_solve_index(a->offsets, a->offset_type, i); k < end; k++)
-            if (spryi_solve_index(a->indices, a->index_type, k) == i) look_at(e, spryi_solve_value(a, k));
+        const int64_t end = spryi_offset_of(a, i + 1);
+        for (int64_t k = spryi_offset_of(a, i); k < end; k++)
+            if (spryi_minor_of(a, k) == i) look_at(e, spryi_value_of(a, k));
     }
 }
 
@@ -116,7 +102,7 @@ spry_status spryi_cg_exponent_of_matrix(int *exponent, const spry_matrix *A, int
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     *exponent = 0;
     if (status != SPRY_OK || a.value_type == SPRY_PATTERN) return status;
-    for (int64_t k = 0; k < a.nnz; k++) look_at(&all, spryi_solve_value(&a, k));
+    for (int64_t k = 0; k < a.nnz; k++) look_at(&all, spryi_value_of(&a, k));
     if (!all.any || !all.finite) return SPRY_OK;
     if (jacobi) look_at_diagonal(&diagonal, &a);
     const spryi_cg_exponents *e = diagonal.any ? &diagonal : &all;
@@ -134,7 +120,8 @@ spry_status spryi_cg_scale_matrix(spry_context *context, spry_matrix **made, spr
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK) status = spry_vector_create(context, values, a.nnz, a.value_type, 0, err);
     if (status != SPRY_OK) return status;
-    for (int64_t k = 0; k < a.nnz; k++) put(values->data, a.value_type, k, ldexp(spryi_solve_value(&a, k), exponent));
+    for (int64_t k = 0; k < a.nnz; k++)
+        spryi_set_value(values->data, a.value_type, k, ldexp(spryi_value_of(&a, k), exponent));
     a.values = values->data;
     a.ownership = SPRY_BORROW;
     return spry_matrix_create(context, made, &a, err);

@@ -10,8 +10,8 @@
  */
 #include "solve/pagerank.h"
 
+#include "device/vector_ops.h"
 #include "solve/solve.h"
-#include "solve/vector_ops.h"
 
 #include <math.h>
 
@@ -77,9 +77,9 @@ static spry_status product(const ranking *r, void *z, void *y, double *product_u
     spry_vector in = r->z, out = r->y;
     in.data = z;
     out.data = y;
-    double start = spryi_solve_now_us();
+    double start = spryi_now_us();
     spry_status status = spry_plan_run(r->plan, NULL, in, NULL, out, NULL, err);
-    *product_us += spryi_solve_now_us() - start;
+    *product_us += spryi_now_us() - start;
     return status;
 }
 
@@ -88,24 +88,24 @@ static spry_status look(ranking *r, spry_error *err)
     return spryi_vector_look(&r->work, &r->state, sizeof r->state, err);
 }
 
-/* The three vectors by what they hold now. */
-typedef struct places {
+/* The memory of the three vectors, by what it holds now. */
+typedef struct buffers {
     void *z, *y_before, *y;
-} places;
+} buffers;
 
 /*
- * z takes the place of the y before, which has just been read, and all three change places; but where iterations are
+ * z takes the memory of the y before, which has just been read, and all three rotate; but where iterations are
  * started ahead, z stays where it is: a product that comes after the end then only reads it.
  */
-static spry_status pass(const ranking *r, places *at, int runs_ahead, spry_error *err)
+static spry_status pass(const ranking *r, buffers *at, int runs_ahead, spry_error *err)
 {
-    places now = *at;
-    *at = runs_ahead ? (places){now.z, now.y, now.y_before} : (places){now.y_before, now.y, now.z};
+    buffers now = *at;
+    *at = runs_ahead ? (buffers){now.z, now.y, now.y_before} : (buffers){now.y_before, now.y, now.z};
     return r->work.ops->rank_step(&r->work, at->z, now.y_before, now.y, r->links.factors.data, err);
 }
 
 /* Starts some iterations and looks what became of them. */
-static spry_status advance(ranking *r, places *at, double *product_us, spry_error *err)
+static spry_status advance(ranking *r, buffers *at, double *product_us, spry_error *err)
 {
     int64_t left = r->state.limit - r->state.iterations, ahead = spryi_vector_ahead(&r->work, r->state.iterations);
     spry_status status = SPRY_OK;
@@ -138,7 +138,7 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
 {
     const spryi_vector_ops *ops = r->work.ops;
     const spryi_rank_state *s = &r->state;
-    places at = {r->x.data, r->y.data, r->z.data};
+    buffers at = {r->x.data, r->y.data, r->z.data};
     spry_status status = ops->rank_start(&r->work, at.z, at.y_before, r->links.factors.data, err);
     while (status == SPRY_OK && result->verdict == SPRY_VERDICT_NONE) {
         int64_t told = s->iterations;
@@ -206,13 +206,13 @@ static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_m
 static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
                        const spry_arrays *a, spry_error *err)
 {
-    double start = spryi_solve_now_us();
+    double start = spryi_now_us();
     spry_status status = set_up(r, result, A, a, err);
-    result->setup_us = spryi_solve_now_us() - start;
+    result->setup_us = spryi_now_us() - start;
     if (status != SPRY_OK) return status;
-    start = spryi_solve_now_us();
+    start = spryi_now_us();
     status = iterate(r, result, err);
-    result->solve_us = spryi_solve_now_us() - start;
+    result->solve_us = spryi_now_us() - start;
     if (status == SPRY_OK && r->device > 0) {
         status = spryi_solve_time_product(r->context, r->plan, r->x, r->y, &result->product_us, err);
         result->product_us *= (double)result->iterations;

@@ -20,7 +20,7 @@ static entry_facts look(const spry_arrays *a, int threads)
     if (a->value_type == SPRY_PATTERN) return (entry_facts){-1, 1};
 #pragma omp parallel for num_threads(threads) reduction(min : bad) reduction(+ : others)
     for (int64_t k = 0; k < a->nnz; k++) {
-        double value = spryi_solve_value(a, k);
+        double value = spryi_value_of(a, k);
         if (!(value >= 0 && value <= DBL_MAX) && k < bad) bad = k;
         others += value != 1;
     }
@@ -32,16 +32,16 @@ static void add_majors(const spry_arrays *a, double *sums, int64_t majors, int t
 {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
     for (int64_t i = 0; i < majors; i++) {
-        int64_t end = spryi_solve_index(a->offsets, a->offset_type, i + 1);
+        int64_t end = spryi_offset_of(a, i + 1);
         double sum = 0;
-        for (int64_t k = spryi_solve_index(a->offsets, a->offset_type, i); k < end; k++) sum += spryi_solve_value(a, k);
+        for (int64_t k = spryi_offset_of(a, i); k < end; k++) sum += spryi_value_of(a, k);
         sums[i] = sum;
     }
 }
 
 static void add_entries(const spry_arrays *a, const void *indices, double *sums)
 {
-    for (int64_t k = 0; k < a->nnz; k++) sums[spryi_solve_index(indices, a->index_type, k)] += spryi_solve_value(a, k);
+    for (int64_t k = 0; k < a->nnz; k++) sums[spryi_index_at(indices, a->index_type, k)] += spryi_value_of(a, k);
 }
 
 /* Sums of B's columns: of A's columns, or of its rows. */
@@ -72,10 +72,10 @@ static spry_status refuse_entry(const spry_arrays *a, int64_t k, spry_error *err
 {
     return spryi_solve_fail(err, SPRY_INVALID_MATRIX, "values", k, a->nnz,
                             "pagerank: entry %lld of %lld (counted from 1) is %g, expected finite numbers >= 0",
-                            (long long)k + 1, (long long)a->nnz, spryi_solve_value(a, k));
+                            (long long)k + 1, (long long)a->nnz, spryi_value_of(a, k));
 }
 
-/* Sums become factors in place of nothing: sums is f64, factors of the vectors' type. */
+/* Factors are the reciprocals of the sums, which are f64, in the vectors' type. */
 static spry_status invert(spryi_links *links, const double *sums, int64_t n, spry_error *err)
 {
     spry_type type = links->factors.type;
@@ -87,10 +87,7 @@ static spry_status invert(spryi_links *links, const double *sums, int64_t n, spr
             return spryi_solve_fail(err, SPRY_INVALID_MATRIX, "values", j, n,
                                     "pagerank: the links of node %lld sum to %g, by which %s cannot be divided",
                                     (long long)j + 1, sums[j], spry_type_name(type));
-        if (type == SPRY_F64)
-            ((double *)links->factors.data)[j] = factor;
-        else
-            ((float *)links->factors.data)[j] = (float)factor;
+        spryi_set_value(links->factors.data, type, j, factor);
         if (sums[j] != 0) continue;
         if (links->zero_columns++ == 0) links->first_zero_column = j;
     }

@@ -1,10 +1,11 @@
 #include "solve/solve.h"
 
+#include "core/device.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 spry_status spryi_solve_fail(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
                              const char *format, ...)
@@ -82,15 +83,13 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const
 
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a)
 {
-    if (names->device) {
-        if (strncmp(names->device, "cuda:", 5) == 0) return 1 + atoi(names->device + 5);
-        return strcmp(names->device, "cuda") == 0;
-    }
+    const char *name = names->device;
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    for (int k = 0; names->kernel && k < spry_kernel_count(); k++)
+    for (int k = 0; !name && names->kernel && k < spry_kernel_count(); k++)
         if (spry_kernel_get_info(context, k, &info, NULL) == SPRY_OK && strcmp(info.name, names->kernel) == 0)
-            return strcmp(info.device, "cuda") == 0;
-    return a->device;
+            name = info.device;
+    const int number = name ? spryi_device_number_of(context, name) : a->device;
+    return number >= 0 ? number : 0;
 }
 
 /* ---- from one memory to the other --------------------------------------------------------------- */
@@ -158,18 +157,11 @@ spry_status spryi_solve_time_product(const spry_context *context, const spry_pla
 {
     enum { PRODUCTS = 10 };
     spry_status status = spry_device_synchronize(context, x.device, NULL, err);
-    double start = spryi_solve_now_us();
+    double start = spryi_now_us();
     for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++) status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
     if (status == SPRY_OK) status = spry_device_synchronize(context, x.device, NULL, err);
-    *us = (spryi_solve_now_us() - start) / PRODUCTS;
+    *us = (spryi_now_us() - start) / PRODUCTS;
     return status;
-}
-
-double spryi_solve_now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
 const char *spry_verdict_text(spry_verdict verdict)

@@ -1,7 +1,12 @@
-/* What the methods share. They stand on the public header alone, so errors are filled and options are checked here. */
+/*
+ * Common work of the methods. They stand on the public header, and on headers of core that need no object file, so
+ * errors are filled and options are checked here.
+ */
 #ifndef SPRYI_SOLVE_H
 #define SPRYI_SOLVE_H
 
+#include "core/clock.h"
+#include "core/element.h"
 #include "spry/spry.h"
 
 /* Fills err, if there is one, and returns status. argument may be NULL. */
@@ -17,10 +22,10 @@ spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, s
 
 /*
  * A plan for many products with vectors of that type, which lie on the device that does the work; its format and
- * kernel, which are constants. The number of the device is foretold from the names, whether or not there is one.
+ * kernel, which are constants. The number of the device is predicted from the names, whether or not there is one.
  */
 typedef struct spryi_solve_plan {
-    const char *device, *format, *kernel; /* asked for, then settled */
+    const char *device, *format, *kernel; /* asked for, then resolved */
 } spryi_solve_plan;
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a);
 spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const spry_matrix *A, spry_type type,
@@ -49,19 +54,5 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
  */
 spry_status spryi_solve_time_product(const spry_context *context, const spry_plan *plan, spry_vector x, spry_vector y,
                                      double *us, spry_error *err);
-
-double spryi_solve_now_us(void); /* monotonic */
-
-/* Index and value k of a matrix's arrays, for set-up code. A pattern's value is 1. */
-static inline int64_t spryi_solve_index(const void *array, spry_index_type type, int64_t k)
-{
-    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
-}
-static inline double spryi_solve_value(const spry_arrays *a, int64_t k)
-{
-    return a->value_type == SPRY_F64   ? ((const double *)a->values)[k]
-           : a->value_type == SPRY_F32 ? (double)((const float *)a->values)[k]
-                                       : 1.0;
-}
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * Sparse times sparse inside the library: what the public operation (ops/spgemm.c) and the ways to do it share. Every
  * way has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that
- * is there, the values alone. Descriptors are listed in ops/registry.c; those of the GPU have their functions in the
- * plug-in.
+ * is there, the values alone. Descriptors are listed in catalogue/catalogue.c; those of the GPU have their functions
+ * in the plug-in.
  */
 #ifndef SPRYI_SPGEMM_H
 #define SPRYI_SPGEMM_H
 
 #include "core/cpu_features.h"
-#include "core/cuda_plugin.h"
+#include "core/device.h"
 #include "core/matrix.h"
 #include "spry/spry.h"
 
@@ -18,9 +18,22 @@ typedef struct spryi_spgemm_job spryi_spgemm_job;
 
 /* A phase of a whole product, in parallel; it allocates nothing. */
 typedef void (*spryi_spgemm_fn)(spryi_spgemm_job *job);
+typedef spryi_spgemm_fn spryi_spgemm_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS];
 
-typedef spryi_spgemm_fn spryi_spgemm_count_table[SPRYI_INDEX_PAIRS];
-typedef spryi_spgemm_fn spryi_spgemm_fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS];
+/* One pass is count and fill together: no row of C is counted first. */
+typedef enum spryi_spgemm_phase { SPRYI_COUNT, SPRYI_FILL, SPRYI_ONE_PASS } spryi_spgemm_phase;
+
+/* The workspace of a phase; what a kernel does not use is 0. */
+typedef struct spryi_spgemm_sizes {
+    int threads;
+    int64_t bytes, thread_bytes; /* of the whole workspace; of each thread's part, one behind the other */
+    int64_t mask;                /* words of a bit a column of C */
+    int64_t windows, slots;      /* of the dense window, in words of 64 columns; of the hash table */
+    /* one pass: products of a row that are listed, entries of a buffer for C, buffers, column groups in their window */
+    int64_t listed, entries, buffers, ring;
+    /* runs: products of a row, values side by side, entries on their way to C; 0: not looked for */
+    int64_t run_products, run_values, run_staged;
+} spryi_spgemm_sizes;
 
 typedef struct spryi_spgemm_kernel {
     const char *name;   /* spgemm_<way>_<device> */
@@ -28,31 +41,32 @@ typedef struct spryi_spgemm_kernel {
     const char *idea;   /* one sentence */
     const char *source;
     int deterministic;
-    int sequential;  /* 1: one thread, as a teaching reference has it */
-    int uses_words;  /* 1: job->words are worth making */
-    int needs_csc;   /* 1: op(B) by columns beside op(B) by rows */
-    spryi_simd simd; /* kernels are listed from slow to fast: the last one that can run is the default */
-    /* Of CPU kernels; those of GPUs have none here. Bytes of workspace for each phase, job->most_bytes permitting. */
-    int64_t (*count_bytes)(spryi_spgemm_job *job);
-    int64_t (*fill_bytes)(spryi_spgemm_job *job); /* after count */
-    const spryi_spgemm_count_table *count;        /* counts of the rows into offsets[i + 1]; widest, longest */
-    const spryi_spgemm_fill_table *fill;          /* columns and values */
-    const spryi_spgemm_fill_table *refill;        /* values, columns being there */
+    int sequential;   /* 1: one thread, as a teaching reference has it */
+    int uses_bitmaps; /* 1: job->bitmaps are worth making */
+    int needs_csc;    /* 1: op(B) by columns beside op(B) by rows */
+    spryi_simd simd;  /* kernels are listed from slow to fast: the last one that can run is the default */
     /*
-     * Both phases at once, offsets from 0 included; NULL: there is none, of some types none. columns and values have
-     * room for all products; pieces are those of spryi_spgemm_cut_once.
+     * CPU kernels have the rest. sizes tells a phase's workspace from the job's input and what was found, and changes
+     * nothing; it stays under most_bytes (0: no matter) where it can. Fill is sized after count.
      */
-    int64_t (*once_bytes)(spryi_spgemm_job *job); /* sets job->windows, entries, listed */
-    const spryi_spgemm_fill_table *once;
+    spryi_spgemm_sizes (*sizes)(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes);
+    const spryi_spgemm_table *count;  /* lengths of the rows into offsets[i + 1]; job->found */
+    const spryi_spgemm_table *fill;   /* columns and values */
+    const spryi_spgemm_table *refill; /* values, columns being there */
+    /*
+     * Offsets from 0 on, columns and values; NULL: there is none, or none of these types. columns and values have room
+     * for all products; pieces are those of spryi_spgemm_cut_one_pass.
+     */
+    const spryi_spgemm_table *one_pass;
 } spryi_spgemm_kernel;
 
-/* Pieces of rows with about equal work, cut by the matrix; threads take one after the other. */
-typedef struct spryi_spgemm_pieces {
+/* Work pieces: rows with about equal work, cut by the matrix; threads take one after the other. */
+typedef struct spryi_work_pieces {
     int64_t count;
     int64_t *rows;           /* count + 1 */
-    int64_t *products;       /* count, in the same block; NULL of those that are cut again, which have in its stead: */
+    int64_t *products;       /* count, in the same block; NULL of those for one pass, which have in its stead: */
     int64_t *sizes, *places; /* entries of C in each, and before each, count + 1 */
-} spryi_spgemm_pieces;
+} spryi_work_pieces;
 
 /* Rows of C by the words of 64 columns that they span: bin b holds those of 2^(b-1) to 2^b - 1 words. */
 enum { SPRYI_SPAN_BINS = 60 };
@@ -60,86 +74,78 @@ typedef struct spryi_spgemm_spans {
     int64_t widest[SPRYI_SPAN_BINS];  /* most words that a row spans */
     int64_t busiest[SPRYI_SPAN_BINS]; /* most slots that a row of the bin needs: products, or columns if less */
     int64_t scattered; /* of rows with few products in a wide span, the most slots: no part of the bins */
-    int64_t twins;     /* of rows whose columns in A are those of the row before, the most words */
+    int64_t identical; /* of rows whose columns in A are those of the row before, the most words */
     int64_t repeated;  /* of rows that repeat the one before, the most words */
 } spryi_spgemm_spans;
 
-/* Rows of B as bits: columns that follow each other in one word of 64 are one entry. count 0: not made. */
-typedef struct spryi_spgemm_words {
+/* Rows of B as bitmaps: the columns of a row that fall into one word of 64 are one entry. count 0: not made. */
+typedef struct spryi_spgemm_bitmaps {
     int64_t count, bytes;
     int64_t *offsets; /* rows + 1 */
     int32_t *index;   /* column / 64 */
     uint64_t *bits;
-} spryi_spgemm_words;
-
-enum { SPRYI_STREAMS_FROM = 16 << 20 }; /* bytes of C that would not stay in the caches */
+} spryi_spgemm_bitmaps;
 
 /* One product on the CPU. Everything has been validated. */
 struct spryi_spgemm_job {
+    /* Input. */
     spry_arrays a, b;      /* CSR of one index pair, values of `type`; b is op(B). Duplicates and any order may be */
     spry_arrays b_columns; /* where the kernel needs it: op(B), CSC */
     spry_type type;
     double alpha;     /* holds an f32 exactly */
-    int threads;      /* at most; the bytes functions may lower it to fit */
+    int threads;      /* at most */
     int b_rises;      /* 1: rows of b are sorted and hold no position twice */
     int64_t products; /* in all */
-    spryi_spgemm_pieces pieces;
-    spryi_spgemm_words words; /* of b, where they pay */
-    int grouped;              /* once: 1: by groups */
-    uint32_t *groups;         /* of b, where they pay: at the offset of each row, what groups.c makes */
-    int64_t most_bytes;       /* that a phase's workspace should not exceed, where it can help it; 0: no matter */
-    int64_t piece_work;       /* entries and rows a piece; 0: the library's choice (tests cut finer) */
-    /* What the phase's bytes function said, cleared to 0 once before; phases leave it so, but for what runs take. */
+    spryi_work_pieces pieces;
+    spryi_spgemm_bitmaps bitmaps; /* of b, where they pay */
+    int grouped;                  /* one pass: 1: b's columns are taken in groups, */
+    uint32_t *column_groups;      /* which lie from the offset of each row on */
+    int64_t piece_work;           /* entries and rows a piece; 0: the library's choice (tests cut finer) */
+    /* The count phase finds: */
+    spryi_spgemm_spans found;
+    /* The workspace of the next phase, cleared to 0 once before; phases leave it so, but for what runs take. */
+    spryi_spgemm_sizes sizes;
     void *workspace;
-    /* count makes: */
+    /* Output. */
     int64_t *offsets; /* rows + 1 */
-    spryi_spgemm_spans spans;
-    int64_t longest; /* entries of the longest row of C */
-    /* fill's bytes function makes of them: */
-    int64_t windows, slots;  /* of a thread's dense window, in words of 64 columns, and of its hash table */
-    int64_t ring;            /* once: groups of eight columns in a thread's window of those; 0: none */
-    int64_t entries, listed; /* once: of a thread's buffer for C, and of its list of a row's products */
-    /* for rows that share one order: products of such a row, values, entries on their way to C; 0: not looked for */
-    int64_t run_products, run_values, run_staged;
-    /* fill makes: */
     void *columns, *values;
-    int streams; /* 1: C is large, and written past the caches */
 };
 
-/* pieces.c: cuts the rows of job->a, and counts all products (INT64_MAX where they overflow). */
+/* work_pieces.c: cuts the rows of job->a, and counts all products (INT64_MAX where they overflow). */
 spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_error *err);
 
 /*
- * pieces.c: cuts the rows again, so that a piece has no more than `most` rows and products (or columns of C, a row, if
- * less), or is one row.
+ * work_pieces.c: cuts the rows again, so that a piece has no more than `most` rows and products (or columns of C, a
+ * row, if less), or is one row.
  */
-spry_status spryi_spgemm_cut_once(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err);
+spry_status spryi_spgemm_cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err);
 
 /*
- * words.c: makes job->words where rows of b are read often enough and columns lie close enough for it to pay, and where
- * that takes no more than most_bytes (0: no matter).
+ * row_bitmaps.c: makes job->bitmaps where rows of b are read often enough and columns lie close enough for it to pay,
+ * and where that takes no more than most_bytes (0: no matter).
  */
-spry_status spryi_spgemm_make_words(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes, spry_error *err);
-void spryi_spgemm_drop_words(spry_context *context, spryi_spgemm_job *job);
+spry_status spryi_spgemm_make_bitmaps(spry_context *context, spryi_spgemm_job *job, int64_t most_bytes,
+                                      spry_error *err);
+void spryi_spgemm_drop_bitmaps(spry_context *context, spryi_spgemm_job *job);
 
 /*
- * groups.c: rows of b as groups of eight columns, each row from its offset on: column / 8, a mark of the row's last
- * one, and a bit for each column that is there.
+ * column_groups.c: rows of b as groups of eight columns, each row from its offset on: column / 8, a mark of the row's
+ * last one, and a bit for each column that is there.
  */
 #define SPRYI_GROUP_COLUMNS (1 << 26)
 #define SPRYI_GROUP_LAST 256u
-int spryi_spgemm_groups_pay(const spry_context *context, const spryi_spgemm_job *job);
-spry_status spryi_spgemm_make_groups(spry_context *context, spryi_spgemm_job *job, spry_error *err);
+int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job);
+spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_job *job, spry_error *err);
 
-/* pieces.c: 1 if each row's columns rise. Looks at all of them, or knows it. */
+/* work_pieces.c: 1 if each row's columns rise. Looks at all of them, or knows it. */
 int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
 
 /* gpu_cuda.c */
 extern const spryi_spgemm_kernel spryi_spgemm_seed_getvals_cuda, spryi_spgemm_seed_reset_cuda,
     spryi_spgemm_seed_rows_cuda, spryi_spgemm_seed_claim_cuda, spryi_spgemm_seed_balance_cuda, spryi_spgemm_rows_cuda;
 
-extern const spryi_spgemm_kernel *const spryi_spgemm_kernels[];
-extern const int spryi_spgemm_kernel_count;
+/* Each device from slow to fast; NULL past the last. */
+const spryi_spgemm_kernel *spryi_spgemm_kernel_at(int index);
 const spryi_spgemm_kernel *spryi_find_spgemm_kernel(const char *name);
 int spryi_spgemm_kernel_available(const spry_context *context, const spryi_spgemm_kernel *kernel, const char **reason);
 
@@ -185,8 +191,8 @@ typedef struct spryi_cuda_spgemm_kernel {
     void (*discard)(spryi_cuda_product *product);
 } spryi_cuda_spgemm_kernel;
 
-/* core/cuda_plugin.h points to one of these. */
-typedef struct spryi_cuda_spgemm {
+/* spryi_device_ops points to one of these. */
+typedef struct spryi_device_spgemm {
     const spryi_cuda_spgemm_kernel *const *kernels;
     int kernel_count;
     /* Products of rows 0 .. i-1, for each i: rows + 1 numbers into host memory, for cutting into chunks. */
@@ -201,9 +207,11 @@ typedef struct spryi_cuda_spgemm {
     spry_status (*drop_zeros)(int device, int64_t *offsets, int32_t *columns, void *values, spry_type type,
                               int64_t rows, int64_t *nnz, void *workspace, void *stream, spry_error *err);
     int64_t (*drop_zeros_bytes)(spry_type type, int64_t rows, int64_t nnz);
-} spryi_cuda_spgemm;
+} spryi_device_spgemm;
 
-/* NULL: the plug-in has none of that name. */
-const spryi_cuda_spgemm_kernel *spryi_cuda_find_spgemm_kernel(const spryi_cuda_plugin *plugin, const char *name);
+typedef spryi_device_spgemm spryi_cuda_spgemm;
+
+/* NULL: the device has none of that name. */
+const spryi_cuda_spgemm_kernel *spryi_find_device_spgemm_kernel(const spryi_device *device, const char *name);
 
 #endif

@@ -1,12 +1,14 @@
 /* The engine's parts by themselves: statistics, names, suites, records, break-even, copy bandwidth. */
-#include "bench/bench.h"
+#include "bench/internal.h"
+#include "cli/bench_sources.h"
+#include "cli/json.h"
+#include "common/copy_bandwidth.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <cjson/cJSON.h>
 #include <cmocka.h>
 #include <float.h>
 #include <math.h>
@@ -22,8 +24,8 @@ static void statistics(void **state)
     assert_true(s.median == 2 && s.mean == 2 && s.min == 1 && s.spread == 1);
     s = bench_summarise(five, 5);
     assert_true(s.median == 4 && s.mean == 22.4 && s.min == 1 && s.spread == 3);
-    double before = bench_now_us();
-    assert_true(bench_now_us() >= before);
+    double before = now_us();
+    assert_true(now_us() >= before);
 }
 
 static void names(void **state)
@@ -42,11 +44,11 @@ static void names(void **state)
                  {"dir/", "dir/"}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         char name[64];
-        bench_matrix_name(name, sizeof name, cases[c].path);
+        matrix_name(name, sizeof name, cases[c].path);
         assert_string_equal(name, cases[c].name);
     }
     char small[4];
-    bench_matrix_name(small, sizeof small, "gen:grid7");
+    matrix_name(small, sizeof small, "gen:grid7");
     assert_string_equal(small, "gri");
 }
 
@@ -68,7 +70,7 @@ static void json_text(void **state)
                  {"\xf0\x8f\xbf\xbf", BAD BAD BAD BAD}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         cJSON *o = cJSON_CreateObject();
-        assert_int_equal(bench_json_text(o, "name", cases[c].text), 1);
+        assert_int_equal(cli_json_text(o, "name", cases[c].text), 1);
         assert_string_equal(cJSON_GetObjectItem(o, "name")->valuestring, cases[c].expected);
         cJSON_Delete(o);
     }
@@ -78,98 +80,44 @@ static void json_text(void **state)
 static void suites(void **state)
 {
     (void)state;
-    bench_source *sources = NULL;
-    int count = 0;
-    assert_int_equal(bench_suite_sources("mesh", "/nowhere", &sources, &count), 1);
-    assert_int_equal(count, 7);
-    assert_string_equal(sources[0].path, "gen:grid5");
-    assert_string_equal(sources[6].name, "G3_circuit");
-    assert_string_equal(sources[6].path, "");
-    assert_non_null(strstr(sources[6].reason, "there is no G3_circuit.mtx.gz"));
-    assert_int_equal(bench_suite_sources("scattered", NULL, &sources, &count), 1);
-    assert_int_equal(count, 13);
-    assert_non_null(strstr(sources[12].reason, "--matrices or SPRY_MATRIX_DIR"));
-    assert_int_equal(bench_suite_sources("products", NULL, &sources, &count), 1);
-    assert_int_equal(count, 13 + 14);
-    assert_int_equal(bench_suite_sources("spgemm002", NULL, &sources, &count), 1);
-    assert_int_equal(count, 13 + 14 + 9 + 11 + 13 + 5);
-    assert_string_equal(sources[27].path, "gen:random,rows=256,cols=256,density=0.001");
-    assert_string_equal(sources[count - 1].path, "gen:random,rows=4096,cols=4096,density=0.03");
-    assert_int_equal(bench_suite_sources("sea", NULL, &sources, &count), 0);
-    assert_int_equal(count, 13 + 14 + 9 + 11 + 13 + 5);
-    for (int s = 0; bench_suite_names[s]; s++)
-        assert_int_equal(bench_suite_sources(bench_suite_names[s], NULL, &sources, &count), 1);
-    free(sources);
-}
-
-static bench_record timed_record(const char *matrix, int64_t nnz, const char *type, const char *kernel, double mean_us)
-{
-    bench_record r;
-    bench_record_init(&r);
-    snprintf(r.matrix, sizeof r.matrix, "%s", matrix);
-    snprintf(r.kernel, sizeof r.kernel, "%s", kernel);
-    r.rows = 10000;
-    r.nnz = nnz;
-    r.type = type;
-    r.time_us = r.mean_us = mean_us;
-    r.status = BENCH_OK;
-    return r;
-}
-
-/* Three matrices, of which the smallest counts nowhere and one is refused by ELL. */
-static void seed000_tables(void **state)
-{
-    (void)state;
-    const bench_record r[] = {
-        timed_record("small", 9999, "f32", "csr_plain", 10),
-        timed_record("small", 9999, "f32", "csr_scalar_cuda", 0.1),
-        timed_record("mid", 10000, "f32", "csr_plain", 100),
-        timed_record("mid", 10000, "f32", "csr_scalar_cuda", 25),
-        timed_record("mid", 10000, "f32", "csr_vector_shared_cuda", 50),
-        timed_record("mid", 10000, "f32", "coo_atomic_cuda", 10),
-        timed_record("large", 100000, "f32", "csr_plain", 1000),
-        timed_record("large", 100000, "f32", "csr_scalar_cuda", 200),
-        timed_record("large", 100000, "f32", "csr_vector_shared_cuda", 100),
-        timed_record("large", 100000, "f64", "csr_plain", 1000),
-        timed_record("large", 100000, "f64", "csr_scalar_cuda", 500),
-        timed_record("large", 100000, "f64", "csr_vector_shared_cuda", 800),
-    };
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    assert_non_null(out);
-    bench_print_seed000(out, r, sizeof r / sizeof *r);
-    fclose(out);
-    static const char *const expected[] = {
-        "  csr_scalar_cuda                2     4.50     5.00     1     5.00     5.00     1     4.00     4.00\n",
-        "  csr_vector_shared_cuda         2     6.00    10.00     1    10.00    10.00     1     2.00     2.00\n",
-        "  coo_atomic_cuda                1    10.00    10.00     0        -        -     1    10.00    10.00\n",
-        "on 1 of 2 matrices (50 %); there scalar 4.00, vector 2.00",
-        "f32, 100000 entries: csr_scalar beats csr_vector_shared on 0 of 1 matrices\n",
-        "changes with the type on 1 of 1 matrices",
-    };
-    for (size_t e = 0; e < sizeof expected / sizeof *expected; e++)
-        if (!strstr(text, expected[e])) fail_msg("not found: %s in\n%s", expected[e], text);
-    free(text);
+    cli_sources s = {.count = 0};
+    assert_int_equal(cli_add_suite(&s, "mesh", "/nowhere"), CLI_USAGE); /* there is no such folder */
+    assert_int_equal(cli_add_suite(&s, "mesh", "/proc/self/fdinfo"), CLI_GO_ON);
+    assert_int_equal(s.count, 7);
+    assert_string_equal(s.items[0].path, "gen:grid5");
+    assert_string_equal(s.items[6].name, "G3_circuit");
+    assert_string_equal(s.items[6].path, "");
+    assert_non_null(strstr(s.items[6].reason, "there is no G3_circuit.mtx.gz"));
+    unsetenv("SPRY_MATRIX_DIR");
+    assert_int_equal(cli_add_suite(&s, "scattered", NULL), CLI_GO_ON);
+    assert_int_equal(s.count, 13);
+    assert_non_null(strstr(s.items[12].reason, "--matrices or SPRY_MATRIX_DIR"));
+    assert_int_equal(cli_add_suite(&s, "products", NULL), CLI_GO_ON);
+    assert_int_equal(s.count, 13 + 14);
+    assert_int_equal(cli_add_suite(&s, "shuffled", NULL), CLI_GO_ON);
+    assert_int_equal(s.count, 13 + 14 + 2);
+    assert_int_equal(cli_add_suite(&s, "sea", NULL), CLI_USAGE);
+    assert_int_equal(s.count, 13 + 14 + 2);
+    free(s.items);
 }
 
 static void records(void **state)
 {
     (void)state;
-    bench_record r;
-    bench_record_init(&r);
+    record r;
+    record_init(&r);
     cJSON *o = cJSON_CreateObject();
-    assert_true(bench_record_to_json(&r, o));
+    assert_true(cli_json_record(o, &r));
     assert_int_equal(cJSON_GetArraySize(o), 33);
     const cJSON *item;
     cJSON_ArrayForEach(item, o)
     {
-        if (strcmp(item->string, "status") != 0 && strcmp(item->string, "peer") != 0) assert_true(cJSON_IsNull(item));
+        if (strcmp(item->string, "status") != 0) assert_true(cJSON_IsNull(item));
     }
     cJSON_Delete(o);
     o = cJSON_CreateObject();
-    assert_true(bench_json_number(o, "inf", INFINITY) && bench_json_number(o, "third", 1.0 / 3) &&
-                bench_json_integer(o, "large", INT64_MAX));
+    assert_true(cli_json_number(o, "inf", INFINITY) && cli_json_number(o, "third", 1.0 / 3) &&
+                cli_json_integer(o, "large", INT64_MAX));
     char *text = cJSON_PrintUnformatted(o);
     assert_string_equal(text, "{\"inf\":1.7976931348623157e+308,\"third\":0.3333333,\"large\":9223372036854775807}");
     cJSON_free(text);
@@ -179,18 +127,18 @@ static void records(void **state)
 static void break_even(void **state)
 {
     (void)state;
-    bench_record base, r;
-    bench_record_init(&base);
+    record base, r;
+    record_init(&base);
     r = base;
-    assert_int_equal(bench_break_even(&r, &base), -2);
+    assert_int_equal(record_break_even(&r, &base), -2);
     base.time_us = 10, base.setup_us = 1;
     r.time_us = 8, r.setup_us = 100;
-    assert_int_equal(bench_break_even(&r, &base), 50); /* 99 more, 2 gained a product */
-    assert_int_equal(bench_break_even(&base, &base), 0);
+    assert_int_equal(record_break_even(&r, &base), 50); /* 99 more, 2 gained a product */
+    assert_int_equal(record_break_even(&base, &base), 0);
     r.time_us = 12;
-    assert_int_equal(bench_break_even(&r, &base), -1);
+    assert_int_equal(record_break_even(&r, &base), -1);
     r.setup_us = 0.5, r.time_us = 9;
-    assert_int_equal(bench_break_even(&r, &base), 0);
+    assert_int_equal(record_break_even(&r, &base), 0);
 }
 
 static void random_vectors(void **state)
@@ -198,8 +146,8 @@ static void random_vectors(void **state)
     (void)state;
     enum { N = 1000 };
     double x[N], other[N];
-    bench_fill_random(x, N, SPRY_F64, 1, 1);
-    bench_fill_random(other, N, SPRY_F64, 2, 1);
+    fill_random(x, N, SPRY_F64, 1, 1);
+    fill_random(other, N, SPRY_F64, 2, 1);
     int negative = 0;
     for (int i = 0; i < N; i++) {
         assert_true(fabs(x[i]) >= 0.25 && fabs(x[i]) < 1 && x[i] != other[i]);
@@ -211,27 +159,24 @@ static void random_vectors(void **state)
     float *by_one = calloc(LONG + 1, sizeof *by_one), *by_three = calloc(LONG + 1, sizeof *by_three);
     assert_true(by_one && by_three);
     by_one[LONG] = by_three[LONG] = UNTOUCHED;
-    bench_fill_random(by_one, LONG, SPRY_F32, 3, 1);
-    bench_fill_random(by_three, LONG, SPRY_F32, 3, 3);
+    fill_random(by_one, LONG, SPRY_F32, 3, 1);
+    fill_random(by_three, LONG, SPRY_F32, 3, 3);
     assert_memory_equal(by_one, by_three, (LONG + 1) * sizeof *by_one);
     assert_true(by_one[0] != 0 && by_one[LONG - 1] != 0 && by_one[LONG] == UNTOUCHED);
     free(by_three);
     free(by_one);
 }
 
-static void sessions(void **state)
+static void bandwidth(void **state)
 {
     (void)state;
     spry_context *context = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
-    bench_session session = {.op = "spmv", .cold = 1};
-    char note[256];
     setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
-    assert_int_equal(bench_session_open(&session, context, note, sizeof note), 1);
-    assert_true(session.copy_gbps > 0.1 && session.flush && session.flush_bytes > 0);
-    assert_non_null(strstr(note, "1 MiB"));
-    bench_session_close(&session);
-    assert_null(session.flush);
+    const copy_bandwidth copy = measure_copy_bandwidth(context, 0);
+    assert_true(copy.gbps > 0.1);
+    assert_non_null(strstr(copy.note, "1 MiB"));
+    assert_int_equal(cache_flush_bytes(context), 524288);
     spry_context_destroy(context);
 }
 
@@ -240,16 +185,16 @@ static void copy_arrays(void **state)
 {
     (void)state;
     static const int64_t mib = 1 << 20, plenty = INT64_C(1) << 40;
-    assert_int_equal(bench_copy_bytes(32 * mib, plenty, 0), 128 * mib);
-    assert_int_equal(bench_copy_bytes(1 * mib, plenty, 0), 64 * mib);
-    assert_int_equal(bench_copy_bytes(0, plenty, 0), 256 * mib); /* a cache that is not known */
-    assert_int_equal(bench_copy_bytes(503 * mib, plenty, 0), 500000000 / 4096 * 4096);
-    assert_int_equal(bench_copy_bytes(32 * mib, plenty, 1), 128 * mib);
-    assert_int_equal(bench_copy_bytes(64 * mib, plenty, 1), 128 * mib);
-    assert_int_equal(bench_copy_bytes(32 * mib, 256 * mib, 0), 64 * mib);
-    assert_int_equal(bench_copy_bytes(32 * mib, 20001, 0), 4096);
-    assert_int_equal(bench_copy_bytes(32 * mib, 16383, 0), 0);
-    assert_int_equal(bench_copy_bytes(32 * mib, 0, 1), 0);
+    assert_int_equal(copy_array_bytes(32 * mib, plenty, 0), 128 * mib);
+    assert_int_equal(copy_array_bytes(1 * mib, plenty, 0), 64 * mib);
+    assert_int_equal(copy_array_bytes(0, plenty, 0), 256 * mib); /* a cache that is not known */
+    assert_int_equal(copy_array_bytes(503 * mib, plenty, 0), 500000000 / 4096 * 4096);
+    assert_int_equal(copy_array_bytes(32 * mib, plenty, 1), 128 * mib);
+    assert_int_equal(copy_array_bytes(64 * mib, plenty, 1), 128 * mib);
+    assert_int_equal(copy_array_bytes(32 * mib, 256 * mib, 0), 64 * mib);
+    assert_int_equal(copy_array_bytes(32 * mib, 20001, 0), 4096);
+    assert_int_equal(copy_array_bytes(32 * mib, 16383, 0), 0);
+    assert_int_equal(copy_array_bytes(32 * mib, 0, 1), 0);
 }
 
 /* ---- numberings --------------------------------------------------------------------------------- */
@@ -259,14 +204,14 @@ typedef struct seen {
     int groups;
 } seen;
 
-static int see(void *user, const bench_record *records, int count)
+static int see(void *user, const record *records, int count)
 {
     seen *s = user;
     size_t used = strlen(s->text);
     used += (size_t)snprintf(s->text + used, sizeof s->text - used, "%s", s->groups++ ? "| " : "");
     for (int i = 0; i < count; i++) {
-        const bench_record *r = &records[i];
-        assert_int_equal(r->status, BENCH_OK);
+        const record *r = &records[i];
+        assert_int_equal(r->status, RECORD_OK);
         if (strcmp(r->ordering, "none") != 0) assert_true(r->setup_us > 0);
         used +=
             (size_t)snprintf(s->text + used, sizeof s->text - used, "%s %.4s %s, ", r->type, r->format, r->ordering);
@@ -274,23 +219,18 @@ static int see(void *user, const bench_record *records, int count)
     return 0;
 }
 
-static void ignore_text(void *user, const char *text)
+static void ignore_text(const char *text)
 {
-    (void)user, (void)text;
+    (void)text;
 }
 
-static void ignore_share(void *user, const char *matrix, double share)
+static void never(void *user, const spry_error *err, int reading)
 {
-    (void)user, (void)matrix, (void)share;
-}
-
-static void never(void *user, const spry_error *err)
-{
-    (void)user;
+    (void)user, (void)reading;
     fail_msg("%s", err->message);
 }
 
-/* No ordering asked for: as the CSR-k study compares; csr2 and csr3 alone stay out of RCM, everybody else of Band-k. */
+/* by-format: as the CSR-k study compares; csr2 and csr3 alone stay out of RCM, everybody else of Band-k. */
 static void numberings(void **state)
 {
     (void)state;
@@ -300,12 +240,12 @@ static void numberings(void **state)
         int numberings, formats;
         const char *seen;
     } cases[] = {
-        {{NULL},
-         0,
+        {{"by-format"},
+         1,
          3,
          "f64 csr none, f64 csr2 none, f64 csr3 none, | f64 csr rcm, | f64 csr2 bandk, f64 csr3 bandk, | "
          "f32 csr none, f32 csr2 none, f32 csr3 none, | f32 csr rcm, | f32 csr2 bandk, f32 csr3 bandk, "},
-        {{NULL}, 0, 1, "f64 csr none, | f64 csr rcm, | f32 csr none, | f32 csr rcm, "},
+        {{"by-format"}, 1, 1, "f64 csr none, | f64 csr rcm, | f32 csr none, | f32 csr rcm, "},
         {{"bandk"}, 1, 2, "f64 csr bandk, f64 csr2 bandk, | f32 csr bandk, f32 csr2 bandk, "},
         {{"plan-rcm", "none", "degree"},
          3,
@@ -319,8 +259,7 @@ static void numberings(void **state)
         seen s = {0};
         spry_error err = {0};
         char *orderings[3] = {cases[c].orderings[0], cases[c].orderings[1], cases[c].orderings[2]};
-        bench_session session = {.context = context, .op = "spmv", .copy_gbps = 1};
-        bench_request request = {.sources = &source,
+        bench_options options = {.sources = &source,
                                  .source_count = 1,
                                  .formats = {all, cases[c].formats},
                                  .orderings = {orderings, cases[c].numberings},
@@ -329,12 +268,15 @@ static void numberings(void **state)
                                  .f64 = 1,
                                  .offset_type = SPRY_I32,
                                  .index_type = SPRY_I32,
+                                 .op = "spmv",
+                                 .skip_bandwidth = 1,
+                                 .context = context,
                                  .emit = see,
                                  .progress = ignore_text,
-                                 .disturbed = ignore_share,
+                                 .note = ignore_text,
                                  .complain = never,
                                  .user = &s};
-        if (bench_run(&session, &request, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (bench_run(&options, &err) != SPRY_OK) fail_msg("%s", err.message);
         assert_string_equal(s.text, cases[c].seen);
     }
     spry_context_destroy(context);
@@ -343,10 +285,10 @@ static void numberings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics), cmocka_unit_test(names),          cmocka_unit_test(json_text),
-        cmocka_unit_test(suites),     cmocka_unit_test(seed000_tables), cmocka_unit_test(records),
-        cmocka_unit_test(break_even), cmocka_unit_test(random_vectors), cmocka_unit_test(sessions),
-        cmocka_unit_test(numberings), cmocka_unit_test(copy_arrays),
+        cmocka_unit_test(statistics),     cmocka_unit_test(names),     cmocka_unit_test(json_text),
+        cmocka_unit_test(suites),         cmocka_unit_test(records),   cmocka_unit_test(break_even),
+        cmocka_unit_test(random_vectors), cmocka_unit_test(bandwidth), cmocka_unit_test(numberings),
+        cmocka_unit_test(copy_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -195,7 +195,7 @@ static void no_memory_to_measure_with(void **state)
     const char *limited = "ulimit -v 1000000; SPRY_BENCH_COPY_BYTES=2000000000 exec \"$SPRY\"";
     char command[512];
     if (INSTRUMENTED) skip(); /* shadows reserve terabytes */
-    snprintf(command, sizeof command, "%s spmv $D/%s -o $D/y.mtx", limited, few);
+    snprintf(command, sizeof command, "%s spmv $D/%s --time -o $D/y.mtx", limited, few);
     outcome o = shell(command);
     if (o.status != 0) fail_msg("status %d\n%s\n%s", o.status, o.out, o.err);
     assert_non_null(strstr(o.out, "copy bandwidth  not measured (no memory for two arrays of 1907 MiB)"));
@@ -205,7 +205,7 @@ static void no_memory_to_measure_with(void **state)
     assert_string_equal(text, "%%MatrixMarket matrix array real general\n4 1\n1.5\n3\n0\n104.125\n");
     free(text);
     unlink(in_folder("y.mtx"));
-    static const char *const uses[] = {"spmv", "bench"};
+    static const char *const uses[] = {"spmv --time", "bench"};
     for (int u = 0; u < 2; u++) {
         snprintf(command, sizeof command, "%s %s $D/small.mtx --threads 2 --json", limited, uses[u]);
         o = shell(command);
@@ -225,7 +225,8 @@ static void no_memory_to_measure_with(void **state)
     assert_null(strstr(o.out, "nan"));
     release(&o);
     /* Arrays of the program's own choice fit. */
-    snprintf(command, sizeof command, "ulimit -v 400000; unset SPRY_BENCH_COPY_BYTES; exec \"$SPRY\" spmv $D/%s", few);
+    snprintf(command, sizeof command, "ulimit -v 400000; unset SPRY_BENCH_COPY_BYTES; exec \"$SPRY\" spmv --time $D/%s",
+             few);
     o = shell(command);
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "% of the copy bandwidth"));
@@ -236,7 +237,7 @@ static void messages_do_not_mix(void **state)
 {
     (void)state;
     /* Nothing but the report: no terminal, so no progress, and no escape sequences. */
-    outcome o = spry("spmv $D/small.mtx");
+    outcome o = spry("spmv $D/small.mtx --time");
     assert_int_equal(o.status, 0);
     assert_null(strchr(o.out, '\033'));
     assert_null(strchr(o.err, '\033'));

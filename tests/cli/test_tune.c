@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "bench/tune.h"
+#include "cli/tune_fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,7 +122,7 @@ static void command(void **state)
     char name[512];
     snprintf(name, sizeof name, "%s/t.tuning", folder());
     setenv("SPRY_TUNING", name, 1);
-    expect("spmv $D/small.mtx --format csr2", 0, ": correct", "note: ");
+    expect("spmv $D/small.mtx --format csr2 --time", 0, ": correct", "note: ");
     setenv("SPRY_TUNING", "/none/such", 1);
     expect("spmv $D/small.mtx", 2, NULL, "/none/such: cannot be read");
     write_file("bad.tuning", "cpu csr2 96\n");

@@ -153,7 +153,7 @@ static void what_plans_cost(void **state)
         }
 }
 
-/* expected_calls 1 spares the analysis; the product is the same. */
+/* expected_calls 1 saves the analysis; the product is the same. */
 static void expected_calls(void **state)
 {
     (void)state;

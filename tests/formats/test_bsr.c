@@ -1,4 +1,4 @@
-/* BSR: the size of blocks settled, fill that meets Inf and NaN, edges, explicit zeros, damaged storage. */
+/* BSR: the size of blocks resolved, fill that meets Inf and NaN, edges, explicit zeros, damaged storage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,9 +6,10 @@
 
 #include <cmocka.h>
 
+#include "catalogue/catalogue.h"
 #include "core/matrix.h"
 #include "formats/bsr/bsr.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include "spry/spry.h"
 
@@ -44,7 +45,7 @@ static void the_size_is_found(void **state)
 {
     (void)state;
     static const struct {
-        const char *matrix, *settled;
+        const char *matrix, *resolved;
     } cases[] = {
         {"fem3,x=6,y=6,z=6,dof=1", "block=1"}, {"fem3,x=6,y=6,z=6,dof=2", "block=2"},
         {"fem3,x=6,y=6,z=6,dof=3", "block=3"}, {"fem3,x=5,y=5,z=5,dof=4", "block=4"},
@@ -58,9 +59,9 @@ static void the_size_is_found(void **state)
         spry_plan *plan = plan_of(context, A, "bsr", NULL, SPRY_NO_TRANSPOSE);
         spry_plan_info info = SPRY_INIT(spry_plan_info);
         assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
-        if (strcmp(info.parameters, cases[c].settled) != 0)
-            fail_msg("%s: %s, expected %s", cases[c].matrix, info.parameters, cases[c].settled);
-        assert_null(spryi_bsr_masks(plan->storage));
+        if (strcmp(info.parameters, cases[c].resolved) != 0)
+            fail_msg("%s: %s, expected %s", cases[c].matrix, info.parameters, cases[c].resolved);
+        assert_null(spryi_bsr_masks(plan->stored.storage));
         spry_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
@@ -106,10 +107,10 @@ static void fill_meets_inf_and_nan(void **state)
     int spoiled = 0, clean = 0;
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++)
         for (int block = 1; block <= SPRYI_BSR_MOST_BLOCK; block++)
-            for (int k = 0; k < spryi_kernel_count; k++) {
+            for (int k = 0; k < spry_kernel_count(); k++) {
                 const char *reason;
-                if (strcmp(spryi_kernels[k]->format, "bsr") != 0) continue;
-                if (!spryi_kernel_available(context, spryi_kernels[k], &reason)) continue;
+                if (strcmp(spryi_kernel_at(k)->format, "bsr") != 0) continue;
+                if (!spryi_kernel_available(context, spryi_kernel_at(k), &reason)) continue;
                 int64_t x_length = op == SPRY_TRANSPOSE ? M : N, y_length = op == SPRY_TRANSPOSE ? N : M;
                 for (int64_t j = 0; j < x_length; j++)
                     x[j] = j % 5 == 3 ? (j % 2 ? NAN : -INFINITY) : j == 40 ? INFINITY : (double)(j % 7 - 3);
@@ -123,13 +124,13 @@ static void fill_meets_inf_and_nan(void **state)
                     }
                 char format[32];
                 snprintf(format, sizeof format, "bsr:block=%d", block);
-                spry_plan *plan = plan_of(context, A, format, spryi_kernels[k]->name, (spry_op)op);
+                spry_plan *plan = plan_of(context, A, format, spryi_kernel_at(k)->name, (spry_op)op);
                 assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, x_length), NULL,
                                                spry_vector_f64(y, y_length), NULL, NULL),
                                  SPRY_OK);
                 for (int64_t i = 0; i < y_length; i++) {
                     if (!same(y[i], exact[i]))
-                        fail_msg("%s of %s, op %d: y[%lld] is %g instead of %g", spryi_kernels[k]->name, format, op,
+                        fail_msg("%s of %s, op %d: y[%lld] is %g instead of %g", spryi_kernel_at(k)->name, format, op,
                                  (long long)i, y[i], exact[i]);
                     spoiled += !isfinite(exact[i]);
                     clean += isfinite(exact[i]);
@@ -153,7 +154,7 @@ static void explicit_zeros_come_back(void **state)
         snprintf(format, sizeof format, "bsr:block=%d", block);
         spry_plan *plan = plan_of(context, A, format, NULL, SPRY_NO_TRANSPOSE);
         spry_matrix *back = NULL;
-        assert_int_equal(spryi_format_bsr.to_csr(context, &back, plan->storage, NULL), SPRY_OK);
+        assert_int_equal(spryi_format_bsr.to_csr(context, &back, plan->stored.storage, NULL), SPRY_OK);
         assert_int_equal(back->a.nnz, ROW * M);
         assert_memory_equal(back->a.offsets, offsets, sizeof offsets);
         assert_memory_equal(back->a.indices, columns, sizeof columns);
@@ -174,7 +175,7 @@ static void damage_is_seen(void **state)
     double values[ROW * M];
     spry_matrix *A = scattered(context, offsets, columns, values);
     spry_plan *plan = plan_of(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
-    spryi_bsr *s = plan->storage;
+    spryi_bsr *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_OK);
 #define DAMAGED(what, with)                                                                                            \

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 
 #include "../kernels/in_blocks.h"
+#include "choose/choose.h"
 #include "core/matrix.h"
-#include "ops/choice.h"
 
 #include "spry/spry.h"
 
@@ -31,7 +31,8 @@ static void check_choices(const char *device, const choice_case *cases, size_t c
         options.device = device;
         options.expected_calls = cases[c].calls;
         if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-        if (spryi_choose_spmv(A, &options, &choice, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (spryi_choose_format(A, &options, spryi_driver_named(device), &choice, &err) != SPRY_OK)
+            fail_msg("%s", err.message);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s on %s: %s", cases[c].spec, device, choice.reason);
         assert_true(strstr(choice.reason, choice.format->name) == choice.reason);
@@ -75,7 +76,7 @@ static void choices_of_blocks(void **state)
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_matrix *A = matrix_in_blocks(context, cases[c].spec, cases[c].b, cases[c].holes, SPRY_F64);
         options.device = cases[c].device;
-        assert_int_equal(spryi_choose_spmv(A, &options, &choice, NULL), SPRY_OK);
+        assert_int_equal(spryi_choose_format(A, &options, spryi_driver_named(cases[c].device), &choice, NULL), SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s in blocks of %d on %s: %s", cases[c].spec, cases[c].b, cases[c].device, choice.reason);
         spry_matrix_destroy(A);

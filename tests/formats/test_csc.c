@@ -1,4 +1,4 @@
-/* What is particular to csc and to the scattered products: the transposition, borrowing, turns, windows, patterns. */
+/* What is particular to csc and to the scattered products: the transposition, borrowing, phases, windows, patterns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "formats/csc/csc.h"
 #include "kernels/arrays.h"
 #include "kernels/families.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include "spry/spry.h"
 
@@ -105,11 +105,11 @@ static void csc_is_borrowed(void **state)
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
     spry_plan *plan = plan_of(context, A, "csc", SPRY_NO_TRANSPOSE);
-    const spryi_csr *s = plan->storage;
+    const spryi_csr *s = plan->stored.storage;
     assert_ptr_equal(s->a.values, values);
     assert_ptr_equal(s->a.indices, rows);
     assert_ptr_equal(s->a.offsets, offsets);
-    assert_true(s->a.rows == 4 && s->a.cols == 3 && s->scatters && s->scatter.chunk_count == 1);
+    assert_true(s->a.rows == 4 && s->a.cols == 3 && s->scatters && s->chunks.count == 1);
     double y[3];
     assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
                      SPRY_OK);
@@ -119,50 +119,50 @@ static void csc_is_borrowed(void **state)
     spry_context_destroy(context);
 }
 
-/* No two chunks of a turn touch a column in common, and the ranges that are set are all columns, each once. */
-static void check_turns(const spryi_csr *s)
+/* No two chunks of a phase touch a column in common, and the ranges that are set are all columns, each once. */
+static void check_phases(const spryi_csr *s)
 {
-    const spryi_csr_scatter *t = &s->scatter;
+    const spryi_csr_chunks *t = &s->chunks;
     const int64_t n = s->a.cols;
-    int64_t *turn_of = malloc((size_t)n * sizeof *turn_of), *set = calloc((size_t)n, sizeof *set);
+    int64_t *phase_of = malloc((size_t)n * sizeof *phase_of), *set = calloc((size_t)n, sizeof *set);
     int64_t *chunk_of = malloc((size_t)n * sizeof *chunk_of), blocks = 0;
-    for (int64_t j = 0; j < n; j++) turn_of[j] = -1;
-    for (int64_t turn = 0; turn < t->turn_count; turn++)
-        for (int64_t c = t->turns[turn]; c < t->turns[turn + 1]; c++) {
-            const spryi_csr_chunk *chunk = &t->chunks[c];
+    for (int64_t j = 0; j < n; j++) phase_of[j] = -1;
+    for (int64_t phase = 0; phase < t->phase_count; phase++)
+        for (int64_t c = t->phases[phase]; c < t->phases[phase + 1]; c++) {
+            const spryi_csr_chunk *chunk = &t->list[c];
             blocks += chunk->last - chunk->first;
             for (int64_t r = chunk->ranges_begin; r < chunk->ranges_end; r++)
                 for (int64_t j = t->ranges[r].begin; j < t->ranges[r].end; j++) {
-                    assert_int_equal(turn_of[j], -1); /* set before anything is added */
+                    assert_int_equal(phase_of[j], -1); /* set before anything is added */
                     set[j]++;
                 }
             for (int64_t b = chunk->first; b < chunk->last; b++) {
-                const spryi_csr_block *block = &s->blocks[b];
+                const spryi_csr_block *block = &s->blocks.list[b];
                 assert_int_equal(block->piece, -1);
                 int64_t end = spryi_index_at(s->a.offsets, s->a.offset_type, block->end);
                 for (int64_t k = spryi_index_at(s->a.offsets, s->a.offset_type, block->begin); k < end; k++) {
                     int64_t j = spryi_index_at(s->a.indices, s->a.index_type, k);
                     assert_true(set[j] == 1);
-                    assert_false(turn_of[j] == turn && chunk_of[j] != c);
-                    turn_of[j] = turn;
+                    assert_false(phase_of[j] == phase && chunk_of[j] != c);
+                    phase_of[j] = phase;
                     chunk_of[j] = c;
                 }
             }
         }
     for (int64_t j = 0; j < n; j++) assert_int_equal(set[j], 1);
-    assert_int_equal(blocks, s->block_count);
-    free(turn_of);
+    assert_int_equal(blocks, s->blocks.count);
+    free(phase_of);
     free(chunk_of);
     free(set);
 }
 
-/* Meshes go in turns with enough chunks for several threads, graphs through windows within their share. */
-static void turns_and_windows(void **state)
+/* Meshes go in phases with enough chunks for several threads, graphs through windows within their share. */
+static void phases_and_windows(void **state)
 {
     (void)state;
     static const struct {
         const char *spec;
-        int turns;
+        int phases;
     } cases[] = {{"gen:grid5,x=300,y=300", 1}, {"gen:grid7,x=30,y=30,z=60", 1}, {"gen:rmat,scale=13", 0}};
     spry_context *context = context_of(3);
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++) {
@@ -170,15 +170,15 @@ static void turns_and_windows(void **state)
         spry_error err = SPRY_ERROR_INIT;
         if (spry_matrix_generate(context, &A, cases[n].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
         spry_plan *plan = plan_of(context, A, "csr", SPRY_TRANSPOSE);
-        const spryi_csr *s = plan->storage;
-        if (cases[n].turns) {
-            assert_in_range(s->scatter.turn_count, 2, 8);
-            assert_true(s->scatter.chunk_count >= 4 * s->scatter.turn_count);
-            check_turns(s);
+        const spryi_csr *s = plan->stored.storage;
+        if (cases[n].phases) {
+            assert_in_range(s->chunks.phase_count, 2, 8);
+            assert_true(s->chunks.count >= 4 * s->chunks.phase_count);
+            check_phases(s);
         } else {
-            assert_int_equal(s->scatter.turn_count, 0);
-            assert_in_range(s->scatter.chunk_count, 2, SPRYI_MOST_WINDOWS);
-            assert_true(s->scatter.window_count * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
+            assert_int_equal(s->chunks.phase_count, 0);
+            assert_in_range(s->chunks.count, 2, SPRYI_MOST_WINDOWS);
+            assert_true(s->chunks.window_numbers * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
         }
         assert_true(plan->workspace_bytes >= A->a.cols * 8);
         spry_plan_destroy(plan);
@@ -201,7 +201,7 @@ static void patterns_have_no_values(void **state)
     for (int f = 0; f < 2; f++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             spry_plan *plan = plan_of(context, P, formats[f], (spry_op)op);
-            const spryi_csr *s = plan->storage;
+            const spryi_csr *s = plan->stored.storage;
             assert_null(s->a.values);
             spry_storage storage = SPRY_INIT(spry_storage);
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -221,7 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transposition),
         cmocka_unit_test(csc_is_borrowed),
-        cmocka_unit_test(turns_and_windows),
+        cmocka_unit_test(phases_and_windows),
         cmocka_unit_test(patterns_have_no_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

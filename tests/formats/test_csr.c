@@ -8,7 +8,7 @@
 
 #include "core/context.h"
 #include "formats/csr/csr.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include "spry/spry.h"
 
@@ -64,10 +64,10 @@ static void test_spans_of_rows(void **state)
     const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 25, 26, 27, 28, 9, 10, 11, 12, 13, 14, 15, 16, 17};
     spry_context *context = context_with_avx512();
     spry_plan *plan = plan_of(context, columns, 21, 3, 1, 0);
-    const spryi_csr *s = plan->storage;
-    assert_true(s->runs[0].kind == SPRYI_RUN_GENERAL && s->runs[0].least > 0);
+    const spryi_csr *s = plan->stored.storage;
+    assert_true(s->runs.list[0].kind == SPRYI_RUN_GENERAL && s->runs.list[0].least_spans > 0);
     for (int i = 0; i < ROWS; i++) {
-        const spryi_csr_span *w = s->spans + s->runs[0].spans + 4 * (int64_t)i;
+        const spryi_csr_span *w = s->spans.list + s->runs.list[0].first_span + 4 * (int64_t)i;
         check_span(w, 5 + 3 * i, 0x8005, 3);
         check_span(w + 1, 21 + 3 * i, 0x3, 2);
         check_span(w + 2, 22 + 3 * i, 0x7f, 7);
@@ -86,10 +86,10 @@ static void test_spans_of_groups(void **state)
     for (int e = 20; e < 26; e++) columns[e] = 101 + e;
     spry_context *context = context_with_avx512();
     spry_plan *plan = plan_of(context, columns, 26, 11, 3, 0);
-    const spryi_csr *s = plan->storage;
-    assert_true(s->runs[0].kind == SPRYI_RUN_SHARED && s->runs[0].least > 0);
+    const spryi_csr *s = plan->stored.storage;
+    assert_true(s->runs.list[0].kind == SPRYI_RUN_SHARED && s->runs.list[0].least_spans > 0);
     for (int g = 0; g < ROWS / 3; g++) {
-        const spryi_csr_span *w = s->spans + s->runs[0].spans + 3 * (int64_t)g;
+        const spryi_csr_span *w = s->spans.list + s->runs.list[0].first_span + 3 * (int64_t)g;
         check_span(w, 100 + 11 * g, 0xffff, 16);
         check_span(w + 1, 116 + 11 * g, 0xf, 4);
         check_span(w + 2, 121 + 11 * g, 0x3f, 6);
@@ -105,8 +105,8 @@ static void test_no_spans(void **state)
     const int32_t apart[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
     spry_context *context = context_with_avx512();
     spry_plan *far = plan_of(context, apart, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
-    assert_true(((const spryi_csr *)far->storage)->spans == NULL);
-    assert_true(((const spryi_csr *)rare->storage)->spans == NULL);
+    assert_true(((const spryi_csr *)far->stored.storage)->spans.list == NULL);
+    assert_true(((const spryi_csr *)rare->stored.storage)->spans.list == NULL);
     spry_plan_destroy(far);
     spry_plan_destroy(rare);
     spry_context_destroy(context);

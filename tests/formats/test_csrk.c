@@ -2,11 +2,11 @@
  * CSR-2 and CSR-3: pointers as the seed draws them, no copy of the matrix, the same bits as csr, giant rows; sizes of
  * groups for GPUs by the paper's formulas.
  */
+#include "choose/choose.h"
 #include "core/context.h"
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
-#include "ops/choice.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -94,7 +94,7 @@ static void test_pointers(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_matrix *A = matrix_of(context, cases[c].rows, 7, 1);
         spry_plan *plan = plan_of(context, A, cases[c].format);
-        const spryi_csrk *s = plan->storage;
+        const spryi_csrk *s = plan->stored.storage;
         spry_plan_info info = SPRY_INIT(spry_plan_info);
         assert_int_equal(SPRY_OK, spry_plan_get_info(plan, &info, NULL));
         assert_string_equal(cases[c].parameters, info.parameters);
@@ -242,7 +242,7 @@ static void test_for_gpu(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         const spryi_build_request request =
             {.A = A, .csr = A, .options = &options, .value_type = SPRY_F64, .for_gpu = 1, .gpu_major = cases[c].major};
-        spryi_figure figure = {0};
+        spryi_cost figure = {0};
         void *storage = NULL;
         spryi_section sections[SPRYI_MOST_SECTIONS];
         assert_int_equal(SPRY_OK, cases[c].format->predict(context, &figure, &request, NULL));
@@ -252,7 +252,7 @@ static void test_for_gpu(void **state)
         assert_int_equal(cases[c].sr_count, s->sr_count);
         assert_int_equal(cases[c].ssr_count, s->ssr_count);
         assert_int_equal(300, s->sr_ptr[s->sr_count]);
-        assert_true(!s->csr.blocks && !s->csr.runs);
+        assert_true(!s->csr.blocks.list && !s->csr.runs.list);
         assert_int_equal(cases[c].sections, cases[c].format->device_sections(storage, sections));
         int64_t bytes = 0;
         for (int n = 0; n < cases[c].sections; n++) {
@@ -276,10 +276,12 @@ static void test_choice_of_kernel(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 10, 100, 71), *B = matrix_of(context, 10, 100, 72);
     assert_int_equal(80, A->a.nnz);
-    assert_string_equal("csr3_gpuspmv3_cuda", spryi_choose_kernel(A, &spryi_format_csr3, "cuda", SPRY_NO_TRANSPOSE));
-    assert_string_equal("csr3_gpuspmv35_cuda", spryi_choose_kernel(B, &spryi_format_csr3, "cuda", SPRY_NO_TRANSPOSE));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, "cpu", SPRY_NO_TRANSPOSE));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, "cuda", SPRY_NO_TRANSPOSE));
+    assert_string_equal("csr3_gpuspmv3_cuda",
+                        spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cuda"), SPRY_NO_TRANSPOSE));
+    assert_string_equal("csr3_gpuspmv35_cuda",
+                        spryi_choose_kernel(B, &spryi_format_csr3, spryi_driver_named("cuda"), SPRY_NO_TRANSPOSE));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cpu"), SPRY_NO_TRANSPOSE));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, spryi_driver_named("cuda"), SPRY_NO_TRANSPOSE));
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
     spry_context_destroy(context);
@@ -351,8 +353,8 @@ static void test_spans(void **state)
         options.expected_calls = f == 3 ? 5 : 0;
         spry_plan *plan = NULL;
         assert_int_equal(SPRY_OK, spry_plan_spmv(context, &plan, A, &options, NULL));
-        const spryi_csr *s = plan->storage; /* of csr2 and csr3 it is the first */
-        for (int64_t r = 0; r < s->run_count; r++) assert_true((s->runs[r].least > 0) == (f < 3));
+        const spryi_csr *s = plan->stored.storage; /* of csr2 and csr3 it is the first */
+        for (int64_t r = 0; r < s->runs.count; r++) assert_true((s->runs.list[r].least_spans > 0) == (f < 3));
         assert_int_equal(SPRY_OK,
                          spry_plan_run(plan, NULL, spry_vector_f32(x, N), NULL, spry_vector_f32(y, M), NULL, NULL));
         if (f == 0) memcpy(first, y, sizeof y);

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "formats/ell/ell.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void layout(void **state)
     spry_matrix *A = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     spry_plan *plan = plan_of(context, &A, "ell", NULL);
-    const spryi_ell *s = plan->storage;
+    const spryi_ell *s = plan->stored.storage;
     assert_int_equal(s->width, 2);
     assert_memory_equal(s->values, values, sizeof values);
     assert_memory_equal(s->columns, columns, sizeof columns);
@@ -82,7 +82,7 @@ static void check_sees_damage(void **state)
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=100,y=20", NULL, NULL), SPRY_OK);
     spry_plan *plan = plan_of(context, &A, "ell", NULL);
-    spryi_ell *s = plan->storage;
+    spryi_ell *s = plan->stored.storage;
     int64_t stepped = -1;
     for (int64_t q = 0; q < s->a.rows / SPRYI_ELL_SLICE && stepped < 0; q++)
         if (s->runs[q] > 1) stepped = q;

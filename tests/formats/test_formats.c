@@ -1,4 +1,4 @@
-/* What every format promises: from CSR and back, figures foretold, sections that restore it, no wasteful padding. */
+/* What every format promises: from CSR and back, figures predicted, sections that restore it, no wasteful padding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,12 +6,13 @@
 
 #include <cmocka.h>
 
+#include "catalogue/catalogue.h"
 #include "core/assemble.h"
 #include "core/kernel.h"
 #include "core/memory.h"
 #include "kernels/arrays.h"
 #include "kernels/families.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include "spry/spry.h"
 
@@ -141,8 +142,8 @@ static void back_to_the_same_csr(void **state)
 {
     (void)state;
     spry_context *context = context_of(2);
-    for (int f = 0; f < spryi_format_count; f++) {
-        const spryi_format *format = spryi_formats[f];
+    for (int f = 0; f < spry_format_count(); f++) {
+        const spryi_format *format = spryi_format_at(f);
         if (!format->to_csr) continue;
         int made = 0, families = 0;
         for (int number = first_family(f); number < family_count();
@@ -156,7 +157,7 @@ static void back_to_the_same_csr(void **state)
                 if (s.plan) {
                     spry_matrix *back = NULL;
                     spry_error err = SPRY_ERROR_INIT;
-                    if (format->to_csr(context, &back, s.plan->storage, &err) != SPRY_OK)
+                    if (format->to_csr(context, &back, s.plan->stored.storage, &err) != SPRY_OK)
                         fail_msg("%s of %s: %s", format->name, s.f.name, err.message);
                     spry_arrays a = s.g.a;
                     double *ones = NULL;
@@ -183,7 +184,7 @@ static void back_to_the_same_csr(void **state)
 
 /* ---- figures ---------------------------------------------------------------------------------------- */
 
-static spry_storage foretell(spry_context *context, const spry_matrix *A, const char *format, int64_t memory_limit)
+static spry_storage predict(spry_context *context, const spry_matrix *A, const char *format, int64_t memory_limit)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_storage storage = SPRY_INIT(spry_storage);
@@ -209,22 +210,22 @@ static void figures_come_true(void **state)
 {
     (void)state;
     spry_context *context = context_of(2);
-    for (int f = 0; f < spryi_format_count; f++) {
-        const spryi_format *format = spryi_formats[f];
+    for (int f = 0; f < spry_format_count(); f++) {
+        const spryi_format *format = spryi_format_at(f);
         for (int number = first_family(f); number < family_count(); number = next_family(number, 1)) {
             specimen s;
             make(&s, context, number, format, &plain, number % 2 ? SPRY_F32 : SPRY_F64, number % 3);
-            spry_storage figure = foretell(context, s.A, format->name, limit);
+            spry_storage figure = predict(context, s.A, format->name, limit);
             assert_string_equal(figure.format, format->name);
             if (s.plan) {
-                int64_t bytes = format->storage_bytes(s.plan->storage);
+                int64_t bytes = format->storage_bytes(s.plan->stored.storage);
                 if (figure.refused) fail_msg("%s of %s: refused, but built", format->name, s.f.name);
                 if (bytes < figure.bytes)
-                    fail_msg("%s of %s: %lld bytes, %lld foretold", format->name, s.f.name, (long long)bytes,
+                    fail_msg("%s of %s: %lld bytes, %lld predicted", format->name, s.f.name, (long long)bytes,
                              (long long)figure.bytes);
-                if (format->sections && section_bytes(format, s.plan->storage) != figure.bytes)
-                    fail_msg("%s of %s: arrays of %lld bytes, %lld foretold", format->name, s.f.name,
-                             (long long)section_bytes(format, s.plan->storage), (long long)figure.bytes);
+                if (format->sections && section_bytes(format, s.plan->stored.storage) != figure.bytes)
+                    fail_msg("%s of %s: arrays of %lld bytes, %lld predicted", format->name, s.f.name,
+                             (long long)section_bytes(format, s.plan->stored.storage), (long long)figure.bytes);
                 spry_plan_info info = SPRY_INIT(spry_plan_info);
                 assert_int_equal(spry_plan_get_info(s.plan, &info, NULL), SPRY_OK);
                 assert_string_equal(info.parameters, figure.parameters);
@@ -269,18 +270,18 @@ static void sections_restore(void **state)
 {
     (void)state;
     spry_context *context = context_of(2);
-    for (int f = 0; f < spryi_format_count; f++) {
-        const spryi_format *format = spryi_formats[f];
+    for (int f = 0; f < spry_format_count(); f++) {
+        const spryi_format *format = spryi_format_at(f);
         if (!format->sections) continue;
         for (int number = first_family(f); number < family_count(); number = next_family(number, 1)) {
             specimen s;
             make(&s, context, number, format, &plain, number % 2 ? SPRY_F32 : SPRY_F64, number % 3);
             if (s.plan) {
-                void *storage = restore(context, format, s.plan->storage);
+                void *storage = restore(context, format, s.plan->stored.storage);
                 spry_error err = SPRY_ERROR_INIT;
                 spry_matrix *one = NULL, *two = NULL;
                 if (format->check(storage, &err) != SPRY_OK) fail_msg("%s: %s", format->name, err.message);
-                assert_int_equal(format->to_csr(context, &one, s.plan->storage, NULL), SPRY_OK);
+                assert_int_equal(format->to_csr(context, &one, s.plan->stored.storage, NULL), SPRY_OK);
                 assert_int_equal(format->to_csr(context, &two, storage, NULL), SPRY_OK);
                 compare(format->name, s.f.name, &one->a, &two->a);
                 spry_matrix_destroy(one);
@@ -305,9 +306,9 @@ static void padding_is_refused(void **state)
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "arrow,rows=20000", NULL, NULL), SPRY_OK);
     int refused = 0;
-    for (int f = 0; f < spryi_format_count; f++) {
-        const char *name = spryi_formats[f]->name;
-        spry_storage figure = foretell(context, A, name, 0);
+    for (int f = 0; f < spry_format_count(); f++) {
+        const char *name = spryi_format_at(f)->name;
+        spry_storage figure = predict(context, A, name, 0);
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = name;
         spry_plan *plan = NULL;
@@ -325,7 +326,7 @@ static void padding_is_refused(void **state)
             assert_int_equal(err.value, figure.bytes);
             options.memory_limit_bytes = figure.bytes - 1;
             assert_int_equal(spry_plan_spmv(context, &plan, A, &options, &err), SPRY_TOO_LARGE);
-            assert_int_equal(foretell(context, A, name, figure.bytes).refused, 0);
+            assert_int_equal(predict(context, A, name, figure.bytes).refused, 0);
         }
         spry_plan_destroy(plan);
     }
@@ -342,8 +343,8 @@ static void parameters_are_checked(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL), SPRY_OK);
-    for (int f = 0; f < spryi_format_count; f++) {
-        const spryi_format *format = spryi_formats[f];
+    for (int f = 0; f < spry_format_count(); f++) {
+        const spryi_format *format = spryi_format_at(f);
         char text[96];
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_plan *plan = NULL;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "formats/hyb/hyb.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include <math.h>
 
@@ -37,7 +37,7 @@ static void widths(void **state)
         options.format = cases[c].format;
         if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
         assert_int_equal(spry_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
-        const spryi_hyb *s = plan->storage;
+        const spryi_hyb *s = plan->stored.storage;
         assert_int_equal(s->ell.width, cases[c].width);
         assert_int_equal(s->rest, cases[c].rest);
         assert_int_equal(storage.words, 2 * 3 * cases[c].width + 3 * cases[c].rest);
@@ -88,7 +88,7 @@ static void check_sees_damage(void **state)
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";
     assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
-    spryi_hyb *s = plan->storage;
+    spryi_hyb *s = plan->stored.storage;
     int32_t *rows = s->rows, *columns = s->columns;
     assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_OK);
     rows[1] = 3;

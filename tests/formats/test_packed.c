@@ -6,9 +6,10 @@
 
 #include <cmocka.h>
 
+#include "catalogue/catalogue.h"
 #include "core/context.h"
-#include "formats/csrk/packed.h"
-#include "ops/plan.h"
+#include "formats/packed/packed_reader.h"
+#include "plan/plan.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ static packed_plan plan_of(const sketch *k, const char *kernel)
     assert_int_equal(spry_context_create(&p.context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
     if (spry_plan_spmv(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
-    p.s = p.plan->storage;
+    p.s = p.plan->stored.storage;
     return p;
 }
 
@@ -143,12 +144,12 @@ static void layout(void **state)
     for (int i = 0; i < 4; i++)
         for (int j = i > 0 ? i - 1 : 0; j <= i + 1; j++) put(&k, i, j);
     packed_plan p = plan_of(&k, "packed_reference_cpu");
-    spryi_packed *s = p.plan->storage;
+    spryi_packed *s = p.plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(s->slice_count, 1);
-    assert_int_equal(s->slices[0].info & 15, SPRYI_PACKED_STEPPED);
+    assert_int_equal(s->slices[0].info & 15, SPRYI_PACKED_DIAGONALS);
     assert_memory_equal(s->indices, distances, sizeof distances);
-    assert_memory_equal(s->indices + s->extras[0] * SPRYI_PACKED_UNIT, masks, sizeof masks);
+    assert_memory_equal(s->indices + s->extras[0] * SPRYI_PACKED_INDEX_UNIT, masks, sizeof masks);
     assert_memory_equal(s->values, values, sizeof values);
     int32_t *d = (int32_t *)(void *)s->indices;
 #define REFUSE(place, value)                                                                                           \
@@ -172,7 +173,7 @@ static void layout(void **state)
     REFUSE(s->slices[0].info, s->slices[0].info | SPRYI_PACKED_PADDED);
     REFUSE(s->indexed, 1);
     REFUSE(s->slices[0].info, s->slices[0].info | 3u);
-    REFUSE(s->slices[0].info, s->slices[0].info & ~(15u << SPRYI_PACKED_B));
+    REFUSE(s->slices[0].info, s->slices[0].info & ~(15u << SPRYI_PACKED_BLOCK_SHIFT));
     REFUSE(s->slices[1].row, 0u);
     REFUSE(s->block, 9);
     REFUSE(s->a.nnz, 10);
@@ -191,8 +192,8 @@ static void edge_of_16_bits(void **state)
             put(&k, i, 1 + i * i % 37 + (i == 0 ? 0 : 1));
             put(&k, i, i == 31 ? 1 + span : 1000 + i * i * i % 101);
         }
-        const uint32_t kind = span <= 65535 ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_WIDE;
-        const uint32_t kinds[] = {kind | SPRYI_PACKED_FULL, SPRYI_PACKED_STEPPED | SPRYI_PACKED_FULL};
+        const uint32_t kind = span <= 65535 ? SPRYI_PACKED_OFFSETS : SPRYI_PACKED_COLUMNS;
+        const uint32_t kinds[] = {kind | SPRYI_PACKED_FULL, SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_FULL};
         expect_kinds(&k, 2, kinds);
         sketch_free(&k);
     }
@@ -219,8 +220,8 @@ static void check_band(int64_t rows, int64_t hole, uint32_t first, uint32_t last
 static void steps_and_holes(void **state)
 {
     (void)state;
-    const uint32_t full = SPRYI_PACKED_STEPPED | SPRYI_PACKED_FULL, holes = SPRYI_PACKED_STEPPED;
-    const uint32_t padded = SPRYI_PACKED_STEPPED | SPRYI_PACKED_PADDED;
+    const uint32_t full = SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_FULL, holes = SPRYI_PACKED_DIAGONALS;
+    const uint32_t padded = SPRYI_PACKED_DIAGONALS | SPRYI_PACKED_PADDED;
     check_band(96, -1, full, full);
     check_band(96, 3 * 40 + 1, full, full); /* in the middle */
     check_band(96, 4, padded, full);
@@ -240,7 +241,7 @@ static void too_many_steps(void **state)
             for (int64_t d = 0; d < 3; d++) put(&k, i, i + d);
             put(&k, i, i + 3 + i % more);
         }
-        const uint32_t kind = more == 3 ? SPRYI_PACKED_STEPPED : SPRYI_PACKED_OFFSETS | SPRYI_PACKED_FULL;
+        const uint32_t kind = more == 3 ? SPRYI_PACKED_DIAGONALS : SPRYI_PACKED_OFFSETS | SPRYI_PACKED_FULL;
         expect_kinds(&k, 1, &kind);
         sketch_free(&k);
     }
@@ -310,13 +311,11 @@ static void sorting(void **state)
         assert_int_equal((p.s->slices[0].info & SPRYI_PACKED_SORTED) != 0, !steps);
         if (!steps) { /* the first row that is short comes after all long ones */
             spry_error err = SPRY_ERROR_INIT;
-            spryi_packed_cursor c;
-            spryi_packed_open(&c, p.s, 1);
-            assert_int_equal(c.rows[0], 96);
-            spryi_packed *s = p.plan->storage;
+            assert_int_equal(spryi_packed_view_of(p.s, 1).rows[0], 96);
+            spryi_packed *s = p.plan->stored.storage;
             REFUSE(s->slices[3].info, s->slices[3].info & ~8u);
 #undef REFUSE
-            uint16_t *rows = (uint16_t *)(uintptr_t)c.rows;
+            uint16_t *rows = (uint16_t *)(uintptr_t)spryi_packed_view_of(p.s, 1).rows;
             rows[1] = rows[0];
             assert_int_equal(spryi_format_packed.check(p.s, &err), SPRY_BAD_FILE);
         }

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "formats/scoo/scoo.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include "spry/spry.h"
 
@@ -56,7 +56,7 @@ static void slices_are_as_drawn(void **state)
     spry_context *context = context_of(2);
     spry_matrix *A = drawn(context);
     spry_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
-    const spryi_scoo *s = plan->storage;
+    const spryi_scoo *s = plan->stored.storage;
     assert_int_equal(s->head.slices, 2);
     assert_memory_equal(s->offsets, slices, sizeof slices);
     assert_memory_equal(s->columns, ordered, sizeof ordered);
@@ -101,7 +101,7 @@ static void heights_give_the_same(void **state)
             for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
                 if (a.rows > 1000 && f == 1) continue; /* as many slices as rows */
                 spry_plan *plan = plan_of(context, ones, formats[f], NULL, (spry_op)op);
-                assert_int_equal(spryi_format_scoo.check(plan->storage, NULL), SPRY_OK);
+                assert_int_equal(spryi_format_scoo.check(plan->stored.storage, NULL), SPRY_OK);
                 assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, a.rows), NULL, spry_vector_f64(y, a.rows),
                                                NULL, NULL),
                                  SPRY_OK);
@@ -126,7 +126,7 @@ static void damage_is_seen(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = drawn(context);
     spry_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
-    spryi_scoo *s = plan->storage;
+    spryi_scoo *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_OK);
 #define DAMAGED(what, with)                                                                                            \
@@ -153,13 +153,13 @@ static void damage_is_seen(void **state)
     spry_context_destroy(context);
 }
 
-/* The height that is settled for a GPU, of so many rows of `mean` entries. */
+/* The height that is resolved for a GPU, of so many rows of `mean` entries. */
 static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const char *expected)
 {
     spry_context *context = context_of(1);
     struct spry_matrix csr = {.a = {.rows = rows, .cols = rows, .nnz = rows * mean, .value_type = type}};
     const spryi_build_request request = {.csr = &csr, .value_type = type, .for_gpu = 1};
-    spryi_figure figure = {0};
+    spryi_cost figure = {0};
     assert_int_equal(spryi_format_scoo.predict(context, &figure, &request, NULL), SPRY_OK);
     assert_string_equal(figure.parameters, expected);
     spry_context_destroy(context);

@@ -6,11 +6,13 @@
 
 #include <cmocka.h>
 
+#include "catalogue/catalogue.h"
 #include "formats/sell/sell.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* The matrix drawn in sell.h. */
 static const int32_t Ap[] = {0, 2, 3, 5, 6}, Aj[] = {0, 2, 1, 0, 3, 1};
@@ -34,7 +36,7 @@ static void layout(void **state)
     spry_plan_info info = SPRY_INIT(spry_plan_info);
     assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
     assert_string_equal(info.parameters, "c=2:sigma=4");
-    spryi_sell *s = plan->storage;
+    spryi_sell *s = plan->stored.storage;
     assert_memory_equal(s->permutation, order, sizeof order);
     assert_memory_equal(s->offsets, offsets, sizeof offsets);
     assert_memory_equal(s->values, values, sizeof values);
@@ -107,7 +109,7 @@ static void every_chunk(void **state)
                         spry_plan *plan = NULL;
                         if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK)
                             fail_msg("%s: %s", format, err.message);
-                        const spryi_sell *s = plan->storage;
+                        const spryi_sell *s = plan->stored.storage;
                         assert_true((s->values == NULL) == pattern);
                         if (spryi_format_sell.check(s, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
                         assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, n),
@@ -135,7 +137,7 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
     double values[ROWS * ROWS] = {0};
     spry_context *context = NULL;
     spry_matrix *A = NULL;
-    spryi_figure figure = {0};
+    spryi_cost figure = {0};
     for (int i = 0; i < ROWS; i++) {
         offsets[i + 1] = offsets[i] + (i % 2 ? odd : even);
         for (int k = offsets[i]; k < offsets[i + 1]; k++) columns[k] = k - offsets[i];
@@ -154,12 +156,46 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
 static void sorted_for_a_gpu(void **state)
 {
     (void)state;
-    check_for_gpu(9, 1, 0, "c=32:sigma=512"); /* spares four slots a row */
+    check_for_gpu(9, 1, 0, "c=32:sigma=512"); /* saves four slots a row */
     check_for_gpu(9, 6, 0, "c=32:sigma=1");   /* one and a half */
     check_for_gpu(5, 5, 0, "c=32:sigma=1");
     check_for_gpu(1, 0, 0, "c=32:sigma=512"); /* half a slot, but as many as there are entries */
     check_for_gpu(9, 1, 1, "c=32:sigma=1");
     check_for_gpu(5, 5, 64, "c=32:sigma=64");
+}
+
+/* Containers of rows that are not sorted have no permutation, and those of patterns no values. */
+static void containers_without_all_arrays(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"sell:c=4:sigma=1", "sell:c=4:sigma=8"};
+    char path[] = "/tmp/spry-sell-XXXXXX.spry";
+    const int file = mkstemps(path, 5);
+    assert_true(file >= 0);
+    spry_context *context = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (int c = 0; c < 4; c++) {
+        spry_matrix *A = NULL, *B = NULL, *C = NULL;
+        spry_write_options write = SPRY_INIT(spry_write_options);
+        spry_convert_options convert = SPRY_INIT(spry_convert_options);
+        write.format = formats[c / 2];
+        convert.value_type = c % 2 ? SPRY_PATTERN : SPRY_F64;
+        assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=9,y=7", NULL, &err), SPRY_OK);
+        assert_int_equal(spry_matrix_convert(context, &B, A, &convert, &err), SPRY_OK);
+        if (spry_matrix_write(B, path, &write, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (spry_matrix_read(context, &C, path, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+        assert_int_equal(C->a.nnz, A->a.nnz);
+        assert_int_equal(C->a.value_type, convert.value_type);
+        assert_memory_equal(C->a.indices, A->a.indices, (size_t)A->a.nnz * sizeof(int32_t));
+        if (c % 2 == 0) assert_memory_equal(C->a.values, A->a.values, (size_t)A->a.nnz * sizeof(double));
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        spry_matrix_destroy(C);
+    }
+    spry_context_destroy(context);
+    close(file);
+    unlink(path);
 }
 
 int main(void)
@@ -168,6 +204,7 @@ int main(void)
         cmocka_unit_test(layout),
         cmocka_unit_test(every_chunk),
         cmocka_unit_test(sorted_for_a_gpu),
+        cmocka_unit_test(containers_without_all_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "formats/scoo/swept.h"
-#include "ops/plan.h"
+#include "formats/swept/swept.h"
+#include "plan/plan.h"
 
 #include "spry/spry.h"
 
@@ -87,7 +87,7 @@ static void clear(rows *r)
 /* What the kernels rely on: 1 entry a sum in a group, columns that rise, every index in range, no entry lost. */
 static void check_groups(const spryi_swept *s, const char *what)
 {
-    const spryi_swept_head *h = &s->head;
+    const spryi_swept_sizes *h = &s->sizes;
     const int64_t unroll = spryi_swept_unroll(h->value_type);
     int64_t *met = malloc((size_t)(h->most_sums + 1) * sizeof *met), entries = 0, batches = 0;
     assert_non_null(met);
@@ -156,7 +156,7 @@ static void check_all(rows *r, const char *name)
             char what[128];
             snprintf(what, sizeof what, "%s, %s, %s", name, formats[f], type == SPRY_F32 ? "f32" : "f64");
             spry_plan *plan = plan_of(context, A, formats[f], (spry_type)type);
-            check_groups(plan->storage, what);
+            check_groups(plan->stored.storage, what);
             check_product(plan, r, (spry_type)type, what);
             spry_plan_destroy(plan);
         }
@@ -185,14 +185,14 @@ static void one_row_is_most_of_the_matrix(void **state)
     for (int64_t i = 0; i < 300; i++) add_row(&again, i == 150 ? 60000 : i % 7, i * 7919, 1);
     spry_matrix *A = matrix_of(context, &again);
     spry_plan *plan = plan_of(context, A, "swept:blocks=7", SPRY_F32);
-    const spryi_swept *s = plan->storage;
-    assert_int_equal(s->head.chains, 1);
-    assert_int_equal(s->chains[0].row, 150);
-    assert_int_equal(s->chains[0].pieces, 7);
-    assert_int_equal(s->head.pieces, 7);
-    assert_true(s->head.longs > 0);
-    assert_int_equal(s->blocks[0].tail_chain, 0);
-    assert_int_equal(s->blocks[0].head_chain, -1);
+    const spryi_swept *s = plan->stored.storage;
+    assert_int_equal(s->sizes.shared_rows, 1);
+    assert_int_equal(s->shared_rows[0].row, 150);
+    assert_int_equal(s->shared_rows[0].pieces, 7);
+    assert_int_equal(s->sizes.pieces, 7);
+    assert_true(s->sizes.extras > 0);
+    assert_int_equal(s->blocks[0].tail_row, 0);
+    assert_int_equal(s->blocks[0].head_row, -1);
     assert_int_equal(s->blocks[6].head_piece, 6);
     spry_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -234,9 +234,9 @@ static void far_columns(void **state)
         for (int64_t i = 0; i < 1000; i++) add_row(&r, 1, i < 500 ? 0 : span - 1 + past, 1);
         spry_matrix *A = matrix_of(context, &r);
         spry_plan *plan = plan_of(context, A, "swept:blocks=1", SPRY_F64);
-        const spryi_swept *s = plan->storage;
+        const spryi_swept *s = plan->stored.storage;
         assert_int_equal(s->blocks[0].sum_bits, 10);
-        assert_int_equal(s->head.batches, 1 + past);
+        assert_int_equal(s->sizes.batches, 1 + past);
         assert_int_equal(s->bases[0], 0);
         if (past) assert_int_equal(s->bases[1], span);
         check_groups(s, "far columns");
@@ -275,14 +275,14 @@ static void same_storage_for_any_number_of_threads(void **state)
         contexts[n] = context_of(1 + 2 * n);
         assert_int_equal(spry_matrix_generate(contexts[n], &matrices[n], "rmat,scale=12", NULL, NULL), SPRY_OK);
         plans[n] = plan_of(contexts[n], matrices[n], "swept:blocks=9", SPRY_F64);
-        spryi_swept *s = plans[n]->storage;
+        spryi_swept *s = plans[n]->stored.storage;
         if (n == 0) first = s;
-        const size_t slots = (size_t)(s->head.batches * SPRYI_SWEPT_THREADS * 2);
-        assert_memory_equal(&s->head, &first->head, sizeof s->head);
+        const size_t slots = (size_t)(s->sizes.batches * SPRYI_SWEPT_THREADS * 2);
+        assert_memory_equal(&s->sizes, &first->sizes, sizeof s->sizes);
         assert_memory_equal(s->indices, first->indices, slots * sizeof *s->indices);
         assert_memory_equal(s->values, first->values, slots * sizeof(double));
-        assert_memory_equal(s->longs, first->longs, (size_t)s->head.longs * sizeof *s->longs);
-        assert_memory_equal(s->bases, first->bases, (size_t)s->head.batches * sizeof *s->bases);
+        assert_memory_equal(s->extras, first->extras, (size_t)s->sizes.extras * sizeof *s->extras);
+        assert_memory_equal(s->bases, first->bases, (size_t)s->sizes.batches * sizeof *s->bases);
     }
     for (int n = 0; n < 3; n++) {
         spry_plan_destroy(plans[n]);

@@ -61,7 +61,7 @@ for file in $(grep '\.h$' <<<"$known") $(sed "s|^|$folder/src/|" <<<"$shared") "
     tried=$((tried + 1))
 done
 [ "$tried" -ge 25 ] || { echo "only $tried shared files were found" >&2; status=1; }
-expect same "$folder/src/cuda/plugin.cu"
+expect same "$folder/src/device/cuda/plugin.cu"
 [ "$(id)" = "$before" ] || { echo "the id changed when nothing did" >&2; status=1; }
 rm -rf "$folder"
 exit $status

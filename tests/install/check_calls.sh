@@ -29,8 +29,8 @@ fi
 allocating=()
 for file in "${sources[@]}"; do
     case $file in
-    src/core/memory.c | src/core/spares.c) ;; # the default hooks
-    src/core/context.c) ;; # the context, which comes before any hook
+    src/core/memory.c | src/core/block_cache.c) ;; # the default hooks
+    src/device/context.c) ;; # the context, which comes before any hook
     *) allocating+=("$file") ;;
     esac
 done
@@ -58,7 +58,7 @@ found=$(for file in "${sources[@]}"; do
         sed -e ':join' -e '/\\$/ { N; s/\\\n//; b join' -e '}' "$file" | grep 'pragma omp parallel' |
             grep -v 'num_threads(' | sed "s|^|$file: |"
     done
-    calls 'omp_get_max_threads|omp_get_num_procs' "${sources[@]}" | grep -vE '^src/core/(team|context)\.c:'
+    calls 'omp_get_max_threads|omp_get_num_procs' "${sources[@]}" | grep -vE '^src/(core/team|device/context)\.c:'
     grep -nE 'num_threads\((plan->|context->|plan->context->)threads' "${sources[@]}")
 if [ -n "$found" ]; then
     printf '%s\nparallel regions ask spryi_threads or spryi_team for their threads (src/core/team.h)\n' "$found" >&2

@@ -1,4 +1,5 @@
 /* Containers: what is written comes back bit by bit, and a file with any fault is refused with a reason. */
+#include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
@@ -214,13 +215,13 @@ static void test_formats(void **state)
     spry_matrix *A = generate(context, "grid5,x=40,y=30");
     spry_convert_options to_csr = SPRY_INIT(spry_convert_options);
     const char *path = temporary_path("format.spry");
-    for (int f = 0; f <= spryi_format_count; f++) {
-        const char *name = f < spryi_format_count ? spryi_formats[f]->name : "csc";
+    for (int f = 0; f <= spry_format_count(); f++) {
+        const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "csc";
         write_to(A, path, name);
         size_t bytes;
         char *data = content_of(path, &bytes);
         const spryi_container_head *head = (const void *)data;
-        int own = f == spryi_format_count || !spryi_formats[f]->sections;
+        int own = f == spry_format_count() || !spryi_format_at(f)->sections;
         if (!own) assert_string_equal(name, head->layout);
         spry_matrix *B = read_from(context, path, NULL), *C = NULL;
         assert_int_equal(SPRY_OK, spry_matrix_convert(context, &C, B, &to_csr, NULL));

@@ -1,4 +1,5 @@
 /* What the writer writes the reader reads, as the same matrix: values, patterns in every format, long comments. */
+#include "catalogue/catalogue.h"
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
@@ -134,8 +135,8 @@ static void test_patterns(void **state)
     };
     spry_context *context = context_of(2);
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
-        for (int f = 0; f <= spryi_format_count; f++) {
-            const char *name = f < spryi_format_count ? spryi_formats[f]->name : "csc";
+        for (int f = 0; f <= spry_format_count(); f++) {
+            const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "csc";
             char path[512];
             snprintf(path, sizeof path, "%s", temporary_path("pattern.spry"));
             spry_matrix *A = read_text(context, texts[t], SPRY_PATTERN), *B = NULL, *C = NULL;
@@ -166,11 +167,11 @@ static void test_ones(void **state)
     (void)state;
     static const char text[] = HEAD "pattern general\n2 2 2\n1 1\n2 1\n";
     spry_context *context = context_of(1);
-    for (int f = 0; f < spryi_format_count; f++)
+    for (int f = 0; f < spry_format_count(); f++)
         for (int type = SPRY_F32; type <= SPRY_PATTERN; type++) {
             spry_matrix *A = read_text(context, text, (spry_type)type), *B = NULL;
             const char *path = temporary_path("ones.spry");
-            write_to(A, path, spryi_formats[f]->name, NULL);
+            write_to(A, path, spryi_format_at(f)->name, NULL);
             spryi_container_head head;
             char *file = content_of(path, NULL);
             memcpy(&head, file, sizeof head);
@@ -199,10 +200,10 @@ static void test_repeated_pattern(void **state)
     a.value_type = SPRY_PATTERN;
     a.offsets = offsets;
     a.indices = columns;
-    for (int f = 0; f < spryi_format_count; f++) {
+    for (int f = 0; f < spry_format_count(); f++) {
         spry_matrix *A = NULL, *B = NULL, *C = NULL;
         assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &a, NULL));
-        write_to(A, temporary_path("twice.spry"), spryi_formats[f]->name, NULL);
+        write_to(A, temporary_path("twice.spry"), spryi_format_at(f)->name, NULL);
         B = read_from(context, temporary_path("twice.spry"), SPRY_TYPE_DEFAULT);
         spry_convert_options summed = SPRY_INIT(spry_convert_options);
         summed.value_type = SPRY_F64;

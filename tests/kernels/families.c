@@ -1,15 +1,16 @@
 #include "families.h"
 
+#include "core/random.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 uint64_t family_random(uint64_t *state)
 {
-    uint64_t z = *state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
+    const uint64_t drawn = spryi_random(*state, 1);
+    *state += SPRYI_RANDOM_STEP;
+    return drawn;
 }
 
 /* ---- building row by row ----------------------------------------------------------------------- */

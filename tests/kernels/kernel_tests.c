@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "kernel_tests.h"
+
+#include "catalogue/catalogue.h"
 #include "trials.h"
 
 #include <math.h>
@@ -373,11 +375,11 @@ void every_simd_level(void **state)
             given g = given_make(&s.f, s.values, &forms[0], type, number % 3);
             spry_matrix *A = NULL;
             assert_int_equal(spry_matrix_create(context, &A, &g.a, NULL), SPRY_OK);
-            for (int f = -1; f < spryi_format_count; f++) {
+            for (int f = -1; f < spry_format_count(); f++) {
                 if (!is_due(f + 1, number)) continue;
                 spry_spmv_options options = SPRY_INIT(spry_spmv_options);
                 options.op = tested_op;
-                options.format = f < 0 ? "auto" : spryi_formats[f]->name;
+                options.format = f < 0 ? "auto" : spryi_format_at(f)->name;
                 spry_plan *plan = NULL;
                 spry_status status = spry_plan_spmv(context, &plan, A, &options, NULL);
                 if (f >= 0 && (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED)) continue;

@@ -10,9 +10,10 @@
 #include <cmocka.h>
 
 #include "arrays.h"
+#include "catalogue/catalogue.h"
 #include "cuda_support.h"
 #include "families.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 #include "trials.h"
 
 #include <cuda_runtime_api.h>
@@ -92,16 +93,15 @@ static void discard(const void *device)
 }
 
 /* The host's own storage of A, as for the GPU that there is. */
-static spry_status build_on_host(spry_context *context, void **storage, const spryi_format **format,
-                                 spryi_figure *figure, const spry_matrix *A, const spry_spmv_options *options,
-                                 spry_error *err)
+static spry_status build_on_host(spry_context *context, void **storage, const spryi_format **format, spryi_cost *figure,
+                                 const spry_matrix *A, const spry_spmv_options *options, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_build_request request = {.A = A,
                                    .options = options,
                                    .value_type = A->a.value_type,
                                    .for_gpu = 1,
-                                   .figure = figure};
+                                   .cost = figure};
     OK(cudaDeviceGetAttribute(&request.gpu_major, cudaDevAttrComputeCapabilityMajor, 0));
     OK(cudaDeviceGetAttribute(&request.gpu_multiprocessors, cudaDevAttrMultiProcessorCount, 0));
     OK(cudaDeviceGetAttribute(&request.gpu_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
@@ -116,8 +116,8 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
 static void compare(const char *what, const spry_plan *plan, void *host)
 {
     spryi_section ours[SPRYI_MOST_SECTIONS], theirs[SPRYI_MOST_SECTIONS];
-    int count = spryi_cuda_list_sections(plan->format, plan->storage, ours);
-    assert_int_equal(spryi_cuda_list_sections(plan->format, host, theirs), count);
+    int count = spryi_list_device_sections(plan->format, plan->stored.storage, ours);
+    assert_int_equal(spryi_list_device_sections(plan->format, host, theirs), count);
     for (int s = 0; s < count; s++) {
         assert_string_equal(ours[s].name, theirs[s].name);
         assert_int_equal(ours[s].item_bytes, theirs[s].item_bytes);
@@ -138,8 +138,8 @@ static void compare(const char *what, const spry_plan *plan, void *host)
                          (long long)ours[s].count);
         free(got);
     }
-    assert_int_equal(plan->format->storage_bytes(plan->storage), plan->format->storage_bytes(host));
-    const spry_arrays *a = plan->format->arrays(plan->storage), *b = plan->format->arrays(host);
+    assert_int_equal(plan->format->storage_bytes(plan->stored.storage), plan->format->storage_bytes(host));
+    const spry_arrays *a = plan->format->arrays(plan->stored.storage), *b = plan->format->arrays(host);
     assert_true(a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->layout == b->layout);
     assert_true(a->index_type == b->index_type && a->offset_type == b->offset_type && a->value_type == b->value_type);
 }
@@ -156,15 +156,15 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     spry_plan *plan = NULL;
     void *host = NULL;
     spry_error expected = SPRY_ERROR_INIT, err = SPRY_ERROR_INIT;
-    spryi_figure figure = {0};
+    spryi_cost figure = {0};
     spry_status wanted = build_on_host(context, &host, &format, &figure, on_host, &options, &expected);
     spry_status got = spry_plan_spmv(context, &plan, A, &options, &err);
     if (got != wanted || strcmp(err.message, expected.message) != 0)
         fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
     if (plan) {
-        if (!plan->cuda->converted) fail_msg("%s: was made on the host", what);
-        if (strcmp(plan->parameter_text, figure.parameters) != 0)
-            fail_msg("%s: made with %s, on the host %s", what, plan->parameter_text, figure.parameters);
+        if (!plan->stored.made_there) fail_msg("%s: was made on the host", what);
+        if (strcmp(plan->stored.parameters, figure.parameters) != 0)
+            fail_msg("%s: made with %s, on the host %s", what, plan->stored.parameters, figure.parameters);
         compare(what, plan, host);
         format->destroy(context, host);
     }

@@ -4,7 +4,7 @@
 
 #include "arrays.h"
 #include "families.h"
-#include "ops/plan.h"
+#include "plan/plan.h"
 #include "reference.h"
 
 #include "spry/spry.h"

@@ -50,11 +50,11 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
         expect_status(spry_cg(tested_context, x_there, &r, A_there, right_there, &o, &err), &err, SPRY_OK, "");
         assert_int_equal(spry_device_copy(tested_context, x.data, 0, x_there.data, 1, bytes, NULL, NULL), SPRY_OK);
     } else {
-        o.device = "cuda";
-        o.kernel = "csr_merge_cuda";
+        o.device = tested_device;
+        o.kernel = tested_kernel;
         expect_status(spry_cg(tested_context, x, &r, A, right, &o, &err), &err, SPRY_OK, "");
     }
-    assert_string_equal(r.kernel, "csr_merge_cuda");
+    assert_string_equal(r.kernel, tested_kernel);
     assert_at_most(r.true_residual, o.tolerance);
     expect_solution(&x, a, b);
     spry_vector_destroy(tested_context, &x);

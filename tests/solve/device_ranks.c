@@ -7,8 +7,8 @@
 spry_pagerank_options rank_on_gpu(void)
 {
     spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
-    o.device = "cuda";
-    o.kernel = "csr_merge_cuda";
+    o.device = tested_device;
+    o.kernel = tested_kernel;
     o.observe = watch;
     return o;
 }

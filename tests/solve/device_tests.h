@@ -1,15 +1,15 @@
 /*
- * The solvers on a GPU against the CPU: the same tests for a real one and for the simulated plug-in. Products on the
- * GPU are csr_merge_cuda's, which both have, unless a test says so.
+ * The solvers on a GPU against the CPU: the same tests for a real one and for the mock device. Products there
+ * are tested_kernel's, unless a test says so.
  */
 #ifndef TESTS_SOLVE_DEVICE_TESTS_H
 #define TESTS_SOLVE_DEVICE_TESTS_H
 
 #include "support.h"
 
-extern const char *tested_plugin; /* path; NULL: the default */
+extern const char *tested_device, *tested_kernel; /* device 1, and a kernel of csr that it has */
 
-spry_context *gpu_context(void); /* with tested_plugin */
+spry_context *gpu_context(void);
 
 spry_matrix *graph_of(spry_context *own, const char *spec, spry_type type); /* the structure, every link 1 */
 

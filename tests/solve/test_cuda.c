@@ -31,5 +31,7 @@ int main(void)
         cmocka_unit_test(bad_places),
     };
     if (!gpu_is_there()) return SKIPPED;
+    tested_device = "cuda";
+    tested_kernel = "csr_merge_cuda";
     return cmocka_run_group_tests(tests, open_contexts, close_contexts);
 }

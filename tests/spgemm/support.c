@@ -1,5 +1,7 @@
 #include "support.h"
 
+#include "core/random.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,10 +43,9 @@ spry_context *test_context(test_memory *memory, int threads)
 
 uint64_t test_random(uint64_t *state)
 {
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    const uint64_t drawn = spryi_random(*state, 1);
+    *state += SPRYI_RANDOM_STEP;
+    return drawn;
 }
 
 int64_t test_below(uint64_t *state, int64_t limit)

@@ -4,7 +4,7 @@
 #include "core/assemble.h"
 #include "core/matrix.h"
 #include "core/memory.h"
-#include "spgemm/rows.h"
+#include "spgemm/cpu/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -160,20 +160,24 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     assert_true(work > 1 || job.pieces.count >= A->a.rows);
     job.b_rises = spryi_spgemm_rises(context, &job.b);
     job.offsets = calloc((size_t)A->a.rows + 1, sizeof *job.offsets);
-    job.workspace = calloc(1, (size_t)kernel->count_bytes(&job) + 64);
-    (*kernel->count)[0](&job);
+    job.sizes = kernel->sizes(&job, SPRYI_COUNT, 0);
+    job.workspace = calloc(1, (size_t)job.sizes.bytes + 64);
+    (*kernel->count)[1][0](&job);
     free(job.workspace);
     spryi_scan(job.offsets, A->a.rows);
     assert_int_equal(job.offsets[A->a.rows], wanted->a.nnz);
     job.columns = malloc((size_t)wanted->a.nnz * 4);
     job.values = malloc((size_t)wanted->a.nnz * 8);
-    const size_t bytes = (size_t)kernel->fill_bytes(&job);
+    job.sizes = kernel->sizes(&job, SPRYI_FILL, 0);
+    const size_t bytes = (size_t)job.sizes.bytes, part = (size_t)job.sizes.thread_bytes;
     job.workspace = calloc(1, bytes + 64);
     (*kernel->fill)[1][0](&job);
-    const size_t lane = (size_t)spryi_rows_lane_bytes(&job), runs = (size_t)spryi_rows_run_bytes(&job);
-    for (size_t b = 0; b < bytes; b++) /* a lane ends with what runs took, which is nobody's then */
-        if (b % lane < lane - runs && ((unsigned char *)job.workspace)[b] != 0)
-            fail_msg("%s leaves its workspace unclean", name);
+    spryi_rows_workspace first;
+    spryi_rows_place(&job, 0, &first);
+    const unsigned char *workspace = job.workspace, *runs = first.run.values;
+    const size_t clean = runs ? (size_t)(runs - workspace) : part;
+    for (size_t b = 0; b < bytes; b++) /* a thread's part ends with what runs took, which is nobody's then */
+        if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
     memset(job.values, 0xff, (size_t)wanted->a.nnz * 8);
@@ -360,7 +364,7 @@ static void bytes_past_64_bits(void **unused)
     (void)unused;
     const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel("spgemm_rows_cpu");
     spryi_spgemm_job job = {.b = {.cols = INT64_MAX / 64}, .threads = 1024};
-    assert_true(kernel->count_bytes(&job) >= INT64_MAX / 2);
+    assert_true(kernel->sizes(&job, SPRYI_COUNT, 0).bytes >= INT64_MAX / 2);
 }
 
 static void bad_arguments(void **unused)

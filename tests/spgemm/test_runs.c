@@ -1,6 +1,6 @@
 /*
- * Rows that share one order of products (spgemm/rows_runs.tmpl.c): runs that begin and end anywhere, of groups with the
- * same columns, of any step, with rows that are unsorted, hold columns twice or nothing. C has SMMP's bits.
+ * Rows that share one order of products (spgemm/cpu/row_runs_avx512.c): runs that begin and end anywhere, of groups
+ * with the same columns, of any step, with rows that are unsorted, hold columns twice or nothing. C has SMMP's bits.
  */
 #include "support.h"
 
@@ -71,7 +71,7 @@ static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const 
     return C;
 }
 
-/* One product, counted and filled at once (contexts 0 to 2), and in two phases, for which memory hooks see. */
+/* One product, in one pass (contexts 0 to 2), and in two phases, for which memory hooks see. */
 static void one_trial(spry_context *const contexts[4], uint64_t seed)
 {
     uint64_t state = seed;

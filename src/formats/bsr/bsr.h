@@ -23,17 +23,19 @@
 #ifndef SPRYI_BSR_H
 #define SPRYI_BSR_H
 
-#include "core/kernel.h"
+#include "formats/shared/owned_arrays.h"
+#include "formats/shared/run_blocks.h"
 
 enum {
     SPRYI_BSR_MOST_BLOCK = 16,
     SPRYI_BSR_MOST_DETECTED = 8,
-    SPRYI_BSR_PARTS = 16, /* of a transposed product */
+    SPRYI_BSR_PARTS = 16,       /* of a transposed product */
+    SPRYI_BSR_COLLECTED = 2048, /* its y's that are added up at a time, in the first-level cache */
 };
 
 /*
- * part p of a transposed product is the block rows between shares p and p + 1 of the work; it writes the block
- * columns window_begin[p] .. window_end[p] - 1, into sums of its own.
+ * Part p of a transposed product is the block rows from spryi_bsr_cut(s, p, parts) on; it writes the block columns
+ * window_begin[p] .. window_end[p] - 1, into sums of its own.
  */
 typedef struct spryi_bsr_head {
     int64_t rows, cols, nnz, block; /* nnz: entries, duplicates summed, fill left out */
@@ -55,44 +57,36 @@ extern const spryi_format spryi_format_bsr;
 extern const spryi_kernel spryi_bsr_reference_cpu, spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
 extern const spryi_kernel spryi_bsr_blocks_cuda, spryi_bsr_scatter_cuda;
 
-/* What the inner functions work on. alpha and beta hold an f32 exactly. */
+/* A product as the kernels see it. alpha and beta hold an f32 exactly. */
 typedef struct spryi_bsr_job {
-    const void *offsets, *columns, *values, *masks, *x;
-    void *y;
+    spryi_run_args args; /* first, for the driver */
+    const void *offsets, *columns, *values;
+    const void *masks; /* NULL: no fill */
     double alpha, beta;
-    int64_t block, x_length, y_length;
-    int64_t tail_column; /* the block column whose x is in tail, because x ends in it; -1: none */
+    int64_t block, rows, chunks; /* chunks of block rows of about equal work */
+    int64_t tail_column;         /* the block column whose x is in tail, because x ends in it; -1: none */
     double tail[SPRYI_BSR_MOST_BLOCK];
 } spryi_bsr_job;
 
-/* The inner functions, one set a SIMD level, value type and index pair. */
-typedef struct spryi_bsr_leaves {
-    /* y = alpha*A*x + beta*y of block rows begin .. end - 1 */
-    void (*rows)(const spryi_bsr_job *job, int64_t begin, int64_t end);
-    /* t += A^T*x of those block rows; t begins with block column `first` */
-    void (*part)(const spryi_bsr_job *job, int64_t begin, int64_t end, int64_t first, void *t);
-    /* y_j = alpha * (sum of the parts' sums, in order) + beta*y_j, for begin <= j < end */
-    void (*collect)(const spryi_bsr_job *job, const spryi_bsr_head *head, const void *sums, int64_t begin, int64_t end);
-} spryi_bsr_leaves;
-
-/* What bsr would take, by a sample of rows: its size of blocks where none is asked for, and its bytes in all. */
+/* A prediction by a sample of rows: the size of blocks where none is asked for, and the bytes in all. */
 typedef struct spryi_bsr_guess {
-    int64_t block; /* 1: there are no blocks that would spare bytes */
+    int64_t block; /* 1: no blocks would save bytes */
     double bytes;
 } spryi_bsr_guess;
 
 /* bsr_detect.c; csr is in host memory. */
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, spry_error *err);
 
-/* bsr_driver.c: the leaves over the block rows, on args->threads threads. */
-spry_status spryi_bsr_drive(const spryi_run_args *args, const spryi_bsr_leaves *leaves);
-spry_status spryi_bsr_drive_transposed(const spryi_run_args *args, const spryi_bsr_leaves *leaves);
-
-/* First block row at or after `share` of `shares` of the work; by the matrix alone. */
-int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t share, int64_t shares);
-
-/* bsr_windows.c: settles parts and windows of a filled storage, on so many threads. */
+/*
+ * bsr_partition.c: the job of a product, without a tail; pad_x makes the tail, a copy of the last x padded with zeros.
+ * cut tells the first block row at or after `part` of `parts` of the work. find_windows resolves parts and windows of a
+ * filled storage, on so many threads; window p begins window_at numbers into the workspace.
+ */
+spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args);
+void spryi_bsr_pad_x(spryi_bsr_job *job);
+int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t part, int64_t parts);
 void spryi_bsr_find_windows(spryi_bsr *s, int threads);
+int64_t spryi_bsr_window_at(const spryi_bsr_head *h, int p);
 
 /* NULL where there is no fill. */
 static inline const void *spryi_bsr_masks(const spryi_bsr *s)

@@ -1,16 +1,28 @@
+#ifndef SPRYI_TEMPLATE
 /*
  * bsr_avx512_cpu: dense blocks with AVX-512.
  *
- * Idea: a column of a block is one masked register of eight lanes, multiplied by its x in all of them; sums of
- * several columns run side by side. Nothing is fetched ahead by software: blocks come in order, and it cost a tenth.
+ * Idea: a column of a block is one masked register of eight lanes, multiplied by its x in all of them; sums of several
+ *       columns run side by side. Nothing is fetched ahead by software: blocks come in order, and it cost a tenth.
  * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
  * Cost: as there.
- * Source: register blocking of Sparsity; the vector steps are this library's.
+ * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
  */
 #include "core/simd_x86.h"
 #include "formats/bsr/bsr.h"
 
-#define SPRYI_TEMPLATE "formats/bsr/bsr_avx512.tmpl.c"
+#include <string.h>
+
+#define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_avx512_cpu.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
@@ -26,3 +38,60 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
     .spmv = &runs,
     .spmv_t = &runs_t,
 };
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+#undef VEC
+#undef MASKZ_LOAD
+#undef LOAD
+#undef STORE
+#undef FMA
+#undef MASK_FMA
+#undef ADD
+#undef SET1
+#undef ZERO
+
+#if SPRY_IS_F64
+#define VEC __m512d
+#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
+#define LOAD(p) _mm512_loadu_pd(p)
+#define STORE(p, v) _mm512_storeu_pd(p, v)
+#define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_pd(a, b, c, mask)
+#define ADD(a, b) _mm512_add_pd(a, b)
+#define SET1(s) _mm512_set1_pd(s)
+#define ZERO() _mm512_setzero_pd()
+#else
+#define VEC __m256
+#define MASKZ_LOAD(mask, p) _mm256_maskz_loadu_ps(mask, p)
+#define LOAD(p) _mm256_loadu_ps(p)
+#define STORE(p, v) _mm256_storeu_ps(p, v)
+#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define MASK_FMA(a, b, c, mask) _mm256_mask3_fmadd_ps(a, b, c, mask)
+#define ADD(a, b) _mm256_add_ps(a, b)
+#define SET1(s) _mm256_set1_ps(s)
+#define ZERO() _mm256_setzero_ps()
+#endif
+
+/* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
+static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                   const int masked, SPRY_V *sum)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_J *Aj = job->columns;
+    const __mmask8 lanes = (__mmask8)((1u << r) - 1);
+    VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
+    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
+        for (int j = 0; j < r; j++) {
+            VEC column = r == 8 ? LOAD(Ax + j * r) : MASKZ_LOAD(lanes, Ax + j * r);
+            if (masked)
+                v[j & 3] = MASK_FMA(column, SET1(x[j]), v[j & 3], (__mmask8)spryi_bsr_mask(job->masks, r, b * r + j));
+            else
+                v[j & 3] = FMA(column, SET1(x[j]), v[j & 3]);
+        }
+    }
+    STORE(sum, ADD(ADD(v[0], v[1]), ADD(v[2], v[3])));
+}
+
+#endif

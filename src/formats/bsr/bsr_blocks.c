@@ -1,4 +1,7 @@
 /* The steps between CSR and BSR, for each type. */
+#if defined(__OPTIMIZE__) && !defined(__clang__)
+#pragma GCC optimize("O2") /* -O3 makes half as much code again of loops that wait for memory all the same */
+#endif
 #include "core/matrix.h"
 #include "formats/bsr/bsr_build.h"
 

@@ -1,4 +1,4 @@
-/* Between the rows of CSR and one block row; included by bsr_blocks.c. */
+/* From rows of CSR to a block row and back; bsr_blocks.c instantiates it. */
 
 /*
  * 1 where the rows of a block row have the same columns, which rise: then what is found of the first holds for all,

@@ -13,10 +13,10 @@
  * Source: Buatois, Caumon and Levy, Concurrent number cruncher, 2009 (BCRS on GPUs); the prototype "one lane a block
  *       column, x of a block loaded once" and the pieces: this library.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 #include "formats/bsr/bsr_cuda.cuh"
 
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 /*
  * sum_i += the products of row i, over columns first, first + step, ... below a.count or `end`. What a lane

@@ -1,4 +1,4 @@
-/* What making BSR is divided into. */
+/* The steps that make BSR of CSR. */
 #ifndef SPRYI_BSR_BUILD_H
 #define SPRYI_BSR_BUILD_H
 
@@ -12,7 +12,7 @@ typedef struct spryi_bsr_scratch {
     double *sums;    /* block * block of each, for f32; NULL for f64 */
 } spryi_bsr_scratch;
 
-/* bsr_blocks.c: the steps, by type. Block rows are of A's rows in tens, threes, ...: `block`. */
+/* bsr_blocks.c: the steps, by type. A block row is `block` rows of A. */
 typedef struct spryi_bsr_steps {
     /* how many blocks block row I takes; *entries += its entries, those at one position once */
     int64_t (*count)(const spry_arrays *A, int64_t block, int64_t I, const spryi_bsr_scratch *work, int64_t *entries);
@@ -28,7 +28,7 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
                                           spry_index_type index_type);
 
 /*
- * bsr_detect.c: settles s->head and s->offsets (owned by the caller, also on failure) for the request: block as
+ * bsr_detect.c: resolves s->head and s->offsets (owned by the caller, also on failure) for the request: block as
  * given, or detected. Nothing else of s is touched. *most: blocks of a block row.
  */
 spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most, const spryi_build_request *request,
@@ -39,15 +39,14 @@ spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *wor
                                    int64_t block, int64_t most, int with_sums, spry_error *err);
 void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, int threads);
 
-/* bsr_figure.c: a head without blocks yet, and what one with them takes; -1: more than can be counted. */
+/* bsr_cost.c: a head without blocks yet, and what one with them takes; -1: more than can be counted. */
 spryi_bsr_head spryi_bsr_head_of(const spry_arrays *A, int64_t block);
-void spryi_bsr_figure(const spryi_bsr *s, spryi_figure *figure);
+void spryi_bsr_cost(const spryi_bsr *s, spryi_cost *cost);
 int64_t spryi_bsr_value_count(const spryi_bsr_head *h);
 int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
-int64_t spryi_bsr_bytes(const spryi_bsr_head *h); /* of all arrays */
 
 /*
- * bsr_figure.c: bytes that blocks of this size take of all of A, or -1 where the padding guard would refuse them;
+ * bsr_cost.c: bytes that blocks of this size take of all of A, or -1 where the padding guard would refuse them;
  * blocks and entries are of the sample. Then the groups of rows that detection looks at, each from the first to
  * *end - 1; and the size of fewest bytes, given blocks[r] and entries[r] of the groups for each size r up to
  * SPRYI_BSR_MOST_DETECTED.
@@ -56,10 +55,5 @@ double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t block
 int64_t spryi_bsr_groups(int64_t rows);
 int64_t spryi_bsr_group(int64_t rows, int64_t g, int64_t *end);
 int64_t spryi_bsr_cheapest(const spry_arrays *A, const int64_t *blocks, const int64_t *entries);
-
-static inline int64_t spryi_bsr_ceiling(int64_t a, int64_t b)
-{
-    return a / b + (a % b > 0);
-}
 
 #endif

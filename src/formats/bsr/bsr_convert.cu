@@ -16,8 +16,8 @@
 extern "C" {
 #include "formats/bsr/bsr_build.h"
 }
-#include "cuda/convert.cuh"
-#include "cuda/kernels.h"
+#include "device/cuda/convert.cuh"
+#include "device/cuda/kernels.h"
 
 /* The entries of a matrix by blocks of one size. */
 struct block_order {
@@ -158,7 +158,7 @@ static spry_status order(block_order *o, const spry_arrays *a, uint32_t block, s
     return SPRY_OK;
 }
 
-/* The head of a in blocks of that size, and the figure. */
+/* The head of a in blocks of that size, and the cost. */
 static spry_status survey(block_order *o, spryi_cuda_conversion *c, const spry_arrays *a, int64_t block,
                           spry_error *err)
 {
@@ -176,7 +176,7 @@ static spry_status survey(block_order *o, spryi_cuda_conversion *c, const spry_a
     s->head.blocks = o->blocks;
     SPRY_CUDA_CHECK(cudaMemcpy(&s->head.nnz, entries.at, sizeof s->head.nnz, cudaMemcpyDeviceToHost), "bsr: entries",
                     err);
-    spryi_bsr_figure(s, &c->figure);
+    spryi_bsr_cost(s, &c->cost);
     return SPRY_OK;
 }
 
@@ -285,9 +285,9 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     if (given == 0) SPRY_CUDA_TRY(detect(&block, a, err));
     SPRY_CUDA_TRY(start(&o, a, err));
     SPRY_CUDA_TRY(survey(&o, c, a, block, err));
-    if (given == 0 && block > 1 && c->guard(c->request, "bsr", &c->figure, NULL) != SPRY_OK)
+    if (given == 0 && block > 1 && c->guard(c->request, "bsr", &c->cost, NULL) != SPRY_OK)
         SPRY_CUDA_TRY(survey(&o, c, a, 1, err)); /* the sample was too kind */
-    SPRY_CUDA_TRY(c->guard(c->request, "bsr", &c->figure, err));
+    SPRY_CUDA_TRY(c->guard(c->request, "bsr", &c->cost, err));
     const spryi_bsr_head *h = &s->head;
     const int64_t masks = spryi_bsr_bytes_of_masks(h), offset_bytes = (int64_t)spry_index_type_bytes(a->offset_type);
     s->types = shape_of(a);

@@ -1,5 +1,5 @@
 /*
- * What bsr's CUDA kernels share. A block row's values are a dense stretch of columns of r values, so that is what lanes
+ * bsr's CUDA kernels share this file. A block row's values are a dense stretch of columns of r values, so that is what lanes
  * are given: block column q of a block row is column q % r of its block q / r, with one column number and one x.
  *
  *     lanes 0 1 2 3   0 1 2 3 ...        a group of lanes a block row, 4 to 32 by the mean block row
@@ -10,7 +10,7 @@
 #ifndef SPRY_BSR_CUDA_CUH
 #define SPRY_BSR_CUDA_CUH
 
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 extern "C" {
 #include "formats/bsr/bsr.h"
@@ -39,7 +39,7 @@ typedef struct bsr_long_row {
     int64_t first, pieces; /* its sums are those of pieces first .. first + pieces - 1 */
 } bsr_long_row;
 
-/* What prepare keeps; pointers are device addresses. */
+/* This is what prepare keeps; pointers are device addresses. */
 typedef struct bsr_splits {
     int lanes; /* a block row, a power of two, no fewer than its rows */
     int64_t long_count, piece_count;
@@ -178,7 +178,7 @@ static __device__ __forceinline__ void load_columns(const bsr_row<V> &a, unsigne
     for (int u = 0; u < U; u++) j[u] = column_at<R>(a, r, at[u]);
 }
 
-/* What both kernels' prepare and discard are: a bsr_splits on the host. */
+/* The prepare and discard of both kernels, of a bsr_splits on the host. */
 spry_status spry_cuda_bsr_prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err);
 void spry_cuda_bsr_discard(int device, void *auxiliary);
 

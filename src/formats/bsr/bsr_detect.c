@@ -1,7 +1,7 @@
 /*
- * Settling the size of blocks, and counting them.
+ * Resolves the size of blocks, and counts them.
  *
- * Detection counts the blocks that each size would take in the groups of rows of bsr_figure.c, which settles on one.
+ * Detection counts the blocks that each size would take in the groups of rows of bsr_cost.c, which chooses one.
  */
 #include "core/assemble.h"
 #include "core/context.h"
@@ -16,7 +16,7 @@
 /* No block row takes more blocks than this: rows of `longest` entries in blocks of their own, or all there are. */
 static int64_t most_blocks(const spry_arrays *A, int64_t block, int64_t longest)
 {
-    int64_t blocks = spryi_bsr_ceiling(A->cols, block);
+    int64_t blocks = spryi_blocks_of(A->cols, block);
     return longest < blocks / block ? longest * block : blocks;
 }
 
@@ -25,7 +25,7 @@ spry_status spryi_bsr_scratch_make(spry_context *context, spryi_bsr_scratch *wor
 {
     spry_status status = SPRY_OK;
     const size_t index_bytes = spry_index_type_bytes(A->index_type);
-    const int64_t columns = spryi_bsr_ceiling(A->cols, block);
+    const int64_t columns = spryi_blocks_of(A->cols, block);
     memset(work, 0, (size_t)threads * sizeof *work);
     for (int t = 0; t < threads; t++) {
         SPRYI_TRY(spryi_allocate(context, &work[t].slots, columns, index_bytes, "slots of block columns", err));
@@ -111,7 +111,7 @@ static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_
     spryi_bsr_head *h = &s->head;
     int64_t *before = NULL, entries = 0, largest = 0;
     *h = spryi_bsr_head_of(A, block);
-    const int64_t chunks = spryi_bsr_ceiling(h->block_rows, CHUNK);
+    const int64_t chunks = spryi_blocks_of(h->block_rows, CHUNK);
     SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, block, most_blocks(A, block, longest), 0, err));
     spryi_release(context, s->offsets);
     s->offsets = NULL;
@@ -120,7 +120,7 @@ static spry_status count_blocks(spry_context *context, spryi_bsr *s, const spry_
     SPRYI_TRY(SPRYI_NEW(context, &before, chunks + 1, "blocks before chunks", err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : entries) reduction(max : largest)
     for (int64_t c = 0; c < chunks; c++) {
-        const int64_t end = (c + 1) * CHUNK < h->block_rows ? (c + 1) * CHUNK : h->block_rows;
+        const int64_t end = spryi_block_end(c, CHUNK, h->block_rows);
         int64_t sum = 0, found = 0;
         for (int64_t I = c * CHUNK; I < end; I++) {
             int64_t blocks = steps->count(A, block, I, &work[omp_get_thread_num()], &found);
@@ -164,9 +164,9 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));
     if (request->parameters[0] == 0 && block > 1) { /* the sample may have been too kind */
-        spryi_figure figure = {0};
-        spryi_bsr_figure(s, &figure);
-        if (spryi_check_padding(request, "bsr", &figure, NULL) != SPRY_OK)
+        spryi_cost cost = {0};
+        spryi_bsr_cost(s, &cost);
+        if (spryi_check_padding(request, "bsr", &cost, NULL) != SPRY_OK)
             SPRYI_TRY(count_blocks(context, s, A, 1, longest, work, threads, most, err));
     }
 done:

@@ -13,25 +13,47 @@ static spry_arrays types_of(const spryi_bsr_head *h)
     return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static int sections(void *storage, spryi_section *list)
 {
-    spryi_bsr s = {0};
-    int64_t most;
-    spry_status status = spryi_bsr_survey(context, &s, &most, request, err);
-    if (status == SPRY_OK) spryi_bsr_figure(&s, figure);
-    spryi_release(context, s.offsets);
-    return status;
+    spryi_bsr *s = storage;
+    const spryi_bsr_head *h = &s->head;
+    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
+    const int64_t offset_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
+    const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
+    const int64_t offsets = h->block_rows < INT64_MAX ? h->block_rows + 1 : -1;
+    list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, offsets, offset_bytes};
+    list[2] = (spryi_section){"columns", &s->columns, NULL, h->blocks, column_bytes};
+    list[3] = (spryi_section){"values", &s->values, NULL, spryi_bsr_value_count(h), value_bytes};
+    list[4] = (spryi_section){"masks", &s->masks, NULL, spryi_bsr_bytes_of_masks(h), 1};
+    return 5;
+}
+
+/* The head is left out: its windows are the CPU's. */
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_sections_for_device(list, sections(storage, list), NULL);
 }
 
 static void destroy(spry_context *context, void *storage)
 {
-    spryi_bsr *s = storage;
-    spryi_release(context, s->offsets);
-    spryi_release(context, s->columns);
-    spryi_release(context, s->values);
-    spryi_release(context, s->masks);
-    spryi_release(context, s);
+    spryi_destroy_storage(context, storage, sections, NULL);
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_storage_bytes(storage, sections, NULL);
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    spryi_bsr s = {0};
+    int64_t most;
+    spry_status status = spryi_bsr_survey(context, &s, &most, request, err);
+    if (status == SPRY_OK) spryi_bsr_cost(&s, cost);
+    spryi_release_arrays(context, &s, sections);
+    return status;
 }
 
 static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *A, int64_t most, spry_error *err)
@@ -56,21 +78,16 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
 {
     const spry_arrays *A = &request->csr->a;
     spry_status status = SPRY_OK;
-    spryi_figure figure = {0};
+    spryi_cost cost = {0};
     spryi_bsr *s = NULL;
     int64_t most = 0;
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "bsr storage", err));
     *s = (spryi_bsr){.offsets = NULL};
     SPRYI_TRY(spryi_bsr_survey(context, s, &most, request, err));
-    spryi_bsr_figure(s, &figure);
-    SPRYI_TRY(spryi_admit(request, "bsr", &figure, err));
+    spryi_bsr_cost(s, &cost);
+    SPRYI_TRY(spryi_admit(request, "bsr", &cost, err));
     s->types = types_of(&s->head);
-    SPRYI_TRY(spryi_allocate(context, &s->columns, s->head.blocks, spry_index_type_bytes(A->index_type),
-                             "columns of blocks", err));
-    SPRYI_TRY(spryi_allocate(context, &s->values, spryi_bsr_value_count(&s->head), spry_type_bytes(A->value_type),
-                             "values of blocks", err));
-    if (spryi_bsr_bytes_of_masks(&s->head) > 0)
-        SPRYI_TRY(spryi_allocate(context, &s->masks, spryi_bsr_bytes_of_masks(&s->head), 1, "masks of blocks", err));
+    SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
     SPRYI_TRY(fill(context, s, A, most, err));
     spryi_bsr_find_windows(s, spryi_threads(context, A->rows + A->nnz));
     *storage = s;
@@ -85,64 +102,28 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     const spryi_bsr *s = storage;
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(s->types.value_type, s->types.offset_type, s->types.index_type);
     spry_status status = SPRY_OK;
-    int64_t *sums = NULL;
+    spryi_compressed c = {0};
     spry_arrays a = s->types;
-    SPRYI_TRY(SPRYI_NEW(context, &sums, a.rows + 1, "row lengths", err));
-    SPRYI_TRY(spryi_new_csr(context, &a, err));
+    a.sorted = a.unique = SPRY_KNOWN_YES;
+    SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
     int threads = spryi_threads(context, a.rows + a.nnz);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t I = 0; I < s->head.block_rows; I++) steps->lengths(s, sums, I);
-    sums[0] = 0;
-    for (int64_t i = 0; i < a.rows; i++) sums[i + 1] += sums[i];
+    for (int64_t I = 0; I < s->head.block_rows; I++) steps->lengths(s, c.offsets, I);
+    spryi_scan(c.offsets, a.rows);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t I = 0; I < s->head.block_rows; I++)
-        steps->rows(s, sums, (void *)(uintptr_t)a.indices, (void *)(uintptr_t)a.values, I);
-    for (int64_t i = 0; i <= a.rows; i++) spryi_set_index((void *)(uintptr_t)a.offsets, a.offset_type, i, sums[i]);
-    a.sorted = a.unique = SPRY_KNOWN_YES;
-    status = spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err);
-    a = s->types; /* they are taken over, also where this fails */
+    for (int64_t I = 0; I < s->head.block_rows; I++) steps->rows(s, c.offsets, c.indices, c.values, I);
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &a, err));
 done:
-    spryi_release(context, sums);
-    spryi_release_csr(context, &a);
+    spryi_compressed_clear(context, &c);
     return status;
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_bsr_bytes(&((const spryi_bsr *)storage)->head);
 }
 
 /* Sums of the parts of a transposed product, or all of y's for the reference. */
 static int64_t workspace_bytes(const void *storage)
 {
     const spryi_bsr_head *h = &((const spryi_bsr *)storage)->head;
-    int64_t blocks = 0;
-    for (int p = 0; p < h->parts; p++) blocks += h->window_end[p] - h->window_begin[p];
-    return (blocks > h->block_cols ? blocks : h->block_cols) * h->block *
-           (int64_t)spry_type_bytes((spry_type)h->value_type);
-}
-
-static int sections(void *storage, spryi_section *list)
-{
-    spryi_bsr *s = storage;
-    const spryi_bsr_head *h = &s->head;
-    s->types = types_of(h);
-    int64_t offset_bytes = (int64_t)spry_index_type_bytes(s->types.offset_type);
-    int64_t column_bytes = (int64_t)spry_index_type_bytes(s->types.index_type);
-    int64_t value_bytes = (int64_t)spry_type_bytes(s->types.value_type);
-    list[0] = (spryi_section){.name = "head", .inside = &s->head, .count = 1, .item_bytes = sizeof s->head};
-    list[1] =
-        (spryi_section){"offsets", &s->offsets, NULL, h->block_rows < INT64_MAX ? h->block_rows + 1 : -1, offset_bytes};
-    list[2] = (spryi_section){"columns", &s->columns, NULL, h->blocks, column_bytes};
-    list[3] = (spryi_section){"values", &s->values, NULL, spryi_bsr_value_count(h), value_bytes};
-    list[4] = (spryi_section){"masks", &s->masks, NULL, spryi_bsr_bytes_of_masks(h), 1};
-    return 5;
-}
-
-/* Not the head, whose windows are the CPU's. */
-static int device_sections(void *storage, spryi_section *list)
-{
-    return spryi_sections_for_device(list, sections(storage, list), NULL);
+    const int64_t parts = spryi_bsr_window_at(h, h->parts), all = h->block_cols * h->block;
+    return (parts > all ? parts : all) * (int64_t)spry_type_bytes((spry_type)h->value_type);
 }
 
 static const char *head_fault(const spryi_bsr_head *h)

@@ -1,15 +1,28 @@
+#ifndef SPRYI_TEMPLATE
 /*
  * bsr_portable_cpu: dense blocks in plain C with OpenMP.
  *
  * Idea: loops of constant length over the columns of a block, for sizes up to 8; one column index a block, and x used
- * for all its rows. Fill is multiplied along, and put right by masks only where a result is NaN (see bsr.h).
- * Work: one thread a chunk of block rows of about equal work at a time. Transposed, parts of the block rows into
- * windows of y of their own, added in order. No atomics, the same bits for any number of threads.
+ *       for all its rows. Fill is multiplied along, and put right by masks only where a result is NaN (see bsr.h).
+ * Work: a thread takes a chunk of block rows of about equal work at a time. Transposed, parts of the block rows add to
+ *       windows of y of their own, which are added up in order. No atomics.
  * Cost: values of the blocks, one column a block; bad for rows of very different length, which are not cut.
+ * Source: Im, Yelick and Vuduc, Sparsity: optimization framework for sparse matrix kernels, 2004, section 3.
  */
 #include "formats/bsr/bsr.h"
 
-#define SPRYI_TEMPLATE "formats/bsr/bsr_portable.tmpl.c"
+#include <string.h>
+
+#define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_portable_cpu.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_rows.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_transposed.tmpl.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
@@ -25,3 +38,14 @@ const spryi_kernel spryi_bsr_portable_cpu = {
     .spmv = &runs,
     .spmv_t = &runs_t,
 };
+
+#else /* for each value type and index pair: core/instantiate.h */
+
+/* sum = block row I times x; masked: entries alone. r and masked are constants. */
+static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                   const int masked, SPRY_V *sum)
+{
+    SPRY_FN(sum_plain)(job, I, r, masked, sum);
+}
+
+#endif

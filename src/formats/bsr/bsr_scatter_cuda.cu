@@ -10,10 +10,10 @@
  *       order.
  * Source: additions by atomics: the COO kernel of Evtushenko 2019; this library.
  */
-#include "cuda/sums.cuh"
+#include "device/cuda/sums.cuh"
 #include "formats/bsr/bsr_cuda.cuh"
 
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 /* Columns first, first + step, ... below end of a block row. MASKED: entries only. */
 template <int MASKED, int R, typename V> static __device__ __forceinline__ void

@@ -20,7 +20,7 @@ static __global__ void find_long_rows(bsr_view s, int64_t limit, found_row *foun
 }
 
 /* As many lanes as have a mean block row in two rounds, no fewer than a block has rows. */
-static int settle_lanes(const spryi_bsr_head *h)
+static int resolve_lanes(const spryi_bsr_head *h)
 {
     static const int steps[BSR_OWN + 1] = {1,
                                            bsr_shape<1>::steps,
@@ -121,7 +121,7 @@ spry_status spry_cuda_bsr_prepare(const spryi_cuda_prepare *request, void **auxi
     const spryi_bsr *s = (const spryi_bsr *)request->storage;
     bsr_splits *c = (bsr_splits *)calloc(1, sizeof *c);
     if (!c) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
-    c->lanes = settle_lanes(&s->head);
+    c->lanes = resolve_lanes(&s->head);
     const spry_status status = s->head.blocks > 0 ? find_splits(c, s, err) : SPRY_OK;
     if (status != SPRY_OK) {
         spry_cuda_bsr_discard(request->device, c);

@@ -10,13 +10,14 @@
  *
  * Entries are cut into blocks of a constant number, whatever the threads. A block whose first row began in
  * the block before keeps that row's sum apart; those sums are added in order when all blocks are done.
- * Transposed: formats/ell/windows.h, parts of as many entries.
+ * Transposed: shared/column_windows.h, in parts of as many entries.
  */
 #ifndef SPRYI_COO_H
 #define SPRYI_COO_H
 
 #include "core/kernel.h"
-#include "formats/ell/windows.h"
+#include "formats/shared/column_windows.h"
+#include "formats/shared/run_blocks.h"
 
 enum { SPRYI_COO_BLOCK = 32768 };
 
@@ -32,23 +33,10 @@ extern const spryi_format spryi_format_coo;
 extern const spryi_kernel spryi_coo_reference_cpu, spryi_coo_portable_cpu, spryi_coo_avx512_cpu;
 extern const spryi_kernel spryi_coo_atomic_cuda, spryi_coo_segmented_cuda;
 
-/* alpha and beta hold an f32 exactly. */
-typedef struct spryi_coo_job {
-    const void *rows, *columns, *values, *x;
-    void *y;
-    double alpha, beta;
-} spryi_coo_job;
-
 /*
- * One block, of a SIMD level, value type and index pair: adds alpha times each row's sum to y, but returns the
- * sum of its first row, unscaled, instead of adding it.
+ * coo_segmented.c: y = alpha*A*x + beta*y. `blocks` works off blocks of entries: it adds alpha times each row's sum to
+ * y, but for the first row of a block, whose sum, unscaled, it leaves in workspace[block], an f64.
  */
-typedef double (*spryi_coo_block)(const spryi_coo_job *job, int64_t begin, int64_t end);
-
-/* coo_driver.c: rows without entries become NaN, as alpha*0 is where alpha is not finite and no entry says so. */
-void spryi_coo_spoil_empty_rows(const spryi_coo *s, void *y);
-
-/* coo_driver.c: y = beta*y, then the blocks on args->threads threads. */
-spry_status spryi_coo_drive(const spryi_run_args *args, spryi_coo_block block);
+spry_status spryi_coo_run_segmented(const spryi_run_args *args, spryi_block_fn blocks, spry_error *err);
 
 #endif

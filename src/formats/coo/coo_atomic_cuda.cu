@@ -5,15 +5,16 @@
  * Work: blocks of 256 threads, an entry a thread; balanced whatever the rows.
  * Cost: bytes of COO, one pass over y, an atomic addition an entry, which the second-level cache makes. Entries of a
  *       row are neighbours, so their additions come one after the other: the longer the rows, the slower (Evtushenko
- *       2019, figure 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
+ *       2019, cost 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
  * Source: Evtushenko 2019, listing 7; the lecture Sparse Methods, COO.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 
 extern "C" {
+#include "core/bisect.h"
 #include "formats/coo/coo.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
 #include <math.h>
@@ -23,15 +24,9 @@ enum { THREADS = 256 };
 /* 1: row i has an entry; rows are sorted. */
 template <typename J> static __device__ int has_entries(const J *rows, int64_t nnz, int64_t i)
 {
-    int64_t low = 0, high = nnz;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if ((int64_t)rows[middle] < i)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < nnz && (int64_t)rows[low] == i;
+    int64_t k;
+    SPRYI_BISECT(k, 0, nnz, (int64_t)rows[k] < i);
+    return k < nnz && (int64_t)rows[k] == i;
 }
 
 /* y = beta*y, plus alpha*0 in rows without entries where alpha is not finite, of which no addition would tell. */

@@ -7,16 +7,16 @@
 extern "C" {
 #include "formats/coo/coo.h"
 }
-#include "cuda/convert.cuh"
-#include "cuda/kernels.h"
+#include "device/cuda/convert.cuh"
+#include "device/cuda/kernels.h"
 
 static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
 {
     spryi_coo *s = (spryi_coo *)c->storage;
     void *rows = NULL;
-    c->figure.bytes = c->csr.nnz * (int64_t)sizeof(int32_t); /* as on the host: what it owns */
-    SPRY_CUDA_TRY(c->guard(c->request, "coo", &c->figure, err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &rows, c->figure.bytes, "row indices", err));
+    c->cost.bytes = c->csr.nnz * (int64_t)sizeof(int32_t); /* as on the host: what it owns */
+    SPRY_CUDA_TRY(c->guard(c->request, "coo", &c->cost, err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, &rows, c->cost.bytes, "row indices", err));
     s->a = c->csr;
     s->a.layout = SPRY_COO;
     s->a.offsets = NULL;

@@ -5,7 +5,7 @@
 #ifndef SPRY_COO_CUDA_CUH
 #define SPRY_COO_CUDA_CUH
 
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 /*
  * What coo_segmented keeps of a matrix, *bytes on the device, released by spry_cuda_coo_discard. every_row: rows

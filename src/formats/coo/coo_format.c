@@ -60,7 +60,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     spryi_coo *s = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "coo storage", err));
-    *s = (spryi_coo){.a = A->a, .block_count = (A->a.nnz + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK};
+    *s = (spryi_coo){.a = A->a, .block_count = spryi_blocks_of(A->a.nnz, SPRYI_COO_BLOCK)};
     int as_is = A->a.value_type == request->value_type;
     if (as_is && A->a.layout == SPRY_CSR) {
         SPRYI_TRY(rows_of_csr(context, s, &A->a, request->options, err));
@@ -91,7 +91,7 @@ static int64_t owned_bytes(const void *storage)
 static int64_t workspace_bytes(const void *storage)
 {
     const spryi_coo *s = storage;
-    if (s->windows.count > 0) return s->windows.numbers * (int64_t)spry_type_bytes(s->a.value_type);
+    if (s->windows.count > 0) return spryi_windows_workspace(&s->windows, s->a.value_type);
     return s->block_count * (int64_t)sizeof(double);
 }
 
@@ -105,15 +105,14 @@ static const spry_arrays *arrays(const void *storage)
     return &((const spryi_coo *)storage)->a;
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
     a.layout = SPRY_COO;
     a.value_type = request->value_type;
-    figure->bytes = spryi_arrays_bytes(&a);
-    figure->words = 3 * a.nnz;
+    cost->bytes = spryi_arrays_bytes(&a);
+    cost->words = 3 * a.nnz;
     return SPRY_OK;
 }
 
@@ -122,18 +121,10 @@ static int device_sections(void *storage, spryi_section *sections)
 {
     spry_arrays *a = &((spryi_coo *)storage)->a;
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
-    sections[0] = (spryi_section){.name = "rows",
-                                  .array = (void **)(uintptr_t)&a->row_indices,
-                                  .count = a->nnz,
-                                  .item_bytes = index_bytes};
-    sections[1] = (spryi_section){.name = "columns",
-                                  .array = (void **)(uintptr_t)&a->indices,
-                                  .count = a->nnz,
-                                  .item_bytes = index_bytes};
-    sections[2] = (spryi_section){.name = "values",
-                                  .array = (void **)(uintptr_t)&a->values,
-                                  .count = a->nnz,
-                                  .item_bytes = (int64_t)spry_type_bytes(a->value_type)};
+    const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
+    sections[0] = (spryi_section){"rows", (void **)(uintptr_t)&a->row_indices, NULL, a->nnz, index_bytes};
+    sections[1] = (spryi_section){"columns", (void **)(uintptr_t)&a->indices, NULL, a->nnz, index_bytes};
+    sections[2] = (spryi_section){"values", (void **)(uintptr_t)&a->values, NULL, a->nnz, value_bytes};
     return 3;
 }
 

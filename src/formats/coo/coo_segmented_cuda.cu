@@ -13,12 +13,12 @@
  * Source: Bell and Garland 2008, 4.4 (segmented reduction of COO); Blelloch, Heroux and Zagha, Segmented operations
  *       for sparse matrix computation on vector multiprocessors, 1993; the chains: this library.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/coo/coo.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
 #include <stdlib.h>
@@ -48,7 +48,7 @@ typedef struct boundary {
     int64_t cut;
 } boundary;
 
-/* What a block's first and last row are of: part of the chains' sums, and chain; -1 where the row is its own. */
+/* The chains that a block's first and last row belong to, and their parts of the sums; -1 where the row is its own. */
 typedef struct __align__(16) links
 {
     int32_t head_part, head_chain, tail_part, tail_chain;
@@ -60,7 +60,7 @@ typedef struct chain {
     int64_t row, first, parts;
 } chain;
 
-/* What prepare keeps; pointers are device addresses. */
+/* This is what prepare keeps; pointers are device addresses. */
 typedef struct coo_splits {
     int64_t blocks, chain_count, part_count, empty_count;
     int64_t *place; /* blocks + 1: first entry times 2, plus 1 in blocks of a single row */
@@ -194,6 +194,49 @@ static __device__ void put_empty_rows(const unsigned *with_entries, int64_t m, i
     }
 }
 
+/* A block's sum of a single row goes to the row's chain, or to y. */
+template <typename V, typename J>
+static __device__ __forceinline__ void put_single_row(const coo_splits s, links link, const J *row, V sum, V *y,
+                                                      V alpha, V beta, V *partial, unsigned *arrived, V *scratch)
+{
+    if (link.head_part >= 0)
+        finish_chain(s, link.head_part, link.head_chain, sum, y, alpha, beta, partial, arrived, scratch);
+    else if (link.tail_part >= 0)
+        finish_chain(s, link.tail_part, link.tail_chain, sum, y, alpha, beta, partial, arrived, scratch);
+    else if (threadIdx.x == 0)
+        put(y, *row, sum, alpha, beta);
+}
+
+/* The rows of a thread's entries: the sum of the first, if it ends among them, and of the last. */
+template <typename V, typename J> struct own_rows {
+    J row; /* the last */
+    V head, sum;
+    int several; /* 1: the first is not the last */
+};
+
+/* Sums entries mine .. end - 1; rows that begin and end among them are put into y. */
+template <typename V, typename J> static __device__ __forceinline__ own_rows<V, J>
+sum_own_rows(const V *products, const J *row_of, int mine, int end, J head_row, V *y, V alpha, V beta)
+{
+    own_rows<V, J> own = {head_row, 0, 0, 0};
+#pragma unroll
+    for (int u = 0; u < coo_shape<V>::items; u++) {
+        if (mine + u >= end) continue;
+        const J next = row_of[mine + u];
+        if (next != own.row) {
+            if (own.several)
+                put(y, own.row, own.sum, alpha, beta);
+            else
+                own.head = own.sum;
+            own.several = 1;
+            own.row = next;
+            own.sum = 0;
+        }
+        own.sum += products[mine + u];
+    }
+    return own;
+}
+
 template <typename V, typename J>
 static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::resident)
     coo_segmented(const coo_splits s, int64_t m, const J *__restrict__ rows, const J *__restrict__ columns,
@@ -218,14 +261,8 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
     if (s.chain_count > 0) link = s.link[b];
 
     if (place % 2 == 1) {
-        V sum = multiply_row(begin, count, columns, values, x);
-        sum = sum_of_block<THREADS>(sum, products);
-        if (link.head_part >= 0)
-            finish_chain(s, link.head_part, link.head_chain, sum, y, alpha, beta, partial, arrived, products);
-        else if (link.tail_part >= 0)
-            finish_chain(s, link.tail_part, link.tail_chain, sum, y, alpha, beta, partial, arrived, products);
-        else if (threadIdx.x == 0)
-            put(y, rows[begin], sum, alpha, beta);
+        const V sum = sum_of_block<THREADS>(multiply_row(begin, count, columns, values, x), products);
+        put_single_row(s, link, rows + begin, sum, y, alpha, beta, partial, arrived, products);
         return;
     }
 
@@ -235,42 +272,25 @@ static __global__ void __launch_bounds__(coo_shape<V>::threads, coo_shape<V>::re
     const int mine = min((int)threadIdx.x * ITEMS, count), end = min(mine + ITEMS, count);
     const J head_row = mine < end ? row_of[mine] : 0;
     const int continues = mine > 0 && mine < end && row_of[mine - 1] == head_row;
-    J row = head_row;
-    V head = 0, sum = 0; /* of head_row, where it ends here; of `row` */
-    int several = 0;
-#pragma unroll
-    for (int u = 0; u < ITEMS; u++) {
-        if (mine + u >= end) continue;
-        const J next = row_of[mine + u];
-        if (next != row) {
-            if (several)
-                put(y, row, sum, alpha, beta); /* began and ended here */
-            else
-                head = sum;
-            several = 1;
-            row = next;
-            sum = 0;
-        }
-        sum += products[mine + u];
-    }
-    const V before = scan_block<THREADS>(sum, several || !continues, sum_of_warp, warp_starts);
+    own_rows<V, J> own = sum_own_rows(products, row_of, mine, end, head_row, y, alpha, beta);
+    const V before = scan_block<THREADS>(own.sum, own.several || !continues, sum_of_warp, warp_starts);
     if (mine < end) {
-        if (several) {
-            if (continues) head += before;
+        if (own.several) {
+            if (continues) own.head += before;
             if (head_row == first_row && link.head_part >= 0)
-                ends[0] = head;
+                ends[0] = own.head;
             else
-                put(y, head_row, head, alpha, beta);
+                put(y, head_row, own.head, alpha, beta);
         } else if (continues) {
-            sum += before;
+            own.sum += before;
         }
-        if (end == count || row_of[end] != row) { /* the row ends here as well */
-            if (row == first_row && link.head_part >= 0)
-                ends[0] = sum;
-            else if (row == last_row && link.tail_part >= 0)
-                ends[1] = sum;
+        if (end == count || row_of[end] != own.row) { /* the row ends here as well */
+            if (own.row == first_row && link.head_part >= 0)
+                ends[0] = own.sum;
+            else if (own.row == last_row && link.tail_part >= 0)
+                ends[1] = own.sum;
             else
-                put(y, row, sum, alpha, beta);
+                put(y, own.row, own.sum, alpha, beta);
         }
     }
     if (link.head_part < 0 && link.tail_part < 0) return; /* the whole block */

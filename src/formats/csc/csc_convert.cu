@@ -12,8 +12,8 @@
 extern "C" {
 #include "formats/csc/csc.h"
 }
-#include "cuda/convert.cuh"
-#include "cuda/kernels.h"
+#include "device/cuda/convert.cuh"
+#include "device/cuda/kernels.h"
 
 /* offsets[j] = the keys before the first of column j or later. */
 template <typename P>
@@ -68,8 +68,8 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     const int64_t value_bytes = a->nnz * (int64_t)spry_type_bytes(a->value_type);
     void *offsets = NULL, *rows = NULL, *values = NULL;
     if (a->nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "csc: more entries than a key can number");
-    c->figure.bytes = offset_bytes + a->nnz * (int64_t)sizeof(int32_t) + value_bytes;
-    SPRY_CUDA_TRY(c->guard(c->request, "csc", &c->figure, err));
+    c->cost.bytes = offset_bytes + a->nnz * (int64_t)sizeof(int32_t) + value_bytes;
+    SPRY_CUDA_TRY(c->guard(c->request, "csc", &c->cost, err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &offsets, offset_bytes, "csc offsets", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &rows, a->nnz * (int64_t)sizeof(int32_t), "csc rows", err));
     if (a->value_type != SPRY_PATTERN) SPRY_CUDA_TRY(spry_cuda_make(c, &values, value_bytes, "csc values", err));

@@ -7,7 +7,7 @@
 extern "C" {
 #include "core/cuda_plugin.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 /* csr's are constants known to the compiler, so they are there before these are filled in. */
 const spryi_cuda_kernel spry_cuda_csc_scatter = {"csc_scatter_cuda",

@@ -23,16 +23,15 @@ done:
     return status;
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
     if (a.layout == SPRY_COO) a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
     a.layout = SPRY_CSC;
     a.value_type = request->value_type;
-    figure->bytes = spryi_arrays_bytes(&a);
-    figure->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.cols + 1;
+    cost->bytes = spryi_arrays_bytes(&a);
+    cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.cols + 1;
     return SPRY_OK;
 }
 
@@ -40,13 +39,13 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
 {
     const spry_matrix *A = request->A;
     spry_status status = SPRY_OK;
-    spryi_figure figure = {0};
+    spryi_cost cost = {0};
     spryi_csr *s = NULL;
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csc storage", err));
     *s = (spryi_csr){.a = A->a};
     if (A->a.layout != SPRY_CSC || A->a.value_type != request->value_type) {
-        SPRYI_TRY(predict(context, &figure, request, err));
-        SPRYI_TRY(spryi_check_memory_limit(request->options, "csc", figure.bytes, err));
+        SPRYI_TRY(predict(context, &cost, request, err));
+        SPRYI_TRY(spryi_check_memory_limit(request->options, "csc", cost.bytes, err));
         if (A->a.layout == SPRY_CSR && A->a.value_type == request->value_type)
             SPRYI_TRY(spryi_csc_from_csr(context, &s->owned, A, err));
         else
@@ -58,7 +57,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     s->a.cols = rows;
     s->a.layout = SPRY_CSR;
     if (!request->for_gpu) /* a GPU's kernels use the arrays alone */
-        SPRYI_TRY(spryi_csr_finish(context, s, request->options, request->options->op == SPRY_NO_TRANSPOSE, err));
+        SPRYI_TRY(spryi_csr_finish(context, s, request, request->options->op == SPRY_NO_TRANSPOSE, err));
     *storage = s;
     s = NULL;
 done:

@@ -10,6 +10,7 @@
  * with far more columns than entries a part, for which that would be much, have fewer parts.
  */
 #include "core/assemble.h"
+#include "core/bisect.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -29,31 +30,13 @@ static int64_t part_begin(const transposition *t, int part)
     const spry_arrays *a = t->a;
     if (part == t->parts) return a->rows;
     const int64_t first = a->nnz / t->parts * part;
-    int64_t low = 0, high = a->rows;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (spryi_index_at(a->offsets, a->offset_type, middle) < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    int64_t i;
+    SPRYI_BISECT(i, 0, a->rows, spryi_index_at(a->offsets, a->offset_type, i) < first);
+    return i;
 }
 
-#define PAIR i32_32
-#define OFFSET int32_t
-#define INDEX int32_t
-#include "formats/csc/csc_transpose_types.h"
-#undef PAIR
-#undef OFFSET
-#define PAIR i64_32
-#define OFFSET int64_t
-#include "formats/csc/csc_transpose_types.h"
-#undef PAIR
-#undef INDEX
-#define PAIR i64_64
-#define INDEX int64_t
-#include "formats/csc/csc_transpose_types.h"
+#define SPRYI_TEMPLATE "formats/csc/csc_transpose.tmpl.c"
+#include "core/instantiate_indices.h"
 
 typedef struct typed_steps {
     void (*count)(const transposition *t, int part);
@@ -62,19 +45,9 @@ typedef struct typed_steps {
     void (*move)(const transposition *t, int part);
 } typed_steps;
 
-static const typed_steps *steps_of(const spry_arrays *a)
-{
-#define STEPS(pair, v)                                                                                                 \
-    {                                                                                                                  \
-        count_##pair##_v0, sum_##pair##_v0, place_##pair##_v0, move_##pair##_##v                                       \
-    }
-    static const typed_steps steps[3][3] = {{STEPS(i32_32, v0), STEPS(i32_32, v4), STEPS(i32_32, v8)},
-                                            {STEPS(i64_32, v0), STEPS(i64_32, v4), STEPS(i64_32, v8)},
-                                            {STEPS(i64_64, v0), STEPS(i64_64, v4), STEPS(i64_64, v8)}};
-#undef STEPS
-    int width = a->value_type == SPRY_F32 ? 1 : a->value_type == SPRY_F64 ? 2 : 0;
-    return &steps[spryi_index_pair(a->offset_type, a->index_type)][width];
-}
+static const typed_steps steps_of_pair[] = {{count_32_32, sum_32_32, place_32_32, move_32_32},
+                                            {count_64_32, sum_64_32, place_64_32, move_64_32},
+                                            {count_64_64, sum_64_64, place_64_64, move_64_64}};
 
 /* Counts to places, in as many slices of the columns as there are parts. */
 static void place_entries(const transposition *t, const typed_steps *steps, int64_t *sums)
@@ -106,7 +79,7 @@ spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const s
     spry_status status = SPRY_OK;
     int64_t *sums = NULL;
     transposition t = {.a = a, .parts = parts_of(context, a)};
-    const typed_steps *steps = steps_of(a);
+    const typed_steps *steps = &steps_of_pair[spryi_index_pair(a->offset_type, a->index_type)];
     SPRYI_TRY(spryi_allocate(context, &t.offsets, a->cols + 1, offset_bytes, "column offsets", err));
     SPRYI_TRY(spryi_allocate(context, &t.rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err));
     if (a->value_type != SPRY_PATTERN)

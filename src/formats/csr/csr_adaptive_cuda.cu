@@ -18,13 +18,13 @@
  * Source: Evtushenko 2019, CSR-Adaptive; Greathouse and Daga, Efficient sparse matrix-vector multiplication on GPUs
  *         using the CSR storage format, 2014; CSR-VectorL: Daga and Greathouse 2015.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 #include "formats/csr/csr_row_blocks.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 enum { ONE_WARP = 64 };
 

@@ -1,76 +1,4 @@
-/* The inner functions with AVX2: LANES entries or rows a register, 4 of f64 or 8 of f32; see csr.h. */
-
-#undef LANES
-#undef VEC
-#undef LOAD
-#undef MASK_LOAD
-#undef MASK_STORE
-#undef FMA
-#undef MUL
-#undef ADD
-#undef SET1
-#undef ZERO
-#undef GATHER
-#undef SUM_ROWS
-#undef TRANSPOSE
-#undef BLOCK
-#undef ZERO_BLOCK
-#undef LOAD_BLOCK
-#undef FMA_BLOCK
-#undef SUM_BLOCK
-#undef FOUR_X
-
-#if SPRY_IS_F64
-#define LANES 4
-#define VEC __m256d
-#define LOAD(p) _mm256_loadu_pd(p)
-#define MASK_LOAD(p, count) _mm256_maskload_pd(p, first_lanes_pd(count))
-#define MASK_STORE(p, count, v) _mm256_maskstore_pd(p, first_lanes_pd(count), v)
-#define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define MUL(a, b) _mm256_mul_pd(a, b)
-#define ADD(a, b) _mm256_add_pd(a, b)
-#define SET1(s) _mm256_set1_pd(s)
-#define ZERO() _mm256_setzero_pd()
-#define SUM_ROWS sum_rows_pd
-#define TRANSPOSE transpose_pd
-#define BLOCK __m256d
-#define ZERO_BLOCK() _mm256_setzero_pd()
-#define LOAD_BLOCK(p) _mm256_loadu_pd(p)
-#define FMA_BLOCK(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define SUM_BLOCK(v) sum_four_pd(v)
-#define FOUR_X spryi_four_pd
-#if SPRY_J_IS_64
-#define GATHER(x, Aj) _mm256_i64gather_pd(x, _mm256_loadu_si256((const __m256i *)(Aj)), 8)
-#else
-#define GATHER(x, Aj) _mm256_i32gather_pd(x, _mm_loadu_si128((const __m128i *)(Aj)), 8)
-#endif
-#else
-#define LANES 8
-#define VEC __m256
-#define LOAD(p) _mm256_loadu_ps(p)
-#define MASK_LOAD(p, count) _mm256_maskload_ps(p, first_lanes_ps(count))
-#define MASK_STORE(p, count, v) _mm256_maskstore_ps(p, first_lanes_ps(count), v)
-#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define MUL(a, b) _mm256_mul_ps(a, b)
-#define ADD(a, b) _mm256_add_ps(a, b)
-#define SET1(s) _mm256_set1_ps(s)
-#define ZERO() _mm256_setzero_ps()
-#define SUM_ROWS spryi_sum_rows_ps
-#define TRANSPOSE spryi_transpose_ps
-#define BLOCK __m128
-#define ZERO_BLOCK() _mm_setzero_ps()
-#define LOAD_BLOCK(p) _mm_loadu_ps(p)
-#define FMA_BLOCK(a, b, c) _mm_fmadd_ps(a, b, c)
-#define SUM_BLOCK(v) sum_four_ps(v)
-#define FOUR_X spryi_four_ps
-#if SPRY_J_IS_64
-#define GATHER(x, Aj)                                                                                                  \
-    _mm256_set_m128(_mm256_i64gather_ps(x, _mm256_loadu_si256((const __m256i *)((Aj) + 4)), 4),                        \
-                    _mm256_i64gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4))
-#else
-#define GATHER(x, Aj) _mm256_i32gather_ps(x, _mm256_loadu_si256((const __m256i *)(Aj)), 4)
-#endif
-#endif
+/* The loops of csr_avx2_cpu (csr_driver.h) for one value type and index pair. */
 
 /* Rows i .. i + count - 1, count <= LANES, whose sums are the lanes of `sums`. */
 static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
@@ -106,10 +34,11 @@ static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t
     SPRY_V *y = job->y;
     for (int64_t i = begin; i < end; i++) {
         int64_t k = Ap[i], stop = Ap[i + 1];
-        BLOCK four = ZERO_BLOCK();
+        SPRYI_TYPED(four) four = {0};
         for (; k + 4 <= stop; k += 4)
-            four = FMA_BLOCK(LOAD_BLOCK(Ax + k), FOUR_X(x + Aj[k], x + Aj[k + 1], x + Aj[k + 2], x + Aj[k + 3]), four);
-        SPRY_V sum = SUM_BLOCK(four);
+            four =
+                SPRYI_TYPED(four_terms)(Ax + k, FOUR_X(x + Aj[k], x + Aj[k + 1], x + Aj[k + 2], x + Aj[k + 3]), four);
+        SPRY_V sum = SPRYI_TYPED(sum_four)(four);
         for (; k < stop; k++) sum += Ax[k] * x[Aj[k]];
         y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
     }
@@ -130,12 +59,12 @@ static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
         SPRY_V rest[LANES] = {0};
         for (int r = 0; r < LANES; r++)
             sum[r] = r < count ? SPRY_FN(row)(Ax, Aj, x, Ap[i + r], Ap[i + r + 1], &rest[r]) : ZERO();
-        SPRY_FN(put)(job, i, count, ADD(SUM_ROWS(sum), LOAD(rest)));
+        SPRY_FN(put)(job, i, count, ADD(SPRYI_TYPED(sum_rows)(sum), LOAD(rest)));
     }
 }
 
 /* LANES rows side by side, one a lane; of the columns only those of the run's first row are read. */
-static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t end)
+static void SPRY_FN(strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
 {
     const SPRY_P *Ap = job->offsets;
     const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
@@ -150,7 +79,7 @@ static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t en
             VEC v[LANES];
             int columns = length - j < LANES ? (int)(length - j) : LANES;
             for (int r = 0; r < LANES; r++) v[r] = r < rows ? MASK_LOAD(Ax + r * length + j, columns) : ZERO();
-            TRANSPOSE(v);
+            SPRYI_TYPED(transpose)(v);
             for (int c = 0; c < LANES; c++)
                 if (c < columns)
                     sum = FMA(v[c], rows == LANES ? LOAD(x + Aj[j + c]) : MASK_LOAD(x + Aj[j + c], rows), sum);
@@ -184,25 +113,27 @@ static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end
             }
             for (; j < length; j++)
                 for (int r = 0; r < rows; r++) rest[r] += Ax[r * length + j] * x[Aj[j]];
-            SPRY_FN(put)(job, i + from, rows, ADD(SUM_ROWS(sum), LOAD(rest)));
+            SPRY_FN(put)(job, i + from, rows, ADD(SPRYI_TYPED(sum_rows)(sum), LOAD(rest)));
         }
     }
 }
 
-static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t end)
+static void SPRY_FN(piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
 {
     SPRY_V rest, lanes[LANES];
-    VEC sum = SPRY_FN(row)(job->values, job->columns, job->x, begin, end, &rest);
+    VEC sum = SPRY_FN(row)(job->values, job->columns, job->x, piece->begin, piece->end, &rest);
     MASK_STORE(lanes, LANES, sum);
     double total = (double)rest;
     for (int r = 0; r < LANES; r++) total += (double)lanes[r];
-    return total;
+    job->sums[piece->piece] = total;
 }
 
 static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece), NULL,
-                                            NULL};
-    return spryi_csr_drive(args, &leaves);
+    static const spryi_csr_loops loops[] = {
+        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL},
+        {SPRY_FN(rows), SPRY_FN(strided), SPRY_FN(shared), SPRY_FN(piece), NULL, NULL},
+    };
+    return spryi_csr_drive(args, loops);
 }

@@ -1,70 +1,12 @@
+#include "formats/csr/csr_driver.h"
+
 #include "core/assemble.h"
-#include "core/error.h"
-#include "core/shares.h"
-#include "formats/csr/csr.h"
+#include "formats/shared/run_blocks.h"
 
-#include <omp.h>
-
-static void run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_leaves *leaves,
-                      const spryi_csr_block *block, double *sums)
-{
-    if (block->piece >= 0) {
-        sums[block->piece] = leaves->piece(job, block->begin, block->end);
-        return;
-    }
-    for (int64_t r = block->runs_begin; r < block->runs_end; r++) {
-        const spryi_csr_run *run = &s->runs[r];
-        int64_t begin = block->begin + run->begin, end = block->begin + run->end;
-        if (run->least > 0 && leaves->span_rows) {
-            const spryi_csr_span *w = s->spans + run->spans;
-            if (run->kind == SPRYI_RUN_SHARED)
-                leaves->span_groups(job, begin, end, w, run->group);
-            else
-                leaves->span_rows(job, begin, end, w, run->least);
-            continue;
-        }
-        switch ((spryi_csr_run_kind)run->kind) {
-        case SPRYI_RUN_GENERAL: leaves->rows(job, begin, end); break;
-        case SPRYI_RUN_STEPPED: leaves->stepped(job, begin, end); break;
-        case SPRYI_RUN_SHARED: leaves->shared(job, begin, end, run->group); break;
-        }
-    }
-}
-
-/* The pieces of each long row, in order. */
-static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type, const double *sums)
-{
-    for (int64_t l = 0; l < s->long_count; l++) {
-        const spryi_csr_long_row *row = &s->long_rows[l];
-        double sum = 0;
-        for (int64_t p = 0; p < row->count; p++) sum += sums[row->first + p];
-        if (type == SPRY_F64) {
-            double *y = (double *)job->y + row->row;
-            *y = job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * *y;
-        } else {
-            float *y = (float *)job->y + row->row;
-            *y = (float)(job->beta == 0 ? job->alpha * sum : job->alpha * sum + job->beta * (double)*y);
-        }
-    }
-}
-
-static void run_shares(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_leaves *leaves, double *sums,
-                       int threads)
-{
-    spryi_share shares[SPRYI_MOST_SHARES];
-    spryi_cut_shares(shares, threads, s->block_count);
-#pragma omp parallel num_threads(threads)
-    {
-        int turn = 0;
-        for (int64_t b; (b = spryi_take_block(shares, threads, omp_get_thread_num(), &turn)) >= 0;)
-            run_block(s, job, leaves, &s->blocks[b], sums);
-    }
-}
-
-spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *leaves)
+spryi_csr_job spryi_csr_job_of(const spryi_run_args *args)
 {
     const spryi_csr *s = args->storage;
-    spryi_csr_job job = {
+    return (spryi_csr_job){
         .offsets = s->a.offsets,
         .columns = s->a.indices,
         .values = s->a.values,
@@ -73,17 +15,67 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_leaves *
         .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
         .beta = spryi_value_at(args->beta, args->vector_type, 0),
     };
-    job.stream_y = job.beta == 0 && s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_STREAM_BYTES;
-    double *sums = args->workspace;
-    int threads = args->threads < s->block_count ? args->threads : (int)s->block_count;
-    if (threads <= 1) {
-        for (int64_t b = 0; b < s->block_count; b++) run_block(s, &job, leaves, &s->blocks[b], sums);
-    } else if (threads <= SPRYI_MOST_SHARES) {
-        run_shares(s, &job, leaves, sums, threads);
-    } else {
-#pragma omp parallel for num_threads(threads) schedule(static)
-        for (int64_t b = 0; b < s->block_count; b++) run_block(s, &job, leaves, &s->blocks[b], sums);
+}
+
+void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_loops *loops,
+                         const spryi_csr_block *block)
+{
+    if (block->piece >= 0) {
+        loops->piece(job, block);
+        return;
     }
-    finish_long_rows(s, &job, args->vector_type, sums);
+    for (int64_t r = block->runs_begin; r < block->runs_end; r++) {
+        const spryi_csr_run *run = &s->runs.list[r];
+        const int64_t begin = block->begin + run->begin, end = block->begin + run->end;
+        const int by_spans = run->least_spans > 0 && loops->span_rows;
+        if (run->kind == SPRYI_RUN_STRIDED)
+            loops->strided(job, begin, end);
+        else if (run->kind == SPRYI_RUN_SHARED && by_spans)
+            loops->span_groups(job, begin, end, &s->spans.list[run->first_span], run->group);
+        else if (run->kind == SPRYI_RUN_SHARED)
+            loops->shared(job, begin, end, run->group);
+        else if (by_spans)
+            loops->span_rows(job, begin, end, &s->spans.list[run->first_span], run->least_spans);
+        else
+            loops->rows(job, begin, end);
+    }
+}
+
+/* A product under way. */
+typedef struct product {
+    spryi_run_args args; /* first, for the driver of blocks */
+    spryi_csr_job job;
+    const spryi_csr_loops *loops;
+} product;
+
+static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const product *p = (const product *)args;
+    const spryi_csr *s = args->storage;
+    for (int64_t b = begin; b < end; b++) spryi_csr_run_block(s, &p->job, p->loops, &s->blocks.list[b]);
+}
+
+/* The pieces of each long row, in order. */
+static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type)
+{
+    for (int64_t l = 0; l < s->blocks.long_count; l++) {
+        const spryi_csr_long_row *row = &s->blocks.long_rows[l];
+        double sum = 0;
+        for (int64_t p = 0; p < row->count; p++) sum += job->sums[row->first + p];
+        double y = job->alpha * sum;
+        if (job->beta != 0) y += job->beta * spryi_value_at(job->y, type, row->row);
+        spryi_set_value(job->y, type, row->row, y);
+    }
+}
+
+spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2])
+{
+    const spryi_csr *s = args->storage;
+    product p = {.args = *args, .job = spryi_csr_job_of(args), .loops = spryi_csr_pick_loops(s, loops)};
+    p.job.sums = args->workspace;
+    p.job.stream_y = p.job.beta == 0 &&
+                     s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_CSR_STREAM_BYTES;
+    spryi_run_blocks(&p.args, s->blocks.count, run_blocks);
+    finish_long_rows(s, &p.job, args->vector_type);
     return SPRY_OK;
 }

@@ -1,9 +1,10 @@
 /* Making the storage of format csr: arrays borrowed wherever the matrix already has them. */
+#include "formats/csr/csr.h"
+
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "formats/csr/csr.h"
 
 static int is_sorted_coo(const spry_arrays *a)
 {
@@ -29,58 +30,62 @@ static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spr
     return SPRY_OK;
 }
 
+void spryi_csr_release_auxiliary(spry_context *context, spryi_csr *s)
+{
+    spryi_csr_blocks_release(context, &s->blocks);
+    spryi_release(context, s->runs.list);
+    spryi_release(context, s->spans.list);
+    spryi_csr_chunks_release(context, &s->chunks);
+}
+
 void spryi_csr_destroy(spry_context *context, void *storage)
 {
     spryi_csr *s = storage;
-    spryi_csr_release_chunks(context, s);
+    spryi_csr_release_auxiliary(context, s);
     spryi_matrix_release(s->owned);
     spryi_release(context, s->offsets);
-    spryi_release(context, s->blocks);
-    spryi_release(context, s->runs);
-    spryi_release(context, s->long_rows);
-    spryi_release(context, s->spans);
     spryi_release(context, s);
 }
 
-/* One general run a block, for plans that will not live long enough to profit from more. */
-static spry_status general_runs(spry_context *context, spryi_csr *s, spry_error *err)
-{
-    spry_status status = SPRYI_NEW(context, &s->runs, s->block_count, "row runs", err);
-    if (status != SPRY_OK) return status;
-    for (int64_t b = 0; b < s->block_count; b++) {
-        spryi_csr_block *block = &s->blocks[b];
-        block->runs_begin = block->runs_end = s->run_count;
-        if (block->piece >= 0) continue;
-        s->runs[s->run_count++] = (spryi_csr_run){.end = (int32_t)(block->end - block->begin)};
-        block->runs_end = s->run_count;
-    }
-    return SPRY_OK;
-}
-
-/* Kernels with AVX-512 use them; of a plan that names none, the best that the context can run. */
-spry_status spryi_csr_make_spans(spry_context *context, spryi_csr *s, const spry_spmv_options *options, spry_error *err)
-{
 #ifdef SPRY_HAVE_X86
-    enum { CALLS_THAT_PAY = 16 }; /* finding spans takes two to four products, and spares a fifth to a half of each */
-    if (options->expected_calls > 0 && options->expected_calls < CALLS_THAT_PAY) return SPRY_OK;
-    const spryi_kernel *kernel = options->kernel ? spryi_find_kernel(options->kernel) : NULL;
-    if ((kernel ? kernel->simd : context->simd) >= SPRYI_AVX512) return spryi_csr_find_spans(context, s, err);
+/* Kernels with AVX-512 use spans. Where no kernel is chosen yet, the context's level counts. */
+static int wants_spans(const spry_context *context, const spryi_build_request *request)
+{
+    enum { CALLS_THAT_PAY = 16 }; /* finding spans takes two to four products, and saves a fifth to a half of each */
+    const int64_t calls = request->options->expected_calls;
+    if (calls > 0 && calls < CALLS_THAT_PAY) return 0;
+    return (request->kernel ? request->kernel->simd : context->simd) >= SPRYI_AVX512;
+}
+#endif
+
+spry_status spryi_csr_finish_runs(spry_context *context, spryi_csr *s, const spryi_build_request *request, int scatters,
+                                  spry_error *err)
+{
+    s->scatters = scatters;
+    if (scatters) return spryi_csr_chunks_make(context, &s->chunks, &s->a, &s->blocks, &s->runs, s->vector_type, err);
+#ifdef SPRY_HAVE_X86
+    if (wants_spans(context, request))
+        return spryi_csr_spans_find(context, &s->spans, &s->runs, &s->blocks, &s->a, s->vector_type, err);
 #else
-    (void)context, (void)s, (void)options, (void)err;
+    (void)request;
 #endif
     return SPRY_OK;
 }
 
-spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spry_spmv_options *options, int scatters,
+spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, int scatters,
                              spry_error *err)
 {
     enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
+    const spry_spmv_options *options = request->options;
+    const int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
     spry_status status = SPRY_OK;
     s->vector_type = options->vector_type;
-    SPRYI_TRY(spryi_csr_partition(context, s, err));
-    int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
-    SPRYI_TRY(lives ? spryi_csr_find_runs(context, s, err) : general_runs(context, s, err));
-    SPRYI_TRY(scatters ? spryi_csr_make_chunks(context, s, err) : spryi_csr_make_spans(context, s, options, err));
+    SPRYI_TRY(spryi_csr_blocks_make(context, &s->blocks, &s->a, err));
+    if (lives)
+        SPRYI_TRY(spryi_csr_runs_find(context, &s->runs, &s->blocks, &s->a, err));
+    else
+        SPRYI_TRY(spryi_csr_runs_general(context, &s->runs, &s->blocks, err));
+    status = spryi_csr_finish_runs(context, s, request, scatters, err);
 done:
     return status;
 }
@@ -100,7 +105,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
         s->a = s->owned->a;
     }
     /* a GPU's kernels use the arrays alone */
-    if (!request->for_gpu) SPRYI_TRY(spryi_csr_finish(context, s, options, options->op == SPRY_TRANSPOSE, err));
+    if (!request->for_gpu) SPRYI_TRY(spryi_csr_finish(context, s, request, options->op == SPRY_TRANSPOSE, err));
     *storage = s;
     s = NULL;
 done:
@@ -110,10 +115,10 @@ done:
 
 static int64_t auxiliary_bytes(const spryi_csr *s)
 {
-    return s->block_count * (int64_t)sizeof *s->blocks + s->run_count * (int64_t)sizeof *s->runs +
-           s->long_count * (int64_t)sizeof *s->long_rows + s->span_count * (int64_t)sizeof *s->spans +
-           s->scatter.chunk_count * (int64_t)sizeof *s->scatter.chunks +
-           s->scatter.range_count * (int64_t)sizeof *s->scatter.ranges;
+    return s->blocks.count * (int64_t)sizeof *s->blocks.list + s->runs.count * (int64_t)sizeof *s->runs.list +
+           s->blocks.long_count * (int64_t)sizeof *s->blocks.long_rows +
+           s->spans.count * (int64_t)sizeof *s->spans.list + s->chunks.count * (int64_t)sizeof *s->chunks.list +
+           s->chunks.range_count * (int64_t)sizeof *s->chunks.ranges;
 }
 
 int64_t spryi_csr_storage_bytes(const void *storage)
@@ -132,8 +137,8 @@ int64_t spryi_csr_owned_bytes(const void *storage)
 int64_t spryi_csr_workspace_bytes(const void *storage)
 {
     const spryi_csr *s = storage;
-    if (!s->scatters) return s->piece_count * (int64_t)sizeof(double);
-    int64_t numbers = s->scatter.window_count > s->a.cols ? s->scatter.window_count : s->a.cols;
+    if (!s->scatters) return s->blocks.piece_count * (int64_t)sizeof(double);
+    int64_t numbers = s->chunks.window_numbers > s->a.cols ? s->chunks.window_numbers : s->a.cols;
     return numbers * (int64_t)spry_type_bytes(s->vector_type);
 }
 
@@ -147,16 +152,15 @@ const spry_arrays *spryi_csr_arrays(const void *storage)
     return &((const spryi_csr *)storage)->a;
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
     a.layout = SPRY_CSR;
     a.value_type = request->value_type;
     if (a.offset_type == SPRY_INDEX_DEFAULT) a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
-    figure->bytes = spryi_arrays_bytes(&a);
-    figure->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.rows + 1;
+    cost->bytes = spryi_arrays_bytes(&a);
+    cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.rows + 1;
     return SPRY_OK;
 }
 
@@ -188,6 +192,7 @@ const spryi_format spryi_format_csr = {
     .storage = "nnz values + nnz columns + (m+1) offsets",
     .best_for = "everything, without a copy: the default",
     .takes_any_layout = 1,
+    .in_place = 1,
     .storage_size = sizeof(spryi_csr),
     .device_sections = spryi_csr_device_sections,
     .predict = predict,

@@ -14,12 +14,12 @@
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
  *       CSR-Stream of Greathouse and Daga, 2014; this library.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 #include <stdlib.h>
 
@@ -68,7 +68,7 @@ typedef struct __align__(16) tile_rows
 }
 tile_rows;
 
-/* What prepare keeps; pointers are device addresses. */
+/* The arrays that prepare keeps; pointers are device addresses. */
 typedef struct merge_splits {
     int tile, piece_entries, kind;
     int64_t blocks, long_count, piece_count;
@@ -100,9 +100,8 @@ static __global__ void find_rows(const P *Ap, int64_t m, int tile, int64_t block
 }
 
 /* Tiles, and the last row of each, if it is longer than `longest`; at most one of a block is. */
-template <typename P>
-static __global__ void describe_tiles(const P *Ap, int64_t blocks, int longest, const int64_t *first_row,
-                                      tile_rows *tiles, found_row *found)
+template <typename P> static __global__ void
+describe_tiles(const P *Ap, int64_t blocks, int longest, const int64_t *first_row, tile_rows *tiles, found_row *found)
 {
     int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= blocks) return;
@@ -167,9 +166,8 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
 }
 
 /* Rows of the block from shared products, LANES lanes a row. */
-template <int LANES, typename V, typename P>
-static __device__ void add_rows(const P *__restrict__ Ap, int64_t first, int rows, int64_t base, const V *products,
-                                V *y, V alpha, V beta)
+template <int LANES, typename V, typename P> static __device__ void
+add_rows(const P *__restrict__ Ap, int64_t first, int rows, int64_t base, const V *products, V *y, V alpha, V beta)
 {
     constexpr int THREADS = shape<V>::threads;
     int lane = threadIdx.x % LANES;
@@ -185,9 +183,8 @@ static __device__ void add_rows(const P *__restrict__ Ap, int64_t first, int row
 }
 
 /* Products of entries k, k + THREADS, ... N of them, all in flight at once; beyond `last` that one again. */
-template <int N, typename V, typename J>
-static __device__ __forceinline__ void multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax,
-                                                const V *__restrict__ x, V *products)
+template <int N, typename V, typename J> static __device__ __forceinline__ void
+multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, V *products)
 {
     constexpr int THREADS = shape<V>::threads;
     J j[N];
@@ -230,10 +227,10 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
     case 2: multiply<2>(k + t, count - 1, Aj, Ax, x, products); break;
     case 3: multiply<3>(k + t, count - 1, Aj, Ax, x, products); break;
     case 4: multiply<4>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 5: multiply<ITEMS < 5 ? 1 : 5>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 6: multiply<ITEMS < 5 ? 1 : 6>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 7: multiply<ITEMS < 5 ? 1 : 7>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 8: multiply<ITEMS < 5 ? 1 : 8>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 5: multiply < ITEMS<5 ? 1 : 5>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 6: multiply < ITEMS<5 ? 1 : 6>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 7: multiply < ITEMS<5 ? 1 : 7>(k + t, count - 1, Aj, Ax, x, products); break;
+    case 8: multiply < ITEMS<5 ? 1 : 8>(k + t, count - 1, Aj, Ax, x, products); break;
     default: break;
     }
     __syncthreads();
@@ -382,20 +379,26 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     unsigned *arrived = s->long_count > 0 ? (unsigned *)((char *)args->workspace + s->piece_count * 8) : NULL;
-    csr_merge<KIND, V, P, J><<<(unsigned)(s->blocks + s->piece_count), shape<V>::threads, 0, stream_of(args)>>>(
-        *s, (const P *)a->offsets, (const J *)a->indices, (const V *)a->values, (const V *)args->x, (V *)args->y,
-        SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, arrived);
+    csr_merge<KIND, V, P, J>
+        <<<(unsigned)(s->blocks + s->piece_count), shape<V>::threads, 0, stream_of(args)>>>(*s, (const P *)a->offsets,
+                                                                                            (const J *)a->indices,
+                                                                                            (const V *)a->values,
+                                                                                            (const V *)args->x,
+                                                                                            (V *)args->y,
+                                                                                            SPRY_ALPHA(V, args),
+                                                                                            SPRY_BETA(V, args),
+                                                                                            (V *)args->workspace,
+                                                                                            arrived);
     return launched(err, "csr_merge_cuda");
 }
 
-template <typename V, typename P, typename J>
-static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     if (((const spryi_csr *)args->storage)->a.rows == 0) return SPRY_OK;
     if (s->kind == MANY) return launch<MANY, V, P, J>(args, err);
     if (s->kind == SOME || sizeof(V) == 8) return launch<SOME, V, P, J>(args, err);
-    return launch<sizeof(V) == 8 ? SOME : FEW, V, P, J>(args, err);
+    return launch < sizeof(V) == 8 ? SOME : FEW, V, P, J > (args, err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);

@@ -1,62 +1,105 @@
-/* The inner functions in plain C; see csr.h for what each is given. */
+/*
+ * The loops in plain C, of csr_portable_cpu and, compiled for their levels, of patterns in csr_avx2_cpu and
+ * csr_avx512_cpu: vectors save none of a pattern's two loads an entry. has_values: 0 for a pattern.
+ */
 
-static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, SPRY_V sum)
+SPRYI_INLINE void SPRY_FN(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_V sum)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     *y = job->beta == 0 ? (SPRY_V)job->alpha * sum : (SPRY_V)job->alpha * sum + (SPRY_V)job->beta * *y;
 }
 
-/* Four sums, so that one addition need not wait for the one before. */
-static inline SPRY_V SPRY_FN(dot)(const SPRY_V *Ax, const SPRY_J *Aj, const SPRY_V *x, int64_t k, int64_t end)
+/* Entries k .. end - 1 times their x. Four sums, so that one addition need not wait for the one before. */
+SPRYI_INLINE SPRY_V SPRY_FN(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
 {
+    const SPRY_J *Aj = job->columns;
+    const SPRY_V *Ax = job->values, *x = job->x;
     SPRY_V s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    for (; k + 4 <= end; k += 4) {
-        s0 += Ax[k] * x[Aj[k]];
-        s1 += Ax[k + 1] * x[Aj[k + 1]];
-        s2 += Ax[k + 2] * x[Aj[k + 2]];
-        s3 += Ax[k + 3] * x[Aj[k + 3]];
+    if (has_values) {
+        for (; k + 4 <= end; k += 4) {
+            s0 += Ax[k] * x[Aj[k]];
+            s1 += Ax[k + 1] * x[Aj[k + 1]];
+            s2 += Ax[k + 2] * x[Aj[k + 2]];
+            s3 += Ax[k + 3] * x[Aj[k + 3]];
+        }
+        for (; k < end; k++) s0 += Ax[k] * x[Aj[k]];
+        return (s0 + s1) + (s2 + s3);
     }
-    for (; k < end; k++) s0 += Ax[k] * x[Aj[k]];
+    for (; k + 8 <= end; k += 8) {
+        spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J));
+        s0 += x[Aj[k]] + x[Aj[k + 4]];
+        s1 += x[Aj[k + 1]] + x[Aj[k + 5]];
+        s2 += x[Aj[k + 2]] + x[Aj[k + 6]];
+        s3 += x[Aj[k + 3]] + x[Aj[k + 7]];
+    }
+    spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J)); /* needed or not: no branch */
+    for (; k + 2 <= end; k += 2) {
+        s0 += x[Aj[k]];
+        s1 += x[Aj[k + 1]];
+    }
+    if (k < end) s2 += x[Aj[k]];
     return (s0 + s1) + (s2 + s3);
 }
 
-static void SPRY_FN(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const SPRY_P *Ap = job->offsets;
     for (int64_t i = begin; i < end; i++)
-        SPRY_FN(put)(job, i, SPRY_FN(dot)(job->values, job->columns, job->x, Ap[i], Ap[i + 1]));
+        SPRY_FN(plain_put)(job, i, SPRY_FN(plain_dot)(job, Ap[i], Ap[i + 1], has_values));
 }
 
-/* Eight rows side by side: the loop over r has constant length and contiguous x. */
-static void SPRY_FN(stepped)(const spryi_csr_job *job, int64_t begin, int64_t end)
+/*
+ * Rows side by side, eight or of a pattern sixteen: the inner loops have a constant length and x that are neighbours.
+ * No column is read but the first row's.
+ */
+SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
+    enum { VALUES = 8, ONES = 16 };
     const SPRY_P *Ap = job->offsets;
     const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
     int64_t i = begin;
-    for (; i + 8 <= end; i += 8) {
+    for (; has_values && i + VALUES <= end; i += VALUES) {
         const SPRY_V *Ax = (const SPRY_V *)job->values + first + (i - begin) * length;
-        SPRY_V sum[8] = {0};
+        SPRY_V sum[VALUES] = {0};
         for (int64_t j = 0; j < length; j++) {
             const SPRY_V *x = (const SPRY_V *)job->x + Aj[j] + (i - begin);
-            for (int r = 0; r < 8; r++) sum[r] += Ax[r * length + j] * x[r];
+            for (int r = 0; r < VALUES; r++) sum[r] += Ax[r * length + j] * x[r];
         }
-        for (int r = 0; r < 8; r++) SPRY_FN(put)(job, i + r, sum[r]);
+        for (int r = 0; r < VALUES; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
+    }
+    for (; !has_values && i + ONES <= end; i += ONES) {
+        SPRY_V sum[ONES] = {0};
+        for (int64_t j = 0; j < length; j++) {
+            const SPRY_V *x = (const SPRY_V *)job->x + Aj[j] + (i - begin);
+            for (int r = 0; r < ONES; r++) sum[r] += x[r];
+        }
+        for (int r = 0; r < ONES; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
     }
     for (; i < end; i++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + first + (i - begin) * length;
+        const SPRY_V *Ax = has_values ? (const SPRY_V *)job->values + first + (i - begin) * length : NULL;
         SPRY_V sum = 0;
-        for (int64_t j = 0; j < length; j++) sum += Ax[j] * ((const SPRY_V *)job->x)[Aj[j] + (i - begin)];
-        SPRY_FN(put)(job, i, sum);
+        for (int64_t j = 0; j < length; j++) {
+            const SPRY_V x = ((const SPRY_V *)job->x)[Aj[j] + (i - begin)];
+            sum += has_values ? Ax[j] * x : x;
+        }
+        SPRY_FN(plain_put)(job, i, sum);
     }
 }
 
-static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+/* A group reads its columns once. In a pattern its rows have the same sum. */
+SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
+                                        const int has_values)
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_V *x = job->x;
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = Ap[i], length = Ap[i + 1] - first;
+        if (!has_values) {
+            const SPRY_V sum = SPRY_FN(plain_dot)(job, first, first + length, 0);
+            for (int r = 0; r < group; r++) SPRY_FN(plain_put)(job, i + r, sum);
+            continue;
+        }
         const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
         const SPRY_V *Ax = (const SPRY_V *)job->values + first;
         SPRY_V sum[SPRYI_MAX_GROUP] = {0};
@@ -64,19 +107,61 @@ static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end
             SPRY_V xj = x[Aj[j]];
             for (int r = 0; r < group; r++) sum[r] += Ax[r * length + j] * xj;
         }
-        for (int r = 0; r < group; r++) SPRY_FN(put)(job, i + r, sum[r]);
+        for (int r = 0; r < group; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
     }
 }
 
-static double SPRY_FN(piece)(const spryi_csr_job *job, int64_t begin, int64_t end)
+SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
 {
-    return (double)SPRY_FN(dot)(job->values, job->columns, job->x, begin, end);
+    job->sums[piece->piece] = (double)SPRY_FN(plain_dot)(job, piece->begin, piece->end, has_values);
 }
 
-static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
+static inline void SPRY_FN(pattern_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_rows)(job, begin, end, 0);
+}
+
+static inline void SPRY_FN(pattern_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_strided)(job, begin, end, 0);
+}
+
+static inline void SPRY_FN(pattern_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+{
+    SPRY_FN(plain_shared)(job, begin, end, group, 0);
+}
+
+static inline void SPRY_FN(pattern_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
+{
+    SPRY_FN(plain_piece)(job, piece, 0);
+}
+
+static inline void SPRY_FN(value_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_rows)(job, begin, end, 1);
+}
+
+static inline void SPRY_FN(value_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_strided)(job, begin, end, 1);
+}
+
+static inline void SPRY_FN(value_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+{
+    SPRY_FN(plain_shared)(job, begin, end, group, 1);
+}
+
+static inline void SPRY_FN(value_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
+{
+    SPRY_FN(plain_piece)(job, piece, 1);
+}
+
+static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
 {
     (void)err; /* nothing can fail */
-    static const spryi_csr_leaves leaves = {SPRY_FN(rows), SPRY_FN(stepped), SPRY_FN(shared), SPRY_FN(piece), NULL,
-                                            NULL};
-    return spryi_csr_drive(args, &leaves);
+    static const spryi_csr_loops loops[] = {
+        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL},
+        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL},
+    };
+    return spryi_csr_drive(args, loops);
 }

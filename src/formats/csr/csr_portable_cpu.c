@@ -2,15 +2,16 @@
  * csr_portable_cpu: plain C with OpenMP.
  *
  * Idea: row blocks of equal work, long rows in pieces, and runs that read the columns once for many rows.
- * Work: one thread a block at a time; see csr.h.
- * Cost: bytes of CSR, less the columns of stepped rows (all) and of shared rows (all but one of a group).
+ * Work: one thread a block at a time (row_blocks.h).
+ * Cost: bytes of CSR, less the columns of rows with a constant stride (all) and of shared rows (all but one of a
+ * group). Source: this library.
  */
-#include "formats/csr/csr.h"
+#include "formats/csr/csr_driver.h"
 
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"
 #include "core/instantiate.h"
 
-const spryi_run_table spryi_csr_values_portable = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_gather_portable = SPRYI_TABLE(plain_run);
 
 const spryi_kernel spryi_csr_portable_cpu = {
     .name = "csr_portable_cpu",

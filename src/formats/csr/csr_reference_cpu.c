@@ -1,7 +1,8 @@
 /*
- * csr_reference_cpu: the textbook loop, one thread.
+ * csr_reference_cpu: the textbook loops, one thread.
  *
- * Idea: y_i is the dot product of row i with x. The kernel the others are read against.
+ * Idea: y_i is the dot product of row i with x. Transposed, row i adds a_ij x_i to the sum of column j. The kernel that
+ * the others are read against.
  * Cost: bytes of CSR at one thread's bandwidth; one addition after the other.
  */
 #include "formats/csr/csr.h"
@@ -9,7 +10,8 @@
 #define SPRYI_TEMPLATE "formats/csr/csr_reference.tmpl.c"
 #include "core/instantiate.h"
 
-const spryi_run_table spryi_csr_gather_reference = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_gather_reference = SPRYI_TABLE(gather);
+const spryi_run_table spryi_csr_scatter_reference = SPRYI_TABLE(scatter);
 
 const spryi_kernel spryi_csr_reference_cpu = {
     .name = "csr_reference_cpu",

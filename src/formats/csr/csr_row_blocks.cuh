@@ -12,7 +12,7 @@
 #ifndef SPRY_CSR_ROW_BLOCKS_CUH
 #define SPRY_CSR_ROW_BLOCKS_CUH
 
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 /* NNZ_PER_WG entries and products of them in shared memory: eight a thread, all in flight at once. */
 template <typename V> struct row_block_shape {

@@ -1,55 +1,60 @@
 /*
- * The inner functions of the transposed product; see csr.h for what each is given. The file that includes this gives
- *   FETCH(Ax, Aj, k)   what is to be fetched ahead with entry k
- *   TERM(a, x)         a*x, or x alone where the entries of A are ones without values
- *   LEAF(name)         the functions' names
+ * The loops of y = A^T x (csr_driver.h) for one value type and index pair, at all levels; AVX-512 has some of its own
+ * in csr_scatter_avx512.tmpl.c. has_values: 0 for a pattern.
  */
 
-static inline void LEAF(scatter)(const SPRY_V *Ax, const SPRY_J *Aj, SPRY_V x, SPRY_V *y, int64_t k, int64_t end)
+SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
 {
-    for (; k + 8 <= end; k += 8) {
-        FETCH(Ax, Aj, k);
-        for (int q = 0; q < 8; q++) y[Aj[k + q]] += TERM(Ax[k + q], x);
-    }
-    FETCH(Ax, Aj, k); /* needed or not: no branch */
-    for (; k < end; k++) y[Aj[k]] += TERM(Ax[k], x);
+    if (has_values) spryi_csr_fetch_near(Ax, k * (int64_t)sizeof(SPRY_V));
+    spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J));
 }
 
-#ifndef OWN_ROWS
-static void LEAF(rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+/* sum + a_k x */
+SPRYI_INLINE SPRY_V SPRY_FN(plus)(SPRY_V sum, const SPRY_V *Ax, int64_t k, SPRY_V x, const int has_values)
+{
+    return has_values ? sum + Ax[k] * x : sum + x;
+}
+
+/* Entries k .. end - 1 of a row, whose x is x. */
+SPRYI_INLINE void SPRY_FN(scatter)(const spryi_csr_job *job, SPRY_V x, int64_t k, int64_t end, const int has_values)
+{
+    const SPRY_J *Aj = job->columns;
+    const SPRY_V *Ax = job->values;
+    SPRY_V *y = job->y;
+    for (; k + 8 <= end; k += 8) {
+        SPRY_FN(fetch)(Ax, Aj, k, has_values);
+        for (int q = 0; q < 8; q++) y[Aj[k + q]] = SPRY_FN(plus)(y[Aj[k + q]], Ax, k + q, x, has_values);
+    }
+    SPRY_FN(fetch)(Ax, Aj, k, has_values); /* needed or not: no branch */
+    for (; k < end; k++) y[Aj[k]] = SPRY_FN(plus)(y[Aj[k]], Ax, k, x, has_values);
+}
+
+SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_V *x = job->x;
-    for (int64_t i = begin; i < end; i++) LEAF(scatter)(job->values, job->columns, x[i], job->y, Ap[i], Ap[i + 1]);
-}
-#endif
-
-static void LEAF(piece)(const spryi_csr_job *job, int64_t row, int64_t begin, int64_t end)
-{
-    LEAF(scatter)(job->values, job->columns, ((const SPRY_V *)job->x)[row], job->y, begin, end);
+    for (int64_t i = begin; i < end; i++) SPRY_FN(scatter)(job, x[i], Ap[i], Ap[i + 1], has_values);
 }
 
-#ifndef OWN_STEPPED
-/* Of the columns only those of the run's first row are read. */
-static void LEAF(stepped)(const spryi_csr_job *job, int64_t begin, int64_t end)
+/* Only the columns of the run's first row are read. */
+SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + Ap[begin];
     const SPRY_V *Ax = job->values, *x = job->x;
     const int64_t length = Ap[begin + 1] - Ap[begin];
-    SPRY_V *y = job->y;
-    for (int64_t i = begin, k = Ap[begin]; i < end; i++, k += length)
+    for (int64_t i = begin, k = Ap[begin]; i < end; i++, k += length) {
+        SPRY_V *y = (SPRY_V *)job->y + (i - begin);
         for (int64_t j = 0; j < length; j++) {
-            if (j % 8 == 0) FETCH_STEPPED(Ax, k + j);
-            y[Aj[j] + (i - begin)] += TERM(Ax[k + j], x[i]);
+            if (has_values && j % 8 == 0) spryi_csr_fetch(Ax, (k + j) * (int64_t)sizeof(SPRY_V));
+            y[Aj[j]] = SPRY_FN(plus)(y[Aj[j]], Ax, k + j, x[i], has_values);
         }
-    (void)Ax;
+    }
 }
-#endif
 
 /* A group's rows are added before they are scattered: one reading of the columns, one change of y. */
-static inline __attribute__((always_inline)) void LEAF(shared_groups)(const spryi_csr_job *job, int64_t begin,
-                                                                      int64_t end, const int group)
+SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int group,
+                                          const int has_values)
 {
     enum { STEP = 8 };
     const SPRY_P *Ap = job->offsets;
@@ -61,31 +66,87 @@ static inline __attribute__((always_inline)) void LEAF(shared_groups)(const spry
         int64_t j = 0;
         for (; j + STEP <= length; j += STEP) {
             SPRY_V sum[STEP] = {0};
-            FETCH(Ax, Aj, j);
+            SPRY_FN(fetch)(Ax, Aj, j, has_values);
             for (int r = 0; r < group; r++) {
-                FETCH_STEPPED(Ax, first + r * length + j);
-                for (int q = 0; q < STEP; q++) sum[q] += TERM(Ax[first + r * length + j + q], x[i + r]);
+                const int64_t k = first + r * length + j;
+                if (has_values) spryi_csr_fetch(Ax, k * (int64_t)sizeof(SPRY_V));
+                for (int q = 0; q < STEP; q++) sum[q] = SPRY_FN(plus)(sum[q], Ax, k + q, x[i + r], has_values);
             }
             for (int q = 0; q < STEP; q++) y[Aj[j + q]] += sum[q];
         }
         for (; j < length; j++) {
             SPRY_V sum = 0;
-            for (int r = 0; r < group; r++) sum += TERM(Ax[first + r * length + j], x[i + r]);
+            for (int r = 0; r < group; r++) sum = SPRY_FN(plus)(sum, Ax, first + r * length + j, x[i + r], has_values);
             y[Aj[j]] += sum;
         }
     }
-    (void)Ax;
 }
 
-static void LEAF(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
+                                        const int has_values)
 {
     switch (group) {
-    case 2: LEAF(shared_groups)(job, begin, end, 2); break;
-    case 3: LEAF(shared_groups)(job, begin, end, 3); break;
-    case 4: LEAF(shared_groups)(job, begin, end, 4); break;
-    case 5: LEAF(shared_groups)(job, begin, end, 5); break;
-    case 6: LEAF(shared_groups)(job, begin, end, 6); break;
-    case 7: LEAF(shared_groups)(job, begin, end, 7); break;
-    default: LEAF(shared_groups)(job, begin, end, 8); break;
+    case 2: SPRY_FN(scatter_groups)(job, begin, end, 2, has_values); break;
+    case 3: SPRY_FN(scatter_groups)(job, begin, end, 3, has_values); break;
+    case 4: SPRY_FN(scatter_groups)(job, begin, end, 4, has_values); break;
+    case 5: SPRY_FN(scatter_groups)(job, begin, end, 5, has_values); break;
+    case 6: SPRY_FN(scatter_groups)(job, begin, end, 6, has_values); break;
+    case 7: SPRY_FN(scatter_groups)(job, begin, end, 7, has_values); break;
+    default: SPRY_FN(scatter_groups)(job, begin, end, 8, has_values); break;
     }
+}
+
+SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
+{
+    SPRY_FN(scatter)(job, ((const SPRY_V *)job->x)[piece->row], piece->begin, piece->end, has_values);
+}
+
+static inline void SPRY_FN(value_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_rows)(job, begin, end, 1);
+}
+
+static inline void SPRY_FN(value_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_strided)(job, begin, end, 1);
+}
+
+static inline void SPRY_FN(value_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+{
+    SPRY_FN(plain_shared)(job, begin, end, group, 1);
+}
+
+static inline void SPRY_FN(value_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
+{
+    SPRY_FN(plain_piece)(job, piece, 1);
+}
+
+static inline void SPRY_FN(pattern_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_rows)(job, begin, end, 0);
+}
+
+static inline void SPRY_FN(pattern_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
+{
+    SPRY_FN(plain_strided)(job, begin, end, 0);
+}
+
+static inline void SPRY_FN(pattern_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
+{
+    SPRY_FN(plain_shared)(job, begin, end, group, 0);
+}
+
+static inline void SPRY_FN(pattern_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
+{
+    SPRY_FN(plain_piece)(job, piece, 0);
+}
+
+static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
+{
+    (void)err; /* nothing can fail */
+    static const spryi_csr_loops loops[] = {
+        {SPRY_FN(pattern_rows), SPRY_FN(pattern_strided), SPRY_FN(pattern_shared), SPRY_FN(pattern_piece), NULL, NULL},
+        {SPRY_FN(value_rows), SPRY_FN(value_strided), SPRY_FN(value_shared), SPRY_FN(value_piece), NULL, NULL},
+    };
+    return spryi_csr_drive_scatter(args, loops);
 }

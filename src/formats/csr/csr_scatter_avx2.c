@@ -1,14 +1,10 @@
 /*
- * The transposed product with fused multiply-add and software prefetch; AVX2 has no scatter that would do more. Else
- * as csr_scatter_portable.c.
+ * y = A^T x as in csr_scatter_portable.c, with software prefetch and the compiler's AVX2, which has no scatter that
+ * would do more.
  */
-#include "core/simd_x86.h"
-#include "formats/csr/csr.h"
+#include "formats/csr/csr_driver.h"
 
-#define FETCH(Ax, Aj, k)                                                                                               \
-    (spryi_prefetch_near(Ax, (k) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD_NEAR),                                        \
-     spryi_prefetch_near(Aj, (k) * (int64_t)sizeof(SPRY_J) + SPRYI_AHEAD_NEAR))
-#define FETCH_STEPPED(Ax, k) spryi_prefetch(Ax, (k) * (int64_t)sizeof(SPRY_V) + SPRYI_AHEAD)
-#include "formats/csr/csr_scatter_instances.h"
+#define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
+#include "core/instantiate.h"
 
-const spryi_run_table spryi_csr_scatter_avx2 = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_scatter_avx2 = SPRYI_TABLE(plain_run);

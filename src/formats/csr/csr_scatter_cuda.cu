@@ -12,13 +12,13 @@
  * Source: the transposed product of the COO kernel of Evtushenko 2019 (additions by atomics) on CSR; CSC of the lecture
  *         Sparse Methods; this library.
  */
-#include "cuda/sums.cuh"
+#include "device/cuda/sums.cuh"
 #include "formats/csr/csr_row_blocks.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 /* Entries k, k + step, ... below end of a row with x = factor. */
 template <typename V, typename J> static __device__ __forceinline__ void

@@ -1,15 +1,15 @@
 /*
- * The transposed product in plain C.
+ * y = A^T x in plain C: what csr_portable_cpu does transposed, and csc_portable_cpu with A.
  *
- * Idea: row i adds a_ij x_i to y_j. Stepped rows read no columns; a group that shares its columns is summed up before
- * it changes y.
- * Work: chunks of rows in turns, or into windows; see csr_chunks.c.
+ * Idea: row i adds a_ij x_i to y_j. Rows with a constant stride read no columns; a group that shares its columns is
+ * summed up before it changes y.
+ * Work: chunks of rows in phases, or into windows (chunks.h).
  * Cost: bytes of CSR as of the plain product, and y is written and read once more.
+ * Source: this library.
  */
-#include "formats/csr/csr.h"
+#include "formats/csr/csr_driver.h"
 
-#define FETCH(Ax, Aj, k) ((void)(Ax))
-#define FETCH_STEPPED(Ax, k) ((void)0)
-#include "formats/csr/csr_scatter_instances.h"
+#define SPRYI_TEMPLATE "formats/csr/csr_scatter.tmpl.c"
+#include "core/instantiate.h"
 
-const spryi_run_table spryi_csr_scatter_portable = SPRYI_TABLE(run);
+const spryi_run_table spryi_csr_scatter_portable = SPRYI_TABLE(plain_run);

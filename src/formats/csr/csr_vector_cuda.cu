@@ -8,17 +8,17 @@
  * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups below a warp: Baskaran and
  *         Bordawekar 2009.
  */
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 template <int LANES, typename V, typename P, typename J>
 static __global__ void csr_vector(int64_t m, const P *__restrict__ Ap, const J *__restrict__ Aj,
-                                  const V *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y,
-                                  scalar<V> alpha, scalar<V> beta)
+                                  const V *__restrict__ Ax, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
+                                  scalar<V> beta)
 {
     int64_t thread = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, i = thread / LANES;
     int lane = (int)(thread % LANES);
@@ -36,14 +36,18 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
     enum { THREADS = 256 };
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     if (a->rows == 0) return SPRY_OK;
-    csr_vector<LANES, V, P, J><<<(unsigned)ceil_div(a->rows, THREADS / LANES), THREADS, 0, stream_of(args)>>>(
-        a->rows, (const P *)a->offsets, (const J *)a->indices, (const V *)a->values, (const V *)args->x, (V *)args->y,
-        SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    csr_vector<LANES, V, P, J>
+        <<<(unsigned)ceil_div(a->rows, THREADS / LANES), THREADS, 0, stream_of(args)>>>(a->rows, (const P *)a->offsets,
+                                                                                        (const J *)a->indices,
+                                                                                        (const V *)a->values,
+                                                                                        (const V *)args->x,
+                                                                                        (V *)args->y,
+                                                                                        SPRY_ALPHA(V, args),
+                                                                                        SPRY_BETA(V, args));
     return launched(err, "csr_vector_cuda");
 }
 
-template <typename V, typename P, typename J>
-static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     int64_t mean = a->rows > 0 ? a->nnz / a->rows : 0;

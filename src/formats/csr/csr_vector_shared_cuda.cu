@@ -9,12 +9,12 @@
  *       writes of shared memory a row instead of five shuffles, and never less than a warp: it is here to be compared.
  * Source: Meister 2013, CSR kernel 2 with "reduce"; Bell and Garland 2008, 4.3.
  */
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 extern "C" {
 #include "formats/csr/csr.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 enum { THREADS = 256, WARP = 32 };
 

@@ -10,13 +10,13 @@
  * Source: super-rows: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022; the
  *         mapping: this library.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/csrk/csrk.h"
 }
-#include "cuda/kernels.h"
-#include "formats/csrk/row_cuda.cuh"
+#include "device/cuda/kernels.h"
+#include "formats/csrk/csrk_row.cuh"
 
 /* Blocks of LANES x ROWS threads, a multiple of 32; rows and lanes past the end stay for the shuffles. */
 template <int LANES, typename V, typename P, typename J> static __global__ void __launch_bounds__(SPRYI_CSR2_THREADS)

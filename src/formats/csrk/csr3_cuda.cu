@@ -16,13 +16,13 @@
  * Source: Lane and Booth, Heterogeneous SpMV via Compressed Sparse Row Format, 2022, listings 3 and 4, of
  *         which y[k] is read as y[j] and listing 3's second sr_end as ssr_end; shapes and cases: section 4.1.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/csrk/csrk.h"
 }
-#include "cuda/kernels.h"
-#include "formats/csrk/row_cuda.cuh"
+#include "device/cuda/kernels.h"
+#include "formats/csrk/csrk_row.cuh"
 
 /* The pointers of CSR-3, device addresses; one block of threads each super-super-row. */
 typedef struct csr3_groups {

@@ -22,6 +22,7 @@
 
 #include "core/tuning.h"
 #include "formats/csr/csr.h"
+#include "formats/shared/run_blocks.h"
 
 /* Where the sizes of csr3's groups come from; the order of the words of parameter "tuning". */
 typedef enum spryi_csrk_tuning {
@@ -32,7 +33,7 @@ typedef enum spryi_csrk_tuning {
     SPRYI_CSRK_TABLE   /* of the context */
 } spryi_csrk_tuning;
 
-/* Seed 001's cases of the density, entries a row: up to 8, 16, 32, and above. */
+/* Lane and Booth's cases of the density, entries a row: up to 8, 16, 32, and above. */
 typedef enum spryi_csrk_case {
     SPRYI_CSRK_CASE_1 = 1,
     SPRYI_CSRK_CASE_2,
@@ -57,7 +58,7 @@ typedef struct spryi_csrk {
     int64_t *sr_ptr, *ssr_ptr; /* sr_count + 1 rows; ssr_count + 1 super-rows, NULL in csr2 */
 } spryi_csrk;
 
-/* Of a matrix without rows, as of one without entries, the density is 0. */
+/* The density of a matrix without rows, or without entries, is 0. */
 static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
 {
     const double density = rows > 0 ? (double)nnz / (double)rows : 0;
@@ -71,23 +72,18 @@ static inline spryi_csrk_case spryi_csrk_case_of(int64_t rows, int64_t nnz)
  * one of density 1. By a table's formulas for GPUs, of which it must have some:
  */
 void spryi_csrk_tune_by(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int64_t rows, int64_t nnz);
-/* On CPUs: the table's constants, else the library's own. ssrs 0 with 2 levels. csrk_figure.c */
+/* On CPUs: the table's constants, else the library's own. ssrs 0 with 2 levels. csrk_cost.c */
 void spryi_csrk_tune_cpu(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int levels);
 /* By the library's own formulas: any but SPRYI_CSRK_TABLE. */
 void spryi_csrk_tune(int64_t *ssrs, int64_t *srs, spryi_csrk_tuning tuning, int64_t rows, int64_t nnz);
 
 /*
- * csrk_figure.c: sizes and counts of the groups of a matrix with sizes and types of `a`, by the context's table or by
+ * csrk_cost.c: sizes and counts of the groups of a matrix with sizes and types of `a`, by the context's table or by
  * formulas, and what all of it takes.
  */
-spry_status spryi_csrk_settle(spryi_csrk *s, spryi_figure *figure, const spryi_tuning *table,
-                              const spryi_build_request *request, const spry_arrays *a, int levels, spry_error *err);
+spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_tuning *table,
+                               const spryi_build_request *request, const spry_arrays *a, int levels, spry_error *err);
 int64_t spryi_csrk_pointers(const spryi_csrk *s); /* numbers in sr_ptr and ssr_ptr */
-
-static inline int64_t spryi_csrk_groups(int64_t count, int64_t size)
-{
-    return count / size + (count % size != 0);
-}
 
 /* Lanes a row of csr2_lanes_cuda: the largest power of two up to the mean row length, 2 to 32. */
 static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)

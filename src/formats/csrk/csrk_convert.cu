@@ -7,8 +7,8 @@
 extern "C" {
 #include "formats/csrk/csrk.h"
 }
-#include "cuda/convert.cuh"
-#include "cuda/kernels.h"
+#include "device/cuda/convert.cuh"
+#include "device/cuda/kernels.h"
 
 /* size at a time of 0 .. count; the last group may be shorter. */
 static __global__ void set_pointers(int64_t *__restrict__ pointers, int64_t groups, int64_t count, int64_t size)
@@ -33,8 +33,8 @@ static spry_status convert(spryi_cuda_conversion *c, int levels, spry_error *err
     s->csr.a = c->csr;
     s->csr.vector_type = c->request->options->vector_type;
     s->owns_arrays = c->csr.device == 0; /* else they are the matrix's */
-    SPRY_CUDA_TRY(spryi_csrk_settle(s, &c->figure, c->request->tuning, c->request, &c->csr, levels, err));
-    SPRY_CUDA_TRY(c->guard(c->request, levels == 3 ? "csr3" : "csr2", &c->figure, err));
+    SPRY_CUDA_TRY(spryi_csrk_resolve(s, &c->cost, c->request->tuning, c->request, &c->csr, levels, err));
+    SPRY_CUDA_TRY(c->guard(c->request, levels == 3 ? "csr3" : "csr2", &c->cost, err));
     SPRY_CUDA_TRY(group(c, &s->sr_ptr, s->sr_count, c->csr.rows, s->srs, "super-rows", err));
     if (levels == 3) SPRY_CUDA_TRY(group(c, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "csr-k", err);

@@ -7,24 +7,21 @@
 
 #include <string.h>
 
-enum { TUNING = 2 }; /* places of the parameters */
+enum { TUNING = 2 }; /* its index in the parameters */
 
 static void destroy(spry_context *context, void *storage)
 {
     spryi_csrk *s = storage;
     spryi_matrix_release(s->matrix);
-    spryi_release(context, s->csr.blocks);
-    spryi_release(context, s->csr.runs);
-    spryi_release(context, s->csr.spans);
-    spryi_csr_release_chunks(context, &s->csr);
+    spryi_csr_release_auxiliary(context, &s->csr);
     spryi_release(context, s->sr_ptr);
     spryi_release(context, s->ssr_ptr);
     spryi_release(context, s);
 }
 
-/* Those found by an ordering, or (NULL) size at a time of 0 .. count; the last group may be shorter. */
-static spry_status group(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups, int64_t count,
-                         int64_t size, const char *what, spry_error *err)
+/* The groups that an ordering found; where it did not (NULL), `size` at a time of 0 .. count. */
+static spry_status make_groups(spry_context *context, int64_t **pointers, const int64_t *found, int64_t groups,
+                               int64_t count, int64_t size, const char *what, spry_error *err)
 {
     spry_status status = SPRYI_NEW(context, pointers, groups + 1, what, err);
     if (status != SPRY_OK) return status;
@@ -38,40 +35,38 @@ static spry_status group(spry_context *context, int64_t **pointers, const int64_
 }
 
 /*
- * What a thread takes at a time: whole super-rows (csr3: super-super-rows), so many of them that they are on average
- * the work of a block of csr, decided by the matrix alone. Their rows follow each other, so the loop over super-rows
- * is one over rows, and runs may go on from one super-row to the next: small ones would cut them short.
+ * Makes the blocks that a thread takes at a time: whole super-rows (csr3: super-super-rows), so many of them that they
+ * are on average the work of a block of csr, decided by the matrix alone. Their rows follow each other, so the loop
+ * over super-rows is one over rows, and runs may go on from one super-row to the next: small ones would cut them short.
  */
 static spry_status make_blocks(spry_context *context, spryi_csrk *s, spry_error *err)
 {
-    int64_t units = s->ssrs > 0 ? s->ssr_count : s->sr_count, total = s->csr.a.nnz + SPRYI_CSR_ROW_COST * s->csr.a.rows;
-    int64_t cost = total / SPRYI_CSR_BLOCKS;
-    if (cost < SPRYI_CSR_LEAST_COST) cost = SPRYI_CSR_LEAST_COST;
-    if (cost > SPRYI_CSR_MOST_COST) cost = SPRYI_CSR_MOST_COST;
-    int64_t wanted = spryi_csrk_groups(total, cost), taken = wanted > 0 ? spryi_csrk_groups(units, wanted) : 1;
+    spryi_csr_blocks *blocks = &s->csr.blocks;
+    int64_t units = s->ssrs > 0 ? s->ssr_count : s->sr_count;
+    int64_t wanted = spryi_blocks_of(spryi_csr_total_cost(&s->csr.a), spryi_csr_block_cost(&s->csr.a));
+    int64_t taken = wanted > 0 ? spryi_blocks_of(units, wanted) : 1;
     if (taken < 1) taken = 1;
-    s->csr.block_count = spryi_csrk_groups(units, taken);
-    spry_status status = SPRYI_NEW(context, &s->csr.blocks, s->csr.block_count, "blocks of super-rows", err);
+    blocks->count = spryi_blocks_of(units, taken);
+    spry_status status = SPRYI_NEW(context, &blocks->list, blocks->count, "blocks of super-rows", err);
     if (status != SPRY_OK) return status;
-    for (int64_t b = 0; b < s->csr.block_count; b++) {
+    for (int64_t b = 0; b < blocks->count; b++) {
         int64_t first = b * taken, last = first + taken < units ? first + taken : units;
         if (s->ssrs > 0) {
             first = s->ssr_ptr[first];
             last = s->ssr_ptr[last];
         }
-        s->csr.blocks[b] = (spryi_csr_block){.begin = s->sr_ptr[first], .end = s->sr_ptr[last], .piece = -1};
+        blocks->list[b] = (spryi_csr_block){.begin = s->sr_ptr[first], .end = s->sr_ptr[last], .piece = -1};
     }
     return SPRY_OK;
 }
 
-static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, const spry_spmv_options *options,
+static spry_status prepare_for_threads(spry_context *context, spryi_csrk *s, const spryi_build_request *request,
                                        spry_error *err)
 {
     spry_status status = SPRY_OK;
     SPRYI_TRY(make_blocks(context, s, err));
-    SPRYI_TRY(spryi_csr_find_runs(context, &s->csr, err));
-    SPRYI_TRY(options->op == SPRY_TRANSPOSE ? spryi_csr_make_chunks(context, &s->csr, err)
-                                            : spryi_csr_make_spans(context, &s->csr, options, err));
+    SPRYI_TRY(spryi_csr_runs_find(context, &s->csr.runs, &s->csr.blocks, &s->csr.a, err));
+    SPRYI_TRY(spryi_csr_finish_runs(context, &s->csr, request, request->options->op == SPRY_TRANSPOSE, err));
 done:
     return status;
 }
@@ -83,22 +78,22 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     const spry_ordering *found = request->options->groups;
     spry_status status = SPRY_OK;
     spryi_csrk *s = NULL;
-    spryi_figure figure = {0};
+    spryi_cost cost = {0};
     spryi_csrk shape = {0};
-    SPRYI_TRY(spryi_csrk_settle(&shape, &figure, &context->tuning, request, &request->csr->a, levels, err));
-    SPRYI_TRY(spryi_admit(request, name, &figure, err));
+    SPRYI_TRY(spryi_csrk_resolve(&shape, &cost, &context->tuning, request, &request->csr->a, levels, err));
+    SPRYI_TRY(spryi_admit(request, name, &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
     *s = shape;
     s->csr.a = request->csr->a;
     s->matrix = spryi_matrix_retain(request->csr);
     s->owns_arrays = request->for_gpu || request->csr != request->A;
-    SPRYI_TRY(group(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows, s->srs, "super-rows",
-                    err));
+    SPRYI_TRY(make_groups(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows, s->srs,
+                          "super-rows", err));
     if (levels == 3)
-        SPRYI_TRY(group(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count, s->ssrs,
-                        "super-super-rows", err));
+        SPRYI_TRY(make_groups(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count, s->ssrs,
+                              "super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
-    if (!request->for_gpu) SPRYI_TRY(prepare_for_threads(context, s, request->options, err));
+    if (!request->for_gpu) SPRYI_TRY(prepare_for_threads(context, s, request, err));
     *storage = s;
     s = NULL;
 done:
@@ -108,8 +103,10 @@ done:
 
 static int64_t auxiliary_bytes(const spryi_csrk *s)
 {
-    return spryi_csrk_pointers(s) * (int64_t)sizeof(int64_t) + s->csr.block_count * (int64_t)sizeof *s->csr.blocks +
-           s->csr.run_count * (int64_t)sizeof *s->csr.runs + s->csr.span_count * (int64_t)sizeof *s->csr.spans;
+    return spryi_csrk_pointers(s) * (int64_t)sizeof(int64_t) +
+           s->csr.blocks.count * (int64_t)sizeof *s->csr.blocks.list +
+           s->csr.runs.count * (int64_t)sizeof *s->csr.runs.list +
+           s->csr.spans.count * (int64_t)sizeof *s->csr.spans.list;
 }
 
 static int64_t storage_bytes(const void *storage)
@@ -150,24 +147,19 @@ static int device_sections(void *storage, spryi_section *sections)
 {
     spryi_csrk *s = storage;
     int count = spryi_csr_device_sections(&s->csr, sections);
-    sections[count++] = (spryi_section){.name = "sr_ptr",
-                                        .array = (void **)&s->sr_ptr,
-                                        .count = s->sr_count + 1,
-                                        .item_bytes = (int64_t)sizeof *s->sr_ptr};
+    sections[count++] = (spryi_section){"sr_ptr", (void **)&s->sr_ptr, NULL, s->sr_count + 1, sizeof *s->sr_ptr};
     if (s->ssrs > 0)
-        sections[count++] = (spryi_section){.name = "ssr_ptr",
-                                            .array = (void **)&s->ssr_ptr,
-                                            .count = s->ssr_count + 1,
-                                            .item_bytes = (int64_t)sizeof *s->ssr_ptr};
+        sections[count++] =
+            (spryi_section){"ssr_ptr", (void **)&s->ssr_ptr, NULL, s->ssr_count + 1, sizeof *s->ssr_ptr};
     return count;
 }
 
 #define LEVELS(k)                                                                                                      \
-    static spry_status predict_##k(spry_context *context, spryi_figure *figure, const spryi_build_request *request,    \
+    static spry_status predict_##k(spry_context *context, spryi_cost *cost, const spryi_build_request *request,        \
                                    spry_error *err)                                                                    \
     {                                                                                                                  \
         spryi_csrk shape = {0};                                                                                        \
-        return spryi_csrk_settle(&shape, figure, &context->tuning, request, &request->csr->a, k, err);                 \
+        return spryi_csrk_resolve(&shape, cost, &context->tuning, request, &request->csr->a, k, err);                  \
     }                                                                                                                  \
     static spry_status build_##k(spry_context *context, void **storage, const spryi_build_request *request,            \
                                  spry_error *err)                                                                      \

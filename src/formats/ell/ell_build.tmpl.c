@@ -1,6 +1,4 @@
-/* Copying between CSR and the slots, by chunks of rows, which lie in the cache meanwhile. */
-
-#include "formats/ell/slots_fill.tmpl.c"
+/* Copies between CSR and the slots, by chunks of rows, which lie in the cache meanwhile. */
 
 /* lengths[i] = entries of row i in the slots, and their sum; *least of them. */
 static int64_t SPRY_FN(take_lengths)(const spryi_ell *e, const SPRY_P *Ap, int64_t begin, int64_t end, int32_t *least)
@@ -18,7 +16,7 @@ static int64_t SPRY_FN(take_lengths)(const spryi_ell *e, const SPRY_P *Ap, int64
     return sum;
 }
 
-/* Whether rows i .. i + count - 1 are of one length, not 0, and each has the columns of the row before it plus one. */
+/* 1 if rows i .. i + count - 1 are of one length, not 0, and each has the columns of the row before it plus one. */
 static int SPRY_FN(step)(const spryi_ell *e, const spry_arrays *csr, int64_t i, int64_t count)
 {
     const SPRY_P *Ap = csr->offsets;
@@ -59,7 +57,7 @@ static void SPRY_FN(find_runs)(const spryi_ell *e, const spry_arrays *csr, int64
     }
 }
 
-/* All of a block; returns its entries. */
+/* Fills a block; returns its entries. */
 static int64_t SPRY_FN(fill_block)(const spryi_ell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
     const int64_t chunk = e->width <= SPRYI_TILE_SLOTS ? FEW_ROWS : MANY_ROWS;

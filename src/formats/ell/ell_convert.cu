@@ -10,7 +10,7 @@
 extern "C" {
 #include "formats/ell/ell.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/ell/ell_convert.cuh"
 
 enum { SLOTS = 16 }; /* a thread */
@@ -77,9 +77,9 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     spryi_ell *s = (spryi_ell *)c->storage;
     if (a->value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "ell: a pattern");
     SPRY_CUDA_TRY(spry_cuda_longest(a, &s->width, err));
-    SPRY_CUDA_TRY(spryi_ell_figure(&c->figure, s->width, a, err));
-    c->figure.padding = a->rows * s->width - a->nnz;
-    SPRY_CUDA_TRY(c->guard(c->request, "ell", &c->figure, err));
+    SPRY_CUDA_TRY(spryi_ell_cost(&c->cost, s->width, a, err));
+    c->cost.padding = a->rows * s->width - a->nnz;
+    SPRY_CUDA_TRY(c->guard(c->request, "ell", &c->cost, err));
     s->a = shape_of(a);
     SPRY_CUDA_TRY(spry_cuda_make_slots(c, s, err));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "ell", err);

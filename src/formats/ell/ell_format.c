@@ -5,28 +5,17 @@
 #include "core/row_lengths.h"
 #include "formats/ell/ell.h"
 
-void spryi_ell_clear(spry_context *context, spryi_ell *s)
-{
-    spryi_release(context, s->values);
-    spryi_release(context, s->columns);
-    spryi_release(context, s->lengths);
-    spryi_release(context, s->runs);
-    spryi_windows_clear(context, &s->windows);
-}
-
 static void destroy(spry_context *context, void *storage)
 {
-    spryi_ell_clear(context, storage);
-    spryi_release(context, storage);
+    spryi_destroy_storage(context, storage, spryi_ell_list, &((spryi_ell *)storage)->windows);
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
     int64_t width = spryi_longest_row(context, a);
-    spry_status status = spryi_ell_figure(figure, width, a, err);
-    if (status == SPRY_OK) figure->padding = a->rows * width - a->nnz;
+    spry_status status = spryi_ell_cost(cost, width, a, err);
+    if (status == SPRY_OK) cost->padding = a->rows * width - a->nnz;
     return status;
 }
 
@@ -35,12 +24,12 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
     spryi_ell *s = NULL;
-    spryi_figure figure = {0};
-    SPRYI_TRY(predict(context, &figure, request, err));
-    SPRYI_TRY(spryi_admit(request, "ell", &figure, err));
+    spryi_cost cost = {0};
+    SPRYI_TRY(predict(context, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "ell", &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "ell storage", err));
     *s = (spryi_ell){0};
-    SPRYI_TRY(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + figure.padding) / a->rows : 0, err));
+    SPRYI_TRY(spryi_ell_make(context, s, a, a->rows > 0 ? (a->nnz + cost.padding) / a->rows : 0, err));
     if (request->options->op == SPRY_TRANSPOSE) SPRYI_TRY(spryi_windows_make(context, &s->windows, a, 1, err));
     *storage = s;
     s = NULL;
@@ -49,22 +38,15 @@ done:
     return status;
 }
 
-int64_t spryi_ell_bytes(const spryi_ell *s)
-{
-    const int64_t slot = (int64_t)(spry_type_bytes(s->a.value_type) + spry_index_type_bytes(s->a.index_type));
-    return s->a.rows * s->width * slot + spryi_ell_beside_bytes(s->a.rows) +
-           s->windows.count * (int64_t)sizeof *s->windows.parts;
-}
-
 static int64_t storage_bytes(const void *storage)
 {
-    return spryi_ell_bytes(storage);
+    return spryi_storage_bytes(storage, spryi_ell_list, &((const spryi_ell *)storage)->windows);
 }
 
 static int64_t workspace_bytes(const void *storage)
 {
     const spryi_ell *s = storage;
-    return s->windows.numbers * (int64_t)spry_type_bytes(s->a.value_type);
+    return spryi_windows_workspace(&s->windows, s->a.value_type);
 }
 
 static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
@@ -72,11 +54,11 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
     const spryi_ell *s = storage;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
-    SPRYI_TRY(spryi_ell_start_csr(context, &c, &s->a, err));
+    SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->lengths[i];
     spryi_scan(c.offsets, s->a.rows);
     spryi_ell_take(context, s, c.offsets, c.indices, c.values);
-    SPRYI_TRY(spryi_ell_finish_csr(context, csr, &c, &s->a, err));
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);
     return status;
@@ -84,18 +66,11 @@ done:
 
 /* ---- containers ------------------------------------------------------------------------------------ */
 
-void spryi_ell_shape_sections(spry_arrays *a, spryi_section *sections, int *count)
-{
-    sections[(*count)++] = (spryi_section){"shape", NULL, &a->rows, 3, sizeof a->rows};
-    sections[(*count)++] = (spryi_section){"types", NULL, &a->offset_type, 3, sizeof a->offset_type};
-    sections[(*count)++] = (spryi_section){"order", NULL, &a->sorted, 2, sizeof a->sorted};
-}
-
 void spryi_ell_sections(spry_arrays *a, spryi_ell *s, spryi_section *sections, int *count)
 {
-    spryi_ell_shape_sections(a, sections, count);
+    spryi_list_shape(a, sections, count);
     sections[(*count)++] = (spryi_section){"width", NULL, &s->width, 3, sizeof s->width}; /* and the two of blocks */
-    const int64_t slots = spryi_ell_product(a->rows, s->width), m = a->rows;
+    const int64_t slots = spryi_size_product(a->rows, s->width), m = a->rows;
     const int64_t slices = m < 0 ? -1 : m / SPRYI_ELL_SLICE + (m % SPRYI_ELL_SLICE != 0);
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
@@ -105,7 +80,7 @@ void spryi_ell_sections(spry_arrays *a, spryi_ell *s, spryi_section *sections, i
     sections[(*count)++] = (spryi_section){"values", &s->values, NULL, slots, value_bytes};
 }
 
-static int sections(void *storage, spryi_section *list)
+int spryi_ell_list(void *storage, spryi_section *list)
 {
     int count = 0;
     spryi_ell *s = storage;
@@ -116,40 +91,7 @@ static int sections(void *storage, spryi_section *list)
 /* The runs are of the CPU's kernels alone. */
 static int device_sections(void *storage, spryi_section *list)
 {
-    return spryi_sections_for_device(list, sections(storage, list), "runs");
-}
-
-spry_status spryi_ell_check_shape(const spry_arrays *a, const char *format, spry_error *err)
-{
-    if (a->rows < 0 || a->cols < 0 || a->nnz < 0)
-        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: sizes %lld, %lld, %lld, expected none negative", format,
-                          (long long)a->rows, (long long)a->cols, (long long)a->nnz);
-    if (spryi_index_pair(a->offset_type, a->index_type) < 0)
-        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: index types %d and %d are no legal pair", format,
-                          (int)a->offset_type, (int)a->index_type);
-    if (a->value_type < SPRY_F32 || a->value_type > SPRY_PATTERN)
-        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: value type %d is unknown", format, (int)a->value_type);
-    if (a->sorted < SPRY_NOT_KNOWN || a->sorted > SPRY_KNOWN_YES || a->unique < SPRY_NOT_KNOWN ||
-        a->unique > SPRY_KNOWN_YES)
-        return spryi_fail(err, SPRY_BAD_FILE, NULL, "%s: flags %d and %d, expected 0 to 2", format, (int)a->sorted,
-                          (int)a->unique);
-    return SPRY_OK;
-}
-
-spry_status spryi_ell_check_columns(const spry_arrays *a, const void *columns, int64_t count, const char *format,
-                                    spry_error *err)
-{
-    int64_t bad = 0;
-    if (a->index_type == SPRY_I32) {
-        const int32_t *Aj = columns;
-        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->cols;
-    } else {
-        const int64_t *Aj = columns;
-        for (int64_t k = 0; k < count; k++) bad += Aj[k] < 0 || Aj[k] >= a->cols;
-    }
-    if (bad == 0) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_BAD_FILE, NULL, bad, a->cols, "%s: %lld columns are not in 0 to %lld", format,
-                            (long long)bad, (long long)a->cols - 1);
+    return spryi_sections_for_device(list, spryi_ell_list(storage, list), "runs");
 }
 
 /* A stepped run ends in its block, its rows have one length, and their columns step. */
@@ -168,12 +110,12 @@ static int run_holds(const spryi_ell *s, int64_t begin, int64_t end)
 
 spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
 {
-    spry_status status = spryi_ell_check_shape(&s->a, "ell", err);
+    spry_status status = spryi_check_shape(&s->a, "ell", err);
     if (status != SPRY_OK) return status;
     const int64_t m = s->a.rows;
-    if (s->a.value_type == SPRY_PATTERN || s->width < 0 || s->width > INT32_MAX || spryi_ell_product(m, s->width) < 0 ||
-        s->block_rows < SPRYI_ELL_SLICE || s->block_rows % SPRYI_ELL_SLICE != 0 ||
-        s->block_count != m / s->block_rows + (m % s->block_rows != 0))
+    if (s->a.value_type == SPRY_PATTERN || s->width < 0 || s->width > INT32_MAX ||
+        spryi_size_product(m, s->width) < 0 || s->block_rows < SPRYI_ELL_SLICE ||
+        s->block_rows % SPRYI_ELL_SLICE != 0 || s->block_count != m / s->block_rows + (m % s->block_rows != 0))
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "ell: width %lld, %lld blocks of %lld rows do not fit %lld rows",
                           (long long)s->width, (long long)s->block_count, (long long)s->block_rows, (long long)m);
     int64_t nnz = 0;
@@ -187,7 +129,7 @@ spry_status spryi_ell_check(const spryi_ell *s, spry_error *err)
     if (nnz != s->a.nnz)
         return spryi_fail_value(err, SPRY_BAD_FILE, NULL, nnz, s->a.nnz, "ell: rows have %lld entries, expected %lld",
                                 (long long)nnz, (long long)s->a.nnz);
-    status = spryi_ell_check_columns(&s->a, s->columns, m * s->width, "ell", err);
+    status = spryi_check_columns(&s->a, s->columns, m * s->width, "ell", err);
     for (int64_t i = 0; status == SPRY_OK && i < m; i += SPRYI_ELL_SLICE) {
         int64_t rows = s->runs[i / SPRYI_ELL_SLICE] * (int64_t)SPRYI_ELL_SLICE;
         if (rows > 0 && !run_holds(s, i, i + rows))
@@ -219,6 +161,6 @@ const spryi_format spryi_format_ell = {
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_ell),
     .device_sections = device_sections,
-    .sections = sections,
+    .sections = spryi_ell_list,
     .check = check,
 };

@@ -1,21 +1,23 @@
 /*
- * ell_portable_cpu: plain C with OpenMP.
+ * ell_portable_cpu: ELL in plain C with OpenMP.
  *
- * Idea: sixteen rows side by side, slot by slot, so that values and columns are read in order and loops become
- * vectors; no slot past a row's length is multiplied. In stepped runs (see ell.h) x is read in order too, columns not.
- * Transposed: parts of the rows add to windows of y of their own (see windows.h).
- * Work: one thread a block of rows at a time; transposed a part.
+ * Idea: sixteen rows side by side, slot by slot, so that values and columns are read in order and loops become vectors;
+ *       no slot past a row's length is multiplied. In stepped runs (see ell.h) x is read in order too, and columns are
+ *       not. Transposed: parts of the rows add to windows of y of their own (shared/column_windows.h).
+ * Work: a thread takes a block of rows at a time; transposed, a part.
  * Cost: bytes of ELL and of the lengths, less the columns of stepped runs.
+ * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
 #include "formats/ell/ell.h"
+#include "formats/shared/slots.h"
 
-enum { SLOT_LANES = SPRYI_ELL_SLICE };
-
-#define SPRYI_TEMPLATE "formats/ell/ell_portable.tmpl.c"
+#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/ell/ell_rows.tmpl.c"
 #include "core/instantiate.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run);
-static const spryi_run_table runs_t = SPRYI_TABLE(run_t);
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_ell_portable_cpu = {
     .name = "ell_portable_cpu",

@@ -12,21 +12,19 @@
 extern "C" {
 #include "formats/ell/ell.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/ell/slots_cuda.cuh"
 
 enum { SLICE = 32, THREADS = 256 };
 
-template <typename J>
-static __global__ void find_steps(int64_t m, const J *Aj, const int32_t *lengths, uint8_t *steps)
+template <typename J> static __global__ void find_steps(int64_t m, const J *Aj, const int32_t *lengths, uint8_t *steps)
 {
     int64_t slice = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, first = slice * SLICE;
     if (first >= m) return;
     steps[slice] = first + SLICE <= m && slice_steps(Aj, lengths, first, first, m, SLICE);
 }
 
-template <typename V, typename J>
-static __global__ void __launch_bounds__(THREADS)
+template <typename V, typename J> static __global__ void __launch_bounds__(THREADS)
     ell_slots(int64_t m, const J *__restrict__ Aj, const V *__restrict__ Ax, const int32_t *__restrict__ lengths,
               const uint8_t *__restrict__ steps, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
               scalar<V> beta)
@@ -56,14 +54,17 @@ static void discard(int device, void *auxiliary)
     spry_cuda_free(auxiliary);
 }
 
-template <typename V, typename P, typename J>
-static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_ell *s = (const spryi_ell *)args->storage;
     if (s->a.rows == 0) return SPRY_OK;
-    ell_slots<V, J><<<(unsigned)ceil_div(s->a.rows, THREADS), THREADS, 0, stream_of(args)>>>(
-        s->a.rows, (const J *)s->columns, (const V *)s->values, s->lengths, (const uint8_t *)args->auxiliary,
-        (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    ell_slots<V, J>
+        <<<(unsigned)ceil_div(s->a.rows, THREADS), THREADS, 0, stream_of(args)>>>(s->a.rows, (const J *)s->columns,
+                                                                                  (const V *)s->values, s->lengths,
+                                                                                  (const uint8_t *)args->auxiliary,
+                                                                                  (const V *)args->x, (V *)args->y,
+                                                                                  SPRY_ALPHA(V, args),
+                                                                                  SPRY_BETA(V, args));
     return launched(err, "ell_slots_cuda");
 }
 

@@ -1,8 +1,8 @@
-/* What ELL's and SELL's CUDA kernels share: the sum of one row's slots, and slices whose columns step. */
+/* ELL's and SELL's CUDA kernels share these: the sum of one row's slots, and slices whose columns step. */
 #ifndef SPRY_SLOTS_CUDA_CUH
 #define SPRY_SLOTS_CUDA_CUH
 
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 /*
  * Entries `at`, at + stride, ... of one row, `length` of them: padding is never read. Four entries in flight. In a
@@ -34,9 +34,8 @@ static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const V 
 }
 
 /* 1 if the slice of `lanes` rows that begins at row `first` has rows of one length whose columns step. */
-template <typename J>
-static __device__ int slice_steps(const J *Aj, const int32_t *lengths, int64_t first_length, int64_t at,
-                                  int64_t stride, int lanes)
+template <typename J> static __device__ int slice_steps(const J *Aj, const int32_t *lengths, int64_t first_length,
+                                                        int64_t at, int64_t stride, int lanes)
 {
     int length = lengths[first_length];
     for (int l = 1; l < lanes; l++)

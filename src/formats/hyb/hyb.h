@@ -39,7 +39,7 @@ static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)
 
 static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
 {
-    const int64_t blocks = (s->rest + SPRYI_COO_BLOCK - 1) / SPRYI_COO_BLOCK;
+    const int64_t blocks = spryi_blocks_of(s->rest, SPRYI_COO_BLOCK);
     spryi_coo coo = {s->a, NULL, NULL, blocks, {0}};
     coo.a.layout = SPRY_COO;
     coo.a.nnz = s->rest;
@@ -49,31 +49,29 @@ static inline spryi_coo spryi_hyb_coo(const spryi_hyb *s)
     return coo;
 }
 
-/* First entry of COO whose row is i or after. */
-int64_t spryi_hyb_rest_of(const spryi_hyb *s, int64_t i);
-
 /*
- * hyb_figure.c: *width as given, or the mean row; *share > 0: to be found by that instead, from rows_of[l], the number
- * of rows of l entries, up to the longest. Then what a width takes that leaves `rest` entries to COO.
+ * hyb_cost.c: *width as given, or the mean row; *share > 0: the width is to be found by that instead, from rows_of[l],
+ * the number of rows of l entries, up to the longest. Then what a width takes that leaves `rest` entries to COO.
  */
-spry_status spryi_hyb_settle(int64_t *width, int64_t *share, const spryi_build_request *request, const spry_arrays *a,
-                             spry_error *err);
+spry_status spryi_hyb_resolve(int64_t *width, int64_t *share, const spryi_build_request *request, const spry_arrays *a,
+                              spry_error *err);
 int64_t spryi_hyb_width_of_counts(const int64_t *rows_of, int64_t longest, int64_t rows, int64_t share);
-spry_status spryi_hyb_figure(spryi_figure *figure, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err);
+spry_status spryi_hyb_cost(spryi_cost *cost, const spry_arrays *a, int64_t width, int64_t rest, spry_error *err);
 
 /*
- * hyb_build.c: what of the rows is past `width`; *width that leaves at least `share` percent of the rows whole.
- * make fills a zeroed *s but for the windows; on failure the caller clears.
+ * hyb_build.c: how many entries are past `width` in their rows; the *width that leaves at least `share` percent of the
+ * rows whole; the first entry of COO whose row is i or after. make fills a zeroed *s but for the windows; after a
+ * failure the caller releases the arrays.
  */
 int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width);
 spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, const spry_arrays *csr, int64_t share,
                                      spry_error *err);
+int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i);
 spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_arrays *csr, int64_t width, int64_t rest,
                            spry_error *err);
-spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const spryi_hyb *s, spry_error *err);
+spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
 
-/* hyb_driver.c: y = alpha*A*x + beta*y by a kernel of ELL, then y += alpha*A*x by one of COO. */
-spry_status spryi_hyb_drive(const spryi_run_args *args, const spryi_kernel *ell, const spryi_kernel *coo,
-                            spry_error *err);
+/* hyb_format.c: the sections of HYB. */
+int spryi_hyb_list(void *storage, spryi_section *list);
 
 #endif

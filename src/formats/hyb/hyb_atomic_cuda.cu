@@ -11,15 +11,15 @@
  *       Without an ELL part (width 0) it is coo_atomic_cuda.
  * Source: Evtushenko 2019, listing 8; the lecture Sparse Methods, HYB; Bell and Garland 2008, 4.5.
  */
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 extern "C" {
 #include "formats/hyb/hyb.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
-/* What is kept is ELL's alone. */
+/* ELL's part alone keeps something. */
 static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_ell first = spryi_hyb_ell((const spryi_hyb *)request->storage);

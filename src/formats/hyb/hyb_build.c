@@ -1,4 +1,5 @@
 /* From CSR to the two parts and back. */
+#include "core/bisect.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -33,22 +34,20 @@ static int64_t rest_of_rows(const spry_arrays *csr, int64_t begin, int64_t end, 
     return rest;
 }
 
-static int64_t chunk_count(int64_t rows)
+int64_t spryi_hyb_rest_begin(const spryi_hyb *s, int64_t i)
 {
-    return (rows + CHUNK_ROWS - 1) / CHUNK_ROWS;
-}
-
-static int64_t chunk_end(int64_t rows, int64_t c)
-{
-    return (c + 1) * CHUNK_ROWS < rows ? (c + 1) * CHUNK_ROWS : rows;
+    int64_t k;
+    SPRYI_BISECT(k, 0, s->rest, spryi_index_at(s->rows, s->a.index_type, k) < i);
+    return k;
 }
 
 int64_t spryi_hyb_rest(spry_context *context, const spry_arrays *csr, int64_t width)
 {
-    int64_t rest = 0, chunks = chunk_count(csr->rows);
+    int64_t rest = 0, chunks = spryi_blocks_of(csr->rows, CHUNK_ROWS);
     int threads = spryi_threads(context, csr->rows);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : rest)
-    for (int64_t c = 0; c < chunks; c++) rest += rest_of_rows(csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), width);
+    for (int64_t c = 0; c < chunks; c++)
+        rest += rest_of_rows(csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), width);
     return rest;
 }
 
@@ -71,36 +70,35 @@ spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_array
 {
     spry_status status = SPRY_OK;
     int64_t *at = NULL; /* entries of COO before each chunk of rows */
-    const int64_t chunks = chunk_count(csr->rows);
+    const int64_t chunks = spryi_blocks_of(csr->rows, CHUNK_ROWS);
     SPRYI_TRY(spryi_ell_make(context, &s->ell, csr, width, err));
     s->a = s->ell.a;
     s->a.nnz = csr->nnz;
     s->rest = rest;
-    SPRYI_TRY(spryi_allocate(context, &s->rows, rest, spry_index_type_bytes(csr->index_type), "rest's rows", err));
-    SPRYI_TRY(
-        spryi_allocate(context, &s->columns, rest, spry_index_type_bytes(csr->index_type), "rest's columns", err));
-    SPRYI_TRY(spryi_allocate(context, &s->values, rest, spry_type_bytes(csr->value_type), "rest's values", err));
+    SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_hyb_list, err));
     if (rest == 0) goto done;
     SPRYI_TRY(SPRYI_NEW(context, &at, chunks + 1, "row chunks", err));
     const fill_fn fill =
         fill_table[spryi_value_slot(csr->value_type)][spryi_index_pair(csr->offset_type, csr->index_type)];
     int threads = spryi_threads(context, csr->rows + rest);
 #pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t c = 0; c < chunks; c++) at[c + 1] = rest_of_rows(csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), width);
+    for (int64_t c = 0; c < chunks; c++)
+        at[c + 1] = rest_of_rows(csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), width);
     spryi_scan(at, chunks);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t c = 0; c < chunks; c++) fill(s, csr, c * CHUNK_ROWS, chunk_end(csr->rows, c), at[c]);
+    for (int64_t c = 0; c < chunks; c++) fill(s, csr, c * CHUNK_ROWS, spryi_block_end(c, CHUNK_ROWS, csr->rows), at[c]);
 done:
     spryi_release(context, at);
     return status;
 }
 
-spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const spryi_hyb *s, spry_error *err)
+spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
+    const spryi_hyb *s = storage;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
     const spryi_ell first = spryi_hyb_ell(s);
-    SPRYI_TRY(spryi_ell_start_csr(context, &c, &s->a, err));
+    SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     for (int64_t i = 0; i < s->a.rows; i++) c.offsets[i + 1] = s->ell.lengths[i];
     for (int64_t k = 0; k < s->rest; k++) c.offsets[spryi_index_at(s->rows, s->a.index_type, k) + 1]++;
     spryi_scan(c.offsets, s->a.rows);
@@ -109,10 +107,10 @@ spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const spr
         take_table[spryi_value_slot(s->a.value_type)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
     int threads = spryi_threads(context, s->a.rows + s->rest);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-    for (int64_t b = 0; b < chunk_count(s->a.rows); b++)
-        take(s, c.offsets, c.indices, c.values, spryi_hyb_rest_of(s, b * CHUNK_ROWS),
-             spryi_hyb_rest_of(s, chunk_end(s->a.rows, b)));
-    SPRYI_TRY(spryi_ell_finish_csr(context, csr, &c, &s->a, err));
+    for (int64_t b = 0; b < spryi_blocks_of(s->a.rows, CHUNK_ROWS); b++)
+        take(s, c.offsets, c.indices, c.values, spryi_hyb_rest_begin(s, b * CHUNK_ROWS),
+             spryi_hyb_rest_begin(s, spryi_block_end(b, CHUNK_ROWS, s->a.rows)));
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);
     return status;

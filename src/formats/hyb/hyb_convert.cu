@@ -12,7 +12,7 @@
 extern "C" {
 #include "formats/hyb/hyb.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/ell/ell_convert.cuh"
 
 #include <stdlib.h>
@@ -96,8 +96,8 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, spryi_hy
     SPRY_CUDA_TRY(launched(err, "hyb: rest of rows"));
     SPRY_CUDA_TRY(spry_cuda_scan(before, a->rows + 1, err));
     SPRY_CUDA_CHECK(cudaMemcpy(&s->rest, before + a->rows, sizeof s->rest, cudaMemcpyDeviceToHost), "hyb: rest", err);
-    SPRY_CUDA_TRY(spryi_hyb_figure(&c->figure, a, s->ell.width, s->rest, err));
-    SPRY_CUDA_TRY(c->guard(c->request, "hyb", &c->figure, err));
+    SPRY_CUDA_TRY(spryi_hyb_cost(&c->cost, a, s->ell.width, s->rest, err));
+    SPRY_CUDA_TRY(c->guard(c->request, "hyb", &c->cost, err));
     SPRY_CUDA_TRY(spry_cuda_make_slots(c, &s->ell, err));
     s->ell.a = s->a;
     s->ell.a.nnz = a->nnz - s->rest;
@@ -118,9 +118,9 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     spryi_hyb *s = (spryi_hyb *)c->storage;
     int64_t share = 0;
     if (a->value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "hyb: a pattern");
-    SPRY_CUDA_TRY(spryi_hyb_settle(&s->ell.width, &share, c->request, a, err));
+    SPRY_CUDA_TRY(spryi_hyb_resolve(&s->ell.width, &share, c->request, a, err));
     if (share > 0) SPRY_CUDA_TRY(width_of_share(&s->ell.width, a, share, err));
-    SPRY_CUDA_TRY(spryi_ell_figure(&c->figure, s->ell.width, a, err)); /* before the rest is known: a width too large */
+    SPRY_CUDA_TRY(spryi_ell_cost(&c->cost, s->ell.width, a, err)); /* before the rest is known: a width too large */
     s->a = shape_of(a);
     return a->offset_type == SPRY_I32 ? make<int32_t>(c, s, err) : make<int64_t>(c, s, err);
 }

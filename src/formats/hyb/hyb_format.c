@@ -4,40 +4,29 @@
 #include "core/memory.h"
 #include "formats/hyb/hyb.h"
 
-static void clear(spry_context *context, spryi_hyb *s)
-{
-    spryi_ell_clear(context, &s->ell);
-    spryi_release(context, s->rows);
-    spryi_release(context, s->columns);
-    spryi_release(context, s->values);
-    spryi_windows_clear(context, &s->windows);
-}
-
 static void destroy(spry_context *context, void *storage)
 {
-    clear(context, storage);
-    spryi_release(context, storage);
+    spryi_destroy_storage(context, storage, spryi_hyb_list, &((spryi_hyb *)storage)->windows);
 }
 
-static spry_status figure_of(spry_context *context, spryi_figure *figure, int64_t *width, int64_t *rest,
-                             const spryi_build_request *request, spry_error *err)
+static spry_status resolve(spry_context *context, spryi_cost *cost, int64_t *width, int64_t *rest,
+                           const spryi_build_request *request, spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
     spry_status status = SPRY_OK;
     int64_t share = 0;
-    SPRYI_TRY(spryi_hyb_settle(width, &share, request, a, err));
+    SPRYI_TRY(spryi_hyb_resolve(width, &share, request, a, err));
     if (share > 0) SPRYI_TRY(spryi_hyb_width_of_share(context, width, a, share, err));
     *rest = spryi_hyb_rest(context, a, *width);
-    SPRYI_TRY(spryi_hyb_figure(figure, a, *width, *rest, err));
+    SPRYI_TRY(spryi_hyb_cost(cost, a, *width, *rest, err));
 done:
     return status;
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     int64_t width, rest;
-    return figure_of(context, figure, &width, &rest, request, err);
+    return resolve(context, cost, &width, &rest, request, err);
 }
 
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
@@ -45,10 +34,10 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
     spryi_hyb *s = NULL;
-    spryi_figure figure = {0};
+    spryi_cost cost = {0};
     int64_t width = 0, rest = 0;
-    SPRYI_TRY(figure_of(context, &figure, &width, &rest, request, err));
-    SPRYI_TRY(spryi_admit(request, "hyb", &figure, err));
+    SPRYI_TRY(resolve(context, &cost, &width, &rest, request, err));
+    SPRYI_TRY(spryi_admit(request, "hyb", &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "hyb storage", err));
     *s = (spryi_hyb){0};
     SPRYI_TRY(spryi_hyb_make(context, s, a, width, rest, err));
@@ -62,26 +51,18 @@ done:
 
 static int64_t storage_bytes(const void *storage)
 {
-    const spryi_hyb *s = storage;
-    const spryi_ell first = spryi_hyb_ell(s);
-    return spryi_ell_bytes(&first) + s->windows.count * (int64_t)sizeof *s->windows.parts +
-           s->rest * (int64_t)(spry_type_bytes(s->a.value_type) + 2 * spry_index_type_bytes(s->a.index_type));
+    return spryi_storage_bytes(storage, spryi_hyb_list, &((const spryi_hyb *)storage)->windows);
 }
 
 static int64_t workspace_bytes(const void *storage)
 {
     const spryi_hyb *s = storage;
-    if (s->windows.count > 0) return s->windows.numbers * (int64_t)spry_type_bytes(s->a.value_type);
+    if (s->windows.count > 0) return spryi_windows_workspace(&s->windows, s->a.value_type);
     const spryi_coo rest = spryi_hyb_coo(s);
     return spryi_format_coo.workspace_bytes(&rest);
 }
 
-static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
-{
-    return spryi_hyb_to_csr(context, csr, storage, err);
-}
-
-static int sections(void *storage, spryi_section *list)
+int spryi_hyb_list(void *storage, spryi_section *list)
 {
     spryi_hyb *s = storage;
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
@@ -95,10 +76,10 @@ static int sections(void *storage, spryi_section *list)
     return count;
 }
 
-/* Not the runs, which are the CPU's. */
+/* The runs are of the CPU's kernels alone. */
 static int device_sections(void *storage, spryi_section *list)
 {
-    return spryi_sections_for_device(list, sections(storage, list), "runs");
+    return spryi_sections_for_device(list, spryi_hyb_list(storage, list), "runs");
 }
 
 static spry_status check(const void *storage, spry_error *err)
@@ -110,7 +91,7 @@ static spry_status check(const void *storage, spry_error *err)
                                 (long long)s->rest, (long long)s->a.nnz);
     const spryi_ell first = spryi_hyb_ell(s);
     SPRYI_TRY(spryi_ell_check(&first, err));
-    SPRYI_TRY(spryi_ell_check_columns(&s->a, s->columns, s->rest, "hyb", err));
+    SPRYI_TRY(spryi_check_columns(&s->a, s->columns, s->rest, "hyb", err));
     for (int64_t k = 0, before = 0; k < s->rest; k++) {
         int64_t i = spryi_index_at(s->rows, s->a.index_type, k);
         if (i < before || i >= s->a.rows || first.lengths[i] != first.width)
@@ -145,9 +126,9 @@ const spryi_format spryi_format_hyb = {
     .workspace_bytes = workspace_bytes,
     .borrows_values = spryi_borrows_no_values,
     .arrays = spryi_leading_arrays,
-    .to_csr = to_csr,
+    .to_csr = spryi_hyb_to_csr,
     .storage_size = sizeof(spryi_hyb),
     .device_sections = device_sections,
-    .sections = sections,
+    .sections = spryi_hyb_list,
     .check = check,
 };

@@ -10,17 +10,17 @@
  *       Without an ELL part (width 0) it is coo_segmented_cuda.
  * Source: Bell and Garland 2008, 4.4 and 4.5; the lecture Sparse Methods, HYB, made free of atomics; this library.
  */
-#include "cuda/cuda_common.cuh"
+#include "device/cuda/cuda_common.cuh"
 
 extern "C" {
 #include "formats/hyb/hyb.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/coo/coo_cuda.cuh"
 
 #include <stdlib.h>
 
-/* What the two launches keep. */
+/* The two launches keep these. */
 typedef struct hyb_parts {
     void *steps, *splits;
 } hyb_parts;

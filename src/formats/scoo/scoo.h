@@ -15,7 +15,7 @@
 #ifndef SPRYI_SCOO_H
 #define SPRYI_SCOO_H
 
-#include "core/kernel.h"
+#include "formats/shared/owned_arrays.h"
 
 enum {
     SPRYI_SCOO_MOST_HEIGHT = 65536,
@@ -49,27 +49,8 @@ extern const spryi_format spryi_format_scoo;
 extern const spryi_kernel spryi_scoo_reference_cpu, spryi_scoo_portable_cpu;
 extern const spryi_kernel spryi_scoo_shared_cuda;
 
-/* scoo_figure.c: the shape that a request asks for of a CSR matrix with sizes and types of `a`, and what it takes. */
+/* scoo_cost.c: the shape that a request asks for of a CSR matrix with sizes and types of `a`, and what it takes. */
 spryi_scoo_head spryi_scoo_head_of(const spryi_build_request *request, const spry_arrays *a);
-int64_t spryi_scoo_bytes(const spryi_scoo_head *h); /* of the arrays */
-void spryi_scoo_figure(const spryi_scoo_head *h, spryi_figure *figure);
-
-typedef struct spryi_scoo_job {
-    const void *offsets, *columns, *values, *x;
-    const uint16_t *rows;
-    int64_t height;
-} spryi_scoo_job;
-
-/* The inner functions, one set a SIMD level, value type and index pair. */
-typedef struct spryi_scoo_leaves {
-    /* t_r += the products of local row r, over entries begin .. end - 1 of one slice */
-    void (*slice)(const spryi_scoo_job *job, int64_t begin, int64_t end, void *t);
-    /* t_j += value * x_(first row + local row), over those entries of slice s whose column j is in left .. right - 1 */
-    void (*range)(const spryi_scoo_job *job, int64_t s, int64_t left, int64_t right, void *t);
-} spryi_scoo_leaves;
-
-/* scoo_driver.c: y = alpha*op(A)*x + beta*y by the leaves, on args->threads threads. */
-spry_status spryi_scoo_drive(const spryi_run_args *args, const spryi_scoo_leaves *leaves);
-spry_status spryi_scoo_drive_transposed(const spryi_run_args *args, const spryi_scoo_leaves *leaves);
+void spryi_scoo_cost(const spryi_scoo_head *h, spryi_cost *cost);
 
 #endif

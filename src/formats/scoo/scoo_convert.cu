@@ -11,8 +11,8 @@
 extern "C" {
 #include "formats/scoo/scoo.h"
 }
-#include "cuda/convert.cuh"
-#include "cuda/kernels.h"
+#include "device/cuda/convert.cuh"
+#include "device/cuda/kernels.h"
 
 template <typename P> static __global__ void find_offsets(const P *__restrict__ Ap, int64_t m, int64_t height,
                                                           int64_t slices, P *__restrict__ offsets)
@@ -52,8 +52,8 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     if (nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "scoo: more entries than a key can number");
     s->head = spryi_scoo_head_of(c->request, a);
     s->types = shape_of(a);
-    spryi_scoo_figure(&s->head, &c->figure);
-    SPRY_CUDA_TRY(c->guard(c->request, "scoo", &c->figure, err));
+    spryi_scoo_cost(&s->head, &c->cost);
+    SPRY_CUDA_TRY(c->guard(c->request, "scoo", &c->cost, err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->offsets, (s->head.slices + 1) * offset_bytes, "slice offsets", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, nnz * (int64_t)sizeof(int32_t), "columns of slices", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->rows, nnz * (int64_t)sizeof(uint16_t), "local rows", err));

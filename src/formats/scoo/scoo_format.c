@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "formats/scoo/scoo.h"
+#include "formats/shared/run_blocks.h"
 
 #include <omp.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static digits digits_of(int64_t count, int64_t span)
     return how;
 }
 
-/* What each thread sorts in: counters first. */
+/* Where the arrays lie in the memory that a thread sorts in, behind its counters. */
 typedef struct sorting {
     int64_t columns_at, values_at, rows_at, bytes;
 } sorting;
@@ -47,7 +48,7 @@ typedef struct sorting {
 #include "core/instantiate.h"
 
 typedef void (*sort_fn)(const spryi_scoo *s, const spry_arrays *A, int64_t slice, const sorting *how, char *scratch);
-typedef void (*unsort_fn)(const spryi_scoo *s, const spry_arrays *A, int64_t slice);
+typedef void (*unsort_fn)(const spryi_scoo *s, spryi_compressed *c, int64_t slice);
 typedef const char *(*fault_fn)(const spryi_scoo *s, int64_t slice);
 static const sort_fn sorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(sort);
 static const unsort_fn unsorts[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(unsort);
@@ -63,43 +64,48 @@ static spry_arrays types_of(const spryi_scoo_head *h)
     return spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static int sections(void *storage, spryi_section *list)
 {
-    (void)context, (void)err;
-    const spryi_scoo_head h = spryi_scoo_head_of(request, &request->csr->a);
-    spryi_scoo_figure(&h, figure);
-    return SPRY_OK;
+    spryi_scoo *s = storage;
+    const spryi_scoo_head *h = &s->head;
+    if ((int32_t)s->types.value_type != h->value_type) s->types = types_of(h); /* of a head that was restored */
+    const int64_t offset_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->offset_type);
+    const int64_t column_bytes = (int64_t)spry_index_type_bytes((spry_index_type)h->index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
+    list[0] = (spryi_section){"head", NULL, &s->head, 1, sizeof s->head};
+    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->slices < INT64_MAX ? h->slices + 1 : -1, offset_bytes};
+    list[2] = (spryi_section){"columns", &s->columns, NULL, h->nnz, column_bytes};
+    list[3] = (spryi_section){"rows", &s->rows, NULL, h->nnz, sizeof(uint16_t)};
+    list[4] = (spryi_section){"values", &s->values, NULL, h->nnz, value_bytes};
+    return 5;
+}
+
+static int device_sections(void *storage, spryi_section *list)
+{
+    return spryi_sections_for_device(list, sections(storage, list), NULL);
 }
 
 static void destroy(spry_context *context, void *storage)
 {
-    spryi_scoo *s = storage;
-    spryi_release(context, s->offsets);
-    spryi_release(context, s->columns);
-    spryi_release(context, s->rows);
-    spryi_release(context, s->values);
-    spryi_release(context, s);
+    spryi_destroy_storage(context, storage, sections, NULL);
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_storage_bytes(storage, sections, NULL);
+}
+
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    (void)context, (void)err;
+    const spryi_scoo_head h = spryi_scoo_head_of(request, &request->csr->a);
+    spryi_scoo_cost(&h, cost);
+    return SPRY_OK;
 }
 
 static int64_t offset(const spryi_scoo *s, int64_t slice)
 {
     return spryi_index_at(s->offsets, s->types.offset_type, slice);
-}
-
-static spry_status allocate_arrays(spry_context *context, spryi_scoo *s, spry_error *err)
-{
-    const spryi_scoo_head *h = &s->head;
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_allocate(context, &s->offsets, h->slices + 1, spry_index_type_bytes(s->types.offset_type),
-                             "slice offsets", err));
-    SPRYI_TRY(spryi_allocate(context, &s->columns, h->nnz, spry_index_type_bytes(s->types.index_type),
-                             "columns of slices", err));
-    SPRYI_TRY(spryi_allocate(context, &s->rows, h->nnz, sizeof(uint16_t), "local rows", err));
-    SPRYI_TRY(
-        spryi_allocate(context, &s->values, h->nnz, spry_type_bytes(s->types.value_type), "values of slices", err));
-done:
-    return status;
 }
 
 /* Scratch memory for the largest slice. */
@@ -143,13 +149,13 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
 {
     spry_status status = SPRY_OK;
     spryi_scoo *s = NULL;
-    spryi_figure figure = {0};
-    SPRYI_TRY(predict(context, &figure, request, err));
-    SPRYI_TRY(spryi_admit(request, "scoo", &figure, err));
+    spryi_cost cost = {0};
+    SPRYI_TRY(predict(context, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "scoo", &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "scoo storage", err));
     *s = (spryi_scoo){.head = spryi_scoo_head_of(request, &request->csr->a)};
     s->types = types_of(&s->head);
-    SPRYI_TRY(allocate_arrays(context, s, err));
+    SPRYI_TRY(spryi_allocate_arrays(context, s, sections, err));
     SPRYI_TRY(fill(context, s, &request->csr->a, err));
     *storage = s;
     s = NULL;
@@ -162,24 +168,19 @@ static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *
 {
     const spryi_scoo *s = storage;
     spry_status status = SPRY_OK;
+    spryi_compressed c = {0};
     spry_arrays a = s->types;
-    SPRYI_TRY(spryi_new_csr(context, &a, err));
     a.sorted = SPRY_KNOWN_YES;
-    spryi_set_index((void *)(uintptr_t)a.offsets, a.offset_type, 0, 0);
+    SPRYI_TRY(spryi_start_csr(context, &c, &a, err));
+    c.offsets[0] = 0;
     const unsort_fn unsort = unsorts[spryi_value_slot(a.value_type)][pair_of(&s->head)];
     int threads = spryi_threads(context, a.rows + a.nnz);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int64_t b = 0; b < s->head.slices; b++) unsort(s, &a, b);
-    status = spryi_matrix_adopt(context, csr, &a, SPRYI_REAL, err);
-    a = s->types; /* they are taken over, also where this fails */
+    for (int64_t b = 0; b < s->head.slices; b++) unsort(s, &c, b);
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &a, err));
 done:
-    spryi_release_csr(context, &a);
+    spryi_compressed_clear(context, &c);
     return status;
-}
-
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_scoo_bytes(&((const spryi_scoo *)storage)->head);
 }
 
 /* Sums of rows, or of columns, where beta is not 0. */
@@ -187,27 +188,6 @@ static int64_t workspace_bytes(const void *storage)
 {
     const spryi_scoo_head *h = &((const spryi_scoo *)storage)->head;
     return (h->rows > h->cols ? h->rows : h->cols) * (int64_t)spry_type_bytes((spry_type)h->value_type);
-}
-
-static int sections(void *storage, spryi_section *list)
-{
-    spryi_scoo *s = storage;
-    const spryi_scoo_head *h = &s->head;
-    s->types = types_of(h);
-    int64_t offset_bytes = (int64_t)spry_index_type_bytes(s->types.offset_type);
-    int64_t column_bytes = (int64_t)spry_index_type_bytes(s->types.index_type);
-    int64_t value_bytes = (int64_t)spry_type_bytes(s->types.value_type);
-    list[0] = (spryi_section){.name = "head", .inside = &s->head, .count = 1, .item_bytes = sizeof s->head};
-    list[1] = (spryi_section){"offsets", &s->offsets, NULL, h->slices < INT64_MAX ? h->slices + 1 : -1, offset_bytes};
-    list[2] = (spryi_section){"columns", &s->columns, NULL, h->nnz, column_bytes};
-    list[3] = (spryi_section){"rows", &s->rows, NULL, h->nnz, (int64_t)sizeof(uint16_t)};
-    list[4] = (spryi_section){"values", &s->values, NULL, h->nnz, value_bytes};
-    return 5;
-}
-
-static int device_sections(void *storage, spryi_section *list)
-{
-    return spryi_sections_for_device(list, sections(storage, list), NULL);
 }
 
 static const char *head_fault(const spryi_scoo_head *h)

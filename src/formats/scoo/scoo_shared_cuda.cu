@@ -15,12 +15,12 @@
  * Source: Evtushenko 2019, SCOO (slices in shared memory, several lanes a row); Dang and Schmidt, The sliced COO format
  *       for sparse matrix-vector multiplication on CUDA-enabled GPUs, 2012; parts and slices by columns: this library.
  */
-#include "cuda/reduce.cuh"
+#include "device/cuda/reduce.cuh"
 
 extern "C" {
 #include "formats/scoo/scoo.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 
 #include <stdlib.h>
 
@@ -39,7 +39,7 @@ typedef struct part {
     int32_t crowded; /* 1: one row may have most of the slice's entries */
 } part;
 
-/* What prepare keeps; `part` is a device address. A block of threads for each part and range of rows. */
+/* This is what prepare keeps; `part` is a device address. A block of threads for each part and range of rows. */
 typedef struct scoo_parts {
     int64_t part_count, shared_count;
     int ranges, range_rows, lanes, threads;
@@ -185,20 +185,20 @@ static void discard(int device, void *auxiliary)
     free(c);
 }
 
-/* Parts of a slice: its share of `shares` of all entries, rounded. */
-static int64_t parts_of(int64_t entries, int64_t nnz, int64_t shares)
+/* Parts of a slice: its fraction of all entries, times `wanted`, rounded. */
+static int64_t parts_of(int64_t entries, int64_t nnz, int64_t wanted)
 {
-    int64_t parts = nnz > 0 ? (int64_t)((double)entries * (double)shares / (double)nnz + 0.5) : 1;
+    int64_t parts = nnz > 0 ? (int64_t)((double)entries * (double)wanted / (double)nnz + 0.5) : 1;
     if (parts > entries / PART_ENTRIES) parts = entries / PART_ENTRIES;
     return parts > 0 ? parts : 1;
 }
 
 /* at: where each slice begins. parts NULL: counts. */
-static void cut(scoo_parts *c, const spryi_scoo_head *h, const int64_t *at, int64_t shares, part *parts)
+static void cut(scoo_parts *c, const spryi_scoo_head *h, const int64_t *at, int64_t wanted, part *parts)
 {
     c->part_count = c->shared_count = 0;
     for (int64_t b = 0; b < h->slices; b++) {
-        const int64_t begin = at[b], entries = at[b + 1] - begin, count = parts_of(entries, h->nnz, shares);
+        const int64_t begin = at[b], entries = at[b + 1] - begin, count = parts_of(entries, h->nnz, wanted);
         for (int64_t p = 0; parts && p < count; p++) {
             part *made = parts + c->part_count + p;
             made->begin = begin + entries * p / count;
@@ -217,7 +217,7 @@ static spry_status make_parts(scoo_parts *c, const spryi_scoo *s, int64_t multip
 {
     const spryi_scoo_head *h = &s->head;
     const int wide = h->offset_type == SPRY_I64;
-    const int64_t shares = h->slices > multiprocessors ? h->slices : multiprocessors;
+    const int64_t wanted = h->slices > multiprocessors ? h->slices : multiprocessors;
     spry_status status = SPRY_OK;
     part *parts = NULL;
     cudaError_t code = cudaSuccess;
@@ -227,10 +227,10 @@ static spry_status make_parts(scoo_parts *c, const spryi_scoo *s, int64_t multip
     if (code == cudaSuccess) {
         for (int64_t b = h->slices; !wide && b >= 0; b--)
             at[b] = ((const int32_t *)at)[b]; /* from the last: in place */
-        cut(c, h, at, shares, NULL);
+        cut(c, h, at, wanted, NULL);
         parts = (part *)malloc((size_t)c->part_count * sizeof *parts);
         if (parts) {
-            cut(c, h, at, shares, parts);
+            cut(c, h, at, wanted, parts);
             status = spry_cuda_new((void **)&c->part, c->part_count * (int64_t)sizeof *parts, "parts of slices", err);
             if (status == SPRY_OK)
                 code = cudaMemcpy(c->part, parts, (size_t)c->part_count * sizeof *parts, cudaMemcpyHostToDevice);
@@ -245,8 +245,8 @@ static spry_status make_parts(scoo_parts *c, const spryi_scoo *s, int64_t multip
 }
 
 /* Ranges, lanes and threads, for a block's share of the shared memory; the kernel may take all that the device has. */
-static spry_status settle(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t *multiprocessors,
-                          spry_error *err)
+static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t *multiprocessors,
+                           spry_error *err)
 {
     enum { OWN = 1024 }; /* left for what the kernel itself declares */
     const int64_t size = h->value_type == SPRY_F64 ? 8 : 4;
@@ -274,7 +274,7 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
     int64_t multiprocessors = 1;
     scoo_parts *c = (scoo_parts *)calloc(1, sizeof *c);
     if (!c) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts");
-    spry_status status = settle(c, &s->head, request->device, &multiprocessors, err);
+    spry_status status = resolve(c, &s->head, request->device, &multiprocessors, err);
     if (status == SPRY_OK && s->head.slices > 0) status = make_parts(c, s, multiprocessors, err);
     if (status != SPRY_OK) {
         discard(request->device, c);

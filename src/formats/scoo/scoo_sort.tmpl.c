@@ -1,4 +1,4 @@
-/* Between CSR and slices, for one slice at a time; included by scoo_format.c. */
+/* From CSR to a slice and back; scoo_format.c instantiates it. */
 
 /* One slice's entries in one order. */
 typedef struct SPRY_FN(list) {
@@ -7,7 +7,7 @@ typedef struct SPRY_FN(list) {
     uint16_t *rows;
 } SPRY_FN(list);
 
-/* The first column that rows of entries `first` on meet, and the last. */
+/* The first and the last column that `count` entries meet. */
 static void SPRY_FN(span)(const SPRY_J *Aj, int64_t count, int64_t *low, int64_t *high)
 {
     SPRY_J least = count > 0 ? Aj[0] : 0, most = least;
@@ -19,10 +19,10 @@ static void SPRY_FN(span)(const SPRY_J *Aj, int64_t count, int64_t *low, int64_t
     *high = most;
 }
 
-/* Counts of `digits` digits to where each digit's entries begin. */
-static void SPRY_FN(begin_digits)(int64_t *at, int64_t digits)
+/* Turns counts into where the counted begin. */
+static void SPRY_FN(begin_at)(int64_t *at, int64_t count)
 {
-    for (int64_t d = 0, sum = 0; d < digits; d++) {
+    for (int64_t d = 0, sum = 0; d < count; d++) {
         int64_t entries = at[d];
         at[d] = sum;
         sum += entries;
@@ -38,7 +38,7 @@ static void SPRY_FN(sort_bucket)(SPRY_FN(list) from, SPRY_FN(list) to, int64_t c
     for (int64_t k = 0; k < count; k++)
         for (int p = 0; p < how->passes; p++) at[p][((int64_t)from.columns[k] - low) >> (p * how->bits) & mask]++;
     for (int p = 0; p < how->passes; p++) {
-        SPRY_FN(begin_digits)(at[p], mask + 1);
+        SPRY_FN(begin_at)(at[p], mask + 1);
         for (int64_t k = 0; k < count; k++) {
             int64_t slot = at[p][((int64_t)from.columns[k] - low) >> (p * how->bits) & mask]++;
             to.columns[slot] = from.columns[k];
@@ -58,8 +58,8 @@ static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t sli
     const SPRY_P *Ap = A->offsets;
     const SPRY_J *Aj = A->indices;
     const SPRY_V *Ax = A->values;
-    const int64_t begin = slice * s->head.height, last = begin + s->head.height;
-    const int64_t end = last < s->head.rows ? last : s->head.rows, first = Ap[begin], count = Ap[end] - first;
+    const int64_t begin = slice * s->head.height, end = spryi_block_end(slice, s->head.height, s->head.rows);
+    const int64_t first = Ap[begin], count = Ap[end] - first;
     int64_t(*at)[DIGITS] = (int64_t(*)[DIGITS])scratch, *bucket = at[MOST_PASSES], low, high;
     const SPRY_FN(list) made = {(SPRY_J *)s->columns + first, (SPRY_V *)s->values + first, (uint16_t *)s->rows + first},
                         beside = {(SPRY_J *)(scratch + memory->columns_at), (SPRY_V *)(scratch + memory->values_at),
@@ -70,7 +70,7 @@ static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t sli
 
     memset(bucket, 0, (size_t)(how.buckets + 1) * sizeof *bucket);
     for (int64_t k = first; k < first + count; k++) bucket[((int64_t)Aj[k] - low) >> how.shift]++;
-    SPRY_FN(begin_digits)(bucket, how.buckets + 1);
+    SPRY_FN(begin_at)(bucket, how.buckets + 1);
     for (int64_t i = begin; i < end; i++)
         for (int64_t k = Ap[i]; k < Ap[i + 1]; k++) {
             int64_t slot = bucket[((int64_t)Aj[k] - low) >> how.shift]++;
@@ -89,28 +89,21 @@ static void SPRY_FN(sort)(const spryi_scoo *s, const spry_arrays *A, int64_t sli
     }
 }
 
-/* The rows of one slice again, sorted: entries of a row are met in the order of their columns. */
-static void SPRY_FN(unsort)(const spryi_scoo *s, const spry_arrays *A, int64_t slice)
+/* The rows of one slice into CSR, sorted: entries of a row are met in the order of their columns. */
+static void SPRY_FN(unsort)(const spryi_scoo *s, spryi_compressed *c, int64_t slice)
 {
     const SPRY_P *Ap = s->offsets;
-    const int64_t begin = slice * s->head.height, last = begin + s->head.height;
-    const int64_t end = last < s->head.rows ? last : s->head.rows;
     const uint16_t *Ai = s->rows;
-    SPRY_P *at = (SPRY_P *)(uintptr_t)A->offsets + begin + 1; /* of a row: where it begins, then where it ends */
-    SPRY_J *columns = (SPRY_J *)(uintptr_t)A->indices;
-    SPRY_V *values = (SPRY_V *)(uintptr_t)A->values;
-    SPRY_P sum = Ap[slice];
-    for (int64_t i = begin; i < end; i++) at[i - begin] = 0;
+    const int64_t begin = slice * s->head.height, rows = spryi_block_end(slice, s->head.height, s->head.rows) - begin;
+    int64_t *at = c->offsets + begin + 1; /* where a row begins, then where it ends */
+    for (int64_t i = 0; i < rows; i++) at[i] = 0;
     for (int64_t k = Ap[slice]; k < Ap[slice + 1]; k++) at[Ai[k]]++;
-    for (int64_t i = begin; i < end; i++) {
-        SPRY_P entries = at[i - begin];
-        at[i - begin] = sum;
-        sum += entries;
-    }
+    SPRY_FN(begin_at)(at, rows);
+    for (int64_t i = 0; i < rows; i++) at[i] += Ap[slice];
     for (int64_t k = Ap[slice]; k < Ap[slice + 1]; k++) {
         int64_t slot = at[Ai[k]]++;
-        columns[slot] = ((const SPRY_J *)s->columns)[k];
-        values[slot] = ((const SPRY_V *)s->values)[k];
+        ((SPRY_J *)c->indices)[slot] = ((const SPRY_J *)s->columns)[k];
+        ((SPRY_V *)c->values)[slot] = ((const SPRY_V *)s->values)[k];
     }
 }
 
@@ -120,8 +113,7 @@ static const char *SPRY_FN(fault)(const spryi_scoo *s, int64_t slice)
     const SPRY_P *Ap = s->offsets;
     const SPRY_J *Aj = s->columns;
     const uint16_t *Ai = s->rows;
-    const int64_t begin = slice * s->head.height, left = s->head.rows - begin;
-    const int64_t rows = left < s->head.height ? left : s->head.height;
+    const int64_t rows = spryi_block_end(slice, s->head.height, s->head.rows) - slice * s->head.height;
     for (int64_t k = Ap[slice]; k < Ap[slice + 1]; k++) {
         if (Aj[k] < 0 || Aj[k] >= s->head.cols) return "a column is out of range";
         if (k > Ap[slice] && Aj[k] < Aj[k - 1]) return "the columns of a slice fall";

@@ -25,7 +25,7 @@ enum {
     SPRYI_SELL_CHUNK = 16,      /* rows: sixteen lanes of f32, twice eight of f64 */
     SPRYI_SELL_CUDA_CHUNK = 32, /* a warp */
     SPRYI_SELL_SIGMA = 512,     /* rows: padding falls little further, and y is written farther apart */
-    SPRYI_SELL_SORT_SPARES = 2, /* slots a row, below which rows are not sorted for a GPU */
+    SPRYI_SELL_SORT_SAVES = 2,  /* slots a row, below which rows are not sorted for a GPU */
     SPRYI_SELL_MOST_CHUNK = 256,
     SPRYI_SELL_MOST_SIGMA = 65536, /* what 2 bytes tell */
     SPRYI_SELL_SCATTERED = 0,
@@ -60,40 +60,35 @@ static inline int64_t spryi_sell_row(const spryi_sell *s, int64_t l)
 }
 
 /*
- * sell_figure.c: c as asked for, and sigma, but a multiple of c unless it is 1; whether rows may be left unsorted after
- * all, and whether that is better; whether slots can be counted; what so many slots take.
+ * sell_cost.c: c and sigma as asked for, sigma rounded to a multiple of c unless it is 1; whether rows may be left
+ * unsorted after all, and whether that is better; whether slots can be counted; what so many slots take.
  */
-void spryi_sell_settle(int64_t *c, int64_t *sigma, const spryi_build_request *request);
+void spryi_sell_resolve(int64_t *c, int64_t *sigma, const spryi_build_request *request);
 int spryi_sell_may_leave_rows(const spryi_build_request *request);
 int spryi_sell_sorting_pays(const spry_arrays *a, int64_t sorted, int64_t unsorted);
 spry_status spryi_sell_check_size(int64_t rows, int64_t longest, int64_t c, spry_error *err);
-void spryi_sell_figure(spryi_figure *figure, const spry_arrays *a, int64_t slots, int64_t c, int64_t sigma);
-int64_t spryi_sell_bytes(const spry_arrays *a, int64_t slots, int64_t c, int64_t sigma);
-
-/* Blocks, and the chunk at which block b begins. */
-int64_t spryi_sell_block_count(const spryi_sell *s);
-int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b);
+void spryi_sell_cost(spryi_cost *cost, const spry_arrays *a, int64_t slots, int64_t c, int64_t sigma);
 
 /*
- * sell_build.c: survey sorts the rows of csr into s, otherwise zero, whose a, c and sigma are set: permutation,
- * lengths, offsets and slots. make fills in the rest. On failure of either the caller clears.
+ * sell_build.c: the blocks that threads take, and the chunk at which block b begins. survey sorts the rows of csr into
+ * s, otherwise zero, whose a, c and sigma are set: permutation, lengths, offsets and slots; make fills in the rest;
+ * after a failure of either the caller releases the arrays.
  */
+int64_t spryi_sell_block_count(const spryi_sell *s);
+int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b);
 spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err);
 spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err);
-spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const spryi_sell *s, spry_error *err);
+spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err);
 
-/* What the inner function of a kernel works on. alpha and beta hold an f32 exactly. */
-typedef struct spryi_sell_job {
-    const spryi_sell *s;
-    const void *x;
-    void *y;
-    double alpha, beta;
-} spryi_sell_job;
+/* sell_format.c: the sections of SELL. */
+int spryi_sell_list(void *storage, spryi_section *list);
 
-/* y = alpha*A*x + beta*y of the rows of chunks begin .. end - 1, a block. */
-typedef void (*spryi_sell_leaf)(const spryi_sell_job *job, int64_t begin, int64_t end);
-
-/* sell_driver.c: runs the leaf over the blocks on args->threads threads. */
-spry_status spryi_sell_drive(const spryi_run_args *args, spryi_sell_leaf leaf);
+/* The number of chunks of the stepped run that begins with chunk k, *first = k; where none does 1, *first = -1. */
+static inline int64_t spryi_sell_run(const spryi_sell *s, int64_t k, int64_t *first)
+{
+    const int kind = s->kinds[k], stepped = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
+    *first = stepped ? k : -1;
+    return stepped ? kind : 1;
+}
 
 #endif

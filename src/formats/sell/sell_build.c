@@ -1,12 +1,17 @@
-/* From CSR to chunks and back. */
+/* From CSR to chunks and back, and the blocks of chunks that threads take. */
+#include "core/bisect.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/sell/sell.h"
+#include "formats/shared/slots.h"
 
 #include <omp.h>
 #include <string.h>
 
+#define SPRYI_TEMPLATE "formats/shared/slots_fill.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/sell/sell_build.tmpl.c"
 #include "core/instantiate.h"
 
@@ -20,13 +25,46 @@ static const chunk_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_T
 static const block_fn kinds_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(find_kinds);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
 
-/* A pattern has no values: any slot does. */
+/* The row of the tables for a value type; a pattern has no values, so any does. */
 static int slot_of(const spry_arrays *a)
 {
     return a->value_type == SPRY_PATTERN ? 0 : spryi_value_slot(a->value_type);
 }
 
-/* What one thread sorts a window in. */
+/* ---- blocks ---------------------------------------------------------------------------------------- */
+
+/* Slots and rows before chunk k. */
+static int64_t cost_of(const spryi_sell *s, int64_t k)
+{
+    return s->offsets[k] + s->c * k;
+}
+
+static int64_t block_cost(const spryi_sell *s)
+{
+    int64_t cost = cost_of(s, s->chunk_count) / SPRYI_SELL_BLOCKS;
+    return cost < SPRYI_SELL_LEAST_COST   ? SPRYI_SELL_LEAST_COST
+           : cost > SPRYI_SELL_BLOCK_COST ? SPRYI_SELL_BLOCK_COST
+                                          : cost;
+}
+
+int64_t spryi_sell_block_count(const spryi_sell *s)
+{
+    return spryi_blocks_of(cost_of(s, s->chunk_count), block_cost(s));
+}
+
+int64_t spryi_sell_block_begin(const spryi_sell *s, int64_t b)
+{
+    const int64_t cost = b * block_cost(s);
+    if (cost == 0) return 0;
+    if (cost >= cost_of(s, s->chunk_count)) return s->chunk_count;
+    int64_t k;
+    SPRYI_BISECT(k, 0, s->chunk_count, cost_of(s, k) < cost);
+    return k;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------------- */
+
+/* A thread's memory for sorting a window. */
 typedef struct scratch {
     int32_t *lengths;         /* of the window's rows */
     uint16_t *order, *before; /* rows within the window */
@@ -88,10 +126,10 @@ spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_a
     spry_status status = SPRY_OK;
     int32_t *lengths = NULL;
     uint16_t *orders = NULL;
-    const int64_t rows = window_rows(s->c, s->sigma), windows = (csr->rows + rows - 1) / rows;
+    const int64_t rows = window_rows(s->c, s->sigma), windows = spryi_blocks_of(csr->rows, rows);
     const lengths_fn lengths_of = lengths_table[0][spryi_index_pair(csr->offset_type, csr->index_type)];
     int threads = spryi_threads(context, csr->rows);
-    s->chunk_count = (csr->rows + s->c - 1) / s->c;
+    s->chunk_count = spryi_blocks_of(csr->rows, s->c);
     SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
     SPRYI_TRY(SPRYI_NEW(context, &s->lengths, s->chunk_count * s->c, "row lengths", err));
     if (s->sigma > 1) SPRYI_TRY(SPRYI_NEW(context, &s->permutation, csr->rows, "row permutation", err));
@@ -115,11 +153,7 @@ spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arr
 {
     spry_status status = SPRY_OK;
     const int pair = spryi_index_pair(csr->offset_type, csr->index_type);
-    SPRYI_TRY(SPRYI_NEW(context, &s->kinds, s->chunk_count, "chunk kinds", err));
-    SPRYI_TRY(
-        spryi_allocate(context, &s->columns, s->slots, spry_index_type_bytes(csr->index_type), "sell columns", err));
-    if (csr->value_type != SPRY_PATTERN)
-        SPRYI_TRY(spryi_allocate(context, &s->values, s->slots, spry_type_bytes(csr->value_type), "sell values", err));
+    SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_sell_list, err));
     int threads = spryi_threads(context, csr->rows + s->slots);
     const int64_t blocks = spryi_sell_block_count(s);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -132,18 +166,19 @@ done:
     return status;
 }
 
-spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const spryi_sell *s, spry_error *err)
+spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
+    const spryi_sell *s = storage;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
     const take_fn take = take_table[slot_of(&s->a)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
-    SPRYI_TRY(spryi_ell_start_csr(context, &c, &s->a, err));
+    SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     for (int64_t l = 0; l < s->a.rows; l++) c.offsets[spryi_sell_row(s, l) + 1] = s->lengths[l];
     spryi_scan(c.offsets, s->a.rows);
     int threads = spryi_threads(context, s->slots);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t chunk = 0; chunk < s->chunk_count; chunk++) take(s, c.offsets, c.indices, c.values, chunk);
-    SPRYI_TRY(spryi_ell_finish_csr(context, csr, &c, &s->a, err));
+    SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);
     return status;

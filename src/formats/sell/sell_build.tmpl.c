@@ -1,6 +1,4 @@
-/* Copying between CSR and the chunks. */
-
-#include "formats/ell/slots_fill.tmpl.c"
+/* Copies between CSR and the chunks. The functions of shared/slots_fill.tmpl.c are instantiated before. */
 
 /* lengths[r] of rows begin .. begin + count - 1; *least and *most of them. */
 static void SPRY_FN(row_lengths)(const spry_arrays *csr, int64_t begin, int64_t count, int32_t *lengths, int32_t *least,
@@ -52,7 +50,7 @@ static int SPRY_FN(steps)(const spry_arrays *csr, int64_t i, int64_t count)
     return other == 0;
 }
 
-/* Whether the lanes of a chunk are rows that follow each other; *one_length: of one length, not 0. */
+/* 1 if the lanes of a chunk are rows that follow each other; *one_length: of one length, not 0. */
 static int SPRY_FN(is_in_order)(const spryi_sell *e, int64_t first, int *one_length)
 {
     const int32_t *lengths = e->lengths + first;
@@ -67,7 +65,7 @@ static int SPRY_FN(is_in_order)(const spryi_sell *e, int64_t first, int *one_len
     return 1;
 }
 
-/* What chunks begin .. end - 1, a block, are. */
+/* Finds the kinds of chunks begin .. end - 1, a block. */
 static void SPRY_FN(find_kinds)(const spryi_sell *e, const spry_arrays *csr, int64_t begin, int64_t end)
 {
     uint8_t *run = NULL; /* that may go on */

@@ -20,7 +20,7 @@
 extern "C" {
 #include "formats/sell/sell.h"
 }
-#include "cuda/kernels.h"
+#include "device/cuda/kernels.h"
 #include "formats/ell/slots_cuda.cuh"
 
 #include <stdlib.h>
@@ -29,18 +29,18 @@ enum { THREADS = 256, LANES = 32, WIDE = 12 };
 enum { COLUMNS = 0, COMMON = 1, CHOSEN = 2, KIND = 3, FULL = 4 }; /* FULL: all rows are as long as the chunk is wide */
 static const unsigned ALL = 0xffffffffu;
 
-/* What a warp has to know of its chunk, in one load. */
+/* All that a warp has to know of its chunk, in one load. */
 typedef struct __align__(16) sell_chunk
 {
-    uint32_t first;  /* slot, in units of 32 */
-    int32_t width;   /* slots a lane */
-    uint32_t kind;   /* and from bit 8 on the number of distances */
-    uint32_t table;  /* where the distances, ascending, and then the masks begin, in units of TABLE_UNIT */
+    uint32_t first; /* slot, in units of 32 */
+    int32_t width;  /* slots a lane */
+    uint32_t kind;  /* and from bit 8 on the number of distances */
+    uint32_t table; /* where the distances, ascending, and then the masks begin, in units of TABLE_UNIT */
 }
 sell_chunk;
 enum { TABLE_UNIT = 8 };
 
-/* What prepare keeps; pointers are device addresses. c = 32: chunks and table; else steps. */
+/* This is what prepare keeps; pointers are device addresses. c = 32: chunks and table; else steps. */
 typedef struct sell_auxiliary {
     sell_chunk *chunks;
     int32_t *table;
@@ -154,15 +154,15 @@ static spry_status prepare_lanes(const spryi_sell *s, sell_auxiliary *made, int6
 {
     const unsigned blocks = (unsigned)ceil_div(s->chunk_count * LANES, THREADS);
     int64_t units = 0;
-    spry_status status = spry_cuda_new((void **)&made->chunks, s->chunk_count * (int64_t)sizeof *made->chunks,
-                                       "chunks", err);
+    spry_status status =
+        spry_cuda_new((void **)&made->chunks, s->chunk_count * (int64_t)sizeof *made->chunks, "chunks", err);
     if (status != SPRY_OK) return status;
     describe_chunks<<<blocks, THREADS>>>(*s, made->chunks, NULL, 0);
     status = launched(err, "sell_chunks_cuda: chunks");
     if (status == SPRY_OK) status = place_tables(s, made->chunks, &units, err);
     if (status == SPRY_OK)
-        status = spry_cuda_new((void **)&made->table, units * TABLE_UNIT * (int64_t)sizeof *made->table, "distances",
-                               err);
+        status =
+            spry_cuda_new((void **)&made->table, units * TABLE_UNIT * (int64_t)sizeof *made->table, "distances", err);
     if (status != SPRY_OK) return status;
     describe_chunks<<<blocks, THREADS>>>(*s, made->chunks, made->table, 1);
     *bytes = s->chunk_count * (int64_t)sizeof *made->chunks + units * TABLE_UNIT * (int64_t)sizeof *made->table;
@@ -263,8 +263,7 @@ template <typename V, int U, int BLOCK, bool ONES> static __global__ void __laun
 /* ---- other chunks ----------------------------------------------------------------------------------- */
 
 /* A chunk that is not in the rows' order never steps: x would have to be read in another order. */
-template <typename J>
-static __global__ void find_steps(spryi_sell s, const J *Aj, uint8_t *steps)
+template <typename J> static __global__ void find_steps(spryi_sell s, const J *Aj, uint8_t *steps)
 {
     int64_t chunk = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (chunk >= s.chunk_count) return;
@@ -272,8 +271,7 @@ static __global__ void find_steps(spryi_sell s, const J *Aj, uint8_t *steps)
     steps[chunk] = whole && slice_steps(Aj, s.lengths, chunk * s.c, s.offsets[chunk], s.c, (int)s.c);
 }
 
-template <typename V, typename J>
-static __global__ void __launch_bounds__(THREADS)
+template <typename V, typename J> static __global__ void __launch_bounds__(THREADS)
     sell_chunks(const spryi_sell s, const J *__restrict__ Aj, const V *__restrict__ Ax,
                 const uint8_t *__restrict__ steps, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                 scalar<V> beta)
@@ -329,18 +327,17 @@ template <typename V, int U, int BLOCK> static void launch_lanes(const spryi_run
     const sell_auxiliary *made = (const sell_auxiliary *)args->auxiliary;
     const unsigned blocks = (unsigned)ceil_div(s->a.rows, BLOCK);
     if (s->a.value_type == SPRY_PATTERN)
-        sell_lanes<V, U, BLOCK, true>
-            <<<blocks, BLOCK, 0, stream_of(args)>>>(*s, made->chunks, made->table, NULL, (const V *)args->x,
-                                                    (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+        sell_lanes<V, U, BLOCK, true><<<blocks, BLOCK, 0, stream_of(args)>>>(*s, made->chunks, made->table, NULL,
+                                                                             (const V *)args->x, (V *)args->y,
+                                                                             SPRY_ALPHA(V, args), SPRY_BETA(V, args));
     else
-        sell_lanes<V, U, BLOCK, false>
-            <<<blocks, BLOCK, 0, stream_of(args)>>>(*s, made->chunks, made->table, (const V *)s->values,
-                                                    (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args),
-                                                    SPRY_BETA(V, args));
+        sell_lanes<V, U, BLOCK, false><<<blocks, BLOCK, 0, stream_of(args)>>>(*s, made->chunks, made->table,
+                                                                              (const V *)s->values, (const V *)args->x,
+                                                                              (V *)args->y, SPRY_ALPHA(V, args),
+                                                                              SPRY_BETA(V, args));
 }
 
-template <typename V, typename P, typename J>
-static spry_status run(const spryi_run_args *args, spry_error *err)
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spryi_sell *s = (const spryi_sell *)args->storage;
     const V *values = s->a.value_type == SPRY_PATTERN ? NULL : (const V *)s->values;
@@ -352,9 +349,14 @@ static spry_status run(const spryi_run_args *args, spry_error *err)
             launch_lanes<V, 4, 256>(args);
         return launched(err, "sell_chunks_cuda");
     }
-    sell_chunks<V, J><<<(unsigned)ceil_div(s->a.rows, THREADS), THREADS, 0, stream_of(args)>>>(
-        *s, (const J *)s->columns, values, ((const sell_auxiliary *)args->auxiliary)->steps, (const V *)args->x,
-        (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args));
+    sell_chunks<V, J>
+        <<<(unsigned)ceil_div(s->a.rows, THREADS), THREADS, 0, stream_of(args)>>>(*s, (const J *)s->columns, values,
+                                                                                  ((const sell_auxiliary *)
+                                                                                       args->auxiliary)
+                                                                                      ->steps,
+                                                                                  (const V *)args->x, (V *)args->y,
+                                                                                  SPRY_ALPHA(V, args),
+                                                                                  SPRY_BETA(V, args));
     return launched(err, "sell_chunks_cuda");
 }
 

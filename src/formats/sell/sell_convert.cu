@@ -14,8 +14,8 @@
 extern "C" {
 #include "formats/sell/sell.h"
 }
-#include "cuda/convert.cuh"
-#include "cuda/kernels.h"
+#include "device/cuda/convert.cuh"
+#include "device/cuda/kernels.h"
 
 /* How a key is read. */
 struct key_layout {
@@ -156,8 +156,8 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, const ke
         }
     }
     if (!sorts) s->sigma = 1;
-    spryi_sell_figure(&c->figure, a, s->slots, s->c, s->sigma);
-    SPRY_CUDA_TRY(c->guard(c->request, "sell", &c->figure, err));
+    spryi_sell_cost(&c->cost, a, s->slots, s->c, s->sigma);
+    SPRY_CUDA_TRY(c->guard(c->request, "sell", &c->cost, err));
     if (ceil_div(s->slots, CONVERT_TILE) > INT32_MAX)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: more blocks than a launch takes");
     SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->lengths, lanes * (int64_t)sizeof(int32_t), "row lengths", err));
@@ -183,7 +183,7 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     if (c->request->options->op == SPRY_TRANSPOSE)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "sell: windows of a transposed product are made on the host");
     s->a = shape_of(a);
-    spryi_sell_settle(&s->c, &s->sigma, c->request);
+    spryi_sell_resolve(&s->c, &s->sigma, c->request);
     s->chunk_count = ceil_div(a->rows, s->c);
     SPRY_CUDA_TRY(spry_cuda_longest(a, &longest, err));
     SPRY_CUDA_TRY(spryi_sell_check_size(a->rows, longest, s->c, err));

@@ -7,21 +7,9 @@
 
 #include <string.h>
 
-static void clear(spry_context *context, spryi_sell *s)
-{
-    spryi_release(context, s->offsets);
-    spryi_release(context, s->values);
-    spryi_release(context, s->columns);
-    spryi_release(context, s->lengths);
-    spryi_release(context, s->permutation);
-    spryi_release(context, s->kinds);
-    spryi_windows_clear(context, &s->windows);
-}
-
 static void destroy(spry_context *context, void *storage)
 {
-    clear(context, storage);
-    spryi_release(context, storage);
+    spryi_destroy_storage(context, storage, spryi_sell_list, &((spryi_sell *)storage)->windows);
 }
 
 /* Sorts the rows, or leaves them where that would not pay. */
@@ -37,32 +25,28 @@ static spry_status sort_rows(spry_context *context, spryi_sell *s, const spryi_b
         *s = unsorted;
         unsorted = sorted;
     }
-    clear(context, &unsorted);
+    spryi_release_arrays(context, &unsorted, spryi_sell_list);
     return status;
 }
 
-/* Sorts the rows into a zeroed *s, and tells what the whole will take. On failure the caller clears. */
-static spry_status survey(spry_context *context, spryi_sell *s, spryi_figure *figure,
-                          const spryi_build_request *request, spry_error *err)
+/* Sorts the rows into a zeroed *s, and tells what the whole will take. The caller releases, also after a failure. */
+static spry_status survey(spry_context *context, spryi_sell *s, spryi_cost *cost, const spryi_build_request *request,
+                          spry_error *err)
 {
     const spry_arrays *a = &request->csr->a;
-    s->a = *a;
-    s->a.offsets = s->a.indices = s->a.values = NULL;
-    s->a.ownership = SPRY_COPY;
-    s->a.symmetry = SPRY_GENERAL;
-    spryi_sell_settle(&s->c, &s->sigma, request);
+    s->a = spryi_shape_of(a);
+    spryi_sell_resolve(&s->c, &s->sigma, request);
     spry_status status = spryi_sell_check_size(a->rows, spryi_longest_row(context, a), s->c, err);
     if (status == SPRY_OK) status = sort_rows(context, s, request, err);
-    if (status == SPRY_OK) spryi_sell_figure(figure, a, s->slots, s->c, s->sigma);
+    if (status == SPRY_OK) spryi_sell_cost(cost, a, s->slots, s->c, s->sigma);
     return status;
 }
 
-static spry_status predict(spry_context *context, spryi_figure *figure, const spryi_build_request *request,
-                           spry_error *err)
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
 {
     spryi_sell s = {0};
-    spry_status status = survey(context, &s, figure, request, err);
-    clear(context, &s);
+    spry_status status = survey(context, &s, cost, request, err);
+    spryi_release_arrays(context, &s, spryi_sell_list);
     return status;
 }
 
@@ -71,11 +55,11 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     const spry_arrays *a = &request->csr->a;
     spryi_sell *s = NULL;
-    spryi_figure figure = {0};
+    spryi_cost cost = {0};
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "sell storage", err));
     *s = (spryi_sell){0};
-    SPRYI_TRY(survey(context, s, &figure, request, err));
-    SPRYI_TRY(spryi_admit(request, "sell", &figure, err));
+    SPRYI_TRY(survey(context, s, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "sell", &cost, err));
     SPRYI_TRY(spryi_sell_make(context, s, a, err));
     if (request->options->op == SPRY_TRANSPOSE)
         SPRYI_TRY(spryi_windows_make(context, &s->windows, a, s->sigma > 1 ? s->sigma : s->c, err));
@@ -88,16 +72,13 @@ done:
 
 static int64_t storage_bytes(const void *storage)
 {
-    const spryi_sell *s = storage;
-    return spryi_sell_bytes(&s->a, s->slots, s->c, s->sigma) + s->windows.count * (int64_t)sizeof *s->windows.parts;
+    return spryi_storage_bytes(storage, spryi_sell_list, &((const spryi_sell *)storage)->windows);
 }
 
-/* A pattern's sums are f64 at most: its vectors' type is not the storage's. */
 static int64_t workspace_bytes(const void *storage)
 {
     const spryi_sell *s = storage;
-    return s->windows.numbers *
-           (int64_t)(s->a.value_type == SPRY_PATTERN ? sizeof(double) : spry_type_bytes(s->a.value_type));
+    return spryi_windows_workspace(&s->windows, s->a.value_type);
 }
 
 static int borrows_values(const void *storage, const spry_matrix *A)
@@ -105,20 +86,22 @@ static int borrows_values(const void *storage, const spry_matrix *A)
     return ((const spryi_sell *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
 }
 
-static spry_status to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
-{
-    return spryi_sell_to_csr(context, csr, storage, err);
-}
-
 /* ---- containers ------------------------------------------------------------------------------------ */
 
-static int sections(void *storage, spryi_section *list)
+/* An array that this storage does without: its address stays NULL, also in a restored one. */
+static void leave_out(spryi_section *section, void *storage)
+{
+    section->array = NULL;
+    section->inside = storage;
+}
+
+int spryi_sell_list(void *storage, spryi_section *list)
 {
     spryi_sell *s = storage;
     int count = 0;
-    spryi_ell_shape_sections(&s->a, list, &count);
+    spryi_list_shape(&s->a, list, &count);
     list[count++] = (spryi_section){"chunks", NULL, &s->c, 4, sizeof s->c}; /* c, sigma, chunk_count, slots */
-    const int64_t chunks = s->chunk_count < 0 ? -1 : s->chunk_count, lanes = spryi_ell_product(chunks, s->c);
+    const int64_t chunks = s->chunk_count < 0 ? -1 : s->chunk_count, lanes = spryi_size_product(chunks, s->c);
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(s->a.index_type);
     const int64_t value_bytes = (int64_t)spry_type_bytes(s->a.value_type);
     const int has_values = value_bytes > 0;
@@ -127,17 +110,19 @@ static int sections(void *storage, spryi_section *list)
     list[count++] = (spryi_section){"lengths", (void **)&s->lengths, NULL, lanes, sizeof *s->lengths};
     list[count++] = (spryi_section){"permutation", (void **)&s->permutation, NULL, s->sigma > 1 ? s->a.rows : 0,
                                     sizeof *s->permutation};
+    if (s->sigma == 1) leave_out(&list[count - 1], s);
     list[count++] = (spryi_section){"kinds", (void **)&s->kinds, NULL, chunks, sizeof *s->kinds};
     list[count++] = (spryi_section){"columns", &s->columns, NULL, s->slots, index_bytes};
     list[count++] =
         (spryi_section){"values", &s->values, NULL, has_values ? s->slots : 0, has_values ? value_bytes : 1};
+    if (s->a.value_type == SPRY_PATTERN) leave_out(&list[count - 1], s);
     return count;
 }
 
 /* The kinds are of the CPU's kernels alone. */
 static int device_sections(void *storage, spryi_section *list)
 {
-    return spryi_sections_for_device(list, sections(storage, list), "kinds");
+    return spryi_sections_for_device(list, spryi_sell_list(storage, list), "kinds");
 }
 
 static spry_status bad_chunk(const char *what, int64_t chunk, spry_error *err)
@@ -202,7 +187,7 @@ static spry_status check(const void *storage, spry_error *err)
     const spryi_sell *s = storage;
     spry_status status = SPRY_OK;
     int64_t nnz = 0;
-    SPRYI_TRY(spryi_ell_check_shape(&s->a, "sell", err));
+    SPRYI_TRY(spryi_check_shape(&s->a, "sell", err));
     if (s->c < 1 || s->c > SPRYI_SELL_MOST_CHUNK || s->sigma < 1 || s->sigma > SPRYI_SELL_MOST_SIGMA ||
         (s->sigma > 1 && s->sigma % s->c != 0) || s->chunk_count != s->a.rows / s->c + (s->a.rows % s->c != 0))
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "sell: %lld chunks of %lld rows, windows of %lld, do not fit %lld",
@@ -220,7 +205,7 @@ static spry_status check(const void *storage, spry_error *err)
     }
     if (nnz != s->a.nnz) return bad_chunk("entries do not add up", s->chunk_count, err);
     if (s->sigma > 1) SPRYI_TRY(check_permutation(s, err));
-    SPRYI_TRY(spryi_ell_check_columns(&s->a, s->columns, s->slots, "sell", err));
+    SPRYI_TRY(spryi_check_columns(&s->a, s->columns, s->slots, "sell", err));
     SPRYI_TRY(check_kinds(s, err));
 done:
     return status;
@@ -247,9 +232,9 @@ const spryi_format spryi_format_sell = {
     .workspace_bytes = workspace_bytes,
     .borrows_values = borrows_values,
     .arrays = spryi_leading_arrays,
-    .to_csr = to_csr,
+    .to_csr = spryi_sell_to_csr,
     .storage_size = sizeof(spryi_sell),
     .device_sections = device_sections,
-    .sections = sections,
+    .sections = spryi_sell_list,
     .check = check,
 };

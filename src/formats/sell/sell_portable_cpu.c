@@ -1,20 +1,22 @@
 /*
- * sell_portable_cpu: plain C with OpenMP.
+ * sell_portable_cpu: SELL in plain C with OpenMP.
  *
- * Idea: sixteen lanes of a chunk side by side, slot by slot; no slot past a row's length is multiplied. In stepped
- * runs (see sell.h) x is read in order and columns are not. Transposed: see windows.h.
- * Work: one thread a block of chunks at a time; transposed a part.
+ * Idea: sixteen lanes of a chunk side by side, slot by slot; no slot past a row's length is multiplied. In stepped runs
+ *       (see sell.h) x is read in order and columns are not. Transposed: see shared/column_windows.h.
+ * Work: a thread takes a block of chunks at a time; transposed, a part.
  * Cost: bytes of SELL, less the columns of stepped runs.
+ * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "formats/sell/sell.h"
+#include "formats/shared/slots.h"
 
-enum { SLOT_LANES = 16 };
-
-#define SPRYI_TEMPLATE "formats/sell/sell_portable.tmpl.c"
+#define SPRYI_TEMPLATE "formats/shared/slots.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/sell/sell_chunks.tmpl.c"
 #include "core/instantiate.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run);
-static const spryi_run_table runs_t = SPRYI_TABLE(run_t);
+static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
 
 const spryi_kernel spryi_sell_portable_cpu = {
     .name = "sell_portable_cpu",

@@ -3,7 +3,7 @@
  * kind. Functions that are never called of one are left out.
  */
 #include "core/build_id.h"
-#include "core/cuda_plugin.h"
+#include "device/plugin.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,17 +17,12 @@ static int count(char *reason, size_t size)
     return 0;
 }
 
-static spry_status describe(int device, spryi_cuda_device *info, spry_error *err)
+static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
 {
-    (void)device;
-    memset(info, 0, sizeof *info);
+    (void)ordinal;
+    memset(device, 0, sizeof *device);
     snprintf(err->message, sizeof err->message, "fake: the device does not answer");
     return SPRY_DEVICE_FAILED;
-}
-
-static int started(int device)
-{
-    return device < 0;
 }
 
 static int64_t trim(void)
@@ -39,15 +34,14 @@ static void opened_or_closed(void)
 {
 }
 
-__attribute__((visibility("default"))) const spryi_cuda_plugin *spryi_cuda_plugin_entry(void);
+__attribute__((visibility("default"))) const spryi_plugin *spryi_plugin_entry(void);
 
-const spryi_cuda_plugin *spryi_cuda_plugin_entry(void)
+const spryi_plugin *spryi_plugin_entry(void)
 {
-    static const spryi_cuda_plugin plugin = {
+    static const spryi_plugin plugin = {
         .build_id = FAKE_KIND == OTHER_BUILD ? "0.0.1-another" : SPRYI_BUILD_ID,
         .count = count,
         .describe = describe,
-        .started = started,
         .trim = trim,
         .open = opened_or_closed,
         .close = opened_or_closed,

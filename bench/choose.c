@@ -1,0 +1,61 @@
+/* Which devices, formats and peers belong to a run. */
+#include "bench/internal.h"
+
+#include <string.h>
+
+int bench_list_has(const bench_list *list, const char *item)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->items[i], item) == 0) return 1;
+    return 0;
+}
+
+int bench_list_has_format(const bench_list *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int i = 0; i < list->count; i++)
+        if (strncmp(list->items[i], name, length) == 0 &&
+            (list->items[i][length] == '\0' || list->items[i][length] == ':'))
+            return 1;
+    return 0;
+}
+
+int bench_device_is_there(const bench_session *session, const char *kind)
+{
+    for (int d = 0; d < spry_device_count(session->context); d++) {
+        spry_device_info device = SPRY_INIT(spry_device_info);
+        if (spry_device_get_info(session->context, d, &device, NULL) == SPRY_OK && device.available &&
+            strcmp(device.name, kind) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+int bench_device_fits(const bench_session *session, const char *wanted, const char *kind, int named)
+{
+    if (strcmp(wanted, "all") != 0) return strcmp(wanted, kind) == 0;
+    return named || bench_device_is_there(session, kind);
+}
+
+int bench_wants_peer(const bench_session *session, const char *device, int p)
+{
+    const bench_options *options = session->options;
+    const bench_peers *peers = options->peers;
+    const int squares = strcmp(options->op, "spgemm") == 0;
+    int any_named = 0;
+    for (int k = 0; k < peers->count; k++) any_named |= bench_list_has(&options->kernels, peers->items[k].name);
+    if (peers->items[p].multiplies_matrices != squares) return 0;
+    if (any_named && !bench_list_has(&options->kernels, peers->items[p].name)) return 0;
+    return bench_device_fits(session, device, peers->items[p].device, any_named);
+}
+
+record_status bench_status_of(spry_status status)
+{
+    switch (status) {
+    case SPRY_UNSUPPORTED:
+    case SPRY_UNKNOWN_NAME:
+    case SPRY_DEVICE_UNAVAILABLE:
+    case SPRY_TOO_LARGE: return RECORD_SKIPPED;
+    default: return RECORD_FAILED;
+    }
+}

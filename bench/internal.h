@@ -1,0 +1,173 @@
+/* Shared by the benchmark's own files; nothing of it is seen outside. */
+#ifndef SPRY_BENCH_INTERNAL_H
+#define SPRY_BENCH_INTERNAL_H
+
+#include "bench/bench.h"
+#include "bench/peer.h"
+#include "common/input.h"
+
+/* ---- a run ---------------------------------------------------------------------------------------- */
+
+typedef struct bench_session {
+    const bench_options *options;
+    spry_context *context;
+    double copy_gbps;     /* NaN: not measured */
+    double gpu_copy_gbps; /* of device 1, measured when it is first needed; 0: not yet, NaN: it had no memory for it */
+    char *flush;          /* of flush_bytes, NULL when warm */
+    int64_t flush_bytes;
+    int stopped; /* 1: records could not be handed on */
+} bench_session;
+
+/* A peer's kernel, or what is known of one that cannot be had. */
+typedef struct bench_peer {
+    char module[32], version[32], name[64], format[32], device[32];
+    int multiplies_matrices;        /* 1: for op spgemm, which */
+    const spry_peer_spgemm *spgemm; /* has this, others */
+    const spry_peer_kernel *kernel; /* this. Both NULL: not to be had, for this reason: */
+    char reason[384];
+} bench_peer;
+
+struct bench_peers {
+    bench_peer *items;
+    int count;
+    char folder[4096];
+};
+
+/* CSR in host memory as peers take it. */
+spry_peer_matrix bench_peer_matrix(const spry_arrays *a);
+
+/* Who runs under an ordering: csr2 and csr3, whose groups Band-k makes, or all the others. */
+typedef enum bench_part { EVERYBODY, CSRK_ALONE, CSRK_NOT } bench_part;
+
+/* A matrix under an ordering, to be measured. */
+typedef struct bench_subject {
+    const bench_source *source;
+    const spry_matrix *A;        /* CSR in host memory with values */
+    const char *ordering;        /* for the records */
+    double reorder_us;           /* time of finding it and of moving the entries: part of each set-up */
+    const spry_ordering *groups; /* of Band-k, for csr2 and csr3 on groups_device; NULL: none */
+    const char *groups_device;   /* whose sizes they have */
+    const char *plan_ordering;   /* of this library's plans, on A as given; NULL: none */
+    bench_part part;
+    const char *device; /* of the cases */
+} bench_subject;
+
+/* ---- choosing cases (choose.c) -------------------------------------------------------------------- */
+
+int bench_list_has(const bench_list *list, const char *item);
+int bench_device_is_there(const bench_session *session, const char *kind); /* 1: "cpu" or "cuda" can be used */
+/*
+ * 1: what runs on `kind` belongs to the cases of device `wanted`. With "all", what needs a GPU is not listed where
+ * there is none, unless it is named.
+ */
+int bench_device_fits(const bench_session *session, const char *wanted, const char *kind, int named);
+/* 1: a format of that name is in the list, with parameters or without. */
+int bench_list_has_format(const bench_list *list, const char *name);
+/* 1: the p-th peer runs: it is one of the operation and device, and named where any is named. */
+int bench_wants_peer(const bench_session *session, const char *device, int p);
+/* Skipped, where the library tells what it cannot do (yet, here, or without wasting memory); else failed. */
+record_status bench_status_of(spry_status status);
+
+/* ---- results (result.c) --------------------------------------------------------------------------- */
+
+/* Fills in the fields that all records of a subject have in common. */
+spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err);
+
+typedef struct bench_summary {
+    double median, mean, min, spread;
+} bench_summary;
+
+/* Sorts values. count >= 1. Quartiles by linear interpolation. */
+bench_summary bench_summarise(double *values, int count);
+/* Fills in the times of a record by its samples, and the rates by the operations and bytes of a run. */
+void bench_fill_times(record *r, double *samples, int count, double operations, double bytes);
+
+/* Processor time in seconds: spent by anyone (or taken by the host), by us, and there in all. */
+typedef struct bench_processor_time {
+    double busy, own, all;
+} bench_processor_time;
+bench_processor_time bench_read_processor_time(void);
+/* The share of the processors that other programs had since then, but for so many seconds of processes of ours. */
+double bench_others_since(bench_processor_time before, double children);
+
+/*
+ * Hands on the records of `count` cases, structs of `stride` bytes that begin with one. Adds the time of reordering and
+ * the share of the processors that others had.
+ */
+spry_status bench_emit(bench_session *session, const bench_subject *subject, void *cases, size_t stride, int count,
+                       double others, spry_error *err);
+/* Hands on a single record. */
+spry_status bench_emit_one(bench_session *session, const record *r, spry_error *err);
+
+spry_status bench_out_of_memory(spry_error *err);
+uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads); /* the same whatever the threads */
+
+/* ---- measuring ------------------------------------------------------------------------------------ */
+
+/* Measures the first GPU's copy bandwidth once for all cases; too little memory there is no failure. */
+spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err);
+/* Writes every line of the flush buffer, so that no cache holds anything of the matrix. */
+void bench_flush_caches(const bench_session *session);
+
+/* All cases of A*x in one type, or of A*A (spgemm.c), and their records. */
+spry_status bench_spmv(bench_session *session, const bench_subject *subject, spry_error *err);
+spry_status bench_spgemm(bench_session *session, const bench_subject *subject, spry_error *err);
+
+/* ---- A*x: a matrix in one type with its vectors and the cases that run on it ------------------------ */
+
+typedef struct spmv_case {
+    record record;
+    spry_plan *plan;              /* ours, */
+    const spry_peer_kernel *peer; /* or a peer's */
+    void *peer_state;
+    int device; /* where it runs and its vectors are: 0 the CPU, 1 the first GPU */
+    int64_t batch_runs;
+    double *samples;
+    int sample_count;
+    uint64_t y_hash; /* of the first y: a deterministic kernel must repeat it */
+} spmv_case;
+
+/* A product that was found right: y's bits. */
+typedef struct known_product {
+    uint64_t hash;
+    double alpha, beta, max_error;
+} known_product;
+enum { MOST_KNOWN_PRODUCTS = 32 };
+
+typedef struct spmv_group {
+    bench_session *session;
+    const spry_matrix *A;
+    spry_arrays arrays;
+    record common; /* what all records of the group share */
+    spry_op op;
+    spry_context *planner; /* cases that are added get its threads */
+    known_product known[MOST_KNOWN_PRODUCTS];
+    int known_count;
+    int64_t x_length, y_length;
+    void *x, *y, *y_before;
+    void *device_x, *device_y; /* copies on the first GPU, NULL until a case needs them */
+    double csr_bytes;          /* of plain CSR: values, columns, offsets, x and y once */
+    spmv_case *cases;
+    int case_count;
+    double others; /* share of the processors that other programs had while the cases were timed */
+} spmv_group;
+
+spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err);
+void spmv_group_close(spmv_group *group);
+
+/* Each plans or prepares, checks, and adds a case; its record tells how that went. 0: out of memory. */
+int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label); /* NULL: the plan's format */
+int spmv_add_peer(spmv_group *group, const bench_peer *peer);
+int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason);
+
+/* Times all cases that passed their checks, in turn. 0: out of memory. */
+int spmv_measure(spmv_group *group);
+
+/* y = alpha*op(A)*x + beta*y on the group's vectors. 0: failed, and the record says why. */
+int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta);
+/* Waits until a GPU case's runs are done; nothing for the CPU's. 0: failed, and the record says why. */
+int spmv_wait(spmv_group *group, spmv_case *c);
+/* After timing: y must have the bits of the first product, or still be within the bound where bits may change. */
+void spmv_recheck(spmv_group *group, spmv_case *c);
+
+#endif

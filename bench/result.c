@@ -1,0 +1,169 @@
+/* From samples to records: statistics, other work on the machine, hashes of results, and handing records on. */
+#include "bench/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err)
+{
+    record_init(r);
+    r->op = session->options->op;
+    RECORD_TEXT(r->matrix, subject->source->name);
+    r->twin = strncmp(subject->source->path, "gen:twin,", 9) == 0;
+    r->peer = 0;
+    r->state = session->options->cold ? "cold" : "warm";
+    r->copy_gbps = session->copy_gbps;
+    return record_describe(r, subject->A, err);
+}
+
+/* ---- statistics --------------------------------------------------------------------------------- */
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double p = *(const double *)a, q = *(const double *)b;
+    return (p > q) - (p < q);
+}
+
+/* The value below which a share of the sorted values lies, between neighbours by their distance. */
+static double quantile(const double *sorted, int count, double share)
+{
+    double position = share * (double)(count - 1);
+    int below = (int)position;
+    if (below >= count - 1) return sorted[count - 1];
+    double part = position - (double)below;
+    return sorted[below] + part * (sorted[below + 1] - sorted[below]);
+}
+
+bench_summary bench_summarise(double *values, int count)
+{
+    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    double sum = 0;
+    for (int s = 0; s < count; s++) sum += values[s];
+    return (bench_summary){.median = quantile(values, count, 0.5),
+                           .mean = sum / count,
+                           .min = values[0],
+                           .spread = quantile(values, count, 0.75) - quantile(values, count, 0.25)};
+}
+
+void bench_fill_times(record *r, double *samples, int count, double operations, double bytes)
+{
+    if (r->status != RECORD_OK || count == 0) return;
+    const bench_summary s = bench_summarise(samples, count);
+    r->time_us = s.median;
+    r->mean_us = s.mean;
+    r->min_us = s.min;
+    r->spread_us = s.spread;
+    r->gflops = 1e-3 * operations / s.median;
+    r->gbps = 1e-3 * bytes / s.median;
+    r->roof = r->gbps / r->copy_gbps;
+}
+
+/* Pieces of a fixed size are hashed by several threads: it runs a few times a case. */
+uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads)
+{
+    const size_t piece = (size_t)1 << 20;
+    const int64_t pieces = (int64_t)((bytes + piece - 1) / piece);
+    uint64_t hash = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : hash)
+    for (int64_t k = 0; k < pieces; k++) {
+        const size_t from = (size_t)k * piece, length = bytes - from < piece ? bytes - from : piece;
+        hash += XXH3_64bits_withSeed((const char *)data + from, length, (XXH64_hash_t)k);
+    }
+    return hash;
+}
+
+/* ---- other work on the machine ------------------------------------------------------------------ */
+
+bench_processor_time bench_read_processor_time(void)
+{
+    bench_processor_time t = {0};
+    struct rusage own;
+    unsigned long long user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
+    FILE *file = fopen("/proc/stat", "r");
+    double tick = (double)sysconf(_SC_CLK_TCK);
+    if (!file) return t;
+    if (fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &wait, &irq, &soft,
+               &steal) == 8 &&
+        getrusage(RUSAGE_SELF, &own) == 0) {
+        t.busy = (double)(user + nice + system + irq + soft + steal) / tick;
+        t.all = t.busy + (double)(idle + wait) / tick;
+        t.own = (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec) +
+                1e-6 * (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec);
+    }
+    fclose(file);
+    return t;
+}
+
+double bench_others_since(bench_processor_time before, double children)
+{
+    bench_processor_time after = bench_read_processor_time();
+    double all = after.all - before.all, others = after.busy - before.busy - (after.own - before.own) - children;
+    return all > 0.1 && others > 0 ? others / all : 0;
+}
+
+/* Times measured beside other work mean little; the records say so. */
+static void note_others(record *r, double others)
+{
+    size_t used = strlen(r->reason);
+    if (r->status == RECORD_OK)
+        snprintf(r->reason + used, sizeof r->reason - used,
+                 "%sdisturbed: other programs had %.0f %% of the processors meanwhile", used ? "; " : "", 100 * others);
+}
+
+/* ---- handing on --------------------------------------------------------------------------------- */
+
+spry_status bench_out_of_memory(spry_error *err)
+{
+    if (err) {
+        *err = (spry_error){.status = SPRY_OUT_OF_MEMORY};
+        snprintf(err->message, sizeof err->message, "out of memory in the benchmark");
+    }
+    return SPRY_OUT_OF_MEMORY;
+}
+
+static spry_status emit(bench_session *session, const record *records, int count, spry_error *err)
+{
+    const bench_options *options = session->options;
+    if (options->emit(options->user, records, count) == 0) return SPRY_OK;
+    session->stopped = 1;
+    if (err) {
+        *err = (spry_error){.status = SPRY_FILE_ERROR};
+        snprintf(err->message, sizeof err->message, "the records cannot be written");
+    }
+    return SPRY_FILE_ERROR;
+}
+
+spry_status bench_emit_one(bench_session *session, const record *r, spry_error *err)
+{
+    return emit(session, r, 1, err);
+}
+
+spry_status bench_emit(bench_session *session, const bench_subject *subject, void *cases, size_t stride, int count,
+                       double others, spry_error *err)
+{
+    const bench_options *options = session->options;
+    record *records = malloc((size_t)(count + 1) * sizeof *records);
+    if (!records) return bench_out_of_memory(err);
+    for (int i = 0; i < count; i++) {
+        memcpy(&records[i], (char *)cases + (size_t)i * stride, sizeof *records);
+        RECORD_TEXT(records[i].ordering, subject->ordering);
+        records[i].setup_us += subject->reorder_us; /* NaN stays NaN */
+        if (others >= 0.05) note_others(&records[i], others);
+    }
+    if (others >= 0.05 && options->note) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "%s: other programs had %.0f %% of the processors meanwhile, so its times mean little",
+                 subject->source->name, 100 * others);
+        options->note(text);
+    }
+    spry_status status = emit(session, records, count, err);
+    free(records);
+    return status;
+}

@@ -1,0 +1,151 @@
+/* Which kernels and peers multiply a matrix with a vector, and their records. */
+#include "bench/internal.h"
+
+#include <string.h>
+
+/* The cases of a group that are being listed: of one device, or of "all". */
+typedef struct choice {
+    spmv_group *group;
+    const bench_subject *subject;
+    const bench_options *options;
+    const char *device;
+} choice;
+
+/* 1: csr2 or csr3, whose groups Band-k makes. */
+static int is_csrk(const char *name)
+{
+    return strncmp(name, "csr2", 4) == 0 || strncmp(name, "csr3", 4) == 0;
+}
+
+/* 1: it runs under the subject's ordering. */
+static int takes_part(const choice *c, const char *format)
+{
+    return c->subject->part == EVERYBODY || (c->subject->part == CSRK_ALONE) == is_csrk(format);
+}
+
+/* Sizes given as parameters are kept to: equal groups. */
+static const spry_ordering *groups_for(const choice *c, const char *format, const char *device)
+{
+    if (!c->subject->groups || !is_csrk(format) || strchr(format, ':')) return NULL;
+    return strcmp(c->subject->groups_device, device) == 0 ? c->subject->groups : NULL;
+}
+
+static spry_spmv_options plan_options(const choice *c, const char *format, const char *device)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.op = c->group->op;
+    options.expected_calls = c->options->calls;
+    options.ordering = c->subject->plan_ordering;
+    options.format = format;
+    options.device = device;
+    options.groups = device ? groups_for(c, format, device) : NULL;
+    return options;
+}
+
+/* Every kernel of the wanted devices, or those named. */
+static int add_kernels(const choice *c, int all)
+{
+    int good = 1;
+    for (int k = 0; good && k < spry_kernel_count(); k++) {
+        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+        if (spry_kernel_get_info(c->group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
+        if (!bench_device_fits(c->group->session, c->device, kernel.device, !all)) continue;
+        if (!takes_part(c, kernel.format) || (!all && !bench_list_has(&c->options->kernels, kernel.name))) continue;
+        spry_spmv_options options = plan_options(c, kernel.format, kernel.device);
+        options.kernel = kernel.name;
+        options.allow_nondeterministic = 1;
+        good = kernel.available ? spmv_add_plan(c->group, &options, NULL)
+                                : spmv_add_skipped(c->group, kernel.format, kernel.name, kernel.device, kernel.reason);
+    }
+    return good;
+}
+
+/*
+ * The best kernel of a format on each wanted device. auto is decided with every device open to it, so it
+ * is one case unless one device is asked for.
+ */
+static int add_format(const choice *c, const char *format)
+{
+    const int all = strcmp(c->device, "all") == 0;
+    if (!all || strcmp(format, "auto") == 0) {
+        const spry_spmv_options options = plan_options(c, format, all ? NULL : c->device);
+        return spmv_add_plan(c->group, &options, format);
+    }
+    int added = 0;
+    for (int d = 0; d < spry_device_count(c->group->session->context); d++) {
+        spry_device_info device = SPRY_INIT(spry_device_info);
+        if (spry_device_get_info(c->group->session->context, d, &device, NULL) != SPRY_OK) continue;
+        if (strchr(device.name, ':')) continue; /* a second device of a kind */
+        if (!device.available) continue;        /* all there are: a GPU that cannot be used is asked for by its name */
+        const spry_spmv_options options = plan_options(c, format, device.name);
+        if (!spmv_add_plan(c->group, &options, format)) return 0;
+        added++;
+    }
+    return added > 0 || spmv_add_skipped(c->group, format, "", "", "no device is listed");
+}
+
+/* Peers of the chosen formats and devices; those named alone when any is named. */
+static int add_peers(const choice *c)
+{
+    const bench_peers *peers = c->options->peers;
+    if (!peers || c->subject->plan_ordering || c->subject->part == CSRK_ALONE) return 1;
+    for (int p = 0; p < peers->count; p++) {
+        const bench_peer *peer = &peers->items[p];
+        if (!bench_wants_peer(c->group->session, c->device, p)) continue;
+        int wanted = c->options->all_kernels || bench_list_has_format(&c->options->formats, peer->format) ||
+                     bench_list_has(&c->options->formats, "auto") || bench_list_has(&c->options->kernels, peer->name);
+        for (int i = 0; !wanted && i < c->group->case_count; i++)
+            wanted = strcmp(c->group->cases[i].record.format, peer->format) == 0;
+        if (wanted && !spmv_add_peer(c->group, peer)) return 0;
+    }
+    return 1;
+}
+
+static int add_cases(const choice *c)
+{
+    const bench_list *formats = &c->options->formats;
+    int good = c->options->all_kernels ? add_kernels(c, 1) : 1;
+    for (int f = 0; good && f < formats->count; f++)
+        if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
+    if (good && c->options->kernels.count > 0 && !c->options->all_kernels) good = add_kernels(c, 0);
+    if (good) good = add_peers(c);
+    if (good && c->group->case_count == 0 && c->subject->part == EVERYBODY)
+        good = spmv_add_skipped(c->group, "", "", strcmp(c->device, "all") == 0 ? "" : c->device,
+                                "no kernel of the chosen formats is there for the chosen device");
+    return good;
+}
+
+/* The CPU's cases once more for each smaller number of threads. */
+static int add_fewer(const choice *c)
+{
+    const choice on_cpu = {c->group, c->subject, c->options, "cpu"};
+    int good = 1;
+    if (strcmp(c->device, "cuda") == 0 || strcmp(c->subject->ordering, "none") != 0) return 1;
+    for (int f = 0; good && f < c->options->fewer_count; f++) {
+        c->group->planner = c->options->fewer[f];
+        good = add_cases(&on_cpu);
+    }
+    c->group->planner = c->group->session->context;
+    return good;
+}
+
+spry_status bench_spmv(bench_session *session, const bench_subject *subject, spry_error *err)
+{
+    const bench_options *options = session->options;
+    spmv_group group;
+    spry_status status = spmv_group_open(&group, session, subject, err);
+    if (status != SPRY_OK) return status;
+    const choice c = {&group, subject, options, subject->device};
+    char text[320];
+    snprintf(text, sizeof text, "%s %s: planning and checking", subject->source->name, group.common.type);
+    options->progress(text);
+    int good = add_cases(&c) && add_fewer(&c);
+    snprintf(text, sizeof text, "%s %s: timing %d cases", subject->source->name, group.common.type, group.case_count);
+    options->progress(text);
+    if (good && spmv_measure(&group))
+        status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
+    else
+        status = bench_out_of_memory(err);
+    spmv_group_close(&group);
+    return status;
+}

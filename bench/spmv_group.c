@@ -1,0 +1,358 @@
+/* One matrix in one type: its vectors, its cases, and the check of every case. */
+#include "bench/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- vectors ------------------------------------------------------------------------------------ */
+
+static int threads_of(const spmv_group *group)
+{
+    return spry_context_threads(group->session->context);
+}
+
+static spry_vector vector(const spmv_group *group, void *data, int64_t length, int device)
+{
+    return (
+        spry_vector){.data = data, .length = length, .type = group->arrays.value_type, .columns = 1, .device = device};
+}
+
+static size_t vector_bytes(const spmv_group *group, int64_t length)
+{
+    return (size_t)length * spry_type_bytes(group->arrays.value_type);
+}
+
+static uint64_t hash_of_y(const spmv_group *group)
+{
+    return bench_hash_bytes(group->y, vector_bytes(group, group->y_length), threads_of(group));
+}
+
+/* ---- group -------------------------------------------------------------------------------------- */
+
+spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err)
+{
+    *group = (spmv_group){.session = session,
+                          .A = subject->A,
+                          .planner = session->context,
+                          .arrays = SPRY_INIT(spry_arrays)};
+    spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
+    if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
+    if (status != SPRY_OK) return status;
+    const spry_arrays *a = &group->arrays;
+    const int transpose = strcmp(session->options->op, "spmv_t") == 0;
+    group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    group->x_length = transpose ? a->rows : a->cols;
+    group->y_length = transpose ? a->cols : a->rows;
+    double value = (double)spry_type_bytes(a->value_type);
+    group->csr_bytes = (double)a->nnz * (value + (double)spry_index_type_bytes(a->index_type)) +
+                       (double)(a->rows + 1) * (double)spry_index_type_bytes(a->offset_type) +
+                       (double)(a->rows + a->cols) * value;
+    group->x = allocate_pages(vector_bytes(group, group->x_length));
+    group->y = allocate_pages(vector_bytes(group, group->y_length));
+    group->y_before = allocate_pages(vector_bytes(group, group->y_length));
+    if (!group->x || !group->y || !group->y_before) {
+        spmv_group_close(group);
+        return bench_out_of_memory(err);
+    }
+    fill_random(group->x, group->x_length, a->value_type, 1, threads_of(group));
+    fill_random(group->y_before, group->y_length, a->value_type, 2, threads_of(group));
+    return SPRY_OK;
+}
+
+void spmv_group_close(spmv_group *group)
+{
+    for (int i = 0; i < group->case_count; i++) {
+        spmv_case *c = &group->cases[i];
+        spry_plan_destroy(c->plan);
+        if (c->peer && c->peer_state) c->peer->destroy(c->peer_state);
+        free(c->samples);
+    }
+    spry_device_free(group->session->context, 1, group->device_x);
+    spry_device_free(group->session->context, 1, group->device_y);
+    free(group->cases);
+    free(group->x);
+    free(group->y);
+    free(group->y_before);
+}
+
+/* ---- running and checking ----------------------------------------------------------------------- */
+
+/* A scalar of the compute type, as the library takes it. */
+typedef struct scalar {
+    float f32;
+    double f64;
+} scalar;
+
+static const void *scalar_pointer(const scalar *s, spry_type type)
+{
+    return type == SPRY_F32 ? (const void *)&s->f32 : (const void *)&s->f64;
+}
+
+static void *x_of(const spmv_group *group, const spmv_case *c)
+{
+    return c->device > 0 ? group->device_x : group->x;
+}
+
+static void *y_of(const spmv_group *group, const spmv_case *c)
+{
+    return c->device > 0 ? group->device_y : group->y;
+}
+
+int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta)
+{
+    if (c->peer) {
+        if (c->peer->run(c->peer_state, alpha, x_of(group, c), beta, y_of(group, c)) == SPRY_PEER_OK) return 1;
+        return record_fail(&c->record, RECORD_FAILED, "%s failed in a product", c->peer->name);
+    }
+    spry_error err = {0};
+    spry_type type = group->arrays.value_type;
+    scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
+    spry_status status =
+        spry_plan_run(c->plan, scalar_pointer(&a, type), vector(group, x_of(group, c), group->x_length, c->device),
+                      scalar_pointer(&b, type), vector(group, y_of(group, c), group->y_length, c->device), NULL, &err);
+    if (status == SPRY_OK) return 1;
+    return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
+}
+
+int spmv_wait(spmv_group *group, spmv_case *c)
+{
+    spry_error err = {0};
+    if (c->device == 0 || spry_device_synchronize(group->session->context, c->device, NULL, &err) == SPRY_OK) return 1;
+    return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
+}
+
+spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err)
+{
+    if (session->gpu_copy_gbps != 0) return SPRY_OK;
+    spry_status status = spry_device_measure_copy(session->context, 1, &session->gpu_copy_gbps, err);
+    if (status != SPRY_OUT_OF_MEMORY) return status;
+    session->gpu_copy_gbps = NAN; /* products may fit all the same */
+    return SPRY_OK;
+}
+
+/* The group's x and room for y on the GPU, and the GPU's bandwidth for the records. */
+static int make_device_vectors(spmv_group *group, spmv_case *c)
+{
+    spry_error err = {0};
+    const spry_context *context = group->session->context;
+    int64_t x_bytes = (int64_t)vector_bytes(group, group->x_length);
+    int64_t y_bytes = (int64_t)vector_bytes(group, group->y_length);
+    spry_status status = SPRY_OK;
+    if (!group->device_x) {
+        status = spry_device_allocate(context, &group->device_x, c->device, x_bytes, &err);
+        if (status == SPRY_OK) status = spry_device_allocate(context, &group->device_y, c->device, y_bytes, &err);
+        if (status == SPRY_OK)
+            status = spry_device_copy(context, group->device_x, c->device, group->x, 0, x_bytes, NULL, &err);
+    }
+    if (status == SPRY_OK) status = bench_measure_gpu_copy(group->session, &err);
+    c->record.copy_gbps = group->session->gpu_copy_gbps;
+    if (status == SPRY_OK) return 1;
+    /* A peer may be able to use a GPU that the library's own plug-in cannot. */
+    return record_fail(&c->record, status == SPRY_DEVICE_UNAVAILABLE ? RECORD_SKIPPED : RECORD_FAILED, "%s",
+                       err.message);
+}
+
+/* Between group->y and the GPU's y, for cases that run there. */
+static int move_y(spmv_group *group, spmv_case *c, int to_device)
+{
+    spry_error err = {0};
+    if (c->device == 0) return 1;
+    void *to = to_device ? group->device_y : group->y, *from = to_device ? group->y : group->device_y;
+    spry_status status = spry_device_copy(group->session->context, to, to_device ? c->device : 0, from,
+                                          to_device ? 0 : c->device, (int64_t)vector_bytes(group, group->y_length),
+                                          NULL, &err);
+    if (status == SPRY_OK) return spmv_wait(group, c);
+    return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
+}
+
+static void keep_error(spmv_case *c, double error)
+{
+    if (isnan(c->record.max_error) || error > c->record.max_error) c->record.max_error = error;
+}
+
+/* 1: of this product these bits are known to be right. */
+static int is_known(const known_product *known, uint64_t hash, double alpha, double beta)
+{
+    return known->hash == hash && known->alpha == alpha && known->beta == beta;
+}
+
+/*
+ * Compares group->y with the reference, unless a case before gave the same bits. what names the product in the
+ * reason.
+ */
+static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, const char *what)
+{
+    spry_error err = {0};
+    const uint64_t hash = hash_of_y(group);
+    for (int k = 0; k < group->known_count; k++)
+        if (is_known(&group->known[k], hash, alpha, beta)) {
+            keep_error(c, group->known[k].max_error);
+            return 1;
+        }
+    spry_verification v = SPRY_INIT(spry_verification);
+    spry_type type = group->arrays.value_type;
+    scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
+    spry_vector before = beta == 0 ? (spry_vector){0} : vector(group, group->y_before, group->y_length, 0);
+    spry_status status = spry_verify_spmv(group->session->context, &v, group->A, group->op, scalar_pointer(&a, type),
+                                          vector(group, group->x, group->x_length, 0), scalar_pointer(&b, type), before,
+                                          vector(group, group->y, group->y_length, 0), &err);
+    if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
+    keep_error(c, v.max_error);
+    if (v.wrong_rows == 0) {
+        if (group->known_count < MOST_KNOWN_PRODUCTS)
+            group->known[group->known_count++] = (known_product){hash, alpha, beta, v.max_error};
+        return 1;
+    }
+    return record_fail(&c->record, RECORD_WRONG,
+                       "%s: %lld rows past the error bound, worst at row %lld with %.3g times the bound", what,
+                       (long long)v.wrong_rows, (long long)v.worst_row, v.max_error);
+}
+
+static void copy_y_before(spmv_group *group)
+{
+    const int threads = threads_of(group);
+    const size_t bytes = vector_bytes(group, group->y_length), share = bytes / (size_t)threads + 1;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int t = 0; t < threads; t++) {
+        const size_t from = (size_t)t * share;
+        if (from < bytes)
+            memcpy((char *)group->y + from, (const char *)group->y_before + from,
+                   bytes - from < share ? bytes - from : share);
+    }
+}
+
+/* The first product, with its time, and one with other scalars, which a peer need not offer as well. */
+static void check(spmv_group *group, spmv_case *c)
+{
+    if (c->device > 0 && !make_device_vectors(group, c)) return;
+    fill_constant(group->y, group->y_length, group->arrays.value_type, NAN, threads_of(group));
+    if (!move_y(group, c, 1)) return;
+    double start = now_us();
+    if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
+    c->record.first_us = now_us() - start;
+    if (!move_y(group, c, 0)) return;
+    c->y_hash = hash_of_y(group);
+    if (!verify(group, c, 1, 0, "alpha 1, beta 0") || c->peer) return;
+    copy_y_before(group);
+    if (move_y(group, c, 1) && spmv_run(group, c, -1.75, 0.625) && move_y(group, c, 0))
+        verify(group, c, -1.75, 0.625, "alpha -1.75, beta 0.625");
+}
+
+void spmv_recheck(spmv_group *group, spmv_case *c)
+{
+    if (!move_y(group, c, 0)) return;
+    if (hash_of_y(group) == c->y_hash) return;
+    if (c->record.deterministic == 1)
+        record_fail(&c->record, RECORD_WRONG, "said to be deterministic, but the bits changed between runs");
+    else
+        verify(group, c, 1, 0, "after timing");
+}
+
+/* ---- cases -------------------------------------------------------------------------------------- */
+
+static spmv_case *add_case(spmv_group *group)
+{
+    spmv_case *grown = realloc(group->cases, (size_t)(group->case_count + 1) * sizeof *grown);
+    if (!grown) return NULL;
+    group->cases = grown;
+    spmv_case *c = &grown[group->case_count++];
+    *c = (spmv_case){.record = group->common};
+    c->record.fewer_threads = group->planner != group->session->context;
+    return c;
+}
+
+int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason)
+{
+    spmv_case *c = add_case(group);
+    if (!c) return 0;
+    RECORD_TEXT(c->record.format, format);
+    RECORD_TEXT(c->record.kernel, kernel);
+    RECORD_TEXT(c->record.device, device);
+    record_fail(&c->record, RECORD_SKIPPED, "%s", reason);
+    return 1;
+}
+
+static void fill_from_plan(spmv_case *c, const char *label)
+{
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_error err = {0};
+    if (spry_plan_get_info(c->plan, &info, &err) != SPRY_OK) {
+        record_fail(&c->record, RECORD_FAILED, "%s", err.message);
+        return;
+    }
+    record *r = &c->record;
+    RECORD_TEXT(r->format, label ? label : info.format);
+    RECORD_TEXT(r->kernel, info.kernel);
+    RECORD_TEXT(r->device, info.device);
+    RECORD_TEXT(r->ordering, info.ordering);
+    RECORD_TEXT(r->reason, info.reason);
+    r->threads = info.threads;
+    r->deterministic = info.deterministic;
+    r->setup_us = info.setup_us;
+    r->upload_us = info.upload_us;
+    r->bytes = info.storage_bytes;
+}
+
+int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label)
+{
+    spmv_case *c = add_case(group);
+    if (!c) return 0;
+    RECORD_TEXT(c->record.format, label ? label : options->format);
+    RECORD_TEXT(c->record.kernel, options->kernel);
+    RECORD_TEXT(c->record.device, options->device);
+    RECORD_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
+    spry_spmv_options given = *options;
+    spry_error err = {0};
+    c->device = given.vector_device = options->device && strncmp(options->device, "cuda", 4) == 0;
+    spry_status status = spry_plan_spmv(group->planner, &c->plan, group->A, &given, &err);
+    if (status != SPRY_OK) {
+        c->plan = NULL;
+        record_fail(&c->record, bench_status_of(status), "%s", err.message);
+        return 1;
+    }
+    fill_from_plan(c, label);
+    if (c->record.status == RECORD_OK) check(group, c);
+    return 1;
+}
+
+int spmv_add_peer(spmv_group *group, const bench_peer *peer)
+{
+    spmv_case *c = add_case(group);
+    if (!c) return 0;
+    int threads = spry_context_threads(group->planner);
+    RECORD_TEXT(c->record.format, peer->format);
+    RECORD_TEXT(c->record.kernel, peer->name);
+    RECORD_TEXT(c->record.device, peer->device);
+    RECORD_TEXT(c->record.ordering, "none");
+    c->record.peer = 1;
+    c->device = strcmp(peer->device, "cuda") == 0;
+    if (!peer->kernel) {
+        record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
+        return 1;
+    }
+    spry_peer_request request = {.matrix = bench_peer_matrix(&group->arrays),
+                                 .transpose = group->op == SPRY_TRANSPOSE,
+                                 .threads = threads,
+                                 .expected_calls = group->session->options->calls > 0 ? group->session->options->calls
+                                                                                      : 1000};
+    spry_peer_cost cost = {.threads = threads, .deterministic = peer->kernel->deterministic};
+    char error[256] = "no reason given";
+    double start = now_us();
+    int result = peer->kernel->prepare(&c->peer_state, &request, &cost, error, sizeof error);
+    double setup_us = now_us() - start;
+    if (result != SPRY_PEER_OK) {
+        c->peer_state = NULL;
+        record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s", error);
+        return 1;
+    }
+    c->peer = peer->kernel;
+    snprintf(c->record.reason, sizeof c->record.reason, "%s, version %s", peer->kernel->title, peer->version);
+    c->record.setup_us = setup_us - cost.startup_us;
+    c->record.upload_us = cost.upload_us;
+    c->record.threads = cost.threads;
+    c->record.deterministic = cost.deterministic;
+    c->record.bytes = cost.bytes > 0 ? cost.bytes : -1;
+    check(group, c);
+    return 1;
+}

@@ -1,0 +1,122 @@
+#include "cli/json.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_json_number(cJSON *object, const char *name, double value)
+{
+    char text[40];
+    if (isnan(value)) return cJSON_AddNullToObject(object, name) != NULL;
+    if (isinf(value)) value = value > 0 ? DBL_MAX : -DBL_MAX;
+    snprintf(text, sizeof text, fabs(value) >= DBL_MAX ? "%.17g" : "%.7g", value);
+    return cJSON_AddRawToObject(object, name, text) != NULL;
+}
+
+int cli_json_exact(cJSON *object, const char *name, double value)
+{
+    char text[40];
+    if (!isfinite(value)) return cJSON_AddNullToObject(object, name) != NULL;
+    snprintf(text, sizeof text, "%.17g", value);
+    return cJSON_AddRawToObject(object, name, text) != NULL;
+}
+
+int cli_json_integer(cJSON *object, const char *name, int64_t value)
+{
+    char text[24];
+    if (value < 0) return cJSON_AddNullToObject(object, name) != NULL;
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    return cJSON_AddRawToObject(object, name, text) != NULL;
+}
+
+int cli_json_flag(cJSON *object, const char *name, int value)
+{
+    if (value < 0) return cJSON_AddNullToObject(object, name) != NULL;
+    return cJSON_AddBoolToObject(object, name, value) != NULL;
+}
+
+/* Bytes of the UTF-8 character at s: 1 to 4; 0 where no character begins (RFC 3629: no surrogates, no detours). */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((s[i] & 0xc0) != 0x80) return 0; /* a zero ends here too */
+    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f)) return 0;
+    if ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f)) return 0;
+    return length;
+}
+
+/* File names are bytes, JSON is UTF-8: each byte that is no part of a character becomes U+FFFD. */
+static char *make_utf8(const char *text)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    char *made = malloc(3 * strlen(text) + 1), *to = made;
+    for (const char *s = text; made && *s;) {
+        size_t length = utf8_length((const unsigned char *)s), bytes = length > 0 ? length : 3;
+        memcpy(to, length > 0 ? s : replacement, bytes);
+        to += bytes;
+        s += length > 0 ? length : 1;
+    }
+    if (made) *to = '\0';
+    return made;
+}
+
+int cli_json_text(cJSON *object, const char *name, const char *value)
+{
+    if (!value || !value[0]) return cJSON_AddNullToObject(object, name) != NULL;
+    char *text = make_utf8(value);
+    int good = text && cJSON_AddStringToObject(object, name, text) != NULL;
+    free(text);
+    return good;
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+typedef enum kind { POINTER, ARRAY, INTEGER, COUNT, FLAG, NUMBER, STATUS } kind;
+#define FIELD(name, kind)                                                                                              \
+    {                                                                                                                  \
+#name, kind, offsetof(record, name)                                                                            \
+    }
+
+static const struct field {
+    const char *name;
+    kind kind;
+    size_t at;
+} fields[] = {FIELD(op, POINTER),         FIELD(matrix, ARRAY),     FIELD(rows, COUNT),
+              FIELD(cols, COUNT),         FIELD(nnz, COUNT),        {"class", POINTER, offsetof(record, class_name)},
+              FIELD(twin, FLAG),          FIELD(type, POINTER),     FIELD(index, POINTER),
+              FIELD(device, ARRAY),       FIELD(threads, INTEGER),  FIELD(format, ARRAY),
+              FIELD(kernel, ARRAY),       FIELD(ordering, ARRAY),   FIELD(peer, FLAG),
+              FIELD(deterministic, FLAG), FIELD(setup_us, NUMBER),  FIELD(upload_us, NUMBER),
+              FIELD(first_us, NUMBER),    FIELD(time_us, NUMBER),   FIELD(mean_us, NUMBER),
+              FIELD(min_us, NUMBER),      FIELD(spread_us, NUMBER), FIELD(runs, COUNT),
+              FIELD(state, POINTER),      FIELD(gflops, NUMBER),    FIELD(gbps, NUMBER),
+              FIELD(copy_gbps, NUMBER),   FIELD(roof, NUMBER),      FIELD(bytes, COUNT),
+              FIELD(max_error, NUMBER),   FIELD(status, STATUS),    FIELD(reason, ARRAY),
+              FIELD(products, COUNT),     FIELD(nnz_c, COUNT),      FIELD(compression, NUMBER),
+              FIELD(peak_bytes, COUNT)};
+enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 4 };
+
+static int add_field(cJSON *o, const record *r, const struct field *f)
+{
+    const void *at = (const char *)r + f->at;
+    switch (f->kind) {
+    case POINTER: return cli_json_text(o, f->name, *(const char *const *)at);
+    case ARRAY: return cli_json_text(o, f->name, at);
+    case INTEGER: return cli_json_integer(o, f->name, *(const int *)at);
+    case COUNT: return cli_json_integer(o, f->name, *(const int64_t *)at);
+    case FLAG: return cli_json_flag(o, f->name, *(const int *)at);
+    case NUMBER: return cli_json_number(o, f->name, *(const double *)at);
+    default: return cli_json_text(o, f->name, record_status_name(*(const record_status *)at));
+    }
+}
+
+int cli_json_record(cJSON *o, const record *r)
+{
+    const int count = r->op && strcmp(r->op, "spgemm") == 0 ? ALL_FIELDS : ALL_FIELDS - OF_SPGEMM;
+    for (int f = 0; f < count; f++)
+        if (!add_field(o, r, &fields[f])) return 0;
+    return 1;
+}

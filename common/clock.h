@@ -1,0 +1,14 @@
+#ifndef SPRY_COMMON_CLOCK_H
+#define SPRY_COMMON_CLOCK_H
+
+#include <time.h>
+
+/* Microseconds of a clock that never goes back. */
+static inline double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
+#endif

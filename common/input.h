@@ -1,0 +1,23 @@
+/* The inputs of products: matrices as CSR, vectors of random numbers, and memory for them. */
+#ifndef SPRY_COMMON_INPUT_H
+#define SPRY_COMMON_INPUT_H
+
+#include "common/clock.h"
+#include "spry/spry.h"
+
+/* "dir/G3_circuit.mtx.gz" -> "G3_circuit", "gen:grid7" -> "grid7", "-" -> "stdin". */
+void matrix_name(char *name, size_t size, const char *path);
+
+/* spry_matrix_read into CSR, which peers take: a container may hold another layout, which is converted. */
+spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                     spry_error *err);
+
+/* Aligned, in large pages where the system has them, as the library's own arrays. NULL: out of memory; free() it. */
+void *allocate_pages(size_t bytes);
+
+/* Distinct numbers of both signs, a quarter to one in size, so that no wrong index goes unseen; any threads. */
+void fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads);
+/* The same number everywhere. */
+void fill_constant(void *data, int64_t length, spry_type type, double value, int threads);
+
+#endif

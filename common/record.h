@@ -1,0 +1,64 @@
+/* A record: what became of one kernel on one matrix. The fields are those of the JSON lines, in their order. */
+#ifndef SPRY_COMMON_RECORD_H
+#define SPRY_COMMON_RECORD_H
+
+#include "spry/spry.h"
+
+#include <stdio.h>
+
+typedef enum record_status { RECORD_OK = 0, RECORD_WRONG, RECORD_SKIPPED, RECORD_FAILED } record_status;
+
+/*
+ * Unknown: an empty string, -1 for whole numbers and flags, NaN for the rest. With op spmv and spmv_t, gflops count two
+ * operations an entry, gbps the bytes of plain CSR, x and y once, and bytes the plan's storage. With op spgemm, gflops
+ * count two operations a product of entries, gbps the bytes of A and C once, and bytes those of C.
+ */
+typedef struct record {
+    const char *op; /* "spmv", "spmv_t", "spgemm" */
+    char matrix[256];
+    int64_t rows, cols, nnz;
+    const char *class_name; /* "regular", "irregular" or "" */
+    int twin;               /* 1: generated in the place of a real matrix */
+    const char *type, *index;
+    char device[32];
+    int threads;
+    char format[32], kernel[64], ordering[32];
+    int peer, deterministic;
+    double setup_us, upload_us, first_us, time_us, mean_us, min_us, spread_us;
+    int64_t runs;
+    const char *state; /* "warm", "cold" */
+    double gflops, gbps, copy_gbps, roof;
+    int64_t bytes;
+    double max_error;
+    record_status status;
+    char reason[512];
+    int64_t products, nnz_c; /* these and the next two: of op spgemm alone */
+    double compression;
+    int64_t peak_bytes;
+    /* Not in the JSON lines: */
+    int fewer_threads; /* 1: made with fewer threads than the run's */
+    int unsorted;      /* 1: rows of C were left unsorted; the reason tells */
+} record;
+
+void record_init(record *r);
+/* The sizes, class, type and index pair of a matrix. */
+spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
+/* The status and why. Returns 0, as a case that cannot be measured does. */
+int record_fail(record *r, record_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+const char *record_status_name(record_status status);
+
+/* "regular": the variance of the row lengths is at most 10, as the CSR-k study has it; else "irregular". */
+const char *row_length_class(const spry_matrix_stats *stats);
+const char *index_pair_name(const spry_arrays *a); /* "32/32" */
+
+/* A field that is an array, cut where it is too short; NULL counts as "". */
+#define RECORD_TEXT(field, text) snprintf((field), sizeof(field), "%s", text_or_empty(text))
+static inline const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Products after which a case's set-up has paid against base: 0 at once, -1 never, -2 not known. */
+int64_t record_break_even(const record *r, const record *base);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * One element of an array whose type is known at run time, for code that need not be instantiated. Header-only, so that
+ * src/solve may use it.
+ */
+#ifndef SPRYI_ELEMENT_H
+#define SPRYI_ELEMENT_H
+
+#include "spry/spry.h"
+
+static inline int64_t spryi_index_at(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I32 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
+}
+
+static inline void spryi_set_index(void *indices, spry_index_type type, int64_t k, int64_t index)
+{
+    if (type == SPRY_I32)
+        ((int32_t *)indices)[k] = (int32_t)index;
+    else
+        ((int64_t *)indices)[k] = index;
+}
+
+/* A pattern's value is 1. */
+static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
+{
+    return type == SPRY_F64 ? ((const double *)values)[k] : type == SPRY_F32 ? (double)((const float *)values)[k] : 1.0;
+}
+
+/* The value is rounded to the type; a pattern keeps none. */
+static inline void spryi_set_value(void *values, spry_type type, int64_t k, double value)
+{
+    if (type == SPRY_F64)
+        ((double *)values)[k] = value;
+    else if (type == SPRY_F32)
+        ((float *)values)[k] = (float)value;
+}
+
+/* Offset i, minor index k, row index k (of COO) and value k of a matrix. */
+static inline int64_t spryi_offset_of(const spry_arrays *a, int64_t i)
+{
+    return spryi_index_at(a->offsets, a->offset_type, i);
+}
+static inline int64_t spryi_minor_of(const spry_arrays *a, int64_t k)
+{
+    return spryi_index_at(a->indices, a->index_type, k);
+}
+static inline int64_t spryi_row_of(const spry_arrays *a, int64_t k)
+{
+    return spryi_index_at(a->row_indices, a->index_type, k);
+}
+static inline double spryi_value_of(const spry_arrays *a, int64_t k)
+{
+    return spryi_value_at(a->values, a->value_type, k);
+}
+
+#endif

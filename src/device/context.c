@@ -1,0 +1,96 @@
+#include "core/context.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "device/devices.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_THREADS = 4096, BLOCK = sizeof(spry_context) + sizeof(spryi_device_list) };
+_Static_assert(sizeof(spry_context) % _Alignof(spryi_device_list) == 0, "the list follows the context");
+
+static spry_status check_options(const spry_context_options *options, spry_error *err)
+{
+    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
+    if (status != SPRY_OK || !options) return status;
+    if (!options->allocate != !options->release)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allocate",
+                          "context: allocate and release must both be given or both be NULL");
+    if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_device_list *)0)->plugin_path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
+                          sizeof((spryi_device_list *)0)->plugin_path - 1);
+    if (options->threads < 0 || options->threads > MAX_THREADS)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threads", options->threads, MAX_THREADS,
+                                "context: threads is %d, expected 0 to %d", options->threads, MAX_THREADS);
+    return SPRY_OK;
+}
+
+spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err)
+{
+    if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context must not be NULL");
+    spry_status status = check_options(options, err);
+    if (status != SPRY_OK) return status;
+
+    spryi_simd simd;
+    if (!spryi_allowed_simd(&simd))
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "SPRY_SIMD",
+                          "the environment variable SPRY_SIMD is \"%s\", expected portable, avx2 or avx512",
+                          getenv("SPRY_SIMD"));
+    spry_context_options chosen = options ? *options : SPRY_INIT(spry_context_options);
+    /* one block: the context, then its devices */
+    spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, BLOCK, _Alignof(max_align_t)) : malloc(BLOCK);
+    if (!made)
+        return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes",
+                          (size_t)BLOCK);
+    spryi_device_list *devices = (spryi_device_list *)(made + 1);
+    *made = (spry_context){
+        .allocate = chosen.allocate,
+        .release = chosen.release,
+        .user = chosen.user,
+        .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
+        .simd = simd,
+    };
+    pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
+    spryi_open_devices(made, devices);
+    if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);
+    *context = made;
+    return SPRY_OK;
+}
+
+void spry_context_destroy(spry_context *context)
+{
+    if (!context) return;
+    spryi_close_devices(context);
+    (void)spryi_block_cache_release(context);
+    pthread_mutex_destroy(&context->cached_blocks.lock);
+    if (context->release) {
+        context->release(context->user, context, BLOCK);
+    } else {
+        free(context);
+    }
+}
+
+int spry_context_threads(const spry_context *context)
+{
+    return context ? spryi_team(context->threads) : 0;
+}
+
+int64_t spry_context_bytes(const spry_context *context)
+{
+    return context ? atomic_load(&context->bytes) : 0;
+}
+
+int64_t spry_context_trim(spry_context *context)
+{
+    if (!context) return 0;
+    return spryi_block_cache_release(context) + spryi_trim_devices(context);
+}
+
+int64_t spry_context_peak_bytes(const spry_context *context)
+{
+    return context ? atomic_load(&context->peak_bytes) : 0;
+}

@@ -1,0 +1,40 @@
+/* The CPU's passes over vectors of SPRY_V, included by cpu_device.c. The flags are constants where they are given. */
+
+static inline __attribute__((always_inline)) void SPRY_FN(map_entries)(const spryi_vector_map *m, const int permuted,
+                                                                       const int scaled, const int adds)
+{
+    enum { PARALLEL_FROM = 65536 };
+    const SPRY_V *from = m->from, *scaling = m->scaling, beta = adds ? *(const SPRY_V *)m->beta : 0;
+    const int32_t *permutation = m->permutation;
+    const int scaling_of_to = m->scaling_of_to;
+    SPRY_V *to = m->to;
+#pragma omp parallel for num_threads(spryi_team(m->threads)) schedule(static) if (m->length > PARALLEL_FROM)
+    for (int64_t i = 0; i < m->length; i++) {
+        const int64_t p = permuted ? permutation[i] : i;
+        const SPRY_V value = scaled ? scaling[scaling_of_to ? i : p] * from[p] : from[p];
+        to[i] = adds ? value + beta * to[i] : value;
+    }
+}
+
+static void SPRY_FN(map)(const spryi_vector_map *m)
+{
+    const int adds = m->beta && *(const SPRY_V *)m->beta != 0;
+    switch ((m->permutation ? 4 : 0) + (m->scaling ? 2 : 0) + adds) {
+    case 7: SPRY_FN(map_entries)(m, 1, 1, 1); break;
+    case 6: SPRY_FN(map_entries)(m, 1, 1, 0); break;
+    case 5: SPRY_FN(map_entries)(m, 1, 0, 1); break;
+    case 4: SPRY_FN(map_entries)(m, 1, 0, 0); break;
+    case 3: SPRY_FN(map_entries)(m, 0, 1, 1); break;
+    case 2: SPRY_FN(map_entries)(m, 0, 1, 0); break;
+    case 1: SPRY_FN(map_entries)(m, 0, 0, 1); break;
+    default: SPRY_FN(map_entries)(m, 0, 0, 0); break;
+    }
+}
+
+static void SPRY_FN(scale)(void *y, int64_t length, const void *factor)
+{
+    const SPRY_V beta = *(const SPRY_V *)factor;
+    SPRY_V *v = y;
+    if (beta == 1) return;
+    for (int64_t i = 0; i < length; i++) v[i] = beta == 0 ? 0 : beta * v[i];
+}

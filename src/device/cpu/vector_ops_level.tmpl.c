@@ -1,0 +1,179 @@
+/*
+ * Vector work on the CPU; the file that includes this gives TABLE, the table's name, and is built for the level of
+ * processors that it names. No level contracts a*b + c, so all give the same bits. Each pass streams its vectors once:
+ * its cost is their bytes at the memory's bandwidth. Threads take runs of blocks, as many each. The pass that follows
+ * another over the same vectors goes through them the other way, so that what the first left in the cache is read from
+ * there (dots backwards, step forwards). Within a block, LANES sums side by side, added up in order, are what compilers
+ * turn into vector instructions without being allowed to reorder anything.
+ */
+#include "device/vector_ops.h"
+
+#include <omp.h>
+#include <string.h>
+
+enum { BLOCK = 2048 };
+enum { LANES = 8, RANK_LANES = 4 /* of four sums: as many as registers hold */ };
+
+typedef struct block_range {
+    int64_t first, end;
+} block_range;
+
+/* Blocks of this thread of the team. */
+static block_range own_blocks(const spryi_vector_work *w)
+{
+    int64_t t = omp_get_thread_num(), team = omp_get_num_threads();
+    return (block_range){w->blocks * t / team, w->blocks * (t + 1) / team};
+}
+
+static inline int64_t length_of(const spryi_vector_work *w, int64_t block)
+{
+    int64_t left = w->n - block * BLOCK;
+    return left < BLOCK ? left : BLOCK;
+}
+
+static inline double add_lanes(const double *lanes)
+{
+    double sum = 0;
+    for (int l = 0; l < LANES; l++) sum += lanes[l];
+    return sum;
+}
+
+/* sums[s] = the blocks' s-th sums, `count` a block, in the blocks' order. */
+static void add_blocks(const spryi_vector_work *w, int count, double *sums)
+{
+    const double *partials = w->partials.data;
+    for (int s = 0; s < count; s++) sums[s] = 0;
+    for (int64_t b = 0; b < w->blocks; b++)
+        for (int s = 0; s < count; s++) sums[s] += partials[b * SPRYI_MOST_SUMS + s];
+}
+
+#define V float
+#define FN(name) name##_f32
+#include "device/cpu/vector_ops_cpu.tmpl.c"
+#undef V
+#undef FN
+#define V double
+#define FN(name) name##_f64
+#include "device/cpu/vector_ops_cpu.tmpl.c"
+#undef V
+#undef FN
+
+/* ---- the table: by type, and the state behind each pass ------------------------------------------- */
+
+static spry_status start(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
+                         spry_error *err)
+{
+    (void)err;
+    double sums[3];
+    (w->type == SPRY_F64 ? start_f64 : start_f32)(w, r, p, b, q, D);
+    add_blocks(w, 3, sums);
+    spryi_cg_started(w->state.data, sums);
+    return SPRY_OK;
+}
+
+static spry_status dots(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err)
+{
+    (void)err;
+    spryi_cg_state *state = w->state.data;
+    double sums[2] = {0};
+    if (!state->stop) {
+        (w->type == SPRY_F64 ? dots_f64 : dots_f32)(w, p, q, D);
+        add_blocks(w, 2, sums);
+    }
+    spryi_cg_dotted(state, sums);
+    return SPRY_OK;
+}
+
+static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
+                        spry_error *err)
+{
+    (void)err;
+    spryi_cg_state *state = w->state.data;
+    double sums[2];
+    if (state->stop) return SPRY_OK;
+    if (state->halves)
+        (w->type == SPRY_F64 ? shrink_f64 : shrink_f32)(w, r, q, D, state->alpha);
+    else
+        (w->type == SPRY_F64 ? step_f64 : step_f32)(w, x, r, p, q, D, state->alpha, state->beta);
+    add_blocks(w, 2, sums);
+    spryi_cg_stepped(state, sums);
+    return SPRY_OK;
+}
+
+static spry_status turn(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err)
+{
+    (void)err;
+    const spryi_cg_state *state = w->state.data;
+    if (state->halves) (w->type == SPRY_F64 ? turn_f64 : turn_f32)(w, x, p, r, D, state->alpha, state->beta);
+    return SPRY_OK;
+}
+
+static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
+{
+    (void)err;
+    (w->type == SPRY_F64 ? clear_f64 : clear_f32)(w, x);
+    return SPRY_OK;
+}
+
+static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
+{
+    (void)err;
+    spryi_cg_state *state = w->state.data;
+    (w->type == SPRY_F64 ? distance_f64 : distance_f32)(w, b, q);
+    add_blocks(w, 1, &state->distance);
+    return SPRY_OK;
+}
+
+static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err)
+{
+    (void)err;
+    spryi_rank_state *state = w->state.data;
+    (w->type == SPRY_F64 ? rank_start_f64 : rank_start_f32)(w, z, y, s, state->shift_before);
+    add_blocks(w, 1, &state->zero_mass);
+    return SPRY_OK;
+}
+
+static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, spry_error *err)
+{
+    (void)err;
+    const spryi_rank_state *state = w->state.data;
+    (w->type == SPRY_F64 ? rank_finish_f64 : rank_finish_f32)(w, x, y, state->alpha, state->shift_before);
+    return SPRY_OK;
+}
+
+static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
+                             spry_error *err)
+{
+    spryi_rank_state *state = w->state.data;
+    const double *partials = w->partials.data;
+    double sums[4] = {0}, most = 0;
+    if (state->stop) {
+        if (!state->finished) rank_finish(w, z, y_before, err);
+    } else {
+        (w->type == SPRY_F64 ? rank_step_f64 : rank_step_f32)(w, y_before, y, s, state->norm, state->alpha,
+                                                              spryi_rank_shift(state), state->shift_before);
+        /* over y_before z costs no memory traffic of its own; elsewhere it is wanted in tests alone */
+        if (z != y_before) memcpy(z, y_before, (size_t)w->n * spry_type_bytes(w->type));
+        add_blocks(w, 4, sums);
+        for (int64_t b = 0; b < w->blocks && state->norm == SPRY_NORM_INF; b++)
+            if (partials[b * SPRYI_MOST_SUMS + 1] > most) most = partials[b * SPRYI_MOST_SUMS + 1];
+        if (state->norm == SPRY_NORM_INF) sums[1] = most;
+    }
+    spryi_rank_stepped(state, sums);
+    return SPRY_OK;
+}
+
+const spryi_vector_ops TABLE = {
+    .block = BLOCK,
+    .most_blocks = INT64_MAX,
+    .ahead = 1,
+    .start = start,
+    .dots = dots,
+    .step = step,
+    .turn = turn,
+    .clear = clear,
+    .distance = distance,
+    .rank_start = rank_start,
+    .rank_step = rank_step,
+    .rank_finish = rank_finish,
+};

@@ -1,0 +1,43 @@
+/*
+ * to_i = from[permutation_i] + beta*to_i: how plans with an ordering read x and write y.
+ *
+ * Idea: writes in order, reads by an index. What is read at random is x or t, which fit a large GPU's second-level
+ * cache. Writing at random instead takes 1.6 to 2.6 times as long (docs/results/h200-ordering-2026-11-21.md): sectors
+ * there would be known in part alone.
+ * Work: an entry a thread; two, four or eight of them were no faster, since the second-level cache is what is busy.
+ * Cost: 4 bytes and two numbers an entry, one more where beta is not 0, and of that cache a sector of 32 bytes for each
+ * number that is gathered.
+ */
+#include "device/cuda/cuda_common.cuh"
+#include "device/cuda/kernels.h"
+
+enum { THREADS = 256 };
+
+template <typename V> static __global__ void gather_kernel(V *to, const V *__restrict__ from,
+                                                           const int32_t *__restrict__ permutation, int64_t length,
+                                                           scalar<V> beta)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i < length) put(to, i, __ldg(from + load_once(permutation + i)), V(1), beta.get());
+}
+
+template <typename V> static void start(const spryi_vector_map *m)
+{
+    const unsigned blocks = (unsigned)ceil_div(m->length, THREADS);
+    const scalar<V> beta = m->beta ? scalar_of<V>(m->beta, m->beta_on_device) : scalar<V>();
+    gather_kernel<<<blocks, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->permutation,
+                                                                   m->length, beta);
+}
+
+spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m, spry_error *err)
+{
+    (void)device; /* it is current */
+    if (m->length == 0) return SPRY_OK;
+    if (!m->permutation || m->scaling)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "vectors are not scaled on a GPU");
+    if (m->type == SPRY_F64)
+        start<double>(m);
+    else
+        start<float>(m);
+    return launched(err, "gather");
+}

@@ -1,0 +1,516 @@
+/*
+ * Vector work of the solvers on a GPU: the passes of vector_ops.h, each one kernel, and behind those that take sums a
+ * second kernel of one block.
+ *
+ * Idea: a pass streams its vectors once, keeps its sums in registers and writes one partial sum a block. The second
+ * kernel adds those up and hands them to the step of the method that follows (iteration.h), which leaves alpha, beta
+ * or the shift in device memory, where the next pass finds them: no number has to go to the host.
+ * Work distribution: pieces of TILE entries, PER_THREAD a thread with THREADS between them; block b takes the pieces
+ * b, b + grid, ... The grid depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees and
+ * without atomics: the same bits in every run and on every GPU.
+ * Cost: the bytes of the vectors; CG 9 numbers a row (11 with jacobi), PageRank 4 (3 where columns sum to 1 as they
+ * stand); the second kernel and an idle turn take some microseconds each, which counts below some 100 000 rows.
+ * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
+ */
+#include "device/cuda/reduce.cuh"
+
+extern "C" {
+#include "device/vector_ops.h"
+}
+
+enum { THREADS = 256, PER_THREAD = 4, TILE = THREADS * PER_THREAD, MOST_BLOCKS = 4096 };
+enum { SETTLERS = 1024, IDLE_BLOCKS = 264 };
+
+/* ---- pieces ------------------------------------------------------------------------------------- */
+
+/* Pieces `piece` of this block, and of one the entry u of this thread. */
+#define EACH_PIECE(piece, n) for (int64_t piece = blockIdx.x; piece * TILE < (n); piece += gridDim.x)
+#define EACH_ENTRY(u) _Pragma("unroll") for (int u = 0; u < PER_THREAD; u++)
+
+static __device__ __forceinline__ int64_t entry_of(int64_t piece, int u)
+{
+    return piece * TILE + u * THREADS + threadIdx.x;
+}
+
+/* This thread's entries, all loads in flight; 0 past the end. */
+template <typename V>
+static __device__ __forceinline__ void load(V (&to)[PER_THREAD], const V *from, int64_t piece, int64_t n)
+{
+    EACH_ENTRY(u) to[u] = entry_of(piece, u) < n ? from[entry_of(piece, u)] : V(0);
+}
+
+template <typename V>
+static __device__ __forceinline__ void store(V *to, const V (&from)[PER_THREAD], int64_t piece, int64_t n)
+{
+    EACH_ENTRY(u) if (entry_of(piece, u) < n) to[entry_of(piece, u)] = from[u];
+}
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ double larger(double a, double b)
+{
+    return b > a ? b : a; /* NaN of b is passed over: it shows in another sum */
+}
+
+/* The largest of a block of COUNT numbers, none below 0; thread 0 has it. scratch as for sum_of_block. */
+template <int COUNT> static __device__ double most_of_block(double most, double *scratch)
+{
+    for (int step = 16; step > 0; step /= 2) most = larger(most, __shfl_down_sync(0xffffffffu, most, step));
+    if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = most;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int w = 1; w < COUNT / 32; w++) most = larger(most, scratch[w]);
+    __syncthreads();
+    return most;
+}
+
+/* Whether sum s is no sum but a maximum. */
+static __device__ __forceinline__ bool is_maximum(const spryi_cg_state *, int)
+{
+    return false;
+}
+static __device__ __forceinline__ bool is_maximum(const spryi_rank_state *state, int s)
+{
+    return s == 1 && state->norm == SPRY_NORM_INF;
+}
+
+/* Sum s of every block, side by side: partials[s*grid + block]. */
+template <int SUMS, typename STATE>
+static __device__ __forceinline__ void put_sums(const STATE *state, double *partials, const double (&sums)[SUMS])
+{
+    __shared__ double scratch[THREADS / 32];
+    for (int s = 0; s < SUMS; s++) {
+        double total = is_maximum(state, s) ? most_of_block<THREADS>(sums[s], scratch)
+                                            : sum_of_block<THREADS>(sums[s], scratch);
+        if (threadIdx.x == 0) partials[(int64_t)s * gridDim.x + blockIdx.x] = total;
+    }
+}
+
+/* What follows from sums: one function of iteration.h each. */
+struct started {
+    enum { SUMS = 3 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_started(s, sums);
+    }
+};
+struct dotted {
+    enum { SUMS = 2 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_dotted(s, sums);
+    }
+};
+struct stepped {
+    enum { SUMS = 2 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_cg_stepped(s, sums);
+    }
+};
+struct measured {
+    enum { SUMS = 1 };
+    typedef spryi_cg_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        s->distance = sums[0];
+    }
+};
+struct rank_started {
+    enum { SUMS = 1 };
+    typedef spryi_rank_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        s->zero_mass = sums[0];
+    }
+};
+struct rank_stepped {
+    enum { SUMS = 4 };
+    typedef spryi_rank_state state;
+    static __device__ void go(state *s, const double *sums)
+    {
+        spryi_rank_stepped(s, sums);
+    }
+};
+
+/* One block. */
+template <typename WHAT>
+static __global__ void resolve_kernel(typename WHAT::state *state, const double *partials, int blocks)
+{
+    __shared__ double scratch[SETTLERS / 32];
+    double sums[WHAT::SUMS];
+    for (int s = 0; s < WHAT::SUMS; s++) {
+        double sum = 0;
+        const bool maximum = is_maximum(state, s);
+        for (int b = threadIdx.x; b < blocks; b += SETTLERS) {
+            double partial = partials[(int64_t)s * blocks + b];
+            sum = maximum ? larger(sum, partial) : sum + partial;
+        }
+        sums[s] = maximum ? most_of_block<SETTLERS>(sum, scratch) : sum_of_block<SETTLERS>(sum, scratch);
+    }
+    if (threadIdx.x == 0) WHAT::go(state, sums);
+}
+
+/* ---- launches ----------------------------------------------------------------------------------- */
+
+static spry_status enter(const spryi_vector_work *w, int *previous, spry_error *err)
+{
+    cudaError_t code = cudaGetDevice(previous);
+    if (code == cudaSuccess && *previous != w->ordinal) code = cudaSetDevice(w->ordinal);
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "device");
+}
+
+/* Runs a pass, unless there is nothing to go through, with the work's device current. */
+#define LAUNCH(w, kernel, ...)                                                                                         \
+    do {                                                                                                               \
+        if ((w)->blocks > 0) kernel<<<(unsigned)(w)->blocks, THREADS>>>(__VA_ARGS__);                                  \
+    } while (0)
+/* The same for either type V of the vectors. */
+#define LAUNCH_TYPED(w, kernel, ...)                                                                                   \
+    do {                                                                                                               \
+        if ((w)->type == SPRY_F64) {                                                                                   \
+            typedef double V;                                                                                          \
+            LAUNCH(w, kernel<V>, __VA_ARGS__);                                                                         \
+        } else {                                                                                                       \
+            typedef float V;                                                                                           \
+            LAUNCH(w, kernel<V>, __VA_ARGS__);                                                                         \
+        }                                                                                                              \
+    } while (0)
+
+template <typename WHAT> static void resolve(const spryi_vector_work *w)
+{
+    resolve_kernel<WHAT>
+        <<<1, SETTLERS>>>((typename WHAT::state *)w->state.data, (const double *)w->partials.data, (int)w->blocks);
+}
+
+static spry_status leave(int previous, const char *pass, spry_error *err)
+{
+    spry_status status = launched(err, pass);
+    (void)cudaSetDevice(previous);
+    return status;
+}
+
+static spryi_cg_state *cg_state(const spryi_vector_work *w)
+{
+    return (spryi_cg_state *)w->state.data;
+}
+static spryi_rank_state *rank_state(const spryi_vector_work *w)
+{
+    return (spryi_rank_state *)w->state.data;
+}
+static double *partials_of(const spryi_vector_work *w)
+{
+    return (double *)w->partials.data;
+}
+
+/* ---- Conjugate Gradient ------------------------------------------------------------------------- */
+
+template <typename V> static __global__ void start_kernel(const spryi_cg_state *state, V *__restrict__ r,
+                                                          V *__restrict__ p, const V *__restrict__ b,
+                                                          const V *__restrict__ q, const V *__restrict__ D, int64_t n,
+                                                          double *partials)
+{
+    double sums[3] = {0, 0, 0};
+    EACH_PIECE(piece, n)
+    {
+        V bs[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD], residuals[PER_THREAD], z[PER_THREAD];
+        load(bs, b, piece, n);
+        if (q) load(qs, q, piece, n);
+        if (D) load(Ds, D, piece, n);
+        EACH_ENTRY(u)
+        {
+            residuals[u] = q ? bs[u] - qs[u] : bs[u];
+            z[u] = D ? Ds[u] * residuals[u] : residuals[u];
+            sums[0] += (double)residuals[u] * (double)residuals[u];
+            sums[1] += (double)residuals[u] * (double)z[u];
+            sums[2] += (double)bs[u] * (double)bs[u];
+        }
+        store(r, residuals, piece, n);
+        store(p, z, piece, n);
+    }
+    put_sums(state, partials, sums);
+}
+
+static spry_status start(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
+                         spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, start_kernel, cg_state(w), (V *)r, (V *)p, (const V *)b, (const V *)q, (const V *)D, w->n,
+                 partials_of(w));
+    resolve<started>(w);
+    return leave(previous, "cg start", err);
+}
+
+template <typename V> static __global__ void dots_kernel(const spryi_cg_state *state, const V *__restrict__ p,
+                                                         const V *__restrict__ q, const V *__restrict__ D, int64_t n,
+                                                         double *partials)
+{
+    if (state->stop) return;
+    double sums[2] = {0, 0};
+    EACH_PIECE(piece, n)
+    {
+        V ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
+        load(ps, p, piece, n);
+        load(qs, q, piece, n);
+        if (D) load(Ds, D, piece, n);
+        EACH_ENTRY(u)
+        {
+            double at = (double)qs[u];
+            sums[0] += (double)ps[u] * at;
+            sums[1] += D ? (double)Ds[u] * at * at : at * at;
+        }
+    }
+    put_sums(state, partials, sums);
+}
+
+static spry_status dots(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, dots_kernel, cg_state(w), (const V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
+    resolve<dotted>(w);
+    return leave(previous, "cg dots", err);
+}
+
+/* Both forms: the whole step, or the first half of it. */
+template <typename V> static __global__ void step_kernel(const spryi_cg_state *state, V *__restrict__ x,
+                                                         V *__restrict__ r, V *__restrict__ p, const V *__restrict__ q,
+                                                         const V *__restrict__ D, int64_t n, double *partials)
+{
+    if (state->stop) return;
+    const V alpha = (V)state->alpha, beta = (V)state->beta;
+    const bool whole = !state->halves;
+    double sums[2] = {0, 0};
+    EACH_PIECE(piece, n)
+    {
+        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], qs[PER_THREAD], Ds[PER_THREAD];
+        load(rs, r, piece, n);
+        load(qs, q, piece, n);
+        if (D) load(Ds, D, piece, n);
+        if (whole) {
+            load(xs, x, piece, n);
+            load(ps, p, piece, n);
+        }
+        EACH_ENTRY(u)
+        {
+            rs[u] -= alpha * qs[u];
+            V z = D ? Ds[u] * rs[u] : rs[u];
+            sums[0] += (double)rs[u] * (double)rs[u];
+            sums[1] += (double)rs[u] * (double)z;
+            if (whole) {
+                xs[u] += alpha * ps[u];
+                ps[u] = z + beta * ps[u];
+            }
+        }
+        store(r, rs, piece, n);
+        if (whole) {
+            store(x, xs, piece, n);
+            store(p, ps, piece, n);
+        }
+    }
+    put_sums(state, partials, sums);
+}
+
+static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
+                        spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, step_kernel, cg_state(w), (V *)x, (V *)r, (V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
+    resolve<stepped>(w);
+    return leave(previous, "cg step", err);
+}
+
+template <typename V> static __global__ void turn_kernel(const spryi_cg_state *state, V *__restrict__ x,
+                                                         V *__restrict__ p, const V *__restrict__ r,
+                                                         const V *__restrict__ D, int64_t n)
+{
+    if (!state->halves) return;
+    const V alpha = (V)state->alpha, beta = (V)state->beta;
+    EACH_PIECE(piece, n)
+    {
+        V xs[PER_THREAD], rs[PER_THREAD], ps[PER_THREAD], Ds[PER_THREAD];
+        load(xs, x, piece, n);
+        load(ps, p, piece, n);
+        load(rs, r, piece, n);
+        if (D) load(Ds, D, piece, n);
+        EACH_ENTRY(u)
+        {
+            xs[u] += alpha * ps[u];
+            ps[u] = (D ? Ds[u] * rs[u] : rs[u]) + beta * ps[u];
+        }
+        store(x, xs, piece, n);
+        store(p, ps, piece, n);
+    }
+}
+
+/* Started in every iteration and idle in most: so few blocks. It takes no sums, so their number is free. */
+static spry_status turn(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err)
+{
+    int previous;
+    spryi_vector_work few = *w;
+    if (few.blocks > IDLE_BLOCKS) few.blocks = IDLE_BLOCKS;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(&few, turn_kernel, cg_state(w), (V *)x, (V *)p, (const V *)r, (const V *)D, w->n);
+    return leave(previous, "cg turn", err);
+}
+
+static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    cudaError_t code = w->n == 0 ? cudaSuccess : cudaMemsetAsync(x, 0, (size_t)w->n * (w->type == SPRY_F64 ? 8 : 4), 0);
+    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "clear");
+    (void)cudaSetDevice(previous);
+    return status;
+}
+
+template <typename V> static __global__ void distance_kernel(const spryi_cg_state *state, const V *__restrict__ b,
+                                                             const V *__restrict__ q, int64_t n, double *partials)
+{
+    double sums[1] = {0};
+    EACH_PIECE(piece, n)
+    {
+        V bs[PER_THREAD], qs[PER_THREAD];
+        load(bs, b, piece, n);
+        load(qs, q, piece, n);
+        EACH_ENTRY(u)
+        {
+            double d = (double)bs[u] - (double)qs[u];
+            sums[0] += d * d;
+        }
+    }
+    put_sums(state, partials, sums);
+}
+
+static spry_status distance(const spryi_vector_work *w, const void *b, const void *q, spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, distance_kernel, cg_state(w), (const V *)b, (const V *)q, w->n, partials_of(w));
+    resolve<measured>(w);
+    return leave(previous, "cg distance", err);
+}
+
+/* ---- PageRank ----------------------------------------------------------------------------------- */
+
+template <typename V> static __global__ void rank_start_kernel(const spryi_rank_state *state, V *__restrict__ z,
+                                                               V *__restrict__ y, const V *__restrict__ s, int64_t n,
+                                                               double *partials)
+{
+    const V x = (V)state->shift_before;
+    double sums[1] = {0};
+    EACH_PIECE(piece, n)
+    {
+        V factors[PER_THREAD], none[PER_THREAD], zs[PER_THREAD];
+        if (s) load(factors, s, piece, n);
+        EACH_ENTRY(u)
+        {
+            none[u] = 0;
+            zs[u] = s ? factors[u] * x : x;
+            if (s && factors[u] == 0 && entry_of(piece, u) < n) sums[0] += (double)x;
+        }
+        store(y, none, piece, n);
+        store(z, zs, piece, n);
+    }
+    put_sums(state, partials, sums);
+}
+
+static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, rank_start_kernel, rank_state(w), (V *)z, (V *)y, (const V *)s, w->n, partials_of(w));
+    resolve<rank_started>(w);
+    return leave(previous, "pagerank start", err);
+}
+
+/* z may be y_before: no __restrict__ for either. */
+template <typename V> static __device__ void finish_pieces(const spryi_rank_state *state, V *x, const V *y, int64_t n)
+{
+    const V alpha = (V)state->alpha, shift = (V)state->shift_before;
+    EACH_PIECE(piece, n)
+    {
+        V ys[PER_THREAD];
+        load(ys, y, piece, n);
+        EACH_ENTRY(u) ys[u] = alpha * ys[u] + shift;
+        store(x, ys, piece, n);
+    }
+}
+
+template <typename V> static __global__ void rank_step_kernel(const spryi_rank_state *state, V *z, const V *y_before,
+                                                              const V *__restrict__ y, const V *__restrict__ s,
+                                                              int64_t n, double *partials)
+{
+    if (state->stop) {
+        if (!state->finished) finish_pieces(state, z, y_before, n);
+        return;
+    }
+    const V alpha = (V)state->alpha, shift = (V)spryi_rank_shift(state), shift_before = (V)state->shift_before;
+    const spry_norm norm = state->norm;
+    double sums[4] = {0, 0, 0, 0};
+    EACH_PIECE(piece, n)
+    {
+        V ys[PER_THREAD], before[PER_THREAD], factors[PER_THREAD];
+        load(ys, y, piece, n);
+        load(before, y_before, piece, n);
+        if (s) load(factors, s, piece, n);
+        EACH_ENTRY(u)
+        {
+            V x = alpha * ys[u] + shift, x_before = alpha * before[u] + shift_before;
+            double d = fabs((double)x - (double)x_before), at = (double)x;
+            before[u] = s ? factors[u] * x : x;
+            if (entry_of(piece, u) >= n) continue; /* the shifts alone are no entry */
+            sums[0] += d;
+            if (norm == SPRY_NORM_2) sums[1] += d * d;
+            if (norm == SPRY_NORM_INF) sums[1] = larger(sums[1], d);
+            sums[2] += at;
+            if (s && factors[u] == 0) sums[3] += at;
+        }
+        store(z, before, piece, n);
+    }
+    put_sums(state, partials, sums);
+}
+
+static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
+                             spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, rank_step_kernel, rank_state(w), (V *)z, (const V *)y_before, (const V *)y, (const V *)s, w->n,
+                 partials_of(w));
+    resolve<rank_stepped>(w);
+    return leave(previous, "pagerank step", err);
+}
+
+template <typename V>
+static __global__ void rank_finish_kernel(const spryi_rank_state *state, V *x, const V *y, int64_t n)
+{
+    finish_pieces(state, x, y, n);
+}
+
+static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *y, spry_error *err)
+{
+    int previous;
+    spry_status status = enter(w, &previous, err);
+    if (status != SPRY_OK) return status;
+    LAUNCH_TYPED(w, rank_finish_kernel, rank_state(w), (V *)x, (const V *)y, w->n);
+    return leave(previous, "pagerank finish", err);
+}
+
+/* In the order of the struct: C++17 has no names here. */
+extern const spryi_vector_ops spry_cuda_vector_ops;
+const spryi_vector_ops spry_cuda_vector_ops = {TILE, MOST_BLOCKS, SPRYI_MOST_AHEAD, start,      dots,      step,
+                                               turn, clear,       distance,         rank_start, rank_step, rank_finish};

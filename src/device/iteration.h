@@ -1,0 +1,194 @@
+/*
+ * The scalars of the methods, and what becomes of them from pass to pass. They lie where the vectors do: a pass reads
+ * its factors from the state and leaves its sums there, and one of the functions here, called by the pass itself on the
+ * CPU and by one thread behind it on a GPU, makes the next factors of them. When it sets `stop`, all passes that
+ * follow leave the vectors alone. So passes can be started ahead, many iterations at once, and what is found when
+ * someone looks is exactly what the iteration left that stopped.
+ *
+ * Plain C, also compiled by nvcc.
+ */
+#ifndef SPRYI_ITERATION_H
+#define SPRYI_ITERATION_H
+
+#include "spry/spry.h"
+
+#include <math.h>
+
+#ifdef __CUDACC__
+#define SPRYI_BOTH_SIDES static __host__ __device__ inline
+#else
+#define SPRYI_BOTH_SIDES static inline
+#endif
+
+enum { SPRYI_MOST_AHEAD = 32 }; /* iterations that may be started before someone looks */
+
+typedef enum spryi_stop {
+    SPRYI_GOES_ON = 0,
+    SPRYI_SMALL_ENOUGH, /* the residual has reached the tolerance */
+    SPRYI_AT_LIMIT,
+    SPRYI_STAGNATES,
+    SPRYI_NOT_FINITE,
+    SPRYI_NEGATIVE_CURVATURE,
+    SPRYI_B_OUT_OF_RANGE, /* CG: b, or A, is so large or small that sums cannot be relied on: see spryi_cg_guard */
+    SPRYI_A_OUT_OF_RANGE
+} spryi_stop;
+
+SPRYI_BOTH_SIDES int spryi_finite(double value)
+{
+    return value - value == 0;
+}
+
+/* ---- Conjugate Gradient ------------------------------------------------------------------------- */
+
+/*
+ * Sums of squares underflow and overflow long before the numbers do. A guard stops the iteration where that is near:
+ * B where the size of b, A where that of A (1/alpha, or the mean of 1/D) is outside 1/reach .. reach. Whoever looks
+ * scales the system by powers of two, takes the guard away and begins anew.
+ */
+typedef enum spryi_cg_guard { SPRYI_GUARD_B = 1, SPRYI_GUARD_A = 2 } spryi_cg_guard;
+
+typedef struct spryi_cg_state {
+    /* asked for */
+    double tolerance;
+    double reach;   /* of the guards: a power of two */
+    int guards;     /* those that are left */
+    double trusted; /* fraction of rz below which the predicted rz is not */
+    int64_t limit, patience;
+    /* as it goes */
+    double rr, rz, b_norm, alpha, beta;
+    double curvature; /* p'Ap of the latest iteration */
+    double residual;  /* sqrt(rr) / b_norm */
+    double smallest;  /* residual ... */
+    int64_t smallest_at, iterations;
+    double distance;                  /* of spryi_vector_ops.distance */
+    double history[SPRYI_MOST_AHEAD]; /* residual of iteration k at (k-1) % SPRYI_MOST_AHEAD */
+    int stop;                         /* a spryi_stop */
+    int halves;                       /* 1: this iteration's step is done in two, since beta could not be predicted */
+} spryi_cg_state;
+
+SPRYI_BOTH_SIDES void spryi_cg_judge(spryi_cg_state *s)
+{
+    if (!spryi_finite(s->residual)) {
+        s->stop = SPRYI_NOT_FINITE;
+    } else if (s->residual <= s->tolerance) {
+        s->stop = SPRYI_SMALL_ENOUGH;
+    } else if (s->iterations >= s->limit) {
+        s->stop = SPRYI_AT_LIMIT;
+    } else {
+        if (s->residual < 0.99 * s->smallest) {
+            s->smallest = s->residual;
+            s->smallest_at = s->iterations;
+        }
+        if (s->iterations - s->smallest_at >= s->patience) s->stop = SPRYI_STAGNATES;
+    }
+}
+
+/* 1: a number above 0 is in 1/reach .. reach; 0 where it is Inf or NaN. */
+SPRYI_BOTH_SIDES int spryi_within(double value, double reach)
+{
+    return value >= 1 / reach && value <= reach;
+}
+
+/* After start: r.r, r.z, b.b. Also a beginning anew from the true residual. */
+SPRYI_BOTH_SIDES void spryi_cg_started(spryi_cg_state *s, const double *sums)
+{
+    s->rr = sums[0];
+    s->rz = sums[1];
+    s->b_norm = sqrt(sums[2]);
+    s->residual = sqrt(s->rr) / s->b_norm;
+    s->smallest = s->residual;
+    s->smallest_at = s->iterations;
+    s->stop = SPRYI_GOES_ON;
+    s->halves = 0;
+    if ((s->guards & SPRYI_GUARD_B) && !spryi_within(sums[2], s->reach * s->reach))
+        s->stop = SPRYI_B_OUT_OF_RANGE;
+    else if ((s->guards & SPRYI_GUARD_A) && s->rr != 0 && !spryi_within(s->rz / s->rr, s->reach))
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    else
+        spryi_cg_judge(s);
+}
+
+/*
+ * After dots: p.q, q.Dq. (r - alpha q).D(r - alpha q) = alpha^2 qq - rz, since z.q = p.q in exact arithmetic. Where qq
+ * underflows or overflows the step is done in halves, which need no qq.
+ */
+SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
+{
+    s->halves = 0;
+    if (s->stop) return;
+    s->curvature = sums[0];
+    if ((s->guards & SPRYI_GUARD_A) && !spryi_within(s->rz / fabs(sums[0]), s->reach)) {
+        s->stop = SPRYI_A_OUT_OF_RANGE;
+    } else if (!spryi_finite(sums[0])) {
+        s->stop = SPRYI_NOT_FINITE;
+    } else if (sums[0] <= 0) {
+        s->stop = SPRYI_NEGATIVE_CURVATURE;
+    } else {
+        double alpha = s->rz / sums[0], predicted = alpha * alpha * sums[1] - s->rz;
+        s->alpha = alpha;
+        s->beta = predicted / s->rz;
+        s->halves = !(predicted > s->trusted * s->rz && spryi_finite(predicted));
+    }
+}
+
+/* After step: r.r, r.z of the new r. */
+SPRYI_BOTH_SIDES void spryi_cg_stepped(spryi_cg_state *s, const double *sums)
+{
+    if (s->stop) return;
+    if (s->halves) s->beta = sums[1] / s->rz;
+    s->rr = sums[0];
+    s->rz = sums[1];
+    s->residual = sqrt(s->rr) / s->b_norm;
+    s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
+    s->iterations++;
+    spryi_cg_judge(s);
+}
+
+/* ---- PageRank ----------------------------------------------------------------------------------- */
+
+typedef struct spryi_rank_state {
+    /* asked for */
+    double alpha, tolerance, n;
+    int64_t limit;
+    spry_norm norm;
+    int teleports; /* the mass of zero columns is spread over all nodes */
+    /* as it goes; d = x_k - x_(k-1) */
+    double shift_before; /* x_k = alpha y + shift; x_0 = 1/n */
+    double d1, residual; /* ||d||_1, and in the norm asked for */
+    double mass;         /* sum of x_k */
+    double zero_mass;    /* of it, over columns whose factor is 0 */
+    int64_t iterations;
+    double history[SPRYI_MOST_AHEAD]; /* as above */
+    int stop;
+    int finished; /* 1: a pass that found `stop` set has put x where z was */
+} spryi_rank_state;
+
+SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
+{
+    double rest = (1 - s->alpha) / s->n;
+    return s->teleports ? rest + s->alpha * s->zero_mass / s->n : rest;
+}
+
+/* After rank_step: ||d||_1, the sum of squares or the largest of |d|, sum of x_k, of it over zero columns. */
+SPRYI_BOTH_SIDES void spryi_rank_stepped(spryi_rank_state *s, const double *sums)
+{
+    if (s->stop) {
+        s->finished = 1;
+        return;
+    }
+    s->shift_before = spryi_rank_shift(s);
+    s->d1 = sums[0];
+    s->residual = s->norm == SPRY_NORM_1 ? sums[0] : s->norm == SPRY_NORM_2 ? sqrt(sums[1]) : sums[1];
+    s->mass = sums[2];
+    s->zero_mass = sums[3];
+    s->history[s->iterations % SPRYI_MOST_AHEAD] = s->residual;
+    s->iterations++;
+    if (!spryi_finite(s->mass) || !spryi_finite(s->d1))
+        s->stop = SPRYI_NOT_FINITE;
+    else if (s->residual <= s->tolerance)
+        s->stop = SPRYI_SMALL_ENOUGH;
+    else if (s->iterations >= s->limit)
+        s->stop = SPRYI_AT_LIMIT;
+}
+
+#endif

@@ -1,0 +1,80 @@
+/*
+ * The vector work of the methods: passes that do at once all that the data they read allow. One table a device, the
+ * GPU's from the CUDA plug-in; the methods know nothing of where vectors lie. All vectors of a call have w->n entries
+ * of w->type, lie on the work's device and do not overlap unless it says so. Factors come from the state, sums and
+ * what follows from them go there (iteration.h); passes do nothing once the state says stop.
+ *
+ * A GPU's functions only start the work, in the default stream; spryi_vector_look waits for it.
+ *
+ * Sums are taken in f64 over blocks that are cut by the length alone, and the blocks' sums are added in a fixed order:
+ * the same bits for any number of threads.
+ */
+#ifndef SPRYI_VECTOR_OPS_H
+#define SPRYI_VECTOR_OPS_H
+
+#include "device/iteration.h"
+#include "spry/spry.h"
+
+enum { SPRYI_MOST_SUMS = 4 };
+
+typedef struct spryi_vector_work {
+    const struct spryi_vector_ops *ops;
+    spry_context *context;
+    int device;  /* as in spry_vector */
+    int ordinal; /* the driver's own number of it */
+    spry_type type;
+    int64_t n, blocks;
+    int threads;
+    spry_vector partials; /* f64 on the device, SPRYI_MOST_SUMS a block */
+    spry_vector state;    /* on the device: a spryi_cg_state or spryi_rank_state */
+} spryi_vector_work;
+
+typedef struct spryi_vector_ops {
+    int64_t block, most_blocks; /* entries a block, and how many there are at most: then blocks take several pieces */
+    int ahead;                  /* most iterations that are started before the state is looked at */
+
+    /* ---- Conjugate Gradient. D NULL: ones; else the reciprocals of the diagonal. z = D r ------------- */
+
+    /* r = b - q (q NULL: b); p = D r. Sets `stop` anew. */
+    spry_status (*start)(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D,
+                         spry_error *err);
+    /* p.q, q.Dq: alpha and, predicted, beta */
+    spry_status (*dots)(const spryi_vector_work *w, const void *p, const void *q, const void *D, spry_error *err);
+    /* x += alpha p; r -= alpha q; p = D r + beta p. Where the step is done in halves: r -= alpha q, and beta ... */
+    spry_status (*step)(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
+                        spry_error *err);
+    /* ... then x += alpha p; p = D r + beta p. */
+    spry_status (*turn)(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err);
+    spry_status (*clear)(const spryi_vector_work *w, void *x, spry_error *err); /* x = 0 */
+    /* state.distance = (b - q).(b - q) */
+    spry_status (*distance)(const spryi_vector_work *w, const void *b, const void *q, spry_error *err);
+
+    /* ---- PageRank. s: column factors, 0 for a zero column, NULL: ones. x = alpha y + shift, z = s x ------ */
+
+    /* x_0 = shift_before: z = s x_0, y = 0, and the mass of zero columns. */
+    spry_status (*rank_start)(const spryi_vector_work *w, void *z, void *y, const void *s, spry_error *err);
+    /*
+     * x_k from y, x_(k-1) from the y before it, z from x_k. z may be y_before, which is done with then. The first pass
+     * after the one that stopped makes z = x_k of y_before instead: products that are still to come only read z.
+     */
+    spry_status (*rank_step)(const spryi_vector_work *w, void *z, void *y_before, const void *y, const void *s,
+                             spry_error *err);
+    /* x = alpha y + shift_before; x may be y */
+    spry_status (*rank_finish)(const spryi_vector_work *w, void *x, const void *y, spry_error *err);
+} spryi_vector_ops;
+
+/* Resolves threads, allocates what sums and the state need; undone by spryi_vector_work_clear, also when it failed. */
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, int64_t n, spry_type type,
+                                   spry_error *err);
+void spryi_vector_work_clear(spryi_vector_work *w);
+
+/* The state there and back; look waits until all that was started is done. */
+spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err);
+spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err);
+
+/* Iterations to start before the next look: few at first, so that at most an eighth is in vain. */
+int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations);
+
+extern const spryi_vector_ops spryi_vector_ops_cpu, spryi_vector_ops_avx2;
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * The sums of a block row in plain C, for the kernels of all levels. `r`, the size of blocks, is a constant wherever
+ * these are inlined.
+ */
+
+static inline const SPRY_V *SPRY_FN(x_of)(const spryi_bsr_job *job, int64_t J, int r)
+{
+    return J == job->tail_column ? (const SPRY_V *)job->tail : (const SPRY_V *)job->args.x + J * r;
+}
+
+/* sum = block row I times x; masked: entries alone. */
+static inline __attribute__((always_inline)) void SPRY_FN(sum_plain)(const spryi_bsr_job *job, int64_t I, const int r,
+                                                                     const int masked, SPRY_V *sum)
+{
+    const SPRY_P *Ap = job->offsets;
+    const SPRY_J *Aj = job->columns;
+    for (int i = 0; i < r; i++) sum[i] = 0;
+    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
+        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
+        for (int j = 0; j < r; j++) {
+            const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
+            for (int i = 0; i < r; i++)
+                if (!masked || mask >> i & 1) sum[i] += Ax[j * r + i] * x[j];
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/*
+ * Between csr's drivers and its kernels. A kernel is a set of loops, one for each kind of run and one for a piece of a
+ * long row; a driver calls them for every block of rows on the threads of a product.
+ */
+#ifndef SPRYI_CSR_DRIVER_H
+#define SPRYI_CSR_DRIVER_H
+
+#include "formats/csr/csr.h"
+
+#ifdef __AVX2__
+#include "core/simd_x86.h"
+#endif
+
+enum { SPRYI_CSR_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */
+
+/* The arrays and vectors that the loops work on. alpha and beta hold an f32 exactly. */
+typedef struct spryi_csr_job {
+    const void *offsets, *columns, *values, *x; /* of a pattern values is NULL */
+    void *y;
+    double alpha, beta;
+    int stream_y; /* y is large and not read: kernels may write it around the cache, which saves reading it in */
+    double *sums; /* of the pieces of long rows */
+} spryi_csr_job;
+
+/*
+ * The loops of one level, value type and index pair, over rows begin .. end - 1 of one run.
+ *
+ *   csr_driver.c           y = alpha*A*x + beta*y. piece puts the plain sum over its entries into job->sums.
+ *   csr_scatter_driver.c   y_j += a_ij x_i for each entry. alpha and beta are not looked at, there are no spans.
+ */
+typedef struct spryi_csr_loops {
+    void (*rows)(const spryi_csr_job *job, int64_t begin, int64_t end);
+    void (*strided)(const spryi_csr_job *job, int64_t begin, int64_t end);
+    void (*shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group);
+    void (*piece)(const spryi_csr_job *job, const spryi_csr_block *piece);
+    /* general and shared rows by their spans (spans.h); NULL where a level does not use them */
+    void (*span_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int least);
+    void (*span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span, int group);
+} spryi_csr_loops;
+
+/* loops[1] are for stored values, loops[0] for patterns, whose entries are ones and have none. */
+spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops loops[2]);
+spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2]);
+
+/* Both drivers begin with a job, pick the loops and then run blocks. */
+spryi_csr_job spryi_csr_job_of(const spryi_run_args *args);
+
+static inline const spryi_csr_loops *spryi_csr_pick_loops(const spryi_csr *s, const spryi_csr_loops loops[2])
+{
+    return &loops[s->a.value_type != SPRY_PATTERN];
+}
+
+void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_loops *loops,
+                         const spryi_csr_block *block);
+
+/* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
+#define SPRYI_INLINE static inline __attribute__((always_inline))
+
+/*
+ * Ask for the matrix ahead of its use, in loops that every level has. The portable level leaves that to the processor.
+ * near: into the first-level cache.
+ */
+SPRYI_INLINE void spryi_csr_fetch_near(const void *base, int64_t bytes)
+{
+#ifdef __AVX2__
+    spryi_prefetch_near(base, bytes + SPRYI_AHEAD_NEAR);
+#else
+    (void)base, (void)bytes;
+#endif
+}
+
+SPRYI_INLINE void spryi_csr_fetch(const void *base, int64_t bytes)
+{
+#ifdef __AVX2__
+    spryi_prefetch(base, bytes + SPRYI_AHEAD);
+#else
+    (void)base, (void)bytes;
+#endif
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* The family csrk: its formats and the kernels of every device. */
+#include "core/family.h"
+#include "formats/csrk/csrk.h"
+
+/* A line each, so that a new one is a line in a diff. */
+/* clang-format off */
+static const spryi_format *const formats[] = {
+    &spryi_format_csr2,
+    &spryi_format_csr3,
+    NULL,
+};
+
+static const spryi_kernel *const kernels[] = {
+    &spryi_csr2_reference_cpu,
+    &spryi_csr2_portable_cpu,
+    SPRYI_X86(spryi_csr2_avx2_cpu)
+    SPRYI_X86(spryi_csr2_avx512_cpu)
+    &spryi_csr2_lanes_cuda,
+    &spryi_csr3_reference_cpu,
+    &spryi_csr3_portable_cpu,
+    SPRYI_X86(spryi_csr3_avx2_cpu)
+    SPRYI_X86(spryi_csr3_avx512_cpu)
+    &spryi_csr3_gpuspmv3_cuda,
+    &spryi_csr3_gpuspmv35_cuda,
+    NULL,
+};
+/* clang-format on */
+
+const spryi_family spryi_family_csrk = {"csrk", formats, kernels};

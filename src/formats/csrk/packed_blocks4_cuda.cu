@@ -1,5 +1,0 @@
-/* packed's kernels of blocks of 4 x 4. */
-#include "formats/csrk/packed_blocks.cuh"
-
-template void spry_cuda_packed_blocks<float, 4>(const spryi_run_args *args);
-template void spry_cuda_packed_blocks<double, 4>(const spryi_run_args *args);

@@ -1,0 +1,16 @@
+/* Shared by the CPU kernels of packed: threads, the sums of long rows, and the transposed product. */
+#ifndef SPRYI_PACKED_DRIVER_H
+#define SPRYI_PACKED_DRIVER_H
+
+#include "formats/packed/packed_reader.h"
+#include "formats/shared/run_blocks.h"
+
+/* Runs a kernel's loops. slices: y of rows that are not long; pieces: sums of pieces of long rows, in the workspace. */
+spry_status spryi_packed_drive(const spryi_run_args *args, spryi_block_fn slices, spryi_block_fn pieces);
+
+extern const spryi_run_table spryi_packed_runs_t; /* the transposed product */
+
+/* Bytes: sums of pieces, or the windows of the transposed product. */
+int64_t spryi_packed_workspace(const void *storage);
+
+#endif

@@ -1,0 +1,304 @@
+/* Making a plan: the options to a device, a format and a kernel; then the storage, and what a run needs beside it. */
+#include "plan/plan.h"
+
+#include "catalogue/catalogue.h"
+#include "choose/choose.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "plan/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static spry_status check_options(const spry_spmv_options *o, spry_error *err)
+{
+    if (o->op != SPRY_NO_TRANSPOSE && o->op != SPRY_TRANSPOSE)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", o->op, SPRY_TRANSPOSE,
+                                "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)o->op);
+    if (o->vector_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->vector_type) < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_type", o->vector_type, SPRY_F64,
+                                "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
+    if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
+                          "expected_calls and memory_limit_bytes must not be negative");
+    return spryi_check_ordering(o, err);
+}
+
+spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+{
+    spry_type value_type = A->a.value_type;
+    *type = o->vector_type != SPRY_TYPE_DEFAULT ? o->vector_type : value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
+    if (value_type != SPRY_PATTERN && value_type != *type)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "vector_type",
+                          "%s values with %s vectors are not supported: convert the matrix with spry_matrix_convert",
+                          spry_type_name(value_type), spry_type_name(*type));
+    return SPRY_OK;
+}
+
+/* ---- device, format and kernel ------------------------------------------------------------------------- */
+
+static spryi_selection_request request_for(const spry_plan *plan, const spry_spmv_options *o)
+{
+    return (spryi_selection_request){
+        .op = plan->op,
+        .device = o->device,
+        .kernel = o->kernel,
+        .allow_nondeterministic = o->allow_nondeterministic,
+        .operand_device = plan->A->a.device,
+        .result_device = o->vector_device,
+        .operand = "the matrix",
+        .result_argument = "vector_device",
+        .result = "vector_device",
+        .result_place = "the plan's own device",
+    };
+}
+
+static spry_status select_device(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const spryi_selection_request request = request_for(plan, o);
+    spry_status status = spryi_select_device(plan->context, &plan->device, &request, err);
+    if (status == SPRY_OK && (o->row_scaling || o->column_scaling) && !plan->device->driver->host_memory)
+        return spryi_fail(err, SPRY_UNSUPPORTED, o->row_scaling ? "row_scaling" : "column_scaling",
+                          "row_scaling and column_scaling are the CPU's so far, the product was asked for on %s",
+                          o->device ? o->device : plan->device->name);
+    return status;
+}
+
+/* 1: the format is the library's choice. */
+static int is_auto(const spry_spmv_options *o)
+{
+    return !o->kernel && (!o->format || strcmp(o->format, "auto") == 0);
+}
+
+/* plan->kernel, and its functions on the device, for plan->format. */
+static spry_status select_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spryi_selection_request request = request_for(plan, o);
+    const char *reason, *suits = spryi_choose_kernel(plan->A, plan->format, d->driver, plan->op);
+    spry_status status = spryi_select_kernel(d, &plan->kernel, plan->format, suits, &request, err);
+    if (status == SPRY_OK) d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
+    return status;
+}
+
+static spry_status select_named_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spryi_selection_request request = request_for(plan, o);
+    spry_status status = SPRY_OK;
+    const char *reason;
+    if (o->format && strcmp(o->format, "auto") != 0 && spryi_find_kernel(o->kernel)) {
+        status = spryi_parse_format(&plan->format, plan->parameters, o->format, err);
+        if (status != SPRY_OK) return status;
+        request.format = plan->format->name;
+    }
+    status = spryi_select_named_kernel(d, &plan->kernel, &request, err);
+    if (status != SPRY_OK) return status;
+    d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
+    plan->format = spryi_find_format(plan->kernel->format);
+    snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", plan->kernel->name);
+    return SPRY_OK;
+}
+
+/* The format and the kernel: those named, or a choice for the matrix. */
+static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    spry_status status;
+    if (o->kernel) return select_named_kernel(plan, o, err);
+    if (!is_auto(o)) {
+        status = spryi_parse_format(&plan->format, plan->parameters, o->format, err);
+        if (status != SPRY_OK) return status;
+        snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
+    } else {
+        spryi_choice choice = {0};
+        status = spryi_choose_format(plan->A, o, plan->device->driver, &choice, err);
+        if (status != SPRY_OK) return status;
+        plan->format = choice.format;
+        memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
+        snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+    }
+    return select_kernel(plan, o, err);
+}
+
+/* csr, which borrows what there is, in place of a choice that the memory limit or the padding guard refused. */
+static spry_status select_instead(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    spryi_choice choice = {0};
+    spryi_choose_instead(&choice, plan->format->name);
+    plan->format = choice.format;
+    memset(plan->parameters, 0, sizeof plan->parameters);
+    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+    return select_kernel(plan, o, err);
+}
+
+/* ---- storage and workspace ------------------------------------------------------------------------------- */
+
+static spry_status find_run(spry_plan *plan, spry_error *err)
+{
+    const spry_arrays *stored = plan->format->arrays(plan->stored.storage);
+    const spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
+    const spryi_run_table *table = plan->op == SPRY_TRANSPOSE ? plan->functions.spmv_t : plan->functions.spmv;
+    const int pair = spryi_index_pair(offset_type, stored->index_type);
+    plan->run = table ? (*table)[spryi_value_slot(plan->vector_type)][pair] : NULL;
+    if (plan->run) return SPRY_OK;
+    return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s for %s values with these indices",
+                      plan->kernel->name, plan->op == SPRY_TRANSPOSE ? "transposed product" : "product",
+                      spry_type_name(plan->vector_type));
+}
+
+/* What the kernel keeps beside the storage, and the bytes of workspace that it asks for. */
+static spry_status prepare_kernel(spry_plan *plan, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spryi_kernel_functions *f = &plan->functions;
+    const spryi_prepare_request request = {.format = plan->format,
+                                           .storage = plan->stored.storage,
+                                           .vector_type = plan->vector_type,
+                                           .op = plan->op,
+                                           .device = d->ordinal};
+    spry_status status = SPRY_OK;
+    int previous = 0;
+    if (f->prepare) {
+        SPRYI_TRY(d->ops->enter(d, &previous, err));
+        status = f->prepare(&request, &plan->auxiliary, &plan->auxiliary_bytes, err);
+        d->ops->leave(d, previous);
+        if (status == SPRY_OK) status = d->ops->synchronize(d, NULL, err); /* the caller's streams need not wait */
+    }
+    if (status == SPRY_OK)
+        plan->workspace_bytes = f->workspace_bytes ? f->workspace_bytes(&request, plan->auxiliary) : 0;
+done:
+    return status;
+}
+
+/* The workspace, and the device's copies of vectors that lie elsewhere. */
+static spry_status allocate_vectors(spry_plan *plan, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const int64_t size = (int64_t)spry_type_bytes(plan->vector_type), cleared = plan->workspace_bytes;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spryi_add_maps(plan, err));
+    if (plan->workspace_bytes > 0) {
+        SPRYI_TRY(d->ops->allocate(d, &plan->workspace, plan->workspace_bytes, "workspace", err));
+        SPRYI_TRY(d->ops->clear(d, plan->workspace, cleared, err));
+    }
+    if (plan->options.vector_device != d->number) {
+        SPRYI_TRY(d->ops->allocate(d, &plan->x, plan->x_length * size, "x", err));
+        SPRYI_TRY(d->ops->allocate(d, &plan->y, plan->y_length * size, "y", err));
+    }
+done:
+    return status;
+}
+
+/* The chosen format's storage of plan->A. */
+static spry_status make_storage(spry_plan *plan, spry_error *err)
+{
+    plan->value_type = plan->kernel->pattern && plan->A->a.value_type == SPRY_PATTERN ? SPRY_PATTERN
+                                                                                      : plan->vector_type;
+    return spryi_make_storage(plan, &plan->stored, err);
+}
+
+spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
+                           const spry_spmv_options *options, spry_error *err)
+{
+    if (!context || !plan || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context ? "context"
+                          : !plan  ? "plan"
+                                   : "A",
+                          "context, plan and A must not be NULL");
+    double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    spry_plan *made = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    SPRYI_TRY(check_options(&o, err));
+    SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
+    *made = (spry_plan){
+        .context = context,
+        .A = spryi_matrix_retain(A),
+        .op = o.op,
+        .vector_type = o.vector_type,
+        .y_length = o.op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows,
+        .x_length = o.op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols,
+        .threads = context->threads,
+        .options = o,
+    };
+    made->options.device = made->options.format = made->options.kernel = made->options.ordering = NULL;
+    SPRYI_TRY(select_device(made, &o, err));
+    SPRYI_TRY(spryi_order_plan(made, &o, err));
+    SPRYI_TRY(select_format(made, &o, err));
+    while ((status = make_storage(made, err)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
+        SPRYI_TRY(select_instead(made, &o, err));
+    if (status != SPRY_OK) goto done;
+    SPRYI_TRY(find_run(made, err));
+    SPRYI_TRY(prepare_kernel(made, err));
+    SPRYI_TRY(spryi_place_order(made, err));
+    SPRYI_TRY(allocate_vectors(made, err));
+    spryi_drop_copy(made);
+    made->setup_us = spryi_now_us() - start;
+    *plan = made;
+    made = NULL;
+done:
+    spry_plan_destroy(made);
+    return status;
+}
+
+void spry_plan_destroy(spry_plan *plan)
+{
+    if (!plan) return;
+    const spryi_device *d = plan->device;
+    if (plan->functions.discard && plan->auxiliary) plan->functions.discard(d->ordinal, plan->auxiliary);
+    if (d) { /* the first that is found */
+        void *const blocks[] = {plan->workspace, plan->x, plan->y};
+        spryi_discard_storage(plan, &plan->stored);
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) d->ops->release(d, blocks[b]);
+    }
+    spryi_discard_ordering(plan);
+    spryi_matrix_release(plan->A);
+    spryi_release(plan->context, plan);
+}
+
+/* The new storage is made beside the old, so that a failure leaves the plan as it was. */
+spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
+{
+    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (plan->order && plan->order->given->a.value_type == SPRY_PATTERN) return SPRY_OK; /* nothing can have changed */
+    spry_status status = plan->order ? spryi_order_values(plan, err) : SPRY_OK;
+    if (status == SPRY_OK) {
+        status = spryi_renew_storage(plan, err);
+        spryi_drop_copy(plan);
+    }
+    return status;
+}
+
+spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry_error *err)
+{
+    if (!plan || !info)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
+    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    if (status != SPRY_OK) return status;
+    *info = (spry_plan_info){
+        .struct_size = sizeof *info,
+        .op = plan->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv",
+        .device = plan->kernel->device,
+        .format = plan->format->name,
+        .parameters = plan->stored.parameters,
+        .kernel = plan->kernel->name,
+        .ordering = plan->order ? plan->order->name : "none",
+        .reason = plan->reason,
+        .deterministic = plan->kernel->deterministic,
+        .threads = plan->device->driver->host_memory ? spryi_team(plan->threads) : 0,
+        .storage_bytes = plan->format->storage_bytes(plan->stored.storage) + spryi_ordering_bytes(plan, 0),
+        .owned_bytes = plan->format->owned_bytes(plan->stored.storage) + plan->workspace_bytes +
+                       spryi_ordering_bytes(plan, 1),
+        .workspace_bytes = plan->workspace_bytes,
+        .setup_us = plan->setup_us,
+        .upload_us = plan->stored.upload_us,
+    };
+    return SPRY_OK;
+}

@@ -1,0 +1,111 @@
+/* A plan of sparse matrix times vector: the parts that making, updating and running it share. */
+#ifndef SPRYI_PLAN_H
+#define SPRYI_PLAN_H
+
+#include "core/device.h"
+#include "core/kernel.h"
+
+/* A storage of the plan's format where its device reads it. */
+typedef struct spryi_plan_storage {
+    void *storage; /* the format's struct */
+    /* 1: the arrays of the struct are device addresses. Then `storage` is this block alone, and the plan owns: */
+    int on_device;
+    void *arrays[SPRYI_MOST_SECTIONS];
+    int array_count;
+    int made_there;      /* 1: by the device, from CSR; 0: on the host, and copied */
+    double upload_us;    /* that copies to the device took */
+    char parameters[64]; /* as the format resolved them */
+} spryi_plan_storage;
+
+/* Rows and columns are renumbered: x and y are the caller's, the storage is of B = P A P^T (A not square: P A). */
+typedef struct spryi_plan_order {
+    const char *name;
+    spry_matrix *given;      /* the caller's; plan->A is B while the storage borrows of it, else the same as this */
+    spry_ordering *ordering; /* of Band-k, for its groups; NULL: not needed any more */
+    int32_t *x_from;         /* B multiplies x'[i] = x[x_from[i]]; NULL: x as it is, */
+    int32_t *y_from;         /* to t, and y[i] becomes t[y_from[i]] + beta*y[i]; NULL: t is y */
+    void *block;             /* of the device, in which these two lie; NULL: they are the host's */
+    const void *zero;        /* in the block, a number 0 of any type */
+    int64_t bytes;           /* of the two */
+} spryi_plan_order;
+
+struct spry_plan {
+    spry_context *context;
+    const spryi_device *device;
+    spry_matrix *A;          /* kept alive: the storage may borrow its arrays */
+    spryi_plan_order *order; /* NULL: none */
+    const spryi_format *format;
+    const spryi_kernel *kernel;
+    spryi_kernel_functions functions; /* of the kernel */
+    spryi_run_fn run;
+    spryi_plan_storage stored;
+    void *auxiliary; /* the kernel's, beside the storage */
+    int64_t auxiliary_bytes;
+    void *workspace;
+    int64_t workspace_bytes;
+    int64_t x_at, t_at; /* in the workspace: x and y as the storage has them, where they are not the caller's */
+    void *x, *y;        /* the device's copies of host vectors; NULL: it reads the caller's */
+    spry_op op;
+    spry_type vector_type;
+    int64_t y_length, x_length;
+    int threads;
+    double setup_us;
+    spry_spmv_options options; /* its strings are not kept: device, format, kernel and ordering are NULL */
+    spry_type value_type;      /* stored: vector_type, or SPRY_PATTERN */
+    int64_t parameters[SPRYI_PARAMETERS];
+    char reason[320];
+};
+
+/* Type of the vectors for a product with A: as options say, else A's. */
+spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *options,
+                                 spry_error *err);
+
+/* ---- plan_storage.c ---------------------------------------------------------------------------------- */
+
+/* The plan's request for a storage; csr and cost are left out. */
+spryi_build_request spryi_request_of(const spry_plan *plan);
+
+/* Makes what a request leaves out: its csr, unless the format takes any layout. The caller releases request->csr. */
+spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
+                                   spry_error *err);
+
+/* A storage of plan->A in plan->format, by the device or by the host. */
+spry_status spryi_make_storage(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err);
+void spryi_discard_storage(const spry_plan *plan, spryi_plan_storage *stored);
+
+/* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
+spry_status spryi_renew_storage(spry_plan *plan, spry_error *err);
+
+/* The arrays of a storage that a device needs. */
+int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections);
+
+/* A host copy of the plan's matrix, whose arrays are in device memory. */
+spry_status spryi_fetch_matrix(const spry_plan *plan, spry_matrix **host, spry_error *err);
+
+/* ---- plan_order.c ------------------------------------------------------------------------------------ */
+
+/* Checks the names of options. */
+spry_status spryi_check_ordering(const spry_spmv_options *options, spry_error *err);
+
+/* Finds the ordering that the options name, and puts the permuted copy in plan->A's place. */
+spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *options, spry_error *err);
+
+/* Brings the permutations to where the device reads them. */
+spry_status spryi_place_order(spry_plan *plan, spry_error *err);
+
+/* Lets go of the permuted copy where the storage borrows nothing of it. */
+void spryi_drop_copy(spry_plan *plan);
+
+/* Puts A's values as they are now into plan->A, in place or as a new copy, which drop_copy takes away again. */
+spry_status spryi_order_values(spry_plan *plan, spry_error *err);
+
+/* Bytes that a run reads of the ordering beside the storage; owned: what the plan allocated for it. */
+int64_t spryi_ordering_bytes(const spry_plan *plan, int owned);
+void spryi_discard_ordering(spry_plan *plan);
+
+/* ---- run.c ------------------------------------------------------------------------------------------- */
+
+/* Checks row_scaling and column_scaling, and adds the workspace of vectors that are permuted or scaled. */
+spry_status spryi_add_maps(spry_plan *plan, spry_error *err);
+
+#endif

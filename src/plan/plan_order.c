@@ -1,0 +1,257 @@
+/*
+ * Plans that renumber by themselves. B = P A P^T is multiplied in place of A (A not square: P A), and x and y stay in
+ * the caller's numbering: a run gathers x' into the workspace, multiplies it to t there, and y gathers t with beta*y
+ * in one pass (run.c).
+ *
+ * Both passes read by an index and write in order, which needs the permutation as well as its inverse. Scattering would
+ * do with one of them, but each entry that it misses in the cache is read and written back, 128 bytes for the 64 of a
+ * gather, and threads would write into each other's lines. Cost: 4 bytes of an index and 2 numbers each entry of x and
+ * of y, one more of y where beta is not 0.
+ */
+#include "catalogue/catalogue.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/ordering.h"
+#include "formats/csrk/csrk.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+enum { NONE, RCM, BANDK, DEGREE, NAMES };
+static const char *const names[NAMES] = {"none", "rcm", "bandk", "degree"};
+
+/* NAMES: no such. */
+static int method_of(const spry_spmv_options *o)
+{
+    int n = NONE;
+    if (o->ordering)
+        while (n < NAMES && strcmp(o->ordering, names[n]) != 0) n++;
+    return n;
+}
+
+spry_status spryi_check_ordering(const spry_spmv_options *o, spry_error *err)
+{
+    const int method = method_of(o);
+    if (method == NAMES)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"%s\", expected none, rcm, bandk or degree",
+                          o->ordering);
+    if (method != NONE && o->groups)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups",
+                          "groups are of the matrix's own numbering, and ordering %s would give it another",
+                          names[method]);
+    return SPRY_OK;
+}
+
+/* ---- making ----------------------------------------------------------------------------------------- */
+
+/* For Band-k: as many levels, and groups as large, as the format that was asked for would take. */
+static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *plan, const spry_arrays *a,
+                                 const spry_spmv_options *o, spry_error *err)
+{
+    spryi_build_request request = spryi_request_of(plan);
+    const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
+    const char *text = o->format && strcmp(o->format, "auto") != 0 ? o->format : kernel ? kernel->format : "csr3";
+    const spryi_format *format;
+    spryi_csrk shape = {0};
+    spryi_cost cost;
+    spry_status status = spryi_parse_format(&format, request.parameters, text, err);
+    if (status != SPRY_OK) return status;
+    how->k = strcmp(format->name, "csr2") == 0 ? 2 : 3;
+    if (strcmp(format->name, "csr2") != 0 && strcmp(format->name, "csr3") != 0) return SPRY_OK;
+    status = spryi_csrk_resolve(&shape, &cost, &plan->context->tuning, &request, a, how->k, err);
+    how->srs = shape.srs;
+    how->ssrs = shape.ssrs;
+    return status;
+}
+
+/* The permutations of x and of y, from a permutation of rows, and of columns where the matrix is square. */
+static spry_status make_maps(spry_plan *plan, const int64_t *perm, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spryi_plan_order *order = plan->order;
+    const spry_arrays *a = &plan->A->a;
+    const int square = a->rows == a->cols;
+    if (square || plan->op == SPRY_TRANSPOSE) {
+        SPRYI_TRY(SPRYI_NEW(plan->context, &order->x_from, a->rows, "permutation of x", err));
+        for (int64_t i = 0; i < a->rows; i++) order->x_from[i] = (int32_t)perm[i];
+        order->bytes += a->rows * (int64_t)sizeof *order->x_from;
+    }
+    if (square || plan->op == SPRY_NO_TRANSPOSE) {
+        SPRYI_TRY(SPRYI_NEW(plan->context, &order->y_from, a->rows, "permutation of y", err));
+        for (int64_t i = 0; i < a->rows; i++) order->y_from[perm[i]] = (int32_t)i;
+        order->bytes += a->rows * (int64_t)sizeof *order->y_from;
+    }
+done:
+    return status;
+}
+
+spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const int method = method_of(o);
+    if (method == NONE) return SPRY_OK;
+    spry_status status = SPRY_OK;
+    spry_matrix *A = plan->A, *B = NULL, *host = NULL;
+    const int64_t m = A->a.rows, n = A->a.cols;
+    spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+    if (m > INT32_MAX || n > INT32_MAX)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "ordering", m > n ? m : n, INT32_MAX,
+                                "ordering %s is for matrices of up to %d rows and columns, this one is %lld x %lld",
+                                names[method], (int)INT32_MAX, (long long)m, (long long)n);
+    how.method = names[method];
+    if (A->a.device > 0) {
+        SPRYI_TRY(spryi_fetch_matrix(plan, &host, err));
+        A = host;
+    }
+    if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, &A->a, o, err));
+    SPRYI_TRY(SPRYI_NEW(plan->context, &plan->order, 1, "ordering of a plan", err));
+    *plan->order = (spryi_plan_order){.name = names[method], .given = spryi_matrix_retain(plan->A)};
+    SPRYI_TRY(spry_reorder(plan->context, &plan->order->ordering, A, &how, err));
+    const int64_t *perm = plan->order->ordering->perm;
+    SPRYI_TRY(make_maps(plan, perm, err));
+    SPRYI_TRY(spry_matrix_permute(plan->context, &B, A, perm, m == n ? perm : NULL, err));
+    spryi_release(plan->context, plan->order->ordering->perm); /* the maps have it */
+    plan->order->ordering->perm = NULL;
+    spryi_matrix_release(plan->A);
+    plan->A = B;
+    if (method == BANDK) plan->options.groups = plan->order->ordering;
+done:
+    spryi_matrix_release(host);
+    return status;
+}
+
+static int64_t padded_bytes(const int32_t *permutation, int64_t length)
+{
+    return permutation ? (length * (int64_t)sizeof *permutation + 63) / 64 * 64 : 0;
+}
+
+/* One block of device memory: the permutation of x, that of y, and a number 0. */
+spry_status spryi_place_order(spry_plan *plan, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spryi_plan_order *order = plan->order;
+    spry_status status = SPRY_OK;
+    void *block = NULL;
+    if (!order || d->driver->host_memory) return SPRY_OK;
+    const double start = spryi_now_us();
+    const int64_t x_bytes = padded_bytes(order->x_from, plan->x_length);
+    const int64_t y_bytes = padded_bytes(order->y_from, plan->y_length);
+    SPRYI_TRY(d->ops->allocate(d, &block, x_bytes + y_bytes + 64, "permutations of x and y", err));
+    char *to = block;
+    SPRYI_TRY(d->ops->clear(d, to + x_bytes + y_bytes, 64, err));
+    if (x_bytes > 0) SPRYI_TRY(d->ops->copy(d, to, order->x_from, plan->x_length * 4, SPRYI_TO_DEVICE, NULL, err));
+    if (y_bytes > 0)
+        SPRYI_TRY(d->ops->copy(d, to + x_bytes, order->y_from, plan->y_length * 4, SPRYI_TO_DEVICE, NULL, err));
+    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
+    spryi_release(plan->context, order->x_from);
+    spryi_release(plan->context, order->y_from);
+    if (order->x_from) order->x_from = block;
+    if (order->y_from) order->y_from = (int32_t *)(void *)(to + x_bytes);
+    order->zero = to + x_bytes + y_bytes;
+    order->block = block;
+    order->bytes = x_bytes + y_bytes + 64;
+    block = NULL;
+    plan->stored.upload_us += spryi_now_us() - start;
+done:
+    d->ops->release(d, block);
+    return status;
+}
+
+/* Values may be borrowed or not, and so may the rest; of a copy in host memory a GPU borrows nothing. */
+static int borrows(const spry_plan *plan)
+{
+    if (plan->stored.on_device) return 0;
+    const spry_arrays *s = plan->format->arrays(plan->stored.storage), *a = &plan->A->a;
+    return s->offsets == a->offsets || s->indices == a->indices || (a->values && s->values == a->values) ||
+           atomic_load(&plan->A->references) > 1;
+}
+
+/* 1: values that change are to be built into a storage of the same groups. */
+static int has_groups(const spry_plan *plan)
+{
+    return plan->options.groups && (strcmp(plan->format->name, "csr2") == 0 || strcmp(plan->format->name, "csr3") == 0);
+}
+
+void spryi_drop_copy(spry_plan *plan)
+{
+    spryi_plan_order *order = plan->order;
+    if (!order) return;
+    if (!(plan->stored.on_device &&
+          has_groups(plan))) { /* a storage has its own groups by now, which a GPU's host cannot read */
+        spry_ordering_destroy(order->ordering);
+        order->ordering = NULL;
+        plan->options.groups = NULL;
+    }
+    if (plan->A == order->given || borrows(plan)) return;
+    spryi_matrix_release(plan->A);
+    plan->A = spryi_matrix_retain(order->given);
+}
+
+int64_t spryi_ordering_bytes(const spry_plan *plan, int owned)
+{
+    const spryi_plan_order *order = plan->order;
+    if (!order) return 0;
+    int64_t bytes = order->bytes;
+    if (owned && plan->A != order->given) bytes += spryi_arrays_bytes(&plan->A->a);
+    if (owned && order->ordering) bytes += 8 * (order->ordering->sr_count + order->ordering->ssr_count + 2);
+    return bytes;
+}
+
+void spryi_discard_ordering(spry_plan *plan)
+{
+    spryi_plan_order *order = plan->order;
+    if (!order) return;
+    spry_ordering_destroy(order->ordering);
+    spryi_matrix_release(order->given);
+    if (order->block) {
+        plan->device->ops->release(plan->device, order->block);
+    } else {
+        spryi_release(plan->context, order->x_from);
+        spryi_release(plan->context, order->y_from);
+    }
+    spryi_release(plan->context, order);
+    plan->order = NULL;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------- */
+
+/* Entries are permuted anew: a map of them would take as much memory as the columns, in every plan. */
+spry_status spryi_order_values(spry_plan *plan, spry_error *err)
+{
+    spryi_plan_order *order = plan->order;
+    const spryi_device *d = plan->device;
+    const spry_arrays *a = &order->given->a;
+    spry_status status = SPRY_OK;
+    int64_t *perm = NULL;
+    int32_t *map = NULL;
+    spry_matrix *A = order->given, *B = NULL, *host = NULL;
+    SPRYI_TRY(SPRYI_NEW(plan->context, &perm, a->rows, "permutation", err));
+    SPRYI_TRY(SPRYI_NEW(plan->context, &map, a->rows, "permutation", err));
+    SPRYI_TRY(d->ops->copy(d, map, order->x_from ? order->x_from : order->y_from, a->rows * (int64_t)sizeof *map,
+                           SPRYI_FROM_DEVICE, NULL, err));
+    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
+    for (int64_t i = 0; i < a->rows; i++)
+        if (order->x_from)
+            perm[i] = map[i];
+        else
+            perm[map[i]] = i;
+    if (a->device > 0) {
+        SPRYI_TRY(spryi_fetch_matrix(plan, &host, err)); /* plan->A is the caller's */
+        A = host;
+    }
+    SPRYI_TRY(spry_matrix_permute(plan->context, &B, A, perm, a->rows == a->cols ? perm : NULL, err));
+    if (plan->A == order->given) {
+        spryi_matrix_release(plan->A);
+        plan->A = B;
+        B = NULL;
+    } else { /* the storage has the addresses of these */
+        memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)a->nnz * spry_type_bytes(a->value_type));
+    }
+done:
+    spryi_release(plan->context, map);
+    spryi_release(plan->context, perm);
+    spryi_matrix_release(host);
+    spryi_matrix_release(B);
+    return status;
+}

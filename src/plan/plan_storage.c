@@ -1,0 +1,316 @@
+/*
+ * A plan's storage, where its device reads it. A device with a converter for the format makes it of CSR, which is
+ * copied there once or lies there: conversion at the device's bandwidth, and the bytes of CSR over the bus in place of
+ * the padded ones. Everything else is built on the host; a device with memory of its own gets copies of the arrays.
+ */
+#include "core/assemble.h"
+#include "core/clock.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "plan/plan.h"
+
+#include <string.h>
+
+/* ---- on the host -------------------------------------------------------------------------------------- */
+
+spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
+                                   spry_error *err)
+{
+    if (format->takes_any_layout) return SPRY_OK;
+    return spryi_matrix_as_csr(context, &request->csr, request->A, request->value_type, request->options, format->name,
+                               err);
+}
+
+spryi_build_request spryi_request_of(const spry_plan *plan)
+{
+    const spryi_device *device = plan->device;
+    spryi_build_request request = {
+        .A = plan->A,
+        .options = &plan->options,
+        .kernel = plan->kernel,
+        .value_type = plan->value_type,
+        .for_gpu = device->driver->massively_parallel,
+        .gpu_major = device->major,
+        .gpu_multiprocessors = device->driver->massively_parallel ? device->units : 0,
+        .gpu_shared_bytes = device->shared_bytes,
+        .tuning = &plan->context->tuning,
+    };
+    memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    return request;
+}
+
+/* One array of A into host memory, *array becoming the host's. */
+static spry_status fetch_array(const spry_plan *plan, const void **array, int64_t count, size_t size, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    void *host = NULL;
+    spry_status status = spryi_allocate(plan->context, &host, count, size, "host copy of the matrix", err);
+    const void *device = *array;
+    *array = host;
+    if (status != SPRY_OK || count == 0) return status;
+    return d->ops->copy(d, host, device, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
+}
+
+spry_status spryi_fetch_matrix(const spry_plan *plan, spry_matrix **host, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spry_arrays a = plan->A->a;
+    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
+    const int64_t counts[] = {a.rows + 1, a.nnz, a.nnz};
+    const size_t sizes[] = {spry_index_type_bytes(a.offset_type), spry_index_type_bytes(a.index_type),
+                            spry_type_bytes(a.value_type)};
+    const int count = a.value_type == SPRY_PATTERN ? 2 : 3;
+    spry_status status = SPRY_OK;
+    int fetched = 0; /* arrays of `a` that are host memory, or NULL, now */
+    for (; fetched < count && status == SPRY_OK; fetched++)
+        status = fetch_array(plan, arrays[fetched], counts[fetched], sizes[fetched], err);
+    if (status == SPRY_OK) status = d->ops->synchronize(d, NULL, err);
+    if (status != SPRY_OK) {
+        for (int n = 0; n < fetched; n++) spryi_release(plan->context, (void *)(uintptr_t)*arrays[n]);
+        return status;
+    }
+    a.device = 0;
+    return spryi_matrix_adopt(plan->context, host, &a, plan->A->field, err); /* takes them over, also on failure */
+}
+
+static int is_stored_in_place(const spry_plan *plan)
+{
+    return plan->format->in_place && plan->A->a.layout == SPRY_CSR && plan->A->a.value_type == plan->value_type;
+}
+
+/* The format's storage of plan->A in host memory, or of arrays that are used where they lie. */
+static spry_status build(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_matrix *host = NULL;
+    spryi_cost cost = {0};
+    spryi_build_request request = spryi_request_of(plan);
+    request.cost = &cost;
+    if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
+        SPRYI_TRY(spryi_fetch_matrix(plan, &host, err));
+        request.A = host;
+    }
+    SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
+    SPRYI_TRY(plan->format->build(plan->context, &stored->storage, &request, err));
+    memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
+done:
+    spryi_matrix_release(request.csr);
+    spryi_matrix_release(host);
+    return status;
+}
+
+/* ---- to a device --------------------------------------------------------------------------------------- */
+
+int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections)
+{
+    return format->device_sections ? format->device_sections(storage, sections) : format->sections(storage, sections);
+}
+
+/* The host's storage becomes a struct of device addresses; it is destroyed when its arrays are copied. */
+static spry_status copy_to_device(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spryi_format *format = plan->format;
+    const double start = spryi_now_us();
+    spry_status status = SPRY_OK;
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    spryi_plan_storage made = {.on_device = 1};
+    SPRYI_TRY(spryi_allocate(plan->context, &made.storage, 1, format->storage_size, "storage", err));
+    memcpy(made.storage, stored->storage, format->storage_size);
+    const int count = spryi_list_device_sections(format, made.storage, sections);
+    for (int s = 0; s < count; s++) {
+        if (!sections[s].array) continue;
+        const int64_t bytes = sections[s].count * sections[s].item_bytes;
+        void *host = *sections[s].array, *device = NULL;
+        SPRYI_TRY(d->ops->allocate(d, &device, bytes, sections[s].name, err));
+        made.arrays[made.array_count++] = device;
+        if (bytes > 0) SPRYI_TRY(d->ops->copy(d, device, host, bytes, SPRYI_TO_DEVICE, NULL, err));
+        *sections[s].array = device;
+    }
+    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
+    made.upload_us = spryi_now_us() - start;
+    memcpy(made.parameters, stored->parameters, sizeof made.parameters);
+    format->destroy(plan->context, stored->storage);
+    *stored = made;
+    made = (spryi_plan_storage){0};
+done:
+    spryi_discard_storage(plan, &made);
+    return status;
+}
+
+/* ---- by a device ----------------------------------------------------------------------------------------- */
+
+/* CSR in device memory: the matrix's own arrays, or copies. */
+typedef struct device_csr {
+    spry_arrays a;
+    void *copies[3]; /* NULL: no copy, or handed on to the storage */
+} device_csr;
+
+static spry_status copy_array(const spryi_device *d, void **copy, const void **array, int64_t count, size_t size,
+                              const char *what, spry_error *err)
+{
+    const int64_t bytes = count * (int64_t)size;
+    spry_status status = d->ops->allocate(d, copy, bytes, what, err);
+    if (status != SPRY_OK) return status;
+    if (bytes > 0) status = d->ops->copy(d, *copy, *array, bytes, SPRYI_TO_DEVICE, NULL, err);
+    *array = *copy;
+    return status;
+}
+
+static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *err)
+{
+    spry_arrays *a = &csr->a;
+    const size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(copy_array(d, &csr->copies[0], &a->offsets, a->rows + 1, offset, "offsets", err));
+    SPRYI_TRY(copy_array(d, &csr->copies[1], &a->indices, a->nnz, index, "columns", err));
+    if (a->value_type != SPRY_PATTERN)
+        SPRYI_TRY(copy_array(d, &csr->copies[2], &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
+    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
+done:
+    return status;
+}
+
+/* Copies that the storage uses as they are become its own. */
+static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_format *format)
+{
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    const int count = spryi_list_device_sections(format, made->storage, sections);
+    for (int s = 0; s < count; s++)
+        for (int n = 0; sections[s].array && n < 3; n++)
+            if (csr->copies[n] && *sections[s].array == csr->copies[n]) {
+                made->arrays[made->array_count++] = csr->copies[n];
+                csr->copies[n] = NULL;
+            }
+}
+
+static spry_status convert(const spry_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
+                           const spryi_build_request *request, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spry_status status = SPRY_OK;
+    spryi_conversion work = {.request = request, .guard = spryi_check_padding, .device = d};
+    device_csr csr = {.a = request->csr ? request->csr->a : plan->A->a};
+    int previous = 0;
+    double start = spryi_now_us();
+    if (csr.a.device == 0) {
+        SPRYI_TRY(copy_csr(d, &csr, err));
+        made->upload_us = spryi_now_us() - start;
+    }
+    work.csr = csr.a;
+    SPRYI_TRY(spryi_allocate(plan->context, &made->storage, 1, plan->format->storage_size, "storage", err));
+    made->on_device = made->made_there = 1;
+    memset(made->storage, 0, plan->format->storage_size);
+    work.storage = made->storage;
+    SPRYI_TRY(d->ops->enter(d, &previous, err));
+    status = converter->convert(&work, err);
+    d->ops->leave(d, previous);
+    memcpy(made->arrays, work.made, sizeof made->arrays);
+    made->array_count = work.made_count;
+    if (status != SPRY_OK) goto done;
+    keep_copies(made, &csr, plan->format);
+    memcpy(made->parameters, work.cost.parameters, sizeof made->parameters);
+done:
+    start = spryi_now_us();
+    for (int n = 0; n < 3; n++) d->ops->release(d, csr.copies[n]);
+    made->upload_us += spryi_now_us() - start;
+    return status;
+}
+
+/* 1: the matrix comes as CSR of what is to be stored, or may be made that on the host. */
+static int can_be_converted(const spry_plan *plan)
+{
+    const spry_arrays *a = &plan->A->a;
+    const int as_is = a->layout == SPRY_CSR && a->value_type == plan->value_type;
+    if (a->index_type != SPRY_I32) return 0;
+    return as_is || (a->device == 0 && !plan->format->takes_any_layout);
+}
+
+/* *done = 0: the device has no converter that takes this matrix, or no memory for it, and the host has to build. */
+static spry_status make_on_device(const spry_plan *plan, spryi_plan_storage *made, int *done, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    const spryi_converter *converter = d->ops->find_converter ? d->ops->find_converter(d, plan->format->name) : NULL;
+    spry_error why = SPRY_ERROR_INIT;
+    *done = 0;
+    if (!converter || !can_be_converted(plan)) return SPRY_OK;
+    spryi_build_request request = spryi_request_of(plan);
+    spry_status status = SPRY_OK;
+    if (plan->A->a.device == 0) status = spryi_complete_request(plan->context, &request, plan->format, &why);
+    if (status == SPRY_OK) status = convert(plan, made, converter, &request, &why);
+    spryi_matrix_release(request.csr);
+    *done = status == SPRY_OK;
+    if (!*done) spryi_discard_storage(plan, made);
+    /* the host's way takes less device memory: CSR and scratch need not lie beside the result */
+    if (*done || status == SPRY_UNSUPPORTED || status == SPRY_OUT_OF_MEMORY) return SPRY_OK;
+    if (err) *err = why;
+    return status;
+}
+
+/* ---- either -------------------------------------------------------------------------------------------- */
+
+spry_status spryi_make_storage(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    int done;
+    *stored = (spryi_plan_storage){0};
+    SPRYI_TRY(make_on_device(plan, stored, &done, err));
+    if (done) return SPRY_OK;
+    SPRYI_TRY(build(plan, stored, err));
+    const int there = plan->device->driver->host_memory ||
+                      (plan->A->a.device > 0 && plan->format->arrays(stored->storage)->offsets == plan->A->a.offsets);
+    if (!there) SPRYI_TRY(copy_to_device(plan, stored, err));
+done:
+    if (status != SPRY_OK) spryi_discard_storage(plan, stored);
+    return status;
+}
+
+void spryi_discard_storage(const spry_plan *plan, spryi_plan_storage *stored)
+{
+    const spryi_device *d = plan->device;
+    for (int a = 0; a < stored->array_count; a++) d->ops->release(d, stored->arrays[a]);
+    if (stored->on_device)
+        spryi_release(plan->context, stored->storage);
+    else if (stored->storage)
+        plan->format->destroy(plan->context, stored->storage);
+    *stored = (spryi_plan_storage){0};
+}
+
+/* The arrays of `fresh`, a storage of the same structure on the host or the device, over those of the plan's. */
+static spry_status overwrite(const spry_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
+    const int count = spryi_list_device_sections(plan->format, fresh, from);
+    spry_status status = SPRY_OK;
+    spryi_list_device_sections(plan->format, plan->stored.storage, to);
+    for (int s = 0; s < count; s++)
+        if (from[s].array && *from[s].array != *to[s].array)
+            SPRYI_TRY(
+                d->ops->copy(d, *to[s].array, *from[s].array, from[s].count * from[s].item_bytes, kind, NULL, err));
+    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
+done:
+    return status;
+}
+
+spry_status spryi_renew_storage(spry_plan *plan, spry_error *err)
+{
+    spryi_plan_storage fresh = {0};
+    spry_status status = SPRY_OK;
+    int done = 0;
+    if (plan->A->a.device == plan->device->number && plan->format->borrows_values(plan->stored.storage, plan->A))
+        return SPRY_OK;
+    if (plan->stored.made_there) SPRYI_TRY(make_on_device(plan, &fresh, &done, err));
+    if (!done) SPRYI_TRY(build(plan, &fresh, err));
+    if (plan->stored.on_device) { /* what runs in a stream, or was captured, has these addresses */
+        SPRYI_TRY(overwrite(plan, fresh.storage, done ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, err));
+    } else {
+        const spryi_plan_storage old = plan->stored;
+        plan->stored = fresh;
+        fresh = old;
+    }
+done:
+    spryi_discard_storage(plan, &fresh);
+    return status;
+}

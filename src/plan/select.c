@@ -1,0 +1,84 @@
+#include "plan/select.h"
+
+#include "core/error.h"
+
+#include <string.h>
+
+spry_status spryi_select_device(const spry_context *context, const spryi_device **device,
+                                const spryi_selection_request *request, spry_error *err)
+{
+    const spryi_kernel *kernel = request->kernel ? spryi_find_kernel(request->kernel) : NULL;
+    const spryi_device *there = spryi_device_at(context, request->operand_device), *picked = there;
+    if (request->device || (kernel && strcmp(kernel->device, there->driver->name) != 0)) {
+        const char *name = request->device ? request->device : kernel->device;
+        spry_status status = spryi_device_named(context, &picked, name, err);
+        if (status != SPRY_OK) return status;
+    }
+    if (request->operand_device != 0 && request->operand_device != picked->number)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", request->operand_device, picked->number,
+                                "%s is in memory of device %d, the product was asked for on %s", request->operand,
+                                request->operand_device, request->device ? request->device : picked->name);
+    if (request->result_device != 0 && request->result_device != picked->number)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, request->result_argument, request->result_device, picked->number,
+                                "%s is %d, expected 0 (host memory)%s%s", request->result, request->result_device,
+                                picked->number == 0 ? "" : " or ", picked->number == 0 ? "" : request->result_place);
+    *device = picked;
+    return SPRY_OK;
+}
+
+static const char *product_of(spry_op op)
+{
+    return op == SPRY_TRANSPOSE ? "transposed product" : "product";
+}
+
+spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_kernel **kernel,
+                                      const spryi_selection_request *request, spry_error *err)
+{
+    const spryi_kernel *named = spryi_find_kernel(request->kernel);
+    const char *reason;
+    if (!named)
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\"; `spry kernels` lists them",
+                          request->kernel);
+    if (request->format && strcmp(request->format, named->format) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s works on format %s, but format is %s",
+                          named->name, named->format, request->format);
+    if (!spryi_kernel_available(device->context, named, &reason))
+        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", named->name, reason);
+    if (strcmp(named->device, device->driver->name) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s runs on %s, but device is %s", named->name,
+                          named->device, request->device ? request->device : device->name);
+    if (!named->deterministic && !request->allow_nondeterministic)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allow_nondeterministic",
+                          "kernel %s may change bits from run to run: set allow_nondeterministic to use it",
+                          named->name);
+    if (!spryi_kernel_offers(named, request->op))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", named->name, product_of(request->op));
+    *kernel = named;
+    return SPRY_OK;
+}
+
+/* 1: the device has the kernel, which works on the format and has the product. */
+static int can_run(const spryi_device *device, const spryi_kernel *kernel, const spryi_format *format,
+                   const spryi_selection_request *request)
+{
+    spryi_kernel_functions functions;
+    const char *reason;
+    return strcmp(kernel->format, format->name) == 0 && strcmp(kernel->device, device->driver->name) == 0 &&
+           (kernel->deterministic || request->allow_nondeterministic) && spryi_kernel_offers(kernel, request->op) &&
+           device->ops->find_kernel(device, kernel, &functions, &reason);
+}
+
+spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel **kernel, const spryi_format *format,
+                                const char *suitable, const spryi_selection_request *request, spry_error *err)
+{
+    const spryi_kernel *picked = suitable ? spryi_find_kernel(suitable) : NULL;
+    if (picked && !can_run(device, picked, format, request)) picked = NULL;
+    for (int k = spry_kernel_count() - 1; k >= 0 && !picked; k--)
+        if (can_run(device, spryi_kernel_at(k), format, request)) picked = spryi_kernel_at(k);
+    if (!picked)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s %s on %s", format->name,
+                          request->op == SPRY_TRANSPOSE ? "the" : "this", product_of(request->op),
+                          device->driver->massively_parallel ? "a GPU" : "the cpu");
+    *kernel = picked;
+    return SPRY_OK;
+}

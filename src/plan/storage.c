@@ -1,0 +1,69 @@
+/* What a format would take, told before it is built. */
+#include "catalogue/catalogue.h"
+#include "choose/choose.h"
+#include "core/error.h"
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of what the policy picks, with its reason. */
+static spry_status predict_choice(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                  const spry_spmv_options *options, spry_error *err)
+{
+    spryi_choice choice = {0};
+    spry_spmv_options o = *options;
+    const spryi_driver *named = options->device ? spryi_driver_named(options->device) : NULL;
+    const spryi_driver *kind = named ? named : spryi_driver_named("cpu");
+    spry_status status = spryi_choose_format(A, options, kind, &choice, err);
+    if (status != SPRY_OK) return status;
+    o.format = choice.format->name;
+    status = spry_predict_storage(context, storage, A, &o, err);
+    if (status == SPRY_OK && storage->refused && strcmp(o.format, "csr") != 0) {
+        spryi_choose_instead(&choice, o.format);
+        o.format = choice.format->name;
+        status = spry_predict_storage(context, storage, A, &o, err);
+    }
+    if (status == SPRY_OK) snprintf(storage->reason, sizeof storage->reason, "%s", choice.reason);
+    return status;
+}
+
+spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                 const spry_spmv_options *options, spry_error *err)
+{
+    if (!context || !storage || !A)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          !context   ? "context"
+                          : !storage ? "storage"
+                                     : "A",
+                          "context, storage and A must not be NULL");
+    spry_status status = SPRY_OK;
+    const spryi_format *format = NULL;
+    spryi_cost cost = {0};
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spryi_build_request request = {.A = A, .options = &o};
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(storage, err));
+    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    if (!o.format)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "options.format must name a format, not be NULL");
+    SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    if (strcmp(o.format, "auto") == 0) return predict_choice(context, storage, A, &o, err);
+    SPRYI_TRY(spryi_parse_format(&format, request.parameters, o.format, err));
+    request.value_type = A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(format) ? SPRY_PATTERN
+                                                                                             : o.vector_type;
+    SPRYI_TRY(spryi_complete_request(context, &request, format, err));
+    SPRYI_TRY(format->predict(context, &cost, &request, err));
+    *storage = (spry_storage){
+        .struct_size = sizeof *storage,
+        .format = format->name,
+        .words = cost.words,
+        .bytes = cost.bytes,
+        .padding = cost.padding,
+        .refused = spryi_check_padding(&request, format->name, &cost, NULL) != SPRY_OK,
+    };
+    memcpy(storage->parameters, cost.parameters, sizeof storage->parameters);
+done:
+    spryi_matrix_release(request.csr);
+    return status;
+}

@@ -1,0 +1,62 @@
+#include "device/vector_ops.h"
+
+#include "core/device.h"
+#include "solve/solve.h"
+
+#include <string.h>
+
+static const spryi_vector_ops *ops_of(const spry_context *context, int number)
+{
+    const spryi_device *device = spryi_device_at(context, number);
+    return device && device->ops && device->ops->vector_ops ? device->ops->vector_ops(device) : NULL;
+}
+
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, int64_t n, spry_type type,
+                                   spry_error *err)
+{
+    enum {
+        STATE = sizeof(spryi_cg_state) > sizeof(spryi_rank_state) ? sizeof(spryi_cg_state) : sizeof(spryi_rank_state)
+    };
+    *w =
+        (spryi_vector_work){.ops = ops_of(context, device), .context = context, .device = device, .type = type, .n = n};
+    if (w->ops) w->ordinal = spryi_device_at(context, device)->ordinal;
+    if (!w->ops)
+        return spryi_solve_fail(err, SPRY_UNSUPPORTED, "device", device, 0, "no vector work for device %d", device);
+    w->blocks = (n + w->ops->block - 1) / w->ops->block;
+    if (w->blocks > w->ops->most_blocks) w->blocks = w->ops->most_blocks;
+    w->threads = spry_context_threads(context);
+    if (w->threads > w->blocks / 4) w->threads = w->blocks < 8 ? 1 : (int)(w->blocks / 4);
+    spry_status status = spry_vector_create(context, &w->partials, w->blocks * SPRYI_MOST_SUMS, SPRY_F64, device, err);
+    if (status == SPRY_OK) status = spry_vector_create(context, &w->state, (STATE + 7) / 8, SPRY_F64, device, err);
+    return status;
+}
+
+void spryi_vector_work_clear(spryi_vector_work *w)
+{
+    spry_vector_destroy(w->context, &w->partials);
+    spry_vector_destroy(w->context, &w->state);
+}
+
+spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err)
+{
+    if (w->device > 0)
+        return spry_device_copy(w->context, w->state.data, w->device, state, 0, (int64_t)bytes, NULL, err);
+    memcpy(w->state.data, state, bytes);
+    return SPRY_OK;
+}
+
+spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t bytes, spry_error *err)
+{
+    if (w->device == 0) {
+        memcpy(state, w->state.data, bytes);
+        return SPRY_OK;
+    }
+    spry_status status = spry_device_copy(w->context, state, 0, w->state.data, w->device, (int64_t)bytes, NULL, err);
+    return status == SPRY_OK ? spry_device_synchronize(w->context, w->device, NULL, err) : status;
+}
+
+int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations)
+{
+    int64_t ahead = iterations / 8 < 1 ? 1 : iterations / 8;
+    return ahead > w->ops->ahead ? w->ops->ahead : ahead;
+}

@@ -1,0 +1,128 @@
+/*
+ * The product by rows (rows.h) with AVX-512; where columns have 64 bits, which gain little, the portable instances.
+ *
+ * Idea: runs of rows that share one order of products first; then each row in the accumulator that suits it: copied, as
+ * the row before, two registers, a dense window with bits or flags, a hash table.
+ * Work: pieces of rows, which threads take one after the other.
+ * Cost: products * (value + index) bytes read, mostly from caches; C written once.
+ * Source: F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library.
+ */
+#ifdef SPRY_V
+#if SPRY_J_IS_64
+static void SPRY_FN(count)(spryi_spgemm_job *job)
+{
+    (*spryi_spgemm_rows_cpu.count)[SPRY_IS_F64][2](job);
+}
+
+static void SPRY_FN(fill)(spryi_spgemm_job *job)
+{
+    (*spryi_spgemm_rows_cpu.fill)[SPRY_IS_F64][2](job);
+}
+#else
+
+static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    SPRY_FN(count_rows)(job, w, begin, end, SPRY_FN(count_short));
+}
+
+static void SPRY_FN(count)(spryi_spgemm_job *job)
+{
+    job->found = (spryi_spgemm_spans){0};
+    spryi_rows_run(job, SPRY_FN(count_piece));
+}
+
+/* Row i of a piece, with those identical to it; returns how many rows that were. */
+static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin, int64_t i,
+                                  int64_t end)
+{
+    const int64_t known = SPRY_FN(fill_known)(job, w, begin, i, end), at = job->offsets[i];
+    const int64_t n = job->offsets[i + 1] - at;
+    SPRY_J *Cj = (SPRY_J *)job->columns + at;
+    SPRY_V *Cx = (SPRY_V *)job->values + at;
+    int64_t first, last;
+    if (known > 0) return known;
+    const int64_t products = SPRY_FN(row_products)(job, i);
+    if (products <= SPRYI_SHORT) {
+        SPRY_FN(fill_short)(job, i, Cj, Cx);
+        return 1;
+    }
+    SPRY_FN(row_span)(job, i, &first, &last);
+    if (SPRY_FN(is_hashed)(job, i, first, last)) {
+        SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, 0);
+    } else if (job->bitmaps.count == 0 && spryi_rows_words(first, last) < products) {
+        const int64_t base = first & ~(int64_t)63;
+        SPRY_FN(add_and_flag)(job, &w->window, i, base);
+        SPRY_FN(emit_flagged)(&w->window, (last - base) / 64 + 1, base, (SPRY_V)job->alpha, Cj, Cx);
+    } else {
+        SPRY_FN(fill_window)(job, &w->window, i, first, last, Cj, Cx);
+    }
+    return 1;
+}
+
+/* The run that begins with row i, if any, or that row and those identical to it; returns how many rows that were. */
+static inline int64_t SPRY_FN(fill_some)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t i,
+                                         int64_t end)
+{
+    const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_begin_run(job, &w->run, i, end), at = job->offsets[i];
+    if (rows == 0) return SPRY_FN(fill_rows)(job, w, begin, i, end);
+    int32_t *Cj = (int32_t *)job->columns + at;
+    if (w->run.count == 0) {
+        (void)SPRY_FN(fill_rows)(job, w, i, i, i + 1);
+        spryi_order_run(job, &w->run, i, Cj, job->offsets[i + 1] - at);
+    }
+    spryi_fill_run(job, &w->run, i, Cj, (SPRY_V *)job->values + at);
+    return rows;
+}
+
+static void SPRY_FN(fill_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    const int64_t entry = sizeof(SPRY_V) + sizeof(SPRY_J);
+    w->run.streams = job->offsets[job->a.rows] * entry >= SPRYI_STREAMS_FROM;
+    w->run.from = begin;
+    for (int64_t i = begin; i < end;) i += SPRY_FN(fill_some)(job, w, begin, i, end);
+    if (w->run.streams) _mm_sfence();
+}
+
+static void SPRY_FN(fill)(spryi_spgemm_job *job)
+{
+    spryi_rows_run(job, SPRY_FN(fill_piece));
+}
+#endif
+#else
+#include "spgemm/cpu/rows_shared.h"
+#include "spgemm/cpu/short_rows_avx512.h"
+#include "spgemm/cpu/value_vectors_avx512.h"
+
+#define SPRYI_TEMPLATE "spgemm/cpu/short_rows_avx512.tmpl.h"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "spgemm/cpu/flagged_window_avx512.tmpl.h"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "spgemm/cpu/rows_avx512_cpu.c"
+#include "core/instantiate.h"
+
+static const spryi_spgemm_table count_table = SPRYI_TABLE(count), fill_table = SPRYI_TABLE(fill),
+                                refill_table = SPRYI_TABLE(refill);
+
+static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
+{
+    return spryi_rows_sizes(job, phase, most_bytes, 1);
+}
+
+const spryi_spgemm_kernel spryi_spgemm_rows_avx512_cpu = {
+    .name = "spgemm_rows_avx512_cpu",
+    .device = "cpu",
+    .idea = "the same with AVX-512: row by row in the accumulator that suits the row: copied, the shape of the row "
+            "before, a dense window whose bits are the order",
+    .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
+    .deterministic = 1,
+    .uses_bitmaps = 1,
+    .simd = SPRYI_AVX512,
+    .sizes = sizes,
+    .count = &count_table,
+    .fill = &fill_table,
+    .refill = &refill_table,
+    .one_pass = &spryi_rows_one_pass,
+};
+#endif

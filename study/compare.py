@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Puts one kernel beside another, matrix by matrix, from the JSON lines of `spry bench`.
+
+    build/spry bench --suite mesh --formats csr --peers --json=mesh.jsonl
+    python3 study/compare.py mesh.jsonl --kernel csr_avx512_cpu --against mkl_csr_optimized
+
+Prints a Markdown table: the ratio is the other's time over ours, from the same run, so above 1 ours is
+faster. "roof" is bytes of plain CSR over time as a share of the copy bandwidth measured in that run.
+Either name may be a list with commas, of which the fastest on each matrix counts; `--against best` is every
+peer, `--kernel best` every kernel that is no peer. Of several files each is a run of its own: both sides of a
+ratio are of one file. Cases that are not "ok" are listed, never dropped.
+"""
+import argparse
+import sys
+
+import records as lines
+from records import geometric_mean
+
+
+def load(paths):
+    """Records by file, operation, matrix, type and indices; and those that are not ok."""
+    cases, bad = {}, []
+    for path in paths:
+        for record in lines.read(path):
+            key = (path, record["op"], record["matrix"], record["type"], record["index"])
+            if record["format"] == "plan":  # of spgemm: the numeric phase alone, which no peer's whole product is
+                continue
+            if record["status"] == "ok":
+                cases.setdefault(key, []).append(record)
+            else:
+                bad.append(record)
+    return cases, bad
+
+
+def pick(records, names, peer):
+    """The fastest of those named; "auto" may have picked the same kernel, then the format's own record counts."""
+    found = [r for r in records if (r["peer"] == peer if names == ["best"] else r["kernel"] in names)]
+    own = {r["kernel"] for r in found if r["format"] != "auto"}
+    found = [r for r in found if r["format"] != "auto" or r["kernel"] not in own]
+    return min(found, key=lambda r: r["time_us"], default=None)
+
+
+def share(number):
+    return "-" if number is None else f"{100 * number:.0f} %"
+
+
+def describe(record):
+    return f"{record['matrix']} {record['type']} {record['kernel']}: {record['status']}, {record['reason']}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", metavar="FILE.jsonl")
+    parser.add_argument("--kernel", default="csr_avx512_cpu")
+    parser.add_argument("--against", default="mkl_csr_optimized")
+    arguments = parser.parse_args()
+    ours_names, other_names = arguments.kernel.split(","), arguments.against.split(",")
+
+    print("| matrix | type | ours us | spread | other us | spread | ratio | roof | set-up, in products |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    ratios, roofs, compared, missing = [], [], set(), []
+    cases, bad = load(arguments.files)
+    for key, records in cases.items():
+        _, op, matrix, value_type, _ = key
+        ours, other = pick(records, ours_names, False), pick(records, other_names, True)
+        if not ours or not other:
+            lacks = arguments.kernel if not ours else arguments.against
+            missing.append((key[1:], f"{matrix} {value_type}: no result of {lacks}"))
+            continue
+        compared.add(key[1:])
+        ratio = other["time_us"] / ours["time_us"]
+        ratios.append(ratio)
+        roofs += [ours["roof"]] if ours["roof"] else []
+        spread = [f"{100 * r['spread_us'] / r['time_us']:.0f} %" for r in (ours, other)]
+        mark = " (disturbed)" if "disturbed" in (ours["reason"] or "") + (other["reason"] or "") else ""
+        label = matrix if op == "spmv" else f"{matrix} {op}"
+        for names, record in ((ours_names, ours), (other_names, other)):
+            label += f", {record['kernel']}" if names == ["best"] or len(names) > 1 else ""
+        print(f"| {label} | {value_type} | {ours['time_us']:.0f} | {spread[0]} | {other['time_us']:.0f} | {spread[1]} "
+              f"| {ratio:.2f}{mark} | {share(ours['roof'])} | {ours['setup_us'] / ours['time_us']:.1f} |")
+    if ratios:
+        roof = f"; roof {share(geometric_mean(roofs))}, lowest {share(min(roofs))}" if roofs else ""
+        print(f"\nGeometric mean of the ratios {geometric_mean(ratios):.2f}, lowest {min(ratios):.2f}{roof}.")
+    # A second run that lacks a kernel is no gap where another run has the pair.
+    gaps = [text for key, text in missing if key not in compared]
+    # What was skipped beside the kernels asked for, say a format that does not suit a matrix, is told and no more.
+    asked = set(ours_names + other_names)
+    gaps += [describe(r) for r in bad if r["status"] != "skipped" or r["kernel"] in asked or not r["kernel"]]
+    for line in gaps:
+        print(f"\nNot compared: {line}")
+    for record in bad:
+        if record["status"] == "skipped" and record["kernel"] and record["kernel"] not in asked:
+            print(f"\nBeside these: {describe(record)}")
+    return 0 if ratios and not gaps else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

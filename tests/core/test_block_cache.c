@@ -1,0 +1,185 @@
+/* Large blocks that stay with their context, and that nothing else changes by it. */
+#include "support.h"
+
+#include "core/context.h"
+#include "core/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MB = 1 << 20 };
+
+static void *take(spry_context *context, int64_t bytes)
+{
+    void *block = NULL;
+    spry_error err = {0};
+    assert_int_equal(spryi_allocate(context, &block, bytes, 1, "test", &err), SPRY_OK);
+    memset(block, 0x5a, (size_t)bytes);
+    return block;
+}
+
+/* 1 where blocks are kept: not under AddressSanitizer. */
+static int keeps(void)
+{
+    spry_context *context = make_context(NULL, 1);
+    spryi_release(context, take(context, 16 * MB));
+    int kept = spry_context_trim(context) > 0;
+    spry_context_destroy(context);
+    return kept;
+}
+
+static void a_block_serves_again(void **state)
+{
+    (void)state;
+    if (!keeps()) skip();
+    spry_context *context = make_context(NULL, 1);
+    void *first = take(context, 16 * MB);
+    const int64_t held = spry_context_bytes(context), peak = spry_context_peak_bytes(context);
+    spryi_release(context, first);
+    assert_int_equal(spry_context_bytes(context), 0); /* a spare is not held */
+    void *second = take(context, 15 * MB);            /* a little less: the same block */
+    assert_ptr_equal(second, first);
+    assert_int_equal(spry_context_bytes(context), held - MB);
+    spryi_release(context, second);
+    assert_ptr_equal(take(context, 16 * MB), first); /* and its size is not forgotten */
+    spryi_release(context, first);
+    assert_int_equal(spry_context_peak_bytes(context), peak);
+    assert_int_equal(spry_context_trim(context), held);
+    assert_int_equal(spry_context_trim(context), 0);
+    spry_context_destroy(context);
+}
+
+static void others_are_fresh(void **state)
+{
+    (void)state;
+    if (!keeps()) skip();
+    spry_context *context = make_context(NULL, 1);
+    void *large = take(context, 32 * MB), *beside = take(context, 32 * MB);
+    spryi_release(context, beside);
+    spryi_release(context, large);
+    beside = take(context, 20 * MB); /* neither fits, and there is room for one beside it */
+    assert_int_equal(context->cached_blocks.count, 1);
+    void *small = take(context, 9 * MB); /* would waste most of it */
+    assert_ptr_not_equal(small, large);
+    assert_int_equal(context->cached_blocks.count, 1);
+    spryi_release(context, take(context, MB)); /* small ones are not kept */
+    assert_int_equal(context->cached_blocks.count, 1);
+    spryi_release(context, small);
+    spryi_release(context, beside);
+    spry_context_destroy(context); /* with its cached blocks: a leak checker would see them */
+}
+
+/* Held and spare together are no more than was held before, but for what a block has more than was asked for. */
+static int is_within_peak(const spry_context *context)
+{
+    const int64_t peak = spry_context_peak_bytes(context);
+    return spry_context_bytes(context) + context->cached_blocks.bytes <= peak + peak / 8;
+}
+
+static void never_more_than_the_peak(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    void *blocks[24];
+    for (int round = 0; round < 6; round++) {
+        const int64_t bytes = (8 + 5 * (int64_t)round) * MB; /* no spare of a round before fits */
+        for (int b = 0; b < 24; b++) {
+            blocks[b] = take(context, bytes / (b % 2 + 1) + MB);
+            assert_true(is_within_peak(context));
+        }
+        for (int b = 0; b < 24; b++) {
+            spryi_release(context, blocks[b]);
+            assert_true(is_within_peak(context));
+            assert_true(context->cached_blocks.count <= SPRYI_MOST_CACHED_BLOCKS);
+        }
+        assert_int_equal(spry_context_bytes(context), 0);
+    }
+    spry_context_destroy(context);
+}
+
+static void hooks_get_every_block_back(void **state)
+{
+    (void)state;
+    hooks h = {0};
+    spry_context *context = make_context(&h, 1);
+    void *first = take(context, 16 * MB);
+    assert_int_equal(h.blocks, 2); /* the context, and it */
+    spryi_release(context, first);
+    assert_int_equal(h.blocks, 1);
+    assert_int_equal(spry_context_trim(context), 0);
+    spry_context_destroy(context);
+    assert_int_equal(h.blocks, 0);
+    assert_int_equal(h.faults, 0);
+}
+
+/* A plan in memory that another left behind is the same plan. */
+static void plans_in_used_memory(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    if (spry_matrix_read(context, &A, "gen:laplace7,x=70,y=70,z=60", NULL, &err) != SPRY_OK)
+        fail_msg("%s", err.message);
+    int64_t m = 70 * 70 * 60;
+    double *x = malloc((size_t)m * sizeof *x), *first = malloc((size_t)m * sizeof *x),
+           *y = malloc((size_t)m * sizeof *x);
+    assert_true(x && first && y);
+    for (int64_t i = 0; i < m; i++) x[i] = (double)(i % 17) - 8;
+    static const char *const formats[] = {"ell", "sell", "hyb:width=4", "bsr", "scoo", "csc"};
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        for (int round = 0; round < 3; round++) {
+            spry_plan *plan = NULL;
+            spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+            options.format = formats[f];
+            options.device = "cpu";
+            if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+            double *to = round == 0 ? first : y;
+            assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, m), NULL, spry_vector_f64(to, m), NULL, &err),
+                             SPRY_OK);
+            if (round > 0) assert_memory_equal(y, first, (size_t)m * sizeof *y);
+            spry_plan_destroy(plan);
+        }
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+    free(x);
+    free(first);
+    free(y);
+}
+
+/* Address space that is reserved counts for what is used of it, and a spare of it serves again. */
+static void reserved_blocks(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    const int64_t used[] = {0, 100, 7 * MB};
+    const int64_t reserved[] = {1 * MB, 64 * MB};
+    for (int r = 0; r < 2; r++)
+        for (int u = 0; u < 3; u++) {
+            if (used[u] > reserved[r]) continue;
+            void *block = NULL;
+            assert_int_equal(spryi_reserve(context, &block, reserved[r], 1, "test", NULL), SPRY_OK);
+            assert_int_equal(spry_context_bytes(context), 0);
+            memset(block, 0x5a, (size_t)used[u]);
+            spryi_shrink(context, &block, used[u]);
+            assert_int_equal((uintptr_t)block % SPRYI_ALIGNMENT, 0);
+            for (int64_t k = 0; k < used[u]; k++) assert_int_equal(((unsigned char *)block)[k], 0x5a);
+            assert_int_equal(spry_context_bytes(context), used[u] + 64);
+            spryi_release(context, block);
+            assert_int_equal(spry_context_bytes(context), 0);
+        }
+    assert_true(spry_context_peak_bytes(context) < 8 * MB);
+    assert_true(spry_context_trim(context) < 8 * MB);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_serves_again),     cmocka_unit_test(others_are_fresh),
+        cmocka_unit_test(never_more_than_the_peak), cmocka_unit_test(hooks_get_every_block_back),
+        cmocka_unit_test(plans_in_used_memory),     cmocka_unit_test(reserved_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,63 @@
+/* The driver of CPU kernels: every block once, steps in order, whatever the threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "formats/shared/run_blocks.h"
+
+#include <stdatomic.h>
+
+enum { MOST_BLOCKS = 500 };
+
+static atomic_int first[MOST_BLOCKS], second[MOST_BLOCKS], missing;
+
+static void do_first(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    (void)args;
+    for (int64_t b = begin; b < end; b++) first[b]++;
+}
+
+/* Each block of the second step looks for a block of the first step that is not done. */
+static void do_second(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const int64_t blocks = *(const int64_t *)args->storage;
+    for (int64_t b = begin; b < end; b++) {
+        second[b]++;
+        for (int64_t q = 0; q < blocks; q++) missing += first[q] != 1;
+    }
+}
+
+static void every_block_once_and_steps_in_order(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {0, 1, 2, 7, 64, 65, MOST_BLOCKS};
+    static const int threads[] = {0, 1, 2, 3, 8, 64, 65, 100};
+    enum { SIZES = sizeof sizes / sizeof *sizes, THREADS = sizeof threads / sizeof *threads };
+    for (int c = 0; c < SIZES * SIZES * THREADS; c++) {
+        const int64_t blocks = sizes[c % SIZES], later = sizes[c / SIZES % SIZES];
+        const spryi_run_args args = {.storage = &blocks, .threads = threads[c / SIZES / SIZES]};
+        for (int b = 0; b < MOST_BLOCKS; b++) first[b] = second[b] = 0;
+        const spryi_step steps[] = {{blocks, do_first}, {later, do_second}, {blocks, do_first}};
+        assert_int_equal(spryi_run_steps(&args, steps, 2), SPRY_OK);
+        for (int b = 0; b < MOST_BLOCKS; b++) {
+            assert_int_equal(first[b], b < blocks);
+            assert_int_equal(second[b], b < later);
+        }
+        assert_int_equal(spryi_run_steps(&args, steps + 2, 1), SPRY_OK);
+        assert_int_equal(spryi_run_blocks(&args, later, do_first), SPRY_OK);
+        for (int b = 0; b < MOST_BLOCKS; b++) assert_int_equal(first[b], 2 * (b < blocks) + (b < later));
+        for (int b = 0; b < MOST_BLOCKS; b++) first[b] = 0;
+        assert_int_equal(spryi_run_steps(&args, steps, 3), SPRY_OK);
+        for (int b = 0; b < MOST_BLOCKS; b++) assert_int_equal(first[b], 2 * (b < blocks));
+    }
+    assert_int_equal(missing, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_block_once_and_steps_in_order)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+/* The mock device's kernels, plain and transposed, by the same tests as the CPU's; then with storages made there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "instrumented.h"
+#include "kernel_tests.h"
+#include "mock/mock.h"
+#include "trials.h"
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_on_every_family),
+        cmocka_unit_test(unused_x_does_not_matter),
+        cmocka_unit_test(several_columns),
+    };
+    int failed = 0;
+    tested_device = "mock";
+    for (mock.converts = 0; mock.converts < 2; mock.converts++)
+        for (int transposed = 0; transposed < 2; transposed++) {
+            if (INSTRUMENTED && transposed == mock.converts) continue; /* two of the four are enough */
+            tested_op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+            failed += cmocka_run_group_tests_name(transposed ? "transposed" : "plain", tests, NULL, NULL);
+        }
+    return failed + (mock.conversions == 0);
+}

@@ -1,0 +1,462 @@
+#include "plan_order_device.h"
+
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const orderings[] = {"rcm", "bandk", "degree"};
+static const char *const specs[] = {"grid5,x=20,y=15,shuffle=7",
+                                    "rgg20,scale=8,shuffle=5",
+                                    "random,rows=70,cols=300,density=0.03",
+                                    "random,rows=300,cols=70,density=0.03",
+                                    "random,rows=150,cols=150,density=0.02",
+                                    "arrow,rows=130",
+                                    "empty,rows=5,cols=5",
+                                    "empty,rows=4,cols=0",
+                                    "empty,rows=0,cols=4",
+                                    "empty,rows=0,cols=0",
+                                    "dense,rows=1,cols=1"};
+const char *tested_device;
+mock_state *tested_mock;
+
+static void must(spry_status status, const char *what, const spry_error *err)
+{
+    if (status != SPRY_OK) fail_msg("%s: %s", what, err->message);
+}
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
+        must((call), #call, err);                                                                                      \
+    } while (0)
+
+static spry_context *gpu_context(void)
+{
+    spry_context *context = NULL;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = 2;
+    MUST(spry_context_create(&context, &options, err));
+    return context;
+}
+
+static int setup(void **state)
+{
+    *state = gpu_context();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    const int64_t bytes = spry_context_bytes(*state);
+    spry_context_destroy(*state);
+    return bytes != 0 || (tested_mock && tested_mock->blocks != 0);
+}
+
+/* ---- a matrix of small integers, whose products are exact in any order --------------------------------- */
+
+typedef struct integers {
+    spry_arrays a;
+    spry_type type;
+    void *values;
+    spry_matrix *source, *A;
+} integers;
+
+static void set(void *data, spry_type type, int64_t i, double value)
+{
+    if (type == SPRY_F64)
+        ((double *)data)[i] = value;
+    else
+        ((float *)data)[i] = (float)value;
+}
+
+static double get(const void *data, spry_type type, int64_t i)
+{
+    return type == SPRY_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
+}
+
+static void *room(int64_t count)
+{
+    void *data = calloc((size_t)count + 1, 8);
+    if (!data) abort();
+    return data;
+}
+
+static void set_values(integers *m, int turn)
+{
+    for (int64_t k = 0; k < m->a.nnz; k++) set(m->values, m->type, k, (double)((k * 7 + turn * 5) % 11 - 5));
+}
+
+static integers matrix_of(spry_context *context, const char *spec, spry_type type, spry_index_type offsets)
+{
+    integers m = {.type = type};
+    spry_read_options read = SPRY_INIT(spry_read_options);
+    spry_convert_options as = SPRY_INIT(spry_convert_options);
+    spry_matrix *any = test_generate(context, spec, &read);
+    as.layout = SPRY_CSR;
+    as.value_type = type;
+    as.offset_type = offsets;
+    as.index_type = SPRY_I32;
+    MUST(spry_matrix_convert(context, &m.source, any, &as, err));
+    spry_matrix_destroy(any);
+    m.a = test_arrays(m.source);
+    m.a.values = m.values = room(m.a.nnz);
+    m.a.ownership = SPRY_BORROW;
+    m.a.symmetry = SPRY_GENERAL;
+    set_values(&m, 0);
+    MUST(spry_matrix_create(context, &m.A, &m.a, err));
+    return m;
+}
+
+static void discard(integers *m)
+{
+    spry_matrix_destroy(m->A);
+    spry_matrix_destroy(m->source);
+    free(m->values);
+}
+
+static double x_at(int64_t j)
+{
+    return (double)(j * 5 % 17 - 8);
+}
+
+static double y_at(int64_t i)
+{
+    return (double)(i * 3 % 13 - 6);
+}
+
+static double *product_of(const integers *m, spry_op op)
+{
+    double *sums = room(m->a.rows + m->a.cols);
+    for (int64_t i = 0; i < m->a.rows; i++)
+        for (int64_t k = test_offset(&m->a, i); k < test_offset(&m->a, i + 1); k++) {
+            const int64_t j = test_index(&m->a, k);
+            if (op == SPRY_TRANSPOSE)
+                sums[j] += get(m->values, m->type, k) * x_at(i);
+            else
+                sums[i] += get(m->values, m->type, k) * x_at(j);
+        }
+    return sums;
+}
+
+/* ---- products --------------------------------------------------------------------------------------- */
+
+typedef struct ordered {
+    spry_context *context;
+    const integers *m;
+    spry_op op;
+    spry_plan *plan;
+    spry_plan_info info;
+    int64_t x_length, y_length;
+    int on_device; /* vectors */
+    char what[200];
+} ordered;
+
+static void move(spry_context *context, void *to, int to_device, const void *from, int from_device, int64_t bytes)
+{
+    if (to_device || from_device)
+        MUST(spry_device_copy(context, to, to_device, from, from_device, bytes, NULL, err));
+    else
+        memcpy(to, from, (size_t)bytes);
+}
+
+static spry_vector vector_with(const ordered *p, int64_t length, int device, double (*number)(int64_t), int nan)
+{
+    spry_vector v = {0};
+    void *host = room(length);
+    for (int64_t i = 0; i < length; i++) set(host, p->m->type, i, nan ? NAN : number(i));
+    MUST(spry_vector_create(p->context, &v, length, p->m->type, device, err));
+    move(p->context, v.data, device, host, 0, length * (int64_t)spry_type_bytes(p->m->type));
+    free(host);
+    return v;
+}
+
+/* alpha and beta on the host, or (scalars) on the device; workspace NULL: the plan's own. */
+static void check(const ordered *p, double alpha, double beta, int scalars, void *workspace)
+{
+    const spry_type type = p->m->type;
+    const int64_t size = (int64_t)spry_type_bytes(type);
+    double host[2] = {0};
+    void *device = NULL;
+    spry_run_options o = SPRY_INIT(spry_run_options);
+    double *expected = product_of(p->m, p->op);
+    spry_vector x = vector_with(p, p->x_length, p->on_device, x_at, 0);
+    spry_vector y = vector_with(p, p->y_length, p->on_device, y_at, beta == 0);
+    set(host, type, 0, alpha);
+    set(host, type, 1, beta);
+    if (scalars) {
+        MUST(spry_device_allocate(p->context, &device, 1, 16, err));
+        move(p->context, device, 1, host, 0, 16);
+    }
+    const char *numbers = scalars ? device : (const void *)host;
+    o.scalar_device = scalars;
+    o.workspace = workspace;
+    o.workspace_bytes = workspace ? p->info.workspace_bytes : 0;
+    MUST(spry_plan_run(p->plan, numbers, x, numbers + size, y, &o, err));
+    MUST(spry_device_synchronize(p->context, 1, NULL, err));
+    void *got = room(p->y_length);
+    move(p->context, got, 0, y.data, p->on_device, p->y_length * size);
+    for (int64_t i = 0; i < p->y_length; i++) {
+        const double wanted = alpha * expected[i] + (beta == 0 ? 0 : beta * y_at(i));
+        if (get(got, type, i) != wanted)
+            fail_msg("%s, alpha %g, beta %g%s: y[%lld] is %.17g, expected %.17g", p->what, alpha, beta,
+                     scalars ? " on the device" : "", (long long)i, get(got, type, i), wanted);
+    }
+    free(got);
+    free(expected);
+    spry_device_free(p->context, 1, device);
+    spry_vector_destroy(p->context, &x);
+    spry_vector_destroy(p->context, &y);
+}
+
+static ordered plan_with(spry_context *context, const integers *m, const spry_matrix *A, const spry_spmv_options *o)
+{
+    ordered p = {.context = context, .m = m, .op = o->op, .on_device = o->vector_device};
+    p.info = SPRY_INIT(spry_plan_info);
+    p.x_length = o->op == SPRY_TRANSPOSE ? m->a.rows : m->a.cols;
+    p.y_length = o->op == SPRY_TRANSPOSE ? m->a.cols : m->a.rows;
+    snprintf(p.what, sizeof p.what, "%s, %s, %s%s, %lld x %lld", o->kernel ? o->kernel : o->format, o->ordering,
+             spry_type_name(m->type), o->op == SPRY_TRANSPOSE ? ", transposed" : "", (long long)m->a.rows,
+             (long long)m->a.cols);
+    MUST(spry_plan_spmv(context, &p.plan, A, o, err));
+    MUST(spry_plan_get_info(p.plan, &p.info, err));
+    assert_string_equal(p.info.ordering, o->ordering);
+    return p;
+}
+
+static void *cleared(spry_context *context, int64_t bytes)
+{
+    void *made = NULL, *zeros = room(bytes / 8 + 1);
+    MUST(spry_device_allocate(context, &made, 1, bytes, err));
+    move(context, made, 1, zeros, 0, bytes);
+    free(zeros);
+    return made;
+}
+
+static void check_plan(spry_context *context, const integers *m, const spry_spmv_options *o)
+{
+    static const double scalars[][2] = {{1, 0}, {1, 1}, {-2, 0}, {3, -2}, {0, 2}, {0, 0}};
+    ordered p = plan_with(context, m, m->A, o);
+    for (int s = 0; s < TEST_COUNT(scalars); s++)
+        for (int device = 0; device < 2; device++) check(&p, scalars[s][0], scalars[s][1], device, NULL);
+    if (p.info.workspace_bytes > 0) {
+        void *space = cleared(context, p.info.workspace_bytes);
+        check(&p, 2, 1, 0, space);
+        check(&p, 1, 0, 1, space);
+        spry_device_free(context, 1, space);
+    }
+    spry_plan_destroy(p.plan);
+}
+
+/* The next of the device's kernels that is there and has the product; NULL: no more. *index starts at 0. */
+static const char *next_kernel(spry_context *context, spry_op op, int *index)
+{
+    while (*index < spry_kernel_count()) {
+        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+        MUST(spry_kernel_get_info(context, (*index)++, &kernel, err));
+        if (!kernel.available || strcmp(kernel.device, tested_device) != 0) continue;
+        const int only_transposed = strncmp(kernel.operations, "spmv_t", 6) == 0;
+        if (op == SPRY_TRANSPOSE ? strstr(kernel.operations, "spmv_t") != NULL : !only_transposed) return kernel.name;
+    }
+    return NULL;
+}
+
+static spry_spmv_options options_of(const char *kernel, const char *ordering, spry_op op, int vectors)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.device = tested_device;
+    o.kernel = kernel;
+    o.ordering = ordering;
+    o.op = op;
+    o.vector_device = vectors;
+    o.allow_nondeterministic = 1;
+    o.memory_limit_bytes = INT64_C(1) << 30;
+    return o;
+}
+
+/* Every kernel, ordering and product, all types and index pairs, square matrices and others, vectors here and there. */
+static void every_kernel(void **state)
+{
+    int ran = 0;
+    for (int s = 0; s < TEST_COUNT(specs); s++)
+        for (int f = 0; f < 4; f++) {
+            if ((f + s) % 4 > 1) continue; /* thousands of plans are enough */
+            integers m = matrix_of(*state, specs[s], f % 2 ? SPRY_F32 : SPRY_F64, f / 2 ? SPRY_I64 : SPRY_I32);
+            for (int c = 0; c < 6; c++) {
+                const spry_op op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+                int index = 0;
+                for (const char *kernel; (kernel = next_kernel(*state, op, &index));) {
+                    spry_spmv_options o = options_of(kernel, orderings[c / 2], op, (s + f + c) % 2);
+                    check_plan(*state, &m, &o);
+                    ran++;
+                }
+            }
+            discard(&m);
+        }
+    assert_true(ran >= 12 * TEST_COUNT(specs));
+}
+
+/* Several right-hand sides go through one workspace one after another. */
+static void columns_of_vectors(void **state)
+{
+    integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
+    spry_spmv_options o = options_of(tested_mock ? "csr_plain_mock" : "csr_merge_cuda", "rcm", SPRY_NO_TRANSPOSE, 0);
+    ordered p = plan_with(*state, &m, m.A, &o);
+    const int64_t n = p.x_length;
+    double *x = room(3 * n), *y = room(3 * n), *expected = product_of(&m, SPRY_NO_TRANSPOSE);
+    for (int64_t i = 0; i < 3 * n; i++) {
+        x[i] = x_at(i % n) * (double)(1 + i / n);
+        y[i] = NAN;
+    }
+    spry_vector xs = {.data = x, .length = n, .type = SPRY_F64, .columns = 3, .stride = n}, ys = xs;
+    ys.data = y;
+    MUST(spry_plan_run(p.plan, NULL, xs, NULL, ys, NULL, err));
+    for (int64_t i = 0; i < 3 * n; i++) assert_true(y[i] == expected[i % n] * (double)(1 + i / n));
+    free(x);
+    free(y);
+    free(expected);
+    spry_plan_destroy(p.plan);
+    discard(&m);
+}
+
+/* A matrix whose arrays are in device memory; copies of m's, which the caller frees. */
+static spry_matrix *on_device(spry_context *context, const integers *m, spry_arrays *a)
+{
+    spry_matrix *A = NULL;
+    const int64_t size = (int64_t)spry_type_bytes(m->type);
+    const void **arrays[] = {&a->offsets, &a->indices, &a->values};
+    const int64_t bytes[] = {(m->a.rows + 1) * 4, m->a.nnz * 4, m->a.nnz * size};
+    *a = m->a;
+    for (int n = 0; n < 3; n++) {
+        void *made = NULL;
+        MUST(spry_device_allocate(context, &made, 1, bytes[n], err));
+        move(context, made, 1, *arrays[n], 0, bytes[n]);
+        *arrays[n] = made;
+    }
+    a->device = 1;
+    MUST(spry_matrix_create(context, &A, a, err));
+    return A;
+}
+
+/* Changed on the host, and in device memory; groups of Band-k outlive the first build. */
+static void new_values(void **state)
+{
+    for (int s = 0; s < 4; s++)
+        for (int device = 0; device < 2; device++)
+            for (int c = 0; c < 6; c++) {
+                const spry_op op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+                int index = 0;
+                for (const char *kernel; (kernel = next_kernel(*state, op, &index));) {
+                    integers m = matrix_of(*state, specs[s], c % 3 ? SPRY_F32 : SPRY_F64, SPRY_I32);
+                    spry_arrays there = {0};
+                    spry_matrix *D = device ? on_device(*state, &m, &there) : NULL;
+                    spry_spmv_options o = options_of(kernel, orderings[c / 2], op, 1);
+                    ordered p = plan_with(*state, &m, device ? D : m.A, &o);
+                    check(&p, 1, 1, 0, NULL);
+                    for (int turn = 1; turn < 3; turn++) {
+                        set_values(&m, turn);
+                        if (device)
+                            move(*state, (void *)(uintptr_t)there.values, 1, m.values, 0,
+                                 m.a.nnz * (int64_t)spry_type_bytes(m.type));
+                        MUST(spry_plan_update_values(p.plan, err));
+                        check(&p, 2, -1, 0, NULL);
+                    }
+                    spry_plan_destroy(p.plan);
+                    spry_matrix_destroy(D);
+                    if (device) {
+                        spry_device_free(*state, 1, (void *)(uintptr_t)there.offsets);
+                        spry_device_free(*state, 1, (void *)(uintptr_t)there.indices);
+                        spry_device_free(*state, 1, (void *)(uintptr_t)there.values);
+                    }
+                    discard(&m);
+                }
+            }
+}
+
+/* ---- figures and refusals --------------------------------------------------------------------------- */
+
+/* The copy lives on the device alone; places are 4 bytes a row each way, and a run allocates nothing. */
+static void bytes_are_told(void **state)
+{
+    integers m = matrix_of(*state, "grid5,x=100,y=70,shuffle=1", SPRY_F64, SPRY_I32);
+    spry_spmv_options o = options_of(tested_mock ? "csr_plain_mock" : "csr_merge_cuda", "none", SPRY_NO_TRANSPOSE, 1);
+    ordered plain = plan_with(*state, &m, m.A, &o);
+    const int64_t vector = (m.a.rows * 8 + 63) / 64 * 64, places = (m.a.rows * 4 + 63) / 64 * 64;
+    const int64_t workspace = (plain.info.workspace_bytes + 63) / 64 * 64 + 2 * vector;
+    const int64_t before = spry_context_bytes(*state);
+    o.ordering = "rcm";
+    ordered p = plan_with(*state, &m, m.A, &o);
+    assert_true(spry_context_bytes(*state) - before < 8192); /* host memory */
+    assert_int_equal(p.info.workspace_bytes, workspace);
+    assert_int_equal(p.info.storage_bytes, plain.info.storage_bytes + 2 * places + 64);
+    assert_int_equal(p.info.owned_bytes - plain.info.owned_bytes,
+                     2 * places + 64 + workspace - plain.info.workspace_bytes);
+    assert_true(p.info.upload_us > 0 && p.info.setup_us > p.info.upload_us);
+    const int64_t allocations = tested_mock ? tested_mock->allocations : 0, maps = tested_mock ? tested_mock->maps : 0;
+    spry_vector x = vector_with(&p, p.x_length, 1, x_at, 0), y = vector_with(&p, p.y_length, 1, y_at, 0);
+    for (int r = 0; r < 3; r++) MUST(spry_plan_run(p.plan, NULL, x, NULL, y, NULL, err));
+    if (tested_mock) {
+        assert_int_equal(tested_mock->allocations, allocations + 2); /* x and y */
+        assert_int_equal(tested_mock->maps, maps + 6);
+    }
+    spry_vector_destroy(*state, &x);
+    spry_vector_destroy(*state, &y);
+    spry_plan_destroy(p.plan);
+    spry_plan_destroy(plain.plan);
+    discard(&m);
+}
+
+/* Nothing is left on either side when the device has no more memory. */
+static void every_device_allocation_refused(void **state)
+{
+    if (!tested_mock) return; /* test_cuda_memory.c does that */
+    integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
+    const int64_t held = spry_context_bytes(*state), blocks = tested_mock->blocks;
+    for (int64_t n = 1;; n++) {
+        spry_error err = SPRY_ERROR_INIT;
+        spry_plan *plan = NULL;
+        spry_spmv_options o =
+            options_of(tested_mock ? "csr_plain_mock" : "csr_merge_cuda", "rcm", SPRY_NO_TRANSPOSE, 0);
+        tested_mock->fail_at = tested_mock->allocations + n;
+        const spry_status status = spry_plan_spmv(*state, &plan, m.A, &o, &err);
+        tested_mock->fail_at = 0;
+        spry_plan_destroy(plan);
+        assert_int_equal(spry_context_bytes(*state), held);
+        assert_int_equal(tested_mock->blocks, blocks);
+        if (status == SPRY_OK) {
+            assert_true(n > 7); /* three arrays, places, workspace, x and y */
+            break;
+        }
+        assert_int_equal(status, SPRY_OUT_OF_MEMORY);
+    }
+    discard(&m);
+}
+
+static void scalings_are_refused(void **state)
+{
+    integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
+    double *ones = room(m.a.rows);
+    spry_error err = SPRY_ERROR_INIT;
+    spry_plan *plan = NULL;
+    spry_spmv_options o = options_of(NULL, "none", SPRY_NO_TRANSPOSE, 0);
+    o.column_scaling = ones;
+    assert_int_equal(spry_plan_spmv(*state, &plan, m.A, &o, &err), SPRY_UNSUPPORTED);
+    assert_string_equal(err.argument, "column_scaling");
+    assert_null(plan);
+    free(ones);
+    discard(&m);
+}
+
+int plans_with_an_ordering(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_kernel, setup, teardown),
+        cmocka_unit_test_setup_teardown(columns_of_vectors, setup, teardown),
+        cmocka_unit_test_setup_teardown(new_values, setup, teardown),
+        cmocka_unit_test_setup_teardown(bytes_are_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_device_allocation_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(scalings_are_refused, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,37 @@
+/*
+ * A device for tests: host memory that counts as another device's. The host that touches it dies of it; work runs as
+ * late as the interface allows; allocations fail on demand. Tests that are linked with this folder have it as device 1,
+ * "mock"; drivers.c is their list of devices.
+ */
+#ifndef TESTS_MOCK_H
+#define TESTS_MOCK_H
+
+#include "core/device.h"
+
+/* Counters, and the failures that are asked for. Tests may set and clear all of it. */
+typedef struct mock_state {
+    int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
+    int64_t blocks;               /* that are held */
+    int64_t copies_back, products, maps, conversions;
+    int64_t spgemm_bytes; /* of workspace that a sparse product takes beside its own */
+    int spgemm_fails;     /* 1: its numeric phase fails */
+    int converts;         /* 1: storages of formats are made on the device where that can be */
+    int absent;           /* 1: a context that looks for it finds none */
+} mock_state;
+extern mock_state mock;
+
+extern spryi_driver mock_driver; /* its start_us may be changed */
+extern const struct spryi_device_spgemm mock_spgemm;
+extern const struct spryi_spgemm_kernel mock_spgemm_kernel;
+
+/* Between them device memory can be touched; they nest. */
+void mock_open_memory(void);
+void mock_close_memory(void);
+
+/* Has `bytes` of args copied and run(copy) called later, with the memory open. */
+void mock_enqueue(void (*run)(void *args), const void *args, size_t bytes);
+
+/* Runs all that is waiting. */
+void mock_finish(void);
+
+#endif

@@ -1,0 +1,610 @@
+#include "mock/mock.h"
+
+#include "catalogue/catalogue.h"
+#include "core/assemble.h"
+#include "core/error.h"
+#include "device/vector_ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+mock_state mock;
+
+/* ---- memory that the host cannot touch ----------------------------------------------------------------- */
+
+enum { MOST_BLOCKS = 512 };
+static struct {
+    void *at;
+    size_t bytes;
+} memory[MOST_BLOCKS];
+static int inside;
+
+static void protect(int access)
+{
+    for (int b = 0; b < MOST_BLOCKS; b++)
+        if (memory[b].at) (void)mprotect(memory[b].at, memory[b].bytes, access);
+}
+
+void mock_open_memory(void)
+{
+    if (inside++ == 0) protect(PROT_READ | PROT_WRITE);
+}
+
+void mock_close_memory(void)
+{
+    if (--inside == 0) protect(PROT_NONE);
+}
+
+static spry_status allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                            spry_error *err)
+{
+    (void)device;
+    int slot = 0;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = ((size_t)bytes + page) / page * page;
+    while (slot < MOST_BLOCKS && memory[slot].at) slot++;
+    void *made = MAP_FAILED;
+    if (++mock.allocations != mock.fail_at && slot < MOST_BLOCKS)
+        made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of device memory for %s", what);
+    memset(made, 0xa5, size); /* nothing may count on zeros */
+    memory[slot].at = *pointer = made;
+    memory[slot].bytes = size;
+    mock.blocks++;
+    if (inside == 0) (void)mprotect(made, size, PROT_NONE);
+    return SPRY_OK;
+}
+
+/* Given back when all work is done. */
+static void release(const spryi_device *device, void *pointer)
+{
+    (void)device;
+    if (!pointer) return;
+    mock_finish();
+    for (int b = 0; b < MOST_BLOCKS; b++) {
+        if (memory[b].at != pointer) continue;
+        (void)munmap(pointer, memory[b].bytes);
+        memory[b].at = NULL;
+        mock.blocks--;
+        return;
+    }
+    abort(); /* no block of this device's */
+}
+
+/* ---- work that runs later ------------------------------------------------------------------------------- */
+
+/* One queue for all streams: an order that a device may take. */
+enum { MOST_TASKS = 4096 };
+static struct {
+    void (*run)(void *args);
+    void *args;
+} tasks[MOST_TASKS];
+static int task_count;
+
+void mock_finish(void)
+{
+    if (task_count == 0) return;
+    mock_open_memory();
+    for (int t = 0; t < task_count; t++) {
+        tasks[t].run(tasks[t].args);
+        free(tasks[t].args);
+    }
+    task_count = 0;
+    mock_close_memory();
+}
+
+void mock_enqueue(void (*run)(void *args), const void *args, size_t bytes)
+{
+    if (task_count == MOST_TASKS) mock_finish();
+    void *copy = malloc(bytes);
+    if (!copy) abort();
+    memcpy(copy, args, bytes);
+    tasks[task_count].run = run;
+    tasks[task_count++].args = copy;
+}
+
+typedef struct copy_task {
+    void *to;
+    const void *from;
+    void *staged; /* the host's bytes, as they were when the copy was asked for; NULL: from is the device's */
+    size_t bytes;
+} copy_task;
+
+static void run_copy(void *args)
+{
+    const copy_task *c = args;
+    memmove(c->to, c->staged ? c->staged : c->from, c->bytes);
+    free(c->staged);
+}
+
+static spry_status copy(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
+                        void *stream, spry_error *err)
+{
+    (void)device, (void)stream, (void)err;
+    copy_task c = {.to = to, .from = from, .bytes = (size_t)bytes};
+    if (bytes == 0) return SPRY_OK;
+    if (kind == SPRYI_FROM_DEVICE) {
+        mock.copies_back++;
+        mock_finish();
+        mock_open_memory();
+        memcpy(to, from, (size_t)bytes);
+        mock_close_memory();
+        return SPRY_OK;
+    }
+    if (kind == SPRYI_TO_DEVICE) {
+        c.staged = malloc((size_t)bytes);
+        if (!c.staged) abort();
+        memcpy(c.staged, from, (size_t)bytes);
+    }
+    mock_enqueue(run_copy, &c, sizeof c);
+    return SPRY_OK;
+}
+
+static spry_status clear_memory(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err)
+{
+    (void)device, (void)err;
+    mock_finish();
+    mock_open_memory();
+    memset(pointer, 0, (size_t)bytes);
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status synchronize(const spryi_device *device, void *stream, spry_error *err)
+{
+    (void)device, (void)stream, (void)err;
+    mock_finish();
+    return SPRY_OK;
+}
+
+static spry_status enter(const spryi_device *device, int *previous, spry_error *err)
+{
+    (void)device, (void)err;
+    *previous = 7;
+    return SPRY_OK;
+}
+
+static void leave(const spryi_device *device, int previous)
+{
+    (void)device;
+    if (previous != 7) abort();
+}
+
+/* ---- passes over vectors -------------------------------------------------------------------------------- */
+
+/* An alpha or beta: a number of the host's, taken at once, or where it lies on the device. */
+typedef struct number {
+    double value;
+    const void *address;
+    spry_type type;
+} number;
+
+static number number_of(const void *pointer, spry_type type, int on_device)
+{
+    number n = {.type = type};
+    if (on_device)
+        n.address = pointer;
+    else
+        n.value = pointer ? spryi_value_at(pointer, type, 0) : 0;
+    return n;
+}
+
+static double value_of(const number *n)
+{
+    return n->address ? spryi_value_at(n->address, n->type, 0) : n->value;
+}
+
+/* y_i = sum + beta*y_i; a y that is overwritten is not read. */
+static void put(void *y, spry_type type, int64_t i, double sum, double beta)
+{
+    if (beta != 0) sum += beta * spryi_value_at(y, type, i);
+    spryi_set_value(y, type, i, sum);
+}
+
+typedef struct scale_task {
+    void *y;
+    int64_t length;
+    number beta;
+} scale_task;
+
+static void run_scale(void *args)
+{
+    const scale_task *s = args;
+    for (int64_t i = 0; i < s->length; i++) put(s->y, s->beta.type, i, 0, s->beta.value);
+}
+
+static spry_status scale(const spryi_device *device, void *y, spry_type type, int64_t length, const void *beta,
+                         void *stream, spry_error *err)
+{
+    (void)device, (void)stream, (void)err;
+    const scale_task s = {y, length, number_of(beta, type, 0)};
+    mock_enqueue(run_scale, &s, sizeof s);
+    return SPRY_OK;
+}
+
+typedef struct map_task {
+    spryi_vector_map map;
+    number beta;
+} map_task;
+
+static void run_map(void *args)
+{
+    const map_task *t = args;
+    const spryi_vector_map *m = &t->map;
+    const double beta = value_of(&t->beta);
+    for (int64_t i = 0; i < m->length; i++) {
+        const int64_t p = m->permutation ? m->permutation[i] : i;
+        const double factor = m->scaling ? spryi_value_at(m->scaling, m->type, m->scaling_of_to ? i : p) : 1;
+        put(m->to, m->type, i, factor * spryi_value_at(m->from, m->type, p), beta);
+    }
+}
+
+static spry_status map(const spryi_device *device, const spryi_vector_map *m, spry_error *err)
+{
+    (void)device, (void)err;
+    const map_task t = {*m, number_of(m->beta, m->type, m->beta_on_device)};
+    mock.maps++;
+    mock_enqueue(run_map, &t, sizeof t);
+    return SPRY_OK;
+}
+
+static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, double *gbps, spry_error *err)
+{
+    (void)device, (void)bytes, (void)gbps;
+    return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "mock: no bandwidth");
+}
+
+/* ---- y = alpha*op(A)*x + beta*y -------------------------------------------------------------------------- */
+
+static spry_context *context_of_device; /* the last one that has looked for it */
+
+typedef struct product_task {
+    const spryi_format *format;
+    void *storage; /* a copy of the format's struct */
+    spry_op op;
+    const void *x;
+    void *y;
+    number alpha, beta;
+} product_task;
+
+/* y = alpha*op(A)*x + beta*y, entry by entry. */
+static void multiply(const spry_arrays *a, const product_task *p)
+{
+    const spry_type type = p->alpha.type;
+    const double alpha = value_of(&p->alpha), beta = value_of(&p->beta);
+    const int64_t lines = a->layout == SPRY_CSC ? a->cols : a->rows, rows = p->op == SPRY_TRANSPOSE ? a->cols : a->rows;
+    double *sums = calloc((size_t)rows + 1, sizeof *sums);
+    if (!sums) abort();
+    int64_t line = 0;
+    for (int64_t k = 0; k < a->nnz; k++) {
+        if (a->layout != SPRY_COO)
+            while (line < lines - 1 && spryi_index_at(a->offsets, a->offset_type, line + 1) <= k) line++;
+        const int64_t index = spryi_index_at(a->indices, a->index_type, k);
+        int64_t i = a->layout == SPRY_COO ? spryi_index_at(a->row_indices, a->index_type, k) : line, j = index;
+        if (a->layout == SPRY_CSC) i = index, j = line;
+        if (p->op == SPRY_TRANSPOSE) {
+            const int64_t column = j;
+            j = i;
+            i = column;
+        }
+        const double value = a->values ? spryi_value_at(a->values, a->value_type, k) : 1;
+        sums[i] += value * spryi_value_at(p->x, type, j);
+    }
+    for (int64_t i = 0; i < rows; i++) put(p->y, type, i, alpha == 0 ? 0 : alpha * sums[i], beta);
+    free(sums);
+}
+
+/* Storages other than the matrix's own layouts are decoded first. */
+static void run_product(void *args)
+{
+    const product_task *p = args;
+    spry_matrix *csr = NULL;
+    product_task as_stored = *p;
+    spry_arrays a = *p->format->arrays(p->storage);
+    if (!a.offsets && !a.row_indices) {
+        if (p->format->to_csr(context_of_device, &csr, p->storage, NULL) != SPRY_OK) abort();
+        a = csr->a;
+    } else if (strcmp(p->format->name, "csc") == 0) { /* stores the transpose as CSR */
+        a.layout = SPRY_CSR;
+        as_stored.op = p->op == SPRY_TRANSPOSE ? SPRY_NO_TRANSPOSE : SPRY_TRANSPOSE;
+    }
+    multiply(&a, &as_stored);
+    spry_matrix_destroy(csr);
+    free(p->storage);
+}
+
+static spry_status start_product(const spryi_format *format, const spryi_run_args *args, spry_op op)
+{
+    product_task p = {
+        .format = format,
+        .storage = malloc(format->storage_size),
+        .op = op,
+        .x = args->x,
+        .y = args->y,
+        .alpha = number_of(args->alpha, args->vector_type, args->scalars_on_device),
+        .beta = number_of(args->beta, args->vector_type, args->scalars_on_device),
+    };
+    if (!p.storage) abort();
+    memcpy(p.storage, args->storage, format->storage_size);
+    mock.products++;
+    mock_enqueue(run_product, &p, sizeof p);
+    return SPRY_OK;
+}
+
+/* Each format's name, and whether it stores patterns without values. */
+/* clang-format off */
+#define EVERY_FORMAT(FORMAT)                                                                                           \
+    FORMAT(csr, 1)                                                                                                     \
+    FORMAT(csc, 1)                                                                                                     \
+    FORMAT(coo, 0)                                                                                                     \
+    FORMAT(ell, 0)                                                                                                     \
+    FORMAT(sell, 0)                                                                                                    \
+    FORMAT(hyb, 0)                                                                                                     \
+    FORMAT(scoo, 0)                                                                                                    \
+    FORMAT(swept, 0)                                                                                                   \
+    FORMAT(bsr, 0)                                                                                                     \
+    FORMAT(csr2, 0)                                                                                                    \
+    FORMAT(csr3, 0)                                                                                                    \
+    FORMAT(packed, 1)
+/* clang-format on */
+
+#define DEFINE_KERNEL(name_, pattern_)                                                                                 \
+    static spry_status run_##name_(const spryi_run_args *args, spry_error *err)                                        \
+    {                                                                                                                  \
+        (void)err;                                                                                                     \
+        return start_product(spryi_find_format(#name_), args, SPRY_NO_TRANSPOSE);                                      \
+    }                                                                                                                  \
+    static spry_status run_transposed_##name_(const spryi_run_args *args, spry_error *err)                             \
+    {                                                                                                                  \
+        (void)err;                                                                                                     \
+        return start_product(spryi_find_format(#name_), args, SPRY_TRANSPOSE);                                         \
+    }                                                                                                                  \
+    static const spryi_run_table table_##name_ = {{run_##name_, run_##name_, run_##name_},                             \
+                                                  {run_##name_, run_##name_, run_##name_}};                            \
+    static const spryi_run_table transposed_##name_ = {{run_transposed_##name_, run_transposed_##name_,                \
+                                                        run_transposed_##name_},                                       \
+                                                       {run_transposed_##name_, run_transposed_##name_,                \
+                                                        run_transposed_##name_}};                                      \
+    static const spryi_kernel kernel_##name_ = {.name = #name_ "_plain_mock",                                          \
+                                                .format = #name_,                                                      \
+                                                .device = "mock",                                                      \
+                                                .idea = "entry by entry",                                              \
+                                                .source = "tests",                                                     \
+                                                .deterministic = 1,                                                    \
+                                                .pattern = pattern_,                                                   \
+                                                .spmv = &table_##name_,                                                \
+                                                .spmv_t = &transposed_##name_};
+EVERY_FORMAT(DEFINE_KERNEL)
+
+#define LIST_KERNEL(name_, pattern_) &kernel_##name_,
+static const spryi_kernel *const kernels[] = {EVERY_FORMAT(LIST_KERNEL) NULL};
+static const struct spryi_spgemm_kernel *const spgemm_kernels[] = {&mock_spgemm_kernel, NULL};
+
+/* What a kernel keeps beside a storage: a block that must be there still when it is discarded. */
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
+{
+    (void)request;
+    *bytes = 64;
+    return allocate(NULL, auxiliary, *bytes, "auxiliary", err);
+}
+
+static void discard(int device, void *auxiliary)
+{
+    (void)device;
+    release(NULL, auxiliary);
+}
+
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
+{
+    (void)request, (void)auxiliary;
+    return 8;
+}
+
+static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, spryi_kernel_functions *functions,
+                       const char **reason)
+{
+    (void)device;
+    *reason = "";
+    *functions = (spryi_kernel_functions){.name = kernel->name,
+                                          .spmv = kernel->spmv,
+                                          .spmv_t = kernel->spmv_t,
+                                          .prepare = prepare,
+                                          .discard = discard,
+                                          .workspace_bytes = workspace_bytes};
+    return 1;
+}
+
+/* ---- conversions ------------------------------------------------------------------------------------------- */
+
+/* The host's build of the device's CSR, moved to device memory. */
+static spry_status convert(spryi_conversion *c, spry_error *err)
+{
+    spry_matrix *A = NULL;
+    void *built = NULL;
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    spryi_build_request request = *c->request;
+    const spryi_format *format = spryi_find_format(c->request->kernel->format);
+    spry_arrays csr = c->csr;
+    spry_status status = SPRY_OK;
+    csr.device = 0;
+    csr.ownership = SPRY_BORROW;
+    csr.symmetry = SPRY_GENERAL;
+    mock.conversions++;
+    mock_finish();
+    mock_open_memory();
+    SPRYI_TRY(spry_matrix_create(context_of_device, &A, &csr, err));
+    request.A = request.csr = A;
+    request.cost = &c->cost;
+    SPRYI_TRY(format->build(context_of_device, &built, &request, err));
+    memcpy(c->storage, built, format->storage_size);
+    const int count = format->device_sections ? format->device_sections(c->storage, sections)
+                                              : format->sections(c->storage, sections);
+    for (int s = 0; s < count; s++) {
+        const size_t bytes = (size_t)(sections[s].count * sections[s].item_bytes);
+        if (!sections[s].array) continue;
+        void *made = NULL;
+        SPRYI_TRY(allocate(c->device, &made, (int64_t)bytes, sections[s].name, err));
+        c->made[c->made_count++] = made;
+        c->made_bytes += (int64_t)bytes;
+        if (bytes > 0) memcpy(made, *sections[s].array, bytes);
+        *sections[s].array = made;
+    }
+done:
+    if (built) format->destroy(context_of_device, built);
+    spry_matrix_destroy(A);
+    mock_close_memory();
+    return status;
+}
+
+static const spryi_converter *find_converter(const spryi_device *device, const char *format)
+{
+    static const spryi_converter converter = {"any", convert};
+    (void)device;
+    return mock.converts && strcmp(format, "csr") != 0 ? &converter : NULL;
+}
+
+/* ---- vector work: the CPU's, later --------------------------------------------------------------------- */
+
+typedef struct pass_task {
+    spry_status (*run)(const struct pass_task *p);
+    const spryi_vector_work *w;
+    void *out[3];
+    const void *in[3];
+} pass_task;
+
+static void run_pass(void *args)
+{
+    const pass_task *p = args;
+    if (p->run(p) != SPRY_OK) abort();
+}
+
+static spry_status later(pass_task p)
+{
+    mock_enqueue(run_pass, &p, sizeof p);
+    return SPRY_OK;
+}
+
+#define OPS spryi_vector_ops_cpu
+#define PASS(name, call, ...)                                                                                          \
+    static spry_status name##_now(const pass_task *p)                                                                  \
+    {                                                                                                                  \
+        return OPS.call;                                                                                               \
+    }                                                                                                                  \
+    static spry_status name(__VA_ARGS__, spry_error *err)
+
+PASS(start, start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, void *r,
+     void *p, const void *b, const void *q, const void *D)
+{
+    (void)err;
+    return later((pass_task){start_now, w, {r, p}, {b, q, D}});
+}
+PASS(dots, dots(p->w, p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, const void *p, const void *q,
+     const void *D)
+{
+    (void)err;
+    return later((pass_task){dots_now, w, {NULL}, {p, q, D}});
+}
+PASS(step, step(p->w, p->out[0], p->out[1], p->out[2], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x,
+     void *r, void *p, const void *q, const void *D)
+{
+    (void)err;
+    return later((pass_task){step_now, w, {x, r, p}, {q, D}});
+}
+PASS(turn, turn(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x, void *p,
+     const void *r, const void *D)
+{
+    (void)err;
+    return later((pass_task){turn_now, w, {x, p}, {r, D}});
+}
+PASS(clear, clear(p->w, p->out[0], NULL), const spryi_vector_work *w, void *x)
+{
+    (void)err;
+    return later((pass_task){clear_now, w, {x}, {NULL}});
+}
+PASS(distance, distance(p->w, p->in[0], p->in[1], NULL), const spryi_vector_work *w, const void *b, const void *q)
+{
+    (void)err;
+    return later((pass_task){distance_now, w, {NULL}, {b, q}});
+}
+PASS(rank_start, rank_start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
+     const void *s)
+{
+    (void)err;
+    return later((pass_task){rank_start_now, w, {z, y}, {s}});
+}
+PASS(rank_step, rank_step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *z,
+     void *y_before, const void *y, const void *s)
+{
+    (void)err;
+    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s}});
+}
+PASS(rank_finish, rank_finish(p->w, p->out[0], p->in[0], NULL), const spryi_vector_work *w, void *x, const void *y)
+{
+    (void)err;
+    return later((pass_task){rank_finish_now, w, {x}, {y}});
+}
+
+static const spryi_vector_ops *vector_ops(const spryi_device *device)
+{
+    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD,
+                                     .start = start,
+                                     .dots = dots,
+                                     .step = step,
+                                     .turn = turn,
+                                     .clear = clear,
+                                     .distance = distance,
+                                     .rank_start = rank_start,
+                                     .rank_step = rank_step,
+                                     .rank_finish = rank_finish};
+    (void)device;
+    ahead.block = OPS.block;
+    ahead.most_blocks = OPS.most_blocks;
+    return &ahead;
+}
+
+/* ---- the driver ------------------------------------------------------------------------------------------ */
+
+static int find(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
+                size_t reason_size)
+{
+    static const spryi_device_ops ops = {.allocate = allocate,
+                                         .release = release,
+                                         .allocate_in_order = allocate,
+                                         .release_in_order = release,
+                                         .clear = clear_memory,
+                                         .copy = copy,
+                                         .synchronize = synchronize,
+                                         .enter = enter,
+                                         .leave = leave,
+                                         .scale = scale,
+                                         .map = map,
+                                         .copy_bandwidth = copy_bandwidth,
+                                         .find_kernel = find_kernel,
+                                         .find_converter = find_converter,
+                                         .vector_ops = vector_ops,
+                                         .spgemm = &mock_spgemm};
+    (void)most, (void)state;
+    snprintf(reason, reason_size, "the mock device is absent");
+    if (mock.absent) return 0;
+    context_of_device = context;
+    devices->ops = &ops;
+    devices->units = 4;
+    devices->shared_bytes = 64 << 10;
+    devices->memory_bytes = 1 << 30;
+    devices->cache_bytes = 1 << 20;
+    snprintf(devices->description, sizeof devices->description, "host memory that counts as another device's");
+    return 1;
+}
+
+spryi_driver mock_driver = {
+    .name = "mock",
+    .title = "mock device",
+    .device_title = "mock",
+    .massively_parallel = 1,
+    .indices = "32/32 64/32 64/64",
+    .kernels = kernels,
+    .spgemm_kernels = spgemm_kernels,
+    .find = find,
+};

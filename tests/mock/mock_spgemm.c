@@ -1,0 +1,188 @@
+/* Sparse products of the mock device: sums over all columns, in A's order, a row at a time. */
+#include "mock/mock.h"
+
+#include "core/assemble.h"
+#include "core/error.h"
+#include "spgemm/spgemm.h"
+
+#include <stdlib.h>
+
+typedef struct product_state {
+    void *workspace; /* device: a number a column, NaN-free, and what the test asks for */
+    int64_t bytes;
+} product_state;
+
+static int64_t at(const void *array, spry_index_type type, int64_t k)
+{
+    return type == SPRY_I64 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
+static double value(const void *array, spry_type type, int64_t k)
+{
+    if (!array) return 1;
+    return type == SPRY_F64 ? ((const double *)array)[k] : (double)((const float *)array)[k];
+}
+
+/* The row's columns are marked and its values summed; how many columns that are. */
+static int64_t sum_row(const spryi_cuda_product *p, int64_t i, double *sums, char *marks)
+{
+    int64_t found = 0;
+    for (int64_t k = at(p->a.offsets, p->a.offset_type, i); k < at(p->a.offsets, p->a.offset_type, i + 1); k++) {
+        const int64_t row = ((const int32_t *)p->a.indices)[k];
+        for (int64_t e = at(p->b.offsets, p->b.offset_type, row); e < at(p->b.offsets, p->b.offset_type, row + 1);
+             e++) {
+            const int32_t j = ((const int32_t *)p->b.indices)[e];
+            found += !marks[j];
+            sums[j] = (marks[j] ? sums[j] : 0) + value(p->a.values, p->type, k) * value(p->b.values, p->type, e);
+            marks[j] = 1;
+        }
+    }
+    return found;
+}
+
+static int64_t products_of(const spryi_cuda_product *p, int64_t i)
+{
+    int64_t products = 0;
+    for (int64_t k = at(p->a.offsets, p->a.offset_type, i); k < at(p->a.offsets, p->a.offset_type, i + 1); k++) {
+        const int64_t row = ((const int32_t *)p->a.indices)[k];
+        products += at(p->b.offsets, p->b.offset_type, row + 1) - at(p->b.offsets, p->b.offset_type, row);
+    }
+    return products;
+}
+
+static void clear_marks(const spryi_cuda_product *p, char *marks)
+{
+    for (int64_t j = 0; j < p->b.cols; j++) marks[j] = 0;
+}
+
+static void discard(spryi_cuda_product *p)
+{
+    product_state *own = p->state;
+    if (!own) return;
+    p->release(p, own->workspace, own->bytes);
+    free(own);
+    p->state = NULL;
+}
+
+static spry_status symbolic(spryi_cuda_product *p, spry_error *err)
+{
+    product_state *own = calloc(1, sizeof *own);
+    if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory");
+    p->state = own;
+    own->bytes = 9 * p->b.cols + mock.spgemm_bytes;
+    spry_status status = p->allocate(p, &own->workspace, own->bytes, "sums", err);
+    if (status != SPRY_OK) {
+        own->workspace = NULL;
+        discard(p);
+        return status;
+    }
+    mock_finish();
+    mock_open_memory();
+    double *sums = own->workspace;
+    char *marks = (char *)(sums + p->b.cols);
+    p->products = p->nnz = 0;
+    for (int64_t i = p->row_begin; i < p->row_end; i++) {
+        clear_marks(p, marks);
+        p->c_offsets[i - p->row_begin] = p->nnz;
+        p->nnz += sum_row(p, i, sums, marks);
+        p->products += products_of(p, i);
+    }
+    p->c_offsets[p->row_end - p->row_begin] = p->nnz;
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status numeric(spryi_cuda_product *p, spry_error *err)
+{
+    const product_state *own = p->state;
+    if (mock.spgemm_fails) return spryi_fail(err, SPRY_DEVICE_FAILED, NULL, "mock: the device failed");
+    mock_finish();
+    mock_open_memory();
+    double *sums = own->workspace;
+    char *marks = (char *)(sums + p->b.cols);
+    int64_t entry = 0;
+    mock.products++;
+    for (int64_t i = p->row_begin; i < p->row_end; i++) {
+        clear_marks(p, marks);
+        (void)sum_row(p, i, sums, marks);
+        for (int32_t j = 0; j < (int32_t)p->b.cols; j++) {
+            if (!marks[j]) continue;
+            p->c_columns[entry] = j;
+            if (p->type == SPRY_F64)
+                ((double *)p->c_values)[entry++] = p->alpha * sums[j];
+            else
+                ((float *)p->c_values)[entry++] = (float)(p->alpha * sums[j]);
+        }
+    }
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status scan_products(spryi_cuda_product *p, int64_t *host_scan, spry_error *err)
+{
+    (void)err;
+    mock_finish();
+    mock_open_memory();
+    host_scan[0] = 0;
+    for (int64_t i = 0; i < p->a.rows; i++) host_scan[i + 1] = host_scan[i] + products_of(p, i);
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status copy_offsets(int device, void *to, int to_32, const int64_t *from, int64_t shift, int64_t count,
+                                void *stream, spry_error *err)
+{
+    (void)device, (void)stream, (void)err;
+    mock_finish();
+    mock_open_memory();
+    for (int64_t i = 0; i < count; i++)
+        if (to_32)
+            ((int32_t *)to)[i] = (int32_t)(from[i] + shift);
+        else
+            ((int64_t *)to)[i] = from[i] + shift;
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status drop_zeros(int device, int64_t *offsets, int32_t *columns, void *values, spry_type type,
+                              int64_t rows, int64_t *nnz, void *workspace, void *stream, spry_error *err)
+{
+    (void)device, (void)workspace, (void)stream, (void)err;
+    mock_finish();
+    mock_open_memory();
+    int64_t to = 0, begin = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t end = offsets[i + 1];
+        for (int64_t k = begin; k < end; k++) {
+            if (spryi_value_at(values, type, k) == 0) continue;
+            columns[to] = columns[k];
+            spryi_set_value(values, type, to++, spryi_value_at(values, type, k));
+        }
+        begin = end;
+        offsets[i + 1] = to;
+    }
+    *nnz = to;
+    mock_close_memory();
+    return SPRY_OK;
+}
+
+static int64_t drop_zeros_bytes(spry_type type, int64_t rows, int64_t nnz)
+{
+    (void)type, (void)rows;
+    return nnz + 1;
+}
+
+static const spryi_cuda_spgemm_kernel rows = {"spgemm_rows_mock", symbolic, numeric, discard};
+static const spryi_cuda_spgemm_kernel *const kernels[] = {&rows};
+const spryi_cuda_spgemm mock_spgemm = {.kernels = kernels,
+                                       .kernel_count = 1,
+                                       .scan_products = scan_products,
+                                       .copy_offsets = copy_offsets,
+                                       .drop_zeros = drop_zeros,
+                                       .drop_zeros_bytes = drop_zeros_bytes};
+
+const spryi_spgemm_kernel mock_spgemm_kernel = {.name = "spgemm_rows_mock",
+                                                .device = "mock",
+                                                .idea = "sums over all columns, a row at a time",
+                                                .source = "tests",
+                                                .deterministic = 1};

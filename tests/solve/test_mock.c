@@ -1,0 +1,147 @@
+/* What the solvers do around a device's kernels, by the mock device, whose memory the host cannot touch. */
+#include "device_tests.h"
+#include "mock/mock.h"
+
+#include <string.h>
+
+static spry_vector ones(spry_context *context, int64_t n)
+{
+    spry_vector v = {0};
+    assert_int_equal(spry_vector_create(context, &v, n, SPRY_F64, 0, NULL), SPRY_OK);
+    for (int64_t i = 0; i < n; i++) ((double *)v.data)[i] = 1;
+    return v;
+}
+
+/* Scalars come back once for many iterations, and few products are in vain. */
+static void few_looks(void **state)
+{
+    (void)state;
+    spry_context *context = gpu_context();
+    mock_state before = mock;
+    spry_matrix *A = NULL;
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_cg_result r = SPRY_INIT(spry_cg_result);
+    spry_pagerank_options po = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_result pr = SPRY_INIT(spry_pagerank_result);
+    spry_error err = {0};
+    o.device = po.device = "mock";
+    o.format = po.format = "csr";
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=120,y=120,ay=0.2", NULL, NULL), SPRY_OK);
+    spry_vector b = ones(context, 14400), x = ones(context, 14400);
+    expect_status(spry_cg(context, x, &r, A, b, &o, &err), &err, SPRY_OK, "");
+    int64_t looks = mock.copies_back - before.copies_back, products = mock.products - before.products;
+    assert_true(r.iterations > 250);
+    assert_true(looks < r.iterations / 4);
+    assert_true(products >= r.iterations && products <= r.iterations + 31 + 1 + 10); /* in vain, true residual, timed */
+    spry_vector_destroy(context, &b);
+    spry_vector_destroy(context, &x);
+    spry_matrix_destroy(A);
+    before = mock;
+    A = graph_of(context, "laplace5,x=32,y=32", SPRY_F64);
+    x = ones(context, 1024);
+    po.alpha = 0.99;
+    po.max_iterations = 5000;
+    po.tolerance = 1e-15;
+    expect_status(spry_pagerank(context, x, &pr, A, &po, &err), &err, SPRY_OK, "");
+    looks = mock.copies_back - before.copies_back;
+    products = mock.products - before.products;
+    assert_true(pr.iterations > 100 && looks < pr.iterations / 2);
+    assert_true(products >= pr.iterations && products <= pr.iterations + 31 + 10);
+    spry_vector_destroy(context, &x);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Nothing is left on either side when the device has no more memory. */
+static void every_device_allocation_refused(void **state)
+{
+    (void)state;
+    spry_context *context = gpu_context();
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=6,y=5", NULL, NULL), SPRY_OK);
+    spry_vector b = ones(context, 30), x = ones(context, 30);
+    int64_t held = spry_context_bytes(context);
+    for (int method = 0; method < 2; method++)
+        for (int64_t n = 1;; n++) {
+            spry_error err = {0};
+            spry_cg_options o = SPRY_INIT(spry_cg_options);
+            spry_pagerank_options po = SPRY_INIT(spry_pagerank_options);
+            spry_matrix *G = NULL;
+            spry_status status;
+            int64_t blocks = mock.blocks, before = mock.allocations;
+            mock.fail_at = before + n;
+            if (method == 0) {
+                o.device = "mock";
+                o.format = "csr";
+                o.precond = SPRY_PRECOND_JACOBI;
+                status = spry_cg(context, x, NULL, A, b, &o, &err);
+            } else {
+                po.device = "mock";
+                po.format = "csr";
+                po.zero_columns = SPRY_ZERO_DROP;
+                G = graph_of(context, "rmat,scale=4", SPRY_F64);
+                spry_vector y = ones(context, 16);
+                status = spry_pagerank(context, y, NULL, G, &po, &err);
+                spry_vector_destroy(context, &y);
+                spry_matrix_destroy(G);
+            }
+            int refused = mock.allocations - before >= n;
+            mock.fail_at = 0;
+            expect_status(status, &err, refused ? SPRY_OUT_OF_MEMORY : SPRY_OK, "out of device memory");
+            assert_int_equal(mock.blocks, blocks);
+            if (spry_context_bytes(context) != held) fail_msg("method %d, allocation %d", method, (int)n);
+            if (!refused) break;
+            assert_true(n < 40);
+        }
+    spry_vector_destroy(context, &b);
+    spry_vector_destroy(context, &x);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Without the device: the reason, and x as it was. */
+static void no_device(void **state)
+{
+    (void)state;
+    mock.absent = 1;
+    spry_context *context = gpu_context();
+    const int32_t offsets[] = {0, 1, 2}, columns[] = {0, 1};
+    const double values[] = {1, 1}, b[] = {1, 1};
+    double x[] = {5, 5};
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    spry_pagerank_options po = SPRY_INIT(spry_pagerank_options);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 2, offsets, columns, values, NULL), SPRY_OK);
+    o.device = po.device = "mock";
+    spry_vector v = spry_vector_f64(x, 2), w = spry_vector_f64(b, 2);
+    expect_status(spry_cg(context, v, NULL, A, w, &o, &err), &err, SPRY_DEVICE_UNAVAILABLE, "is absent");
+    expect_status(spry_pagerank(context, v, NULL, A, &po, &err), &err, SPRY_DEVICE_UNAVAILABLE, "is absent");
+    assert_true(x[0] == 5 && x[1] == 5);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    mock.absent = 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cg_as_on_the_cpu),
+        cmocka_unit_test(cg_verdicts),
+        cmocka_unit_test(cg_stops_where_it_says),
+        cmocka_unit_test(cg_guesses_and_observers),
+        cmocka_unit_test(cg_of_extreme_magnitude),
+        cmocka_unit_test(pagerank_as_on_the_cpu),
+        cmocka_unit_test(pagerank_zero_columns),
+        cmocka_unit_test(pagerank_stops_where_it_says),
+        cmocka_unit_test(data_in_device_memory),
+        cmocka_unit_test(the_same_bits_again),
+        cmocka_unit_test(bad_places),
+        cmocka_unit_test(few_looks),
+        cmocka_unit_test(every_device_allocation_refused),
+        cmocka_unit_test(no_device),
+    };
+    tested_device = "mock";
+    tested_kernel = "csr_plain_mock";
+    return cmocka_run_group_tests(tests, open_contexts, close_contexts);
+}

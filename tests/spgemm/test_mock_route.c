@@ -1,0 +1,233 @@
+/*
+ * Device "auto" of sparse products, by the mock device: when it is taken, and that the CPU takes over where a device
+ * that was chosen cannot do it.
+ */
+#include "core/context.h"
+#include "core/matrix.h"
+#include "mock/mock.h"
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+
+static int setup(void **state)
+{
+    spry_context *context = NULL;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = 2;
+    mock = (mock_state){0};
+    if (spry_context_create(&context, &options, NULL) != SPRY_OK) return 1;
+    *state = context;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    const int64_t bytes = spry_context_bytes(*state);
+    spry_context_destroy(*state);
+    return bytes != 0 || mock.blocks != 0;
+}
+
+/* 400 000 products that no cache holds with C: the model gives them to a GPU that has started. */
+static spry_matrix *worth_a_gpu(spry_context *context, test_kind kind, test_form form)
+{
+    uint64_t seed = 5;
+    test_entries e = test_make(kind, 1000, 1000, 20, &seed);
+    spry_matrix *A = test_matrix(context, &e, form);
+    test_discard(&e);
+    return A;
+}
+
+static spry_spgemm_options automatic(spry_spgemm_info *info)
+{
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    *info = SPRY_INIT(spry_spgemm_info);
+    o.device = "auto";
+    o.info = info;
+    return o;
+}
+
+static spry_matrix *on_cpu(spry_context *context, const spry_matrix *A)
+{
+    spry_matrix *C = NULL;
+    assert_int_equal(spry_spgemm(context, &C, A, A, NULL, NULL), SPRY_OK);
+    return C;
+}
+
+/* The product where it was expected, with the CPU's result; values are whole numbers. */
+static void check(spry_context *context, const spry_matrix *A, spry_spgemm_options *o, const char *device,
+                  const char *reason)
+{
+    spry_matrix *C = NULL, *expected = on_cpu(context, A);
+    spry_error err = {.message = "untouched"};
+    if (spry_spgemm(context, &C, A, A, o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    assert_string_equal(err.message, "untouched");
+    assert_string_equal(o->info->device, device);
+    if (!strstr(o->info->reason, reason)) fail_msg("\"%s\" has no \"%s\"", o->info->reason, reason);
+    if (C->a.index_type == expected->a.index_type) { /* a GPU's columns are of 32 bits */
+        assert_true(test_same_bits(C, expected));
+    } else {
+        spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
+        assert_int_equal(spry_verify_spgemm(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, NULL), SPRY_OK);
+        assert_int_equal(v.wrong_rows, 0);
+    }
+    spry_matrix_destroy(C);
+    spry_matrix_destroy(expected);
+    assert_int_equal(mock.blocks, 0);
+}
+
+/* The first work of a process starts a device, which one product has to pay for and a plan, made for many, does not. */
+static void start_is_paid_for(void **state)
+{
+    spry_context *context = *state;
+    spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain);
+    spry_spgemm_info info;
+    spry_spgemm_options o = automatic(&info);
+    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_plan *plan = NULL;
+    mock_driver.start_us = 1e9;
+    for (int times = 0; times < 3; times++) { /* whatever came before */
+        assert_int_equal(spry_estimate_spgemm(context, &e, A, A, &o, NULL), SPRY_OK);
+        assert_string_equal(e.device, "cpu");
+        check(context, A, &o, "cpu", "starting a GPU");
+        assert_int_equal(mock.products, times);
+        assert_int_equal(spry_plan_spgemm(context, &plan, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
+        assert_string_equal(info.device, "mock");
+        spry_spgemm_plan_destroy(plan);
+    }
+    mock_driver.start_us = 0;
+    check(context, A, &o, "mock", "the faster one");
+    assert_int_equal(spry_estimate_spgemm(context, &e, A, A, &o, NULL), SPRY_OK);
+    assert_string_equal(e.device, "mock");
+    spry_matrix_destroy(A);
+}
+
+/* However often, a product that a thread does while a GPU begins stays on the CPU, and one that fits its caches too. */
+static void small_products(void **state)
+{
+    spry_context *context = *state;
+    const int64_t sizes[] = {10, 300, 1500};
+    for (int s = 0; s < 3; s++) {
+        uint64_t seed = 3;
+        test_entries e = test_make(TEST_UNIFORM, sizes[s], sizes[s], 2, &seed);
+        spry_matrix *A = test_matrix(context, &e, plain);
+        spry_spgemm_info info;
+        spry_spgemm_options o = automatic(&info);
+        check(context, A, &o, "cpu", "the faster one");
+        spry_matrix_destroy(A);
+        test_discard(&e);
+    }
+    assert_int_equal(mock.allocations, 0);
+}
+
+/* A GPU wants its operands otherwise: what is routed there is made anew, and goes back where that fails. */
+static void other_operands(void **state)
+{
+    spry_context *context = *state;
+    const test_form wide = {SPRY_CSR, SPRY_F64, SPRY_I64, SPRY_I64};
+    const test_form forms[] = {wide, plain};
+    for (int f = 0; f < 2; f++) {
+        spry_matrix *A = worth_a_gpu(context, f == 0 ? TEST_UNIFORM : TEST_SHUFFLED, forms[f]);
+        spry_spgemm_info info;
+        spry_spgemm_options o = automatic(&info);
+        check(context, A, &o, "mock", "the faster one");
+        mock.spgemm_fails = 1;
+        check(context, A, &o, "cpu", "mock: the device failed");
+        mock.spgemm_fails = 0;
+        spry_matrix_destroy(A);
+    }
+}
+
+/* A limit that the CPU meets and the GPU does not; one that nobody meets names the CPU's bytes. */
+static void limits(void **state)
+{
+    spry_context *context = *state;
+    spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL;
+    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
+    assert_int_equal(spry_estimate_spgemm(context, &e, A, A, NULL, NULL), SPRY_OK);
+    spry_spgemm_info info;
+    spry_spgemm_options o = automatic(&info);
+    spry_error err = SPRY_ERROR_INIT;
+    mock.spgemm_bytes = 2 * e.least_bytes;
+    o.memory_limit_bytes = e.least_bytes;
+    check(context, A, &o, "cpu", "the limit is");
+    assert_true(info.peak_bytes <= o.memory_limit_bytes);
+    o.memory_limit_bytes = e.least_bytes - 1;
+    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
+    assert_int_equal(err.value, e.least_bytes);
+    o.device = "mock"; /* asked for, it does not become another */
+    o.memory_limit_bytes = e.least_bytes;
+    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
+    assert_null(C);
+    mock.spgemm_bytes = 0;
+    check(context, A, &o, "mock", "asked for");
+    spry_matrix_destroy(A);
+}
+
+/* Plans are done in one piece, which a limit may allow the CPU alone. */
+static void plans(void **state)
+{
+    spry_context *context = *state;
+    spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL, *expected = on_cpu(context, A);
+    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_info info;
+    spry_spgemm_options o = automatic(&info);
+    spry_spgemm_plan *plan = NULL;
+    assert_int_equal(spry_estimate_spgemm(context, &e, A, A, NULL, NULL), SPRY_OK);
+    for (int limited = 0; limited < 2; limited++) {
+        mock.spgemm_bytes = limited ? e.least_bytes / 2 : 0; /* beside inputs: C no longer in one piece */
+        o.memory_limit_bytes = limited ? e.least_bytes : 0;
+        assert_int_equal(spry_plan_spgemm(context, &plan, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
+        assert_string_equal(info.device, limited ? "cpu" : "mock");
+        assert_true(test_same_bits(C, expected));
+        spry_matrix_destroy(C);
+        spry_spgemm_plan_destroy(plan);
+        assert_int_equal(mock.blocks, 0);
+    }
+    if (!strstr(info.reason, "in one piece")) fail_msg("%s", info.reason);
+    spry_matrix_destroy(expected);
+    spry_matrix_destroy(A);
+}
+
+/* Each allocation on the device refused in turn: there is a right result all the same, and nothing is left behind. */
+static void device_memory_runs_out(void **state)
+{
+    spry_context *context = *state;
+    spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL;
+    spry_spgemm_info info;
+    spry_spgemm_options o = automatic(&info);
+    int on_cpu_instead = 0, on_gpu = 0;
+    for (int64_t fail_at = 1; on_gpu < 3; fail_at++) {
+        mock.allocations = 0;
+        mock.fail_at = fail_at;
+        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        const int to_cpu = strcmp(info.device, "cpu") == 0;
+        if (to_cpu && !strstr(info.reason, "out of device memory")) fail_msg("%s", info.reason);
+        on_cpu_instead += to_cpu;
+        on_gpu += !to_cpu && mock.allocations < fail_at; /* past the last one */
+        assert_int_equal(C->a.nnz, info.nnz);
+        spry_matrix_destroy(C);
+        assert_int_equal(mock.blocks, 0);
+    }
+    assert_true(on_cpu_instead >= 3); /* the operands' arrays at least: what comes then is tried in chunks first */
+    mock.fail_at = 0;
+    spry_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(start_is_paid_for, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(small_products, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(other_operands, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(limits, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(plans, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(device_memory_runs_out, setup, teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* Sparse times sparse on a CPU, in one pass: rows by groups of columns. */
+#include "support.h"
+
+#include "core/matrix.h"
+#include "spgemm/spgemm.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static void put(test_entries *e, int64_t i, int64_t j, double value)
+{
+    e->i[e->nnz] = i;
+    e->j[e->nnz] = j;
+    e->value[e->nnz++] = value;
+}
+
+static test_entries room_for(int64_t rows, int64_t cols, int64_t nnz)
+{
+    test_entries e = {.rows = rows, .cols = cols};
+    e.i = malloc((size_t)nnz * sizeof *e.i);
+    e.j = malloc((size_t)nnz * sizeof *e.j);
+    e.value = malloc((size_t)nnz * sizeof *e.value);
+    return e;
+}
+
+/* Sums of these are rounded, and some are infinite or NaN: a lane too many, or out of order, would show. */
+static double some_value(uint64_t *state)
+{
+    const int64_t k = test_below(state, 4001) - 2000;
+    return k == 0 ? (double)INFINITY : k == 1 ? -0.0 : (double)k / 3;
+}
+
+/* Rows of `runs` stretches of columns that follow each other, all within `reach` of a place that moves with the row. */
+static test_entries clustered(int64_t rows, int64_t cols, int64_t runs, int64_t reach, uint64_t *state)
+{
+    enum { LONGEST = 24 };
+    test_entries e = room_for(rows, cols, rows * runs * LONGEST);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t start = (cols - reach) * i / rows, part = reach / runs;
+        for (int64_t r = 0; r < runs && i % 7 != 3; r++) {
+            const int64_t length = 1 + test_below(state, LONGEST), from = test_below(state, part - length + 1);
+            for (int64_t t = 0; t < length; t++) put(&e, i, start + r * part + from + t, some_value(state));
+        }
+    }
+    return e;
+}
+
+/* Rows of a few entries near each other, some of one or none, some of two far apart, and one of all columns. */
+static test_entries mostly_local(int64_t rows, int64_t cols, uint64_t *state)
+{
+    test_entries e = room_for(rows, cols, rows * 24 + cols);
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t start = (cols - 60) * i / rows;
+        if (i % 11 == 5) {
+            put(&e, i, test_below(state, cols / 2), some_value(state));
+            put(&e, i, cols / 2 + test_below(state, cols / 2), some_value(state));
+        } else if (i == rows / 2) {
+            for (int64_t j = 0; j < cols; j++) put(&e, i, j, some_value(state));
+        } else if (i % 13 > 0) {
+            for (int64_t j = 0; j < (i % 5 == 0 ? 1 : 20); j++) put(&e, i, start + 3 * j, some_value(state));
+        }
+    }
+    return e;
+}
+
+static int is_grouped(const spry_context *context, const spry_matrix *A, const spry_matrix *B)
+{
+    spryi_spgemm_job job = {.a = A->a, .b = B->a, .products = INT64_MAX};
+    return spryi_spgemm_column_groups_pay(context, &job);
+}
+
+/* One thread or many, by groups or, with memory hooks, in two phases: the same bits. */
+static void check(test_entries *b, spry_type type, uint64_t *state)
+{
+    static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
+    test_memory memory = {0};
+    spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5),
+                                test_context(&memory, 2)};
+    const test_form form = {SPRY_CSR, type, SPRY_I32, SPRY_I32};
+    test_entries a = mostly_local(2000, b->rows, state);
+    spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], b, form), *first = NULL;
+    double alpha = 3;
+    float alpha32 = 3;
+    assert_true(is_grouped(contexts[0], A, B));
+    for (int c = 0; c < 4; c++)
+        for (int k = 0; k < 3; k++) {
+            spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+            options.kernel = kernels[k];
+            options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;
+            spry_matrix *C = NULL;
+            spry_error err = SPRY_ERROR_INIT;
+            spry_status status = spry_spgemm(contexts[c], &C, A, B, &options, &err);
+            if (status == SPRY_DEVICE_UNAVAILABLE) continue;
+            if (status != SPRY_OK) fail_msg("%s", err.message);
+            if (!first) first = spryi_matrix_retain(C);
+            if (!test_same_bits(first, C)) fail_msg("%s differs with context %d", kernels[k], c);
+            spry_matrix_destroy(C);
+        }
+    spry_matrix_destroy(first);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    test_discard(&a);
+    for (int c = 0; c < 4; c++) spry_context_destroy(contexts[c]);
+}
+
+/* Columns that a window holds; more of them, where rows that span little move through it and the others go round it. */
+static void by_groups(void **unused)
+{
+    (void)unused;
+    static const int64_t shapes[][3] = {{300, 4000, 4000}, {900, 70000, 2000}, {1500, 3000000, 60000}};
+    uint64_t state = 11;
+    for (int s = 0; s < 3; s++)
+        for (int t = 0; t < 2; t++) {
+            test_entries b = clustered(shapes[s][0], shapes[s][1], 4, shapes[s][2], &state);
+            check(&b, t ? SPRY_F32 : SPRY_F64, &state);
+            test_discard(&b);
+        }
+}
+
+/* Columns in no order, or apart from each other, make no groups. */
+static void no_groups(void **unused)
+{
+    (void)unused;
+    uint64_t state = 5;
+    spry_context *context = test_context(NULL, 2);
+    for (int k = 0; k < 2; k++) {
+        const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+        test_entries b = test_make(k ? TEST_SHUFFLED : TEST_UNIFORM, 2000, k ? 60 : 60000, 20, &state);
+        spry_matrix *B = test_matrix(context, &b, form);
+        assert_false(is_grouped(context, B, B));
+        spry_matrix_destroy(B);
+        test_discard(&b);
+    }
+    spry_context_destroy(context);
+}
+
+/* The room of one product beside what the process has, in MiB of address space; 1: it is made, with `wanted`'s bits. */
+static int made_within(const spry_matrix *A, const spry_matrix *wanted, const char *kernel, int64_t mib)
+{
+    long pages = 0;
+    struct rlimit usual;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_true(file && fscanf(file, "%ld", &pages) == 1 && getrlimit(RLIMIT_AS, &usual) == 0);
+    fclose(file);
+    spry_context *context = test_context(NULL, 1);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    options.kernel = kernel;
+    spry_matrix *C = NULL;
+    const rlim_t most = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)mib << 20);
+    assert_int_equal(setrlimit(RLIMIT_AS, &(struct rlimit){most, usual.rlim_max}), 0);
+    const spry_status status = spry_spgemm(context, &C, A, A, &options, NULL);
+    assert_int_equal(setrlimit(RLIMIT_AS, &usual), 0);
+    if (status != SPRY_OK) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
+    if (status == SPRY_OK) assert_true(test_same_bits(C, wanted));
+    spry_matrix_destroy(C);
+    spry_context_destroy(context);
+    return status == SPRY_OK;
+}
+
+/* Where address space is short, what one pass reserves and cannot use is given up for two phases. */
+static void little_address_space(void **unused)
+{
+    (void)unused;
+    enum { STEP = 8, MOST = 320, BESIDE = 24 }; /* MiB; all products take 150 */
+    if (TEST_SANITIZED) skip();                 /* shadows reserve terabytes */
+    spry_context *context = test_context(NULL, 1);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    spry_matrix *A = NULL, *wanted = NULL;
+    options.kernel = "spgemm_rows_cpu";
+    assert_int_equal(spry_matrix_generate(context, &A, "gen:rgg,scale=16", NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm(context, &wanted, A, A, &options, NULL), SPRY_OK);
+    spry_spgemm_options fast = SPRY_INIT(spry_spgemm_options);
+    fast.kernel = "spgemm_rows_avx512_cpu";
+    spry_matrix *C = NULL;
+    const spry_status status = spry_spgemm(context, &C, A, A, &fast, NULL);
+    spry_matrix_destroy(C);
+    int64_t least = STEP;
+    while (least < MOST && !made_within(A, wanted, options.kernel, least)) least += STEP;
+    assert_true(least < MOST);
+    for (int64_t mib = 0; mib < MOST && status == SPRY_OK; mib += STEP)
+        if (!made_within(A, wanted, fast.kernel, mib) && mib >= least + BESIDE)
+            fail_msg("two phases need %lld MiB, but %lld are too little", (long long)least, (long long)mib);
+    spry_matrix_destroy(wanted);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/*
+ * Every row of C is a piece in one pass, which takes more bytes than its pieces in two phases: no limit
+ * from least_bytes on is refused, also where only the pieces pass it.
+ */
+static void limits(void **unused)
+{
+    (void)unused;
+    enum { ROWS = 100, LENGTH = 20000, STEP = 120 };
+    spry_context *context = test_context(NULL, 1);
+    const test_form form = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
+    test_entries a = room_for(ROWS, 1, ROWS), b = room_for(1, 2 * LENGTH, LENGTH);
+    for (int64_t i = 0; i < ROWS; i++) put(&a, i, 0, 1);
+    for (int64_t j = 0; j < LENGTH; j++) put(&b, 0, 2 * j, 1);
+    spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form);
+    spry_spgemm_estimate estimate = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    assert_int_equal(spry_estimate_spgemm(context, &estimate, A, B, NULL, NULL), SPRY_OK);
+    options.info = &info;
+    int64_t limit = estimate.peak_bytes - 4000;
+    if (limit < estimate.least_bytes) limit = estimate.least_bytes; /* on processors that do it in two phases */
+    for (; limit < estimate.peak_bytes + 1000; limit += STEP) {
+        spry_error err = SPRY_ERROR_INIT;
+        spry_matrix *C = NULL;
+        options.memory_limit_bytes = limit;
+        if (spry_spgemm(context, &C, A, B, &options, &err) != SPRY_OK)
+            fail_msg("limit %lld, least %lld: %s", (long long)limit, (long long)estimate.least_bytes, err.message);
+        assert_true(info.peak_bytes <= limit);
+        spry_matrix_destroy(C);
+    }
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    test_discard(&a);
+    test_discard(&b);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_groups), cmocka_unit_test(no_groups),
+                                       cmocka_unit_test(little_address_space), cmocka_unit_test(limits)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
