@@ -68,13 +68,13 @@ typedef struct spryi_build_request {
      * be unsorted and hold duplicates.
      */
     spry_matrix *csr;
-    const struct spryi_kernel *kernel;    /* that will run; NULL: not chosen yet */
-    const spry_spmv_options *options;     /* op and vector_type are filled in; its strings must not be kept */
-    spry_type value_type;                 /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
-    int for_gpu;                          /* 1: parameters that are not given should suit a GPU */
-    int gpu_major;                        /* its compute capability before the point; 0: not known */
-    int gpu_multiprocessors;              /* 0: not known, as is */
-    int gpu_shared_bytes;                 /* a block of threads may have at most */
+    const struct spryi_kernel *kernel; /* that will run; NULL: not chosen yet */
+    const spry_spmv_options *options;  /* op and vector_type are filled in; its strings must not be kept */
+    spry_type value_type;              /* to be stored: the vectors' type, or SPRY_PATTERN: no values */
+    int massively_parallel; /* 1: it is for a device of thousands of threads: parameters that are not given suit it */
+    int compute_major;      /* of its compute capability, before the point; 0: not known */
+    int units;              /* multiprocessors; 0: not known */
+    int shared_bytes;       /* that a block of threads may have; 0: not known */
     const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
     struct spryi_cost *cost;              /* where build tells what it makes, as predict would; NULL: nobody asks */

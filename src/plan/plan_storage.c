@@ -30,10 +30,10 @@ spryi_build_request spryi_request_of(const spry_plan *plan)
         .options = &plan->options,
         .kernel = plan->kernel,
         .value_type = plan->value_type,
-        .for_gpu = device->driver->massively_parallel,
-        .gpu_major = device->major,
-        .gpu_multiprocessors = device->driver->massively_parallel ? device->units : 0,
-        .gpu_shared_bytes = device->shared_bytes,
+        .massively_parallel = device->driver->massively_parallel,
+        .compute_major = device->major,
+        .units = device->driver->massively_parallel ? device->units : 0,
+        .shared_bytes = device->shared_bytes,
         .tuning = &plan->context->tuning,
     };
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);

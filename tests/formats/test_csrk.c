@@ -240,8 +240,12 @@ static void test_for_gpu(void **state)
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.vector_type = SPRY_F64;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        const spryi_build_request request =
-            {.A = A, .csr = A, .options = &options, .value_type = SPRY_F64, .for_gpu = 1, .gpu_major = cases[c].major};
+        const spryi_build_request request = {.A = A,
+                                             .csr = A,
+                                             .options = &options,
+                                             .value_type = SPRY_F64,
+                                             .massively_parallel = 1,
+                                             .compute_major = cases[c].major};
         spryi_cost figure = {0};
         void *storage = NULL;
         spryi_section sections[SPRYI_MOST_SECTIONS];

@@ -158,7 +158,7 @@ static void expect_gpu_height(int64_t rows, int64_t mean, spry_type type, const 
 {
     spry_context *context = context_of(1);
     struct spry_matrix csr = {.a = {.rows = rows, .cols = rows, .nnz = rows * mean, .value_type = type}};
-    const spryi_build_request request = {.csr = &csr, .value_type = type, .for_gpu = 1};
+    const spryi_build_request request = {.csr = &csr, .value_type = type, .massively_parallel = 1};
     spryi_cost figure = {0};
     assert_int_equal(spryi_format_scoo.predict(context, &figure, &request, NULL), SPRY_OK);
     assert_string_equal(figure.parameters, expected);

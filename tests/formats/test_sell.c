@@ -145,7 +145,11 @@ static void check_for_gpu(int odd, int even, int64_t sigma, const char *expected
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, ROWS, offsets, columns, values, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spryi_build_request request = {.A = A, .csr = A, .options = &options, .value_type = SPRY_F64, .for_gpu = 1};
+    spryi_build_request request = {.A = A,
+                                   .csr = A,
+                                   .options = &options,
+                                   .value_type = SPRY_F64,
+                                   .massively_parallel = 1};
     request.parameters[1] = sigma;
     assert_int_equal(spryi_format_sell.predict(context, &figure, &request, NULL), SPRY_OK);
     assert_string_equal(figure.parameters, expected);

@@ -100,11 +100,11 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
     spryi_build_request request = {.A = A,
                                    .options = options,
                                    .value_type = A->a.value_type,
-                                   .for_gpu = 1,
+                                   .massively_parallel = 1,
                                    .cost = figure};
-    OK(cudaDeviceGetAttribute(&request.gpu_major, cudaDevAttrComputeCapabilityMajor, 0));
-    OK(cudaDeviceGetAttribute(&request.gpu_multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-    OK(cudaDeviceGetAttribute(&request.gpu_shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    OK(cudaDeviceGetAttribute(&request.compute_major, cudaDevAttrComputeCapabilityMajor, 0));
+    OK(cudaDeviceGetAttribute(&request.units, cudaDevAttrMultiProcessorCount, 0));
+    OK(cudaDeviceGetAttribute(&request.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
     status = spryi_parse_format(format, request.parameters, options->format, err);
     if (status == SPRY_OK) status = spryi_complete_request(context, &request, *format, err);
     if (status == SPRY_OK) status = (*format)->build(context, storage, &request, err);

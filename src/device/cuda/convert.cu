@@ -4,7 +4,7 @@
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
-spry_status spry_cuda_make(spryi_cuda_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err)
+spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err)
 {
     if (c->made_count == SPRYI_MOST_SECTIONS) return spryi_fail(err, SPRY_INTERNAL, NULL, "%s: too many arrays", what);
     SPRY_CUDA_TRY(spry_cuda_new(array, bytes, what, err));

@@ -6,7 +6,7 @@
 #define SPRY_CUDA_COMMON_CUH
 
 extern "C" {
-#include "core/cuda_plugin.h"
+#include "core/device.h"
 #include "core/error.h"
 }
 

@@ -185,8 +185,10 @@ static void leave(const spryi_device *device, int previous)
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
-static const spryi_kernel_functions *const kernels[] = {SPRY_CUDA_KERNELS};
-static const spryi_converter *const converters[] = {SPRY_CUDA_CONVERTERS};
+#define KERNEL(name) &spry_cuda_##name,
+static const spryi_kernel_functions *const kernels[] = {SPRY_CUDA_KERNELS(KERNEL)};
+#define CONVERTER(format) &spry_cuda_to_##format,
+static const spryi_converter *const converters[] = {SPRY_CUDA_CONVERTERS(CONVERTER)};
 
 static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, spryi_kernel_functions *functions,
                        const char **reason)

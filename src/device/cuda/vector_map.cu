@@ -13,9 +13,8 @@
 
 enum { THREADS = 256 };
 
-template <typename V> static __global__ void gather_kernel(V *to, const V *__restrict__ from,
-                                                           const int32_t *__restrict__ permutation, int64_t length,
-                                                           scalar<V> beta)
+template <typename V> static __global__ void
+map_kernel(V *to, const V *__restrict__ from, const int32_t *__restrict__ permutation, int64_t length, scalar<V> beta)
 {
     const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
     if (i < length) put(to, i, __ldg(from + load_once(permutation + i)), V(1), beta.get());
@@ -25,8 +24,8 @@ template <typename V> static void start(const spryi_vector_map *m)
 {
     const unsigned blocks = (unsigned)ceil_div(m->length, THREADS);
     const scalar<V> beta = m->beta ? scalar_of<V>(m->beta, m->beta_on_device) : scalar<V>();
-    gather_kernel<<<blocks, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->permutation,
-                                                                   m->length, beta);
+    map_kernel<<<blocks, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->permutation,
+                                                                m->length, beta);
 }
 
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m, spry_error *err)
@@ -39,5 +38,5 @@ spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m,
         start<double>(m);
     else
         start<float>(m);
-    return launched(err, "gather");
+    return launched(err, "vector map");
 }

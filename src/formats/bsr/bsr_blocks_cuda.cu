@@ -164,7 +164,7 @@ static int64_t sum_bytes(const bsr_splits *c, int64_t block)
     return c->piece_count * block * 8;
 }
 
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const bsr_splits *c = (const bsr_splits *)auxiliary;
     const int64_t block = ((const spryi_bsr *)request->storage)->head.block;
@@ -193,5 +193,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_bsr_blocks = {"bsr_blocks_cuda",     &runs,          NULL, spry_cuda_bsr_prepare,
-                                                spry_cuda_bsr_discard, workspace_bytes};
+const spryi_kernel_functions spry_cuda_bsr_blocks = {"bsr_blocks_cuda",     &runs,          NULL, spry_cuda_bsr_prepare,
+                                                     spry_cuda_bsr_discard, workspace_bytes};

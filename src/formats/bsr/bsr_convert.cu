@@ -159,8 +159,7 @@ static spry_status order(block_order *o, const spry_arrays *a, uint32_t block, s
 }
 
 /* The head of a in blocks of that size, and the cost. */
-static spry_status survey(block_order *o, spryi_cuda_conversion *c, const spry_arrays *a, int64_t block,
-                          spry_error *err)
+static spry_status survey(block_order *o, spryi_conversion *c, const spry_arrays *a, int64_t block, spry_error *err)
 {
     spryi_bsr *s = (spryi_bsr *)c->storage;
     scratch entries;
@@ -273,7 +272,7 @@ static spry_status set_offsets(const block_order *o, const spry_arrays *a, const
     return launched(err, "bsr: offsets");
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_bsr *s = (spryi_bsr *)c->storage;
@@ -306,4 +305,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return SPRY_OK;
 }
 
-const spryi_cuda_converter spry_cuda_to_bsr = {"bsr", convert};
+const spryi_converter spry_cuda_to_bsr = {"bsr", convert};

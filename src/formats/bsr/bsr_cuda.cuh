@@ -179,7 +179,8 @@ static __device__ __forceinline__ void load_columns(const bsr_row<V> &a, unsigne
 }
 
 /* The prepare and discard of both kernels, of a bsr_splits on the host. */
-spry_status spry_cuda_bsr_prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err);
+spry_status spry_cuda_bsr_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
+                                  spry_error *err);
 void spry_cuda_bsr_discard(int device, void *auxiliary);
 
 /* Calls f<R>(...) with the template size for blocks of `block`. */

@@ -71,7 +71,7 @@ template <int R, typename V> static __global__ void __launch_bounds__(BSR_THREAD
         scatter<1, R>(s, a, first, end, lanes, of_x, sums);
 }
 
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
     return ((const spryi_bsr *)request->storage)->head.cols * (request->vector_type == SPRY_F64 ? 8 : 4);
@@ -98,5 +98,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_bsr_scatter = {"bsr_scatter_cuda",    NULL,           &runs, spry_cuda_bsr_prepare,
-                                                 spry_cuda_bsr_discard, workspace_bytes};
+const spryi_kernel_functions spry_cuda_bsr_scatter =
+    {"bsr_scatter_cuda", NULL, &runs, spry_cuda_bsr_prepare, spry_cuda_bsr_discard, workspace_bytes};

@@ -116,7 +116,8 @@ static spry_status find_splits(bsr_splits *c, const spryi_bsr *s, spry_error *er
     return status;
 }
 
-spry_status spry_cuda_bsr_prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+spry_status spry_cuda_bsr_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
+                                  spry_error *err)
 {
     const spryi_bsr *s = (const spryi_bsr *)request->storage;
     bsr_splits *c = (bsr_splits *)calloc(1, sizeof *c);

@@ -10,7 +10,7 @@ extern "C" {
 #include "device/cuda/convert.cuh"
 #include "device/cuda/kernels.h"
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     spryi_coo *s = (spryi_coo *)c->storage;
     void *rows = NULL;
@@ -27,4 +27,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return SPRY_OK;
 }
 
-const spryi_cuda_converter spry_cuda_to_coo = {"coo", convert};
+const spryi_converter spry_cuda_to_coo = {"coo", convert};

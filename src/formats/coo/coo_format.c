@@ -67,7 +67,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     } else if (!as_is || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
         SPRYI_TRY(convert(context, s, request, err));
     }
-    if (request->options->op == SPRY_TRANSPOSE && !request->for_gpu)
+    if (request->options->op == SPRY_TRANSPOSE && !request->massively_parallel)
         SPRYI_TRY(spryi_windows_of_entries(context, &s->windows, &s->a, err));
     *storage = s;
     s = NULL;

@@ -526,7 +526,7 @@ template spry_status spry_cuda_coo_segments<double>(const void *, const spry_arr
 
 /* ---- the kernel of coo ------------------------------------------------------------------------------ */
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_coo *)request->storage)->a;
     return spry_cuda_coo_split(auxiliary, bytes, a, request->vector_type, 1, err);
@@ -538,7 +538,7 @@ static void discard(int device, void *auxiliary)
     spry_cuda_coo_discard(auxiliary);
 }
 
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)request;
     return spry_cuda_coo_workspace(auxiliary);
@@ -552,5 +552,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_coo_segmented = {"coo_segmented_cuda", &runs, NULL, prepare, discard,
-                                                   workspace_bytes};
+const spryi_kernel_functions spry_cuda_coo_segmented = {"coo_segmented_cuda", &runs, NULL, prepare, discard,
+                                                        workspace_bytes};

@@ -60,7 +60,7 @@ static spry_status turn(const spry_arrays *a, void *offsets, int32_t *rows, void
     return SPRY_OK;
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_csr *s = (spryi_csr *)c->storage;
@@ -84,4 +84,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return turn(a, offsets, (int32_t *)rows, values, err);
 }
 
-const spryi_cuda_converter spry_cuda_to_csc = {"csc", convert};
+const spryi_converter spry_cuda_to_csc = {"csc", convert};

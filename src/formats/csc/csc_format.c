@@ -56,7 +56,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     s->a.rows = s->a.cols;
     s->a.cols = rows;
     s->a.layout = SPRY_CSR;
-    if (!request->for_gpu) /* a GPU's kernels use the arrays alone */
+    if (!request->massively_parallel) /* a GPU's kernels use the arrays alone */
         SPRYI_TRY(spryi_csr_finish(context, s, request, request->options->op == SPRY_NO_TRANSPOSE, err));
     *storage = s;
     s = NULL;

@@ -139,7 +139,7 @@ static __global__ void scale_long_rows(int64_t count, const csr_long_row *rows, 
 }
 
 /* Sums of the parts, then the arrivals of the long rows, which are zero between runs. */
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const csr_row_blocks *s = (const csr_row_blocks *)auxiliary;
     (void)request;
@@ -188,8 +188,8 @@ template <typename V, typename P, typename J> static spry_status run_atomic(cons
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 static const spryi_run_table atomic_runs = SPRY_CUDA_TABLE(run_atomic);
 
-const spryi_cuda_kernel spry_cuda_csr_adaptive =
+const spryi_kernel_functions spry_cuda_csr_adaptive =
     {"csr_adaptive_cuda", &runs, NULL, spry_cuda_row_blocks_prepare, spry_cuda_row_blocks_discard, workspace_bytes};
 
-const spryi_cuda_kernel spry_cuda_csr_adaptive_atomic =
+const spryi_kernel_functions spry_cuda_csr_adaptive_atomic =
     {"csr_adaptive_atomic_cuda", &atomic_runs, NULL, spry_cuda_row_blocks_prepare, spry_cuda_row_blocks_discard, NULL};

@@ -105,7 +105,8 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
         s->a = s->owned->a;
     }
     /* a GPU's kernels use the arrays alone */
-    if (!request->for_gpu) SPRYI_TRY(spryi_csr_finish(context, s, request, options->op == SPRY_TRANSPOSE, err));
+    if (!request->massively_parallel)
+        SPRYI_TRY(spryi_csr_finish(context, s, request, options->op == SPRY_TRANSPOSE, err));
     *storage = s;
     s = NULL;
 done:

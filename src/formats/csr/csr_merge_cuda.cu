@@ -345,7 +345,7 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
     return status;
 }
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;
     merge_splits *s = (merge_splits *)calloc(1, sizeof *s);
@@ -366,7 +366,7 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
 }
 
 /* Sums of the pieces, then the counters of the long rows, which are zero between runs. */
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const merge_splits *s = (const merge_splits *)auxiliary;
     (void)request;
@@ -403,4 +403,4 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_csr_merge = {"csr_merge_cuda", &runs, NULL, prepare, discard, workspace_bytes};
+const spryi_kernel_functions spry_cuda_csr_merge = {"csr_merge_cuda", &runs, NULL, prepare, discard, workspace_bytes};

@@ -88,7 +88,7 @@ void spry_cuda_row_blocks_discard(int device, void *auxiliary)
     free(s);
 }
 
-spry_status spry_cuda_row_blocks_prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes,
+spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
                                          spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;

@@ -48,7 +48,7 @@ typedef struct csr_row_blocks {
 } csr_row_blocks;
 
 /* Functions of a kernel's descriptor: csr_row_blocks of the spryi_csr in the request. */
-spry_status spry_cuda_row_blocks_prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes,
+spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
                                          spry_error *err);
 void spry_cuda_row_blocks_discard(int device, void *auxiliary);
 

@@ -44,4 +44,4 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_csr_scalar = {"csr_scalar_cuda", &runs, NULL, NULL, NULL, NULL};
+const spryi_kernel_functions spry_cuda_csr_scalar = {"csr_scalar_cuda", &runs, NULL, NULL, NULL, NULL};

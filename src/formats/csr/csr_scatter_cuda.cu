@@ -57,7 +57,7 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
     }
 }
 
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
     return ((const spryi_csr *)request->storage)->a.cols * (request->vector_type == SPRY_F64 ? 8 : 4);
@@ -81,5 +81,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_csr_scatter =
+const spryi_kernel_functions spry_cuda_csr_scatter =
     {"csr_scatter_cuda", NULL, &runs, spry_cuda_row_blocks_prepare, spry_cuda_row_blocks_discard, workspace_bytes};

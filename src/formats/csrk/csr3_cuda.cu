@@ -101,5 +101,5 @@ template <typename V, typename P, typename J> static spry_status run_35(const sp
 static const spryi_run_table runs_3 = SPRY_CUDA_TABLE(run_3);
 static const spryi_run_table runs_35 = SPRY_CUDA_TABLE(run_35);
 
-const spryi_cuda_kernel spry_cuda_csr3_gpuspmv3 = {"csr3_gpuspmv3_cuda", &runs_3, NULL, NULL, NULL, NULL};
-const spryi_cuda_kernel spry_cuda_csr3_gpuspmv35 = {"csr3_gpuspmv35_cuda", &runs_35, NULL, NULL, NULL, NULL};
+const spryi_kernel_functions spry_cuda_csr3_gpuspmv3 = {"csr3_gpuspmv3_cuda", &runs_3, NULL, NULL, NULL, NULL};
+const spryi_kernel_functions spry_cuda_csr3_gpuspmv35 = {"csr3_gpuspmv35_cuda", &runs_35, NULL, NULL, NULL, NULL};

@@ -17,7 +17,7 @@ static __global__ void set_pointers(int64_t *__restrict__ pointers, int64_t grou
     if (g <= groups) pointers[g] = g < groups ? g * size : count;
 }
 
-static spry_status group(spryi_cuda_conversion *c, int64_t **pointers, int64_t groups, int64_t count, int64_t size,
+static spry_status group(spryi_conversion *c, int64_t **pointers, int64_t groups, int64_t count, int64_t size,
                          const char *what, spry_error *err)
 {
     SPRY_CUDA_TRY(spry_cuda_make(c, (void **)pointers, (groups + 1) * (int64_t)sizeof(int64_t), what, err));
@@ -25,7 +25,7 @@ static spry_status group(spryi_cuda_conversion *c, int64_t **pointers, int64_t g
     return launched(err, what);
 }
 
-static spry_status convert(spryi_cuda_conversion *c, int levels, spry_error *err)
+static spry_status convert(spryi_conversion *c, int levels, spry_error *err)
 {
     spryi_csrk *s = (spryi_csrk *)c->storage;
     if (c->request->options->groups) /* an ordering's are in host memory, and the host uploads them */
@@ -41,15 +41,15 @@ static spry_status convert(spryi_cuda_conversion *c, int levels, spry_error *err
     return SPRY_OK;
 }
 
-static spry_status convert_2(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert_2(spryi_conversion *c, spry_error *err)
 {
     return convert(c, 2, err);
 }
 
-static spry_status convert_3(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert_3(spryi_conversion *c, spry_error *err)
 {
     return convert(c, 3, err);
 }
 
-const spryi_cuda_converter spry_cuda_to_csr2 = {"csr2", convert_2};
-const spryi_cuda_converter spry_cuda_to_csr3 = {"csr3", convert_3};
+const spryi_converter spry_cuda_to_csr2 = {"csr2", convert_2};
+const spryi_converter spry_cuda_to_csr3 = {"csr3", convert_3};

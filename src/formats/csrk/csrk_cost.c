@@ -11,10 +11,10 @@ enum { SRS, SSRS, TUNING }; /* indices of the parameters */
 static spryi_csrk_tuning tuning_of(const spryi_tuning *table, const spryi_build_request *request)
 {
     if (request->parameters[TUNING] > 0) return (spryi_csrk_tuning)request->parameters[TUNING];
-    if (!request->for_gpu) return SPRYI_CSRK_CPU;
-    if (table->gpu_major > 0 && request->gpu_major == table->gpu_major) return SPRYI_CSRK_TABLE;
-    if (request->gpu_major >= 9) return SPRYI_CSRK_HOPPER;
-    return request->gpu_major > 0 && request->gpu_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
+    if (!request->massively_parallel) return SPRYI_CSRK_CPU;
+    if (table->gpu_major > 0 && request->compute_major == table->gpu_major) return SPRYI_CSRK_TABLE;
+    if (request->compute_major >= 9) return SPRYI_CSRK_HOPPER;
+    return request->compute_major > 0 && request->compute_major < 8 ? SPRYI_CSRK_VOLTA : SPRYI_CSRK_AMPERE;
 }
 
 void spryi_csrk_tune_cpu(int64_t *ssrs, int64_t *srs, const spryi_tuning *table, int levels)
@@ -64,7 +64,7 @@ spry_status spryi_csrk_resolve(spryi_csrk *s, spryi_cost *cost, const spryi_tuni
         spryi_csrk_tune(&s->ssrs, &s->srs, tuning, a->rows, a->nnz);
     else
         spryi_csrk_tune_cpu(&s->ssrs, &s->srs, table, levels);
-    if (levels == 2 && request->for_gpu) /* the rows that a block has at once */
+    if (levels == 2 && request->massively_parallel) /* the rows that a block has at once */
         s->srs = SPRYI_CSR2_THREADS / spryi_csr2_lanes(a->rows, a->nnz);
     if (given[SRS] > 0) s->srs = given[SRS];
     if (levels == 3 && given[SSRS] > 0) s->ssrs = given[SSRS];

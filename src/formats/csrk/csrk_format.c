@@ -86,14 +86,14 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     *s = shape;
     s->csr.a = request->csr->a;
     s->matrix = spryi_matrix_retain(request->csr);
-    s->owns_arrays = request->for_gpu || request->csr != request->A;
+    s->owns_arrays = request->massively_parallel || request->csr != request->A;
     SPRYI_TRY(make_groups(context, &s->sr_ptr, found ? found->sr_ptr : NULL, s->sr_count, s->csr.a.rows, s->srs,
                           "super-rows", err));
     if (levels == 3)
         SPRYI_TRY(make_groups(context, &s->ssr_ptr, found ? found->ssr_ptr : NULL, s->ssr_count, s->sr_count, s->ssrs,
                               "super-super-rows", err));
     s->csr.vector_type = request->options->vector_type;
-    if (!request->for_gpu) SPRYI_TRY(prepare_for_threads(context, s, request, err));
+    if (!request->massively_parallel) SPRYI_TRY(prepare_for_threads(context, s, request, err));
     *storage = s;
     s = NULL;
 done:

@@ -57,7 +57,7 @@ template <typename V, typename P> static spry_status fill(const spry_arrays *a, 
     return launched(err, "ell: slots");
 }
 
-spry_status spry_cuda_make_slots(spryi_cuda_conversion *c, spryi_ell *s, spry_error *err)
+spry_status spry_cuda_make_slots(spryi_conversion *c, spryi_ell *s, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     const int64_t slots = a->rows * s->width;
@@ -71,7 +71,7 @@ spry_status spry_cuda_make_slots(spryi_cuda_conversion *c, spryi_ell *s, spry_er
                          : fill<float, int64_t>(a, s, err);
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_ell *s = (spryi_ell *)c->storage;
@@ -86,4 +86,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return SPRY_OK;
 }
 
-const spryi_cuda_converter spry_cuda_to_ell = {"ell", convert};
+const spryi_converter spry_cuda_to_ell = {"ell", convert};

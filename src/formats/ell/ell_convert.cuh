@@ -9,6 +9,6 @@ extern "C" {
 }
 
 /* Arrays of s, whose width is resolved: the first `width` entries of each of c->csr's rows. Does not wait. */
-spry_status spry_cuda_make_slots(spryi_cuda_conversion *c, spryi_ell *s, spry_error *err);
+spry_status spry_cuda_make_slots(spryi_conversion *c, spryi_ell *s, spry_error *err);
 
 #endif

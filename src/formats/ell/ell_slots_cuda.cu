@@ -35,7 +35,7 @@ template <typename V, typename J> static __global__ void __launch_bounds__(THREA
     put(y, i, sum, alpha.get(), beta.get());
 }
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_ell *s = (const spryi_ell *)request->storage;
     int64_t slices = ceil_div(s->a.rows, SLICE);
@@ -70,4 +70,4 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_ell_slots = {"ell_slots_cuda", &runs, NULL, prepare, discard, NULL};
+const spryi_kernel_functions spry_cuda_ell_slots = {"ell_slots_cuda", &runs, NULL, prepare, discard, NULL};

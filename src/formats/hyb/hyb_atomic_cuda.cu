@@ -20,10 +20,10 @@ extern "C" {
 #include "formats/coo/coo_cuda.cuh"
 
 /* ELL's part alone keeps something. */
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_ell first = spryi_hyb_ell((const spryi_hyb *)request->storage);
-    spryi_cuda_prepare of_first = *request;
+    spryi_prepare_request of_first = *request;
     of_first.storage = &first;
     return spry_cuda_ell_slots.prepare(&of_first, auxiliary, bytes, err);
 }
@@ -50,4 +50,4 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_hyb_atomic = {"hyb_atomic_cuda", &runs, NULL, prepare, discard, NULL};
+const spryi_kernel_functions spry_cuda_hyb_atomic = {"hyb_atomic_cuda", &runs, NULL, prepare, discard, NULL};

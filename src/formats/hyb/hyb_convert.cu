@@ -86,7 +86,7 @@ static spry_status fill_rest(const spry_arrays *a, const spryi_hyb *s, const int
     return launched(err, "hyb: rest");
 }
 
-template <typename P> static spry_status make(spryi_cuda_conversion *c, spryi_hyb *s, spry_error *err)
+template <typename P> static spry_status make(spryi_conversion *c, spryi_hyb *s, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     scratch space;
@@ -112,7 +112,7 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, spryi_hy
     return SPRY_OK;
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_hyb *s = (spryi_hyb *)c->storage;
@@ -125,4 +125,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return a->offset_type == SPRY_I32 ? make<int32_t>(c, s, err) : make<int64_t>(c, s, err);
 }
 
-const spryi_cuda_converter spry_cuda_to_hyb = {"hyb", convert};
+const spryi_converter spry_cuda_to_hyb = {"hyb", convert};

@@ -33,12 +33,12 @@ static void discard(int device, void *auxiliary)
     free(p);
 }
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_hyb *s = (const spryi_hyb *)request->storage;
     const spryi_ell first = spryi_hyb_ell(s);
     const spryi_coo rest = spryi_hyb_coo(s);
-    spryi_cuda_prepare of_first = *request;
+    spryi_prepare_request of_first = *request;
     of_first.storage = &first;
     int64_t of_steps = 0, of_splits = 0;
     hyb_parts *p = (hyb_parts *)calloc(1, sizeof *p);
@@ -55,7 +55,7 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
     return SPRY_OK;
 }
 
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)request;
     return spry_cuda_coo_workspace(((const hyb_parts *)auxiliary)->splits);
@@ -79,5 +79,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_hyb_segmented = {"hyb_segmented_cuda", &runs, NULL, prepare, discard,
-                                                   workspace_bytes};
+const spryi_kernel_functions spry_cuda_hyb_segmented = {"hyb_segmented_cuda", &runs, NULL, prepare, discard,
+                                                        workspace_bytes};

@@ -248,7 +248,7 @@ template <typename P> static spry_status count(const spry_arrays *a, spryi_packe
     return spryi_packed_set_sizes(s, &sum, err);
 }
 
-static spry_status allocate(spryi_cuda_conversion *c, spryi_packed *s, spry_error *err)
+static spry_status allocate(spryi_conversion *c, spryi_packed *s, spry_error *err)
 {
     spryi_section arrays[SPRYI_PACKED_ARRAYS];
     for (int n = 0, count = spryi_packed_arrays(s, arrays); n < count; n++)
@@ -276,7 +276,7 @@ template <typename V, typename P> static spry_status fill(const spry_arrays *a, 
     return launched(err, "packed: ends");
 }
 
-template <typename P> static spry_status make(spryi_cuda_conversion *c, spry_error *err)
+template <typename P> static spry_status make(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_packed *s = (spryi_packed *)c->storage;
@@ -298,7 +298,7 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, spry_err
     return SPRY_OK;
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     if (c->request->options->op == SPRY_TRANSPOSE)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: windows of a transposed product are made on the host");
@@ -306,4 +306,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return c->csr.offset_type == SPRY_I32 ? make<int32_t>(c, err) : make<int64_t>(c, err);
 }
 
-const spryi_cuda_converter spry_cuda_to_packed = {"packed", convert};
+const spryi_converter spry_cuda_to_packed = {"packed", convert};

@@ -61,7 +61,7 @@ template <typename V> static __global__ void __launch_bounds__(SUM_THREADS)
 
 /* ---- launches --------------------------------------------------------------------------------------- */
 
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
     return ((const spryi_packed *)request->storage)->piece_count * (int64_t)spry_type_bytes(request->vector_type);
@@ -107,4 +107,4 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_packed_slices = {"packed_slices_cuda", &runs, NULL, NULL, NULL, workspace_bytes};
+const spryi_kernel_functions spry_cuda_packed_slices = {"packed_slices_cuda", &runs, NULL, NULL, NULL, workspace_bytes};

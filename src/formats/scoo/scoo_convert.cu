@@ -43,7 +43,7 @@ template <typename V> static spry_status fill(const spry_arrays *a, const spryi_
     return launched(err, "scoo: entries");
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_scoo *s = (spryi_scoo *)c->storage;
@@ -82,4 +82,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return SPRY_OK;
 }
 
-const spryi_cuda_converter spry_cuda_to_scoo = {"scoo", convert};
+const spryi_converter spry_cuda_to_scoo = {"scoo", convert};

@@ -36,9 +36,9 @@ static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type)
 
 spryi_scoo_head spryi_scoo_head_of(const spryi_build_request *request, const spry_arrays *a)
 {
-    int64_t height = request->parameters[0] > 0 ? request->parameters[0]
-                     : request->for_gpu         ? gpu_height(a->rows, a->nnz, a->value_type)
-                                                : default_height(a->rows, a->value_type);
+    int64_t height = request->parameters[0] > 0    ? request->parameters[0]
+                     : request->massively_parallel ? gpu_height(a->rows, a->nnz, a->value_type)
+                                                   : default_height(a->rows, a->value_type);
     return (spryi_scoo_head){
         .rows = a->rows,
         .cols = a->cols,

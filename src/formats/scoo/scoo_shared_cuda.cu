@@ -268,7 +268,7 @@ static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, 
     return SPRY_OK;
 }
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_scoo *s = (const spryi_scoo *)request->storage;
     int64_t multiprocessors = 1;
@@ -293,7 +293,7 @@ static int64_t sum_bytes(const spryi_scoo_head *h, const scoo_parts *c)
     return c->shared_count * h->height * 8;
 }
 
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     const scoo_parts *c = (const scoo_parts *)auxiliary;
     return sum_bytes(&((const spryi_scoo *)request->storage)->head, c) + c->shared_count * c->ranges * 4;
@@ -320,4 +320,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_scoo_shared = {"scoo_shared_cuda", &runs, NULL, prepare, discard, workspace_bytes};
+const spryi_kernel_functions spry_cuda_scoo_shared = {"scoo_shared_cuda", &runs, NULL, prepare, discard,
+                                                      workspace_bytes};

@@ -304,7 +304,7 @@ static void discard(int device, void *auxiliary)
     free(made);
 }
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_sell *s = (const spryi_sell *)request->storage;
     sell_auxiliary *made = (sell_auxiliary *)calloc(1, sizeof *made);
@@ -362,4 +362,4 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_sell_chunks = {"sell_chunks_cuda", &runs, NULL, prepare, discard, NULL};
+const spryi_kernel_functions spry_cuda_sell_chunks = {"sell_chunks_cuda", &runs, NULL, prepare, discard, NULL};

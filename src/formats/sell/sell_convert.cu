@@ -131,7 +131,7 @@ template <typename V, typename P> static spry_status fill(const spry_arrays *a, 
     return launched(err, "sell: slots");
 }
 
-template <typename P> static spry_status make(spryi_cuda_conversion *c, const key_layout *layout, spry_error *err)
+template <typename P> static spry_status make(spryi_conversion *c, const key_layout *layout, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_sell *s = (spryi_sell *)c->storage;
@@ -175,7 +175,7 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, const ke
     return SPRY_OK;
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_sell *s = (spryi_sell *)c->storage;
@@ -193,4 +193,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return a->offset_type == SPRY_I32 ? make<int32_t>(c, &layout, err) : make<int64_t>(c, &layout, err);
 }
 
-const spryi_cuda_converter spry_cuda_to_sell = {"sell", convert};
+const spryi_converter spry_cuda_to_sell = {"sell", convert};

@@ -9,7 +9,7 @@ enum { CHUNK, SIGMA }; /* indices in the list of parameters */
 void spryi_sell_resolve(int64_t *c, int64_t *sigma, const spryi_build_request *request)
 {
     *c = request->parameters[CHUNK] > 0 ? request->parameters[CHUNK]
-         : request->for_gpu             ? SPRYI_SELL_CUDA_CHUNK
+         : request->massively_parallel  ? SPRYI_SELL_CUDA_CHUNK
                                         : SPRYI_SELL_CHUNK;
     *sigma = request->parameters[SIGMA] > 0 ? request->parameters[SIGMA] : SPRYI_SELL_SIGMA;
     if (*sigma == 1) return;
@@ -19,7 +19,7 @@ void spryi_sell_resolve(int64_t *c, int64_t *sigma, const spryi_build_request *r
 
 int spryi_sell_may_leave_rows(const spryi_build_request *request)
 {
-    return request->for_gpu && request->parameters[SIGMA] == 0;
+    return request->massively_parallel && request->parameters[SIGMA] == 0;
 }
 
 /*

@@ -165,7 +165,7 @@ template <typename V> static __global__ void __launch_bounds__(THREADS, 1)
 
 /* ---- the host's side ---------------------------------------------------------------------------------- */
 
-static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, int64_t *bytes, spry_error *err)
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_swept_sizes *h = &((const spryi_swept *)request->storage)->sizes;
     const int64_t needed = h->most_sums * (h->value_type == SPRY_F64 ? 8 : 4);
@@ -187,7 +187,7 @@ static spry_status prepare(const spryi_cuda_prepare *request, void **auxiliary, 
 }
 
 /* Sums of pieces, and arrivals at shared rows, zero between runs. */
-static int64_t workspace_bytes(const spryi_cuda_prepare *request, const void *auxiliary)
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
     const spryi_swept_sizes *h = &((const spryi_swept *)request->storage)->sizes;
@@ -211,4 +211,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_cuda_kernel spry_cuda_swept_barrier = {"swept_barrier_cuda", &runs, NULL, prepare, NULL, workspace_bytes};
+const spryi_kernel_functions spry_cuda_swept_barrier = {"swept_barrier_cuda", &runs, NULL, prepare, NULL,
+                                                        workspace_bytes};

@@ -263,7 +263,7 @@ static spry_status to_device(void *to, const void *from, int64_t bytes, spry_err
 
 /* A conversion: the storage, and everything beside it. */
 template <typename P> struct making {
-    spryi_cuda_conversion *c;
+    spryi_conversion *c;
     spryi_swept *s;
     sweeping<P> w;
     spryi_swept_cut *cuts; /* on the host */
@@ -454,7 +454,7 @@ template <typename P> static spry_status find_slots(making<P> *m, record **recor
 }
 
 /* The storage's arrays; blocks and shared rows, which are on the host so far, are moved. */
-static spry_status allocate(spryi_cuda_conversion *c, spryi_swept *s, spry_error *err)
+static spry_status allocate(spryi_conversion *c, spryi_swept *s, spry_error *err)
 {
     spryi_section arrays[SPRYI_SWEPT_ARRAYS];
     const spryi_swept_block *blocks = s->blocks;
@@ -482,7 +482,7 @@ template <typename V, typename P> static spry_status fill(making<P> *m, const re
 }
 
 /* Bits of the values are copied: V is an unsigned number of their size. */
-template <typename P> static spry_status make(spryi_cuda_conversion *c, spry_error *err)
+template <typename P> static spry_status make(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_swept *s = (spryi_swept *)c->storage;
@@ -509,7 +509,7 @@ template <typename P> static spry_status make(spryi_cuda_conversion *c, spry_err
     return SPRY_OK;
 }
 
-static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
+static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     if (c->csr.value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: a pattern");
     if (c->csr.nnz >= UINT32_MAX)
@@ -517,4 +517,4 @@ static spry_status convert(spryi_cuda_conversion *c, spry_error *err)
     return c->csr.offset_type == SPRY_I32 ? make<int32_t>(c, err) : make<int64_t>(c, err);
 }
 
-const spryi_cuda_converter spry_cuda_to_swept = {"swept", convert};
+const spryi_converter spry_cuda_to_swept = {"swept", convert};

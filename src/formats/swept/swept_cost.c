@@ -12,7 +12,7 @@ enum {
 /* Sums that shared memory has room for. */
 static int64_t sum_limit(const spryi_build_request *request, const spryi_swept_sizes *h)
 {
-    const int64_t bytes = request->gpu_shared_bytes > 0 ? request->gpu_shared_bytes : SPRYI_SWEPT_GPU_BYTES;
+    const int64_t bytes = request->shared_bytes > 0 ? request->shared_bytes : SPRYI_SWEPT_GPU_BYTES;
     const int64_t size = h->value_type == SPRY_F64 ? 8 : 4, most = (bytes - SPRYI_SWEPT_OWN_BYTES) / size;
     const int64_t given = request->parameters[1];
     if (given > 0 && given < most) return given;
@@ -22,7 +22,7 @@ static int64_t sum_limit(const spryi_build_request *request, const spryi_swept_s
 /* A block a multiprocessor, so that all of them sweep x together; fewer where there would be little in each. */
 static int64_t default_blocks(const spryi_swept_sizes *h, const spryi_build_request *request)
 {
-    const int64_t devices = request->gpu_multiprocessors > 0 ? request->gpu_multiprocessors : SPRYI_SWEPT_GPU_BLOCKS;
+    const int64_t devices = request->units > 0 ? request->units : SPRYI_SWEPT_GPU_BLOCKS;
     const int64_t batch = spryi_swept_unroll(h->value_type) * SPRYI_SWEPT_THREADS;
     const int64_t blocks = (h->nnz + h->rows / SPRYI_SWEPT_ENTRY_COST) / (LEAST_BATCHES * batch);
     return blocks < 1 ? 1 : blocks < devices ? blocks : devices;
