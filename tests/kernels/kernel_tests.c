@@ -17,6 +17,7 @@
 
 spry_op tested_op;
 const char *tested_device = "cpu";
+int tested_briefly = INSTRUMENTED;
 
 /* How many index pairs the device takes: CUDA has no 64-bit columns. */
 static int pairs_there_are(void)
@@ -46,16 +47,16 @@ static int takes_part(const spry_kernel_info *kernel, int k, const material *s, 
 {
     const int type = s->type == SPRY_F64;
     if (!is_own(kernel) || tested_op == SPRY_TRANSPOSE)
-        return INSTRUMENTED ? pair == number / 3 % 3 && h == (k + number / 3) % FORMS && (k + number / 4) % 2 == 0
-                            : (number + 3 * type + pair + h) % FORMS == 0;
-    if (INSTRUMENTED) return (number + (int)s->type + h + k) % 12 == pair;
+        return tested_briefly ? pair == number / 3 % 3 && h == (k + number / 3) % FORMS && (k + number / 4) % 2 == 0
+                              : (number + 3 * type + pair + h) % FORMS == 0;
+    if (tested_briefly) return (number + (int)s->type + h + k) % 12 == pair;
     return !forms[h].brief || (number + 3 * type + h) % 6 == pair;
 }
 
 /* Where time is short, the other tests take a sixteenth of the kernels on each family. */
 static int is_due(int kernel, int number)
 {
-    return !INSTRUMENTED || (kernel + number) % 16 == 0;
+    return !tested_briefly || (kernel + number) % 16 == 0;
 }
 
 /* Rows and entries with which a family, in most of its forms, meets two scalings instead of all. */
@@ -93,9 +94,9 @@ void every_kernel_on_every_family(void **state)
         spry_kernel_info kernel = kernel_info(contexts[0], k);
         if (!kernel.available) print_message("skipped: %s, %s\n", kernel.name, kernel.reason);
     }
-    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+    for (int number = 0; number < family_count(); number = family_next(number, tested_briefly))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
-            if (INSTRUMENTED && (number + type) % 4 != 0) continue;
+            if (tested_briefly && (number + type) % 4 != 0) continue;
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
             for (int pair = 0; pair < pairs_there_are(); pair++)
@@ -104,7 +105,7 @@ void every_kernel_on_every_family(void **state)
         }
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = kernel_info(contexts[0], k);
-        if (is_tested(&kernel) && tried[k] < (INSTRUMENTED ? 5 : family_count()))
+        if (is_tested(&kernel) && tried[k] < (tested_briefly ? 5 : family_count()))
             fail_msg("%s: only %d trials; is everything refused?", kernel.name, tried[k]);
     }
     for (int c = 0; c < 2; c++) {
@@ -127,7 +128,7 @@ void large_y(void **state)
     for (int number = family_count(); number < family_count() + family_large_count(); number++)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             /* each in one type; where time is short two of them in all */
-            if ((number + type) % 2 == 0 || (INSTRUMENTED && number % 2 == 0)) continue;
+            if ((number + type) % 2 == 0 || (tested_briefly && number % 2 == 0)) continue;
             material s;
             set_up(&s, number, (spry_type)type, tested_op);
             given g = given_make(&s.f, s.values, &forms[0], s.type, 0);
@@ -167,7 +168,7 @@ void same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
     static const int threads[] = {1, 2, 5};
-    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+    for (int number = 0; number < family_count(); number = family_next(number, tested_briefly))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             if ((number + type) % 2 == 0) continue; /* each in one type */
             material s;
@@ -215,7 +216,7 @@ void unused_x_does_not_matter(void **state)
     (void)state;
     spry_context *context = context_of(2);
     int64_t poisoned = 0;
-    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED))
+    for (int number = 0; number < family_count(); number = family_next(number, tested_briefly))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             if ((number + type) % 2 == 0) continue; /* each in one type */
             material s;
@@ -279,7 +280,7 @@ void alpha_that_is_not_finite(void **state)
 {
     (void)state;
     spry_context *context = context_of(2);
-    for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED)) {
+    for (int number = 0; number < family_count(); number = family_next(number, tested_briefly)) {
         spry_type type = number % 2 == 0 ? SPRY_F64 : SPRY_F32;
         material s;
         set_up(&s, number, type, tested_op);
@@ -368,7 +369,7 @@ void every_simd_level(void **state)
     for (int l = 0; l < 3; l++) {
         assert_int_equal(setenv("SPRY_SIMD", levels[l], 1), 0);
         spry_context *context = context_of(2);
-        for (int number = 0; number < family_count(); number = family_next(number, INSTRUMENTED)) {
+        for (int number = 0; number < family_count(); number = family_next(number, tested_briefly)) {
             spry_type type = number % 2 == 0 ? SPRY_F32 : SPRY_F64;
             material s;
             set_up(&s, number, type, tested_op);

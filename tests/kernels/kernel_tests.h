@@ -7,6 +7,7 @@
 /* Set by main; the default is plain products on the CPU. */
 extern spry_op tested_op;
 extern const char *tested_device;
+extern int tested_briefly; /* 1: a sample of the trials: by default where they are slow, under sanitizers */
 
 void every_kernel_on_every_family(void **state);
 void large_y(void **state);
