@@ -4,46 +4,44 @@
 set -u
 cd "$1" || exit 1
 
-# The table's line of each folder, as a regular expression of what its files may name in #include "...".
-declare -A known
-while read -r folder entries; do
-    pattern='spry/spry\.h'
-    [[ $folder == *.cu ]] || pattern+="|$folder/.*"
-    for entry in $entries; do
-        case $entry in
-        public | =*) ;;
-        *.h) pattern+="|${entry//./\\.}" ;;
-        *) pattern+="|$entry/.*" ;;
-        esac
-    done
-    known[$folder]=$pattern
-done < <(sed -E 's/#.*//; /^[[:space:]]*$/d' tests/install/directions.txt)
+mapfile -t files < <(find src cli bench common -type f -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' | sort)
+[ "${#files[@]}" -gt 0 ] || { echo "found no source files in $1" >&2; exit 1; }
 
-status=0 files=0
-while IFS= read -r file; do
-    files=$((files + 1))
-    folder=${file#src/} folder=${folder%%/*}
-    allowed=${known[$folder]:-nothing: directions.txt does not have this folder}
-    case $file in
-    *.cu | *.cuh) [ -n "${known[$folder.cu]:-}" ] && allowed+="|${known[$folder.cu]}" ;;
-    cli/bench*.[ch] | cli/tune.c) allowed+='|bench/bench\.h' ;;
-    esac
-    while IFS= read -r include; do
-        # A name without a folder is a file beside this one.
-        case $include in
-        */*) ;;
-        *) [ -e "${file%/*}/$include" ] && continue ;;
-        esac
-        if ! [[ $include =~ ^($allowed)$ ]] || [[ $include == *..* ]]; then
-            echo "$file includes \"$include\", which $folder/ must not" >&2
-            status=1
-        fi
-    done < <(sed -n -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*/\1/p' "$file")
-    if grep -nE "^ *# *include *<($(printf '%s\n' "${!known[@]}" | paste -sd '|'))/" "$file"; then
-        echo "$file includes the lines above with <>; the project's own files are included with \"\"" >&2
-        status=1
-    fi
-done < <(find src cli bench common -type f -regex '.*\.\(c\|h\|cu\|cuh\|cpp\)' | sort)
-
-[ "$files" -gt 0 ] || { echo "found no source files in $1" >&2; exit 1; }
-exit $status
+awk '# The table: the line of each folder, as a regular expression of what its files may name in #include "...".
+    FILENAME ~ /directions\.txt$/ {
+        sub(/#.*/, "")
+        if (NF == 0) next
+        allowed = $1 ~ /\.cu$/ ? "" : "spry/spry\\.h|" $1 "/.*"
+        if (allowed != "") folders = folders (folders == "" ? "" : "|") $1
+        for (e = 2; e <= NF; e++)
+            if ($e !~ /^=/ && $e != "public") {
+                if (!sub(/\.h$/, "\\.h", $e)) $e = $e "/.*"
+                allowed = allowed (allowed == "" ? "" : "|") $e
+            }
+        known[$1] = allowed
+        next
+    }
+    FNR == 1 {
+        folder = FILENAME
+        sub(/^src\//, "", folder)
+        sub(/\/.*/, "", folder)
+        allowed = folder in known ? known[folder] : "nothing, since directions\\.txt does not have this folder"
+        if (FILENAME ~ /\.cuh?$/ && known[folder ".cu"] != "") allowed = allowed "|" known[folder ".cu"]
+        if (FILENAME ~ /^cli\/(bench[^\/]*\.[ch]|tune\.c)$/) allowed = allowed "|bench/bench\\.h"
+    }
+    /^[ \t]*#[ \t]*include[ \t]*"/ {
+        name = $0
+        gsub(/^[^"]*"|"[^"]*$/, "", name)
+        beside = FILENAME # a name without a folder is a file beside this one
+        sub(/[^\/]*$/, name, beside)
+        if (name !~ /\// && (getline line < beside) >= 0) { close(beside); next }
+        if (name !~ "^(" allowed ")$" || name ~ /\.\./) {
+            print FILENAME " includes \"" name "\", which " folder "/ must not"
+            bad = 1
+        }
+    }
+    /^[ \t]*#[ \t]*include[ \t]*</ && $0 ~ "<(" folders ")/" {
+        print FILENAME ": " $0 ": the project'"'"'s own files are included with \"\""
+        bad = 1
+    }
+    END { exit bad }' tests/install/directions.txt "${files[@]}" >&2
