@@ -1,4 +1,4 @@
-/* The public handle of an ordering. ops/reorder.c makes it. */
+/* The public handle of an ordering. reorder/reorder.c makes it. */
 #ifndef SPRYI_ORDERING_H
 #define SPRYI_ORDERING_H
 

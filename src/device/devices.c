@@ -243,5 +243,8 @@ spry_status spry_device_measure_copy(const spry_context *context, int device, do
                           "context and gbps must not be NULL");
     const spryi_device *d;
     spry_status status = spryi_device_usable(context, &d, device, err);
-    return status == SPRY_OK ? d->ops->copy_bandwidth(d, 8 * d->cache_bytes, gbps, err) : status;
+    if (status != SPRY_OK) return status;
+    if (!d->ops->copy_bandwidth)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "device", "device %s does not measure its copies", d->name);
+    return d->ops->copy_bandwidth(d, 8 * d->cache_bytes, gbps, err);
 }

@@ -43,6 +43,20 @@ static spry_plan *plan_of(const spry_matrix *matrix, const char *kernel)
     return plan;
 }
 
+/* The CPU's kernel numbered k, where it can run here on a storage of B that is not refused for its padding; or NULL. */
+static const char *kernel_for(int k, const spry_matrix *B)
+{
+    spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
+    spry_storage storage = SPRY_INIT(spry_storage);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
+    if (!kernel.available || strcmp(kernel.device, "cpu") != 0 || strncmp(kernel.operations, "spmv_t", 6) == 0)
+        return NULL;
+    o.format = kernel.format;
+    assert_int_equal(spry_predict_storage(context, &storage, B, &o, NULL), SPRY_OK);
+    return storage.refused ? NULL : kernel.name;
+}
+
 static spry_plan_info info_of(const spry_plan *plan)
 {
     spry_plan_info info = SPRY_INIT(spry_plan_info);
@@ -355,11 +369,9 @@ static void bad_workspaces(void **state)
     y[0] = 77;
     int tried = 0;
     for (int k = 0; k < spry_kernel_count(); k++) {
-        spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
-        int padded = strcmp(kernel.format, "ell") == 0 || strcmp(kernel.format, "sell") == 0; /* out of all measure */
-        if (!kernel.available || padded) continue;
-        spry_plan *plan = plan_of(B, kernel.name);
+        const char *kernel = kernel_for(k, B);
+        if (!kernel) continue;
+        spry_plan *plan = plan_of(B, kernel);
         int64_t needed = info_of(plan).workspace_bytes;
         if (needed == 0) { /* as of formats that cut no row */
             spry_plan_destroy(plan);
@@ -474,16 +486,20 @@ static void plan_outlives_matrix(void **state)
 static void updates(void **state)
 {
     (void)state;
-    static const char *const kernels[] = {NULL, "csr_reference_cpu", "coo_reference_cpu", "coo_portable_cpu"};
     double *y = malloc((size_t)pieces.rows * sizeof *y);
+    int tried = 0;
     for (int input = 0; input < 4; input++)
-        for (int k = 0; k < 4; k++) {
+        for (int k = -1; k < spry_kernel_count(); k++) { /* -1: the library's choice */
             sample s = sample_make(300, 50000);
             spry_matrix *B = sample_matrix(context, &s, input);
-            spry_plan *plan = plan_of(B, kernels[k]);
+            const char *kernel = k < 0 ? NULL : kernel_for(k, B);
+            if (kernel && k % 4 != input && strncmp(kernel, "csr_", 4) != 0 && strncmp(kernel, "coo_", 4) != 0)
+                kernel = NULL; /* conversions are of one input each */
+            spry_plan *plan = kernel || k < 0 ? plan_of(B, kernel) : NULL;
             spry_matrix_destroy(B);
+            tried += plan != NULL;
             int64_t held = spry_context_bytes(context);
-            for (int change = 0; change < 3; change++) {
+            for (int change = 0; plan && change < 3; change++) {
                 if (change == 1)
                     for (int64_t e = 0; e < s.nnz; e++) {
                         s.values[e] = -2 * s.values[e];
@@ -498,6 +514,7 @@ static void updates(void **state)
             spry_plan_destroy(plan);
             sample_free(&s);
         }
+    assert_true(tried > spry_format_count());
     free(y);
 }
 

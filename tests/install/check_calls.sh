@@ -4,64 +4,57 @@
 set -u
 cd "$1" || exit 1
 
-# calls NAMES FILE...: lines that call one of the functions, comments and strings taken out.
-calls()
-{
-    local names=$1
-    shift
-    for file in "$@"; do
-        sed -E 's/"([^"\\]|\\.)*"/""/g; s@//.*@@; s@/\*([^*]|\*[^/])*\*/@@g; s@^[[:space:]]*/?\*.*@@' "$file" |
-            grep -nE "(^|[^A-Za-z0-9_.>])($names)[[:space:]]*\(" | sed "s|^|$file:|"
-    done
-}
-
 mapfile -t sources < <(find src -type f \( -name '*.c' -o -name '*.h' \) | sort)
 [ "${#sources[@]}" -gt 0 ] || { echo "found no source files in $1/src" >&2; exit 1; }
 status=0
 
-found=$(calls 'printf|vprintf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort|assert|raise' "${sources[@]}"
-    grep -nE '\bstderr\b' "${sources[@]}" | grep -vE '^[^:]*:[0-9]*:[[:space:]]*(/?\*|//)')
-if [ -n "$found" ]; then
-    printf '%s\nthe library must not print or end the process\n' "$found" >&2
-    status=1
-fi
+# "FILE:LINE:text" of all sources: comments and strings taken out, continued lines joined.
+stripped=$(awk '{ line = line $0 }
+    /\\$/ { sub(/\\$/, "", line); next }
+    { gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+      sub(/\/\/.*/, "", line)
+      gsub(/\/\*([^*]|\*[^\/])*\*\//, "", line)
+      sub(/^[ \t]*\/?\*.*/, "", line)
+      if (line != "") print FILENAME ":" FNR ":" line
+      line = "" }' "${sources[@]}")
 
-allocating=()
-for file in "${sources[@]}"; do
-    case $file in
-    src/core/memory.c | src/core/block_cache.c) ;; # the default hooks
-    src/device/context.c) ;; # the context, which comes before any hook
-    *) allocating+=("$file") ;;
-    esac
-done
-allocators='malloc|calloc|realloc|reallocarray|free|aligned_alloc|posix_memalign|strn?dup|v?asprintf|getline'
-found=$(calls "$allocators" "${allocating[@]}")
-if [ -n "$found" ]; then
-    printf '%s\nlibrary memory goes through spryi_allocate (src/core/memory.h)\n' "$found" >&2
+# found PATTERN [FILES]: lines that have it, in files that the expression FILES does not match.
+found()
+{
+    grep -E "$1" <<<"$stripped" | grep -vE "^(${2:-no file}):"
+}
+
+# calls NAMES [FILES]: lines that call one of the functions.
+calls()
+{
+    found "(:|[^A-Za-z0-9_.>])($1)[[:space:]]*\(" "${2:-}"
+}
+
+# complain TEXT LINES
+complain()
+{
+    [ -n "$2" ] || return 0
+    printf '%s\n%s\n' "$2" "$1" >&2
     status=1
-fi
+}
+
+complain 'the library must not print or end the process' \
+    "$(calls 'printf|vprintf|puts|putchar|perror|exit|_exit|_Exit|quick_exit|abort|assert|raise'
+       found '\bstderr\b')"
+
+# Left out are the default hooks, and the context, which comes before any hook.
+complain 'library memory goes through spryi_allocate (src/core/memory.h)' \
+    "$(calls 'malloc|calloc|realloc|reallocarray|free|aligned_alloc|posix_memalign|strn?dup|v?asprintf|getline' \
+        'src/core/(memory|block_cache)\.c|src/device/context\.c')"
 
 # Numbers must be read the same way whatever the locale. src/io/decimal_read.c hands strtod digits and an exponent
 # without a decimal point, which no locale changes.
-local_sources=()
-for file in "${sources[@]}"; do
-    [ "$file" = src/io/decimal_read.c ] || local_sources+=("$file")
-done
-found=$(calls 'setlocale|uselocale|strtod|strtof|strtold|atof' "${local_sources[@]}")
-if [ -n "$found" ]; then
-    printf '%s\nthese depend on the locale\n' "$found" >&2
-    status=1
-fi
+complain 'these depend on the locale' \
+    "$(calls 'setlocale|uselocale|strtod|strtof|strtold|atof' 'src/io/decimal_read\.c')"
 
 # OpenMP's own number is not the context's, and after a fork a team may never come.
-found=$(for file in "${sources[@]}"; do
-        sed -e ':join' -e '/\\$/ { N; s/\\\n//; b join' -e '}' "$file" | grep 'pragma omp parallel' |
-            grep -v 'num_threads(' | sed "s|^|$file: |"
-    done
-    calls 'omp_get_max_threads|omp_get_num_procs' "${sources[@]}" | grep -vE '^src/(core/team|device/context)\.c:'
-    grep -nE 'num_threads\((plan->|context->|plan->context->)threads' "${sources[@]}")
-if [ -n "$found" ]; then
-    printf '%s\nparallel regions ask spryi_threads or spryi_team for their threads (src/core/team.h)\n' "$found" >&2
-    status=1
-fi
+complain 'parallel regions ask spryi_threads or spryi_team for their threads (src/core/team.h)' \
+    "$(found 'pragma omp parallel' | grep -v 'num_threads('
+       calls 'omp_get_max_threads|omp_get_num_procs' 'src/(core/team|device/context)\.c'
+       found 'num_threads\((plan->|context->|plan->context->)threads')"
 exit $status

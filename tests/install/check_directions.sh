@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# check_directions.sh ROOT NM LIST...: symbols go the ways that directions.txt states. The lists name object files that
+# are linked with each other; a symbol that one folder's objects need and another's define is an arrow, and the table
+# has to have it. Headers are checked by check_includes.sh.
+set -u
+root=$1 nm=$2
+shift 2
+
+cat "$@" | tr '\n' '\0' | xargs -0 "$nm" -A -g -f posix | awk -v table="$root/tests/install/directions.txt" '
+    BEGIN {
+        while ((getline line < table) > 0) {
+            sub(/#.*/, "", line)
+            count = split(line, entry, " ")
+            for (e = 2; e <= count; e++) {
+                sub(/^=/, "", entry[e])
+                sub(/\/.*/, "", entry[e])
+                known[entry[1], entry[e]] = 1
+            }
+            if (count > 0) folders[entry[1]] = 1
+        }
+    }
+    # "PATH/spry_objects.dir/src/FOLDER/FILE.o: NAME TYPE [VALUE SIZE]"
+    { file = $1; sub(/:$/, "", file); sub(/.*\.dir\/(\.\/)?(src\/)?/, "", file)
+      folder = file; sub(/\/.*/, "", folder) }
+    !(folder in folders) { print file ": directions.txt does not have its folder"; bad = 1 }
+    $3 ~ /^[TDRBC]$/ { home[$2] = folder; from[$2] = file }
+    $3 == "U" { needed[++needs] = $2; by[needs] = folder; user[needs] = file }
+    END {
+        for (n = 1; n <= needs; n++) {
+            name = needed[n]
+            if (!(name in home) || home[name] == by[n]) continue
+            arrows++
+            if (known[by[n], home[name]]) continue
+            if (user[n] ~ /\.cu\./ && known[by[n] ".cu", home[name]]) continue
+            if (name ~ /^spry_/ && known[by[n], "public"]) continue
+            print user[n] " needs " name " of " from[name] ": " by[n] " must not know " home[name]
+            bad = 1
+        }
+        if (arrows == 0) { print "found no arrow between folders"; bad = 1 }
+        exit bad
+    }' >&2
