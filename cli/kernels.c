@@ -39,7 +39,8 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
                cli_json_text(o, "types", k->types) && cli_json_text(o, "indices", k->indices) &&
                cJSON_AddBoolToObject(o, "deterministic", k->deterministic) &&
                cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "reason", k->reason) &&
-               cli_json_text(o, "idea", k->idea) && cli_json_text(o, "source", k->source);
+               cli_json_text(o, "idea", k->idea) && cli_json_text(o, "source", k->source) &&
+               cJSON_AddBoolToObject(o, "study", k->study);
     return cli_json_line(json, o, good);
 }
 
@@ -71,24 +72,34 @@ static spry_status kernel_number(spry_context *context, int k, spry_kernel_info 
                     : spry_spgemm_kernel_get_info(context, k - spmv, info, err);
 }
 
+/* The kernels that are for use, or those of studies. */
+static int list_some(spry_context *context, arguments *a, int study)
+{
+    const int people = cli_for_people(&a->json);
+    int listed = 0;
+    for (int k = 0; k < spry_kernel_count() + spry_spgemm_kernel_count(); k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        spry_error err = {0};
+        if (kernel_number(context, k, &info, &err) != SPRY_OK) return cli_fail(&err);
+        if (info.study != study || (a->format && strcmp(a->format, info.format) != 0)) continue;
+        if (a->device && strcmp(a->device, info.device) != 0) continue;
+        if (people && study && listed++ == 0) puts("\nFor comparison, by name alone: another of the format is faster");
+        if (a->json.wanted && !json_kernel(&a->json, &info)) return CLI_UNSUCCESSFUL;
+        if (people) print_kernel(&info, a->long_form);
+    }
+    return CLI_OK;
+}
+
 static int list_kernels(spry_context *context, arguments *a)
 {
-    int status = cli_json_open(&a->json), good = 1, people = cli_for_people(&a->json);
+    int status = cli_json_open(&a->json), people = cli_for_people(&a->json);
     if (status != CLI_GO_ON) return status;
     if (people)
         printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s\n", "kernel", "format", "device", "operations", "types",
                "indices", "bits", "here");
-    for (int k = 0; good && k < spry_kernel_count() + spry_spgemm_kernel_count(); k++) {
-        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        spry_error err = {0};
-        if (kernel_number(context, k, &info, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
-        if (a->format && strcmp(a->format, info.format) != 0) continue;
-        if (a->device && strcmp(a->device, info.device) != 0) continue;
-        if (a->json.wanted) good = json_kernel(&a->json, &info);
-        if (people) print_kernel(&info, a->long_form);
-    }
-    if (people && a->long_form) print_formats(a->format);
-    return cli_json_close(&a->json, good ? CLI_OK : CLI_UNSUCCESSFUL);
+    for (int study = 0; study < 2 && (study == 0 || status == CLI_OK); study++) status = list_some(context, a, study);
+    if (people && a->long_form && status == CLI_OK) print_formats(a->format);
+    return cli_json_close(&a->json, status);
 }
 
 static int run(const cli_command *command, int argc, char **argv)

@@ -865,6 +865,7 @@ typedef struct spry_kernel_info {
     const char *reason; /* why not, "" if it can */
     const char *idea;   /* one sentence */
     const char *source; /* paper and section, or "this library" */
+    int study;          /* 1: kept for comparison, taken by name alone: another of its format is faster */
 } spry_kernel_info;
 
 /* Every kernel of SpMV that the library knows, also those that this machine cannot run. */

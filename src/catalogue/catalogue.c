@@ -206,6 +206,7 @@ spry_status spry_kernel_get_info(const spry_context *context, int index, spry_ke
         .reason = reason,
         .idea = kernel->idea,
         .source = kernel->source,
+        .study = kernel->study,
     };
     return SPRY_OK;
 }
@@ -237,6 +238,7 @@ spry_status spry_spgemm_kernel_get_info(const spry_context *context, int index, 
         .reason = reason,
         .idea = kernel->idea,
         .source = kernel->source,
+        .study = kernel->study,
     };
     return SPRY_OK;
 }

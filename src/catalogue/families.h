@@ -1,4 +1,7 @@
-/* The families that there are. A new one is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME. */
+/*
+ * The families that there are. A new one is a folder and a line here: FAMILY(NAME) stands for spryi_family_NAME.
+ * A format's kernels are listed from slow to fast, so the studies' come first.
+ */
 #ifndef SPRYI_FAMILIES_H
 #define SPRYI_FAMILIES_H
 
@@ -6,6 +9,7 @@
 
 /* clang-format off */
 #define SPRYI_FAMILIES(FAMILY)                                                                                         \
+    FAMILY(study_kernels)                                                                                              \
     FAMILY(csr)                                                                                                        \
     FAMILY(csc)                                                                                                        \
     FAMILY(coo)                                                                                                        \

@@ -42,6 +42,7 @@ typedef struct spryi_kernel {
     const char *device; /* "cpu", "cuda" */
     const char *idea;   /* one sentence */
     const char *source;
+    int study; /* 1: kept for comparison: another kernel of the format is faster wherever it was measured */
     int deterministic;
     int pattern;     /* 1: also multiplies storage of SPRY_PATTERN, whose entries are 1 and take no memory */
     spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */

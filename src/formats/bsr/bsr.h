@@ -54,7 +54,7 @@ typedef struct spryi_bsr {
 } spryi_bsr;
 
 extern const spryi_format spryi_format_bsr;
-extern const spryi_kernel spryi_bsr_reference_cpu, spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
+extern const spryi_kernel spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
 extern const spryi_kernel spryi_bsr_blocks_cuda, spryi_bsr_scatter_cuda;
 
 /* A product as the kernels see it. alpha and beta hold an f32 exactly. */

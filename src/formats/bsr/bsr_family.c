@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_bsr_reference_cpu,
     &spryi_bsr_portable_cpu,
     SPRYI_X86(spryi_bsr_avx2_cpu)
     SPRYI_X86(spryi_bsr_avx512_cpu)

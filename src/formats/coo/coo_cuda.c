@@ -1,16 +1,6 @@
 /* The CUDA kernels of coo, as libspry knows them without a GPU; the functions are in the plug-in. */
 #include "formats/coo/coo.h"
 
-const spryi_kernel spryi_coo_atomic_cuda = {
-    .name = "coo_atomic_cuda",
-    .format = "coo",
-    .device = "cuda",
-    .idea = "a thread an entry, added to y by atomics",
-    .source = "Evtushenko 2019 and the lecture Sparse Methods, COO",
-    .deterministic = 0,
-    .operations = SPRYI_OP_SPMV,
-};
-
 const spryi_kernel spryi_coo_segmented_cuda = {
     .name = "coo_segmented_cuda",
     .format = "coo",

@@ -22,6 +22,7 @@ const spryi_kernel spryi_coo_reference_cpu = {
     .device = "cpu",
     .idea = "one pass over entries sorted by row on one thread",
     .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",
+    .study = 1,
     .deterministic = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &runs,

@@ -19,7 +19,7 @@
 #include "formats/csr/csr.h"
 
 extern const spryi_format spryi_format_csc;
-extern const spryi_kernel spryi_csc_reference_cpu, spryi_csc_portable_cpu, spryi_csc_avx2_cpu, spryi_csc_avx512_cpu;
+extern const spryi_kernel spryi_csc_portable_cpu, spryi_csc_avx2_cpu, spryi_csc_avx512_cpu;
 extern const spryi_kernel spryi_csc_scatter_cuda, spryi_csc_vector_cuda, spryi_csc_merge_cuda;
 
 /*

@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_csc_reference_cpu,
     &spryi_csc_portable_cpu,
     SPRYI_X86(spryi_csc_avx2_cpu)
     SPRYI_X86(spryi_csc_avx512_cpu)

@@ -4,19 +4,6 @@
  */
 #include "formats/csc/csc.h"
 
-const spryi_kernel spryi_csc_reference_cpu = {
-    .name = "csc_reference_cpu",
-    .format = "csc",
-    .device = "cpu",
-    .idea = "the textbook loop over columns on one thread",
-    .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",
-    .deterministic = 1,
-    .pattern = 1,
-    .simd = SPRYI_PORTABLE,
-    .spmv = &spryi_csr_scatter_reference,
-    .spmv_t = &spryi_csr_gather_reference,
-};
-
 const spryi_kernel spryi_csc_portable_cpu = {
     .name = "csc_portable_cpu",
     .format = "csc",

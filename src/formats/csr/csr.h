@@ -35,10 +35,9 @@ typedef struct spryi_csr {
 } spryi_csr;
 
 extern const spryi_format spryi_format_csr;
-extern const spryi_kernel spryi_csr_reference_cpu, spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;
-extern const spryi_kernel spryi_csr_scalar_cuda, spryi_csr_vector_cuda, spryi_csr_merge_cuda;
-extern const spryi_kernel spryi_csr_vector_shared_cuda, spryi_csr_adaptive_atomic_cuda, spryi_csr_adaptive_cuda,
-    spryi_csr_scatter_cuda;
+extern const spryi_kernel spryi_csr_portable_cpu, spryi_csr_avx2_cpu, spryi_csr_avx512_cpu;
+extern const spryi_kernel spryi_csr_vector_cuda, spryi_csr_merge_cuda;
+extern const spryi_kernel spryi_csr_adaptive_atomic_cuda, spryi_csr_adaptive_cuda, spryi_csr_scatter_cuda;
 
 /*
  * csr_format.c: what formats csr, csc and csr-k share. finish makes all auxiliary arrays of s, whose CSR is there;
@@ -61,9 +60,7 @@ int spryi_csr_device_sections(void *storage, spryi_section *sections);
  * What kernels run. gather is the product with A, csr's plain and csc's transposed one; scatter that with A^T, csr's
  * transposed and csc's plain one.
  */
-extern const spryi_run_table spryi_csr_gather_reference, spryi_csr_gather_portable, spryi_csr_gather_avx2,
-    spryi_csr_gather_avx512;
-extern const spryi_run_table spryi_csr_scatter_reference, spryi_csr_scatter_portable, spryi_csr_scatter_avx2,
-    spryi_csr_scatter_avx512;
+extern const spryi_run_table spryi_csr_gather_portable, spryi_csr_gather_avx2, spryi_csr_gather_avx512;
+extern const spryi_run_table spryi_csr_scatter_portable, spryi_csr_scatter_avx2, spryi_csr_scatter_avx512;
 
 #endif

@@ -1,28 +1,6 @@
 /* The CUDA kernels of csr, as libspry knows them without a GPU; the functions are in the plug-in. */
 #include "formats/csr/csr.h"
 
-const spryi_kernel spryi_csr_scalar_cuda = {
-    .name = "csr_scalar_cuda",
-    .format = "csr",
-    .device = "cuda",
-    .idea = "a thread a row",
-    .source = "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2",
-    .deterministic = 1,
-    .pattern = 1,
-    .operations = SPRYI_OP_SPMV,
-};
-
-const spryi_kernel spryi_csr_vector_shared_cuda = {
-    .name = "csr_vector_shared_cuda",
-    .format = "csr",
-    .device = "cuda",
-    .idea = "a warp a row, added up in shared memory",
-    .source = "Meister 2013, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3",
-    .deterministic = 1,
-    .pattern = 1,
-    .operations = SPRYI_OP_SPMV,
-};
-
 const spryi_kernel spryi_csr_vector_cuda = {
     .name = "csr_vector_cuda",
     .format = "csr",
@@ -40,6 +18,7 @@ const spryi_kernel spryi_csr_adaptive_atomic_cuda = {
     .device = "cuda",
     .idea = "row blocks: CSR-Stream, CSR-Vector, and CSR-VectorL, whose parts meet by atomics",
     .source = "Evtushenko 2019, CSR-Adaptive; Greathouse and Daga 2014; Daga and Greathouse 2015",
+    .study = 1,
     .deterministic = 0,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,

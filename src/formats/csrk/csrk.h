@@ -94,8 +94,8 @@ static inline int spryi_csr2_lanes(int64_t rows, int64_t nnz)
 }
 
 extern const spryi_format spryi_format_csr2, spryi_format_csr3;
-extern const spryi_kernel spryi_csr2_reference_cpu, spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
-extern const spryi_kernel spryi_csr3_reference_cpu, spryi_csr3_portable_cpu, spryi_csr3_avx2_cpu, spryi_csr3_avx512_cpu;
+extern const spryi_kernel spryi_csr2_portable_cpu, spryi_csr2_avx2_cpu, spryi_csr2_avx512_cpu;
+extern const spryi_kernel spryi_csr3_portable_cpu, spryi_csr3_avx2_cpu, spryi_csr3_avx512_cpu;
 extern const spryi_kernel spryi_csr2_lanes_cuda, spryi_csr3_gpuspmv3_cuda, spryi_csr3_gpuspmv35_cuda;
 
 #endif

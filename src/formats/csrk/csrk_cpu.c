@@ -24,7 +24,6 @@
 
 #define KERNELS(way, level, idea_text) KERNEL(2, way, level, idea_text) KERNEL(3, way, level, idea_text)
 
-KERNELS(reference, SPRYI_PORTABLE, "the textbook loop over rows on one thread: what the groups must give too")
 KERNELS(portable, SPRYI_PORTABLE, "threads share groups of consecutive rows; rows as csr_portable_cpu")
 #ifdef SPRY_HAVE_X86
 KERNELS(avx2, SPRYI_AVX2, "threads share groups of consecutive rows; rows as csr_avx2_cpu")

@@ -11,12 +11,10 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_csr2_reference_cpu,
     &spryi_csr2_portable_cpu,
     SPRYI_X86(spryi_csr2_avx2_cpu)
     SPRYI_X86(spryi_csr2_avx512_cpu)
     &spryi_csr2_lanes_cuda,
-    &spryi_csr3_reference_cpu,
     &spryi_csr3_portable_cpu,
     SPRYI_X86(spryi_csr3_avx2_cpu)
     SPRYI_X86(spryi_csr3_avx512_cpu)

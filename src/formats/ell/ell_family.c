@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_ell_reference_cpu,
     &spryi_ell_portable_cpu,
     SPRYI_X86(spryi_ell_avx2_cpu)
     SPRYI_X86(spryi_ell_avx512_cpu)

@@ -26,7 +26,7 @@ typedef struct spryi_hyb {
 
 extern const spryi_format spryi_format_hyb;
 extern const spryi_kernel spryi_hyb_reference_cpu, spryi_hyb_portable_cpu, spryi_hyb_avx2_cpu, spryi_hyb_avx512_cpu;
-extern const spryi_kernel spryi_hyb_atomic_cuda, spryi_hyb_segmented_cuda;
+extern const spryi_kernel spryi_hyb_segmented_cuda;
 
 /* The parts as storages of their own formats, which borrow s's arrays. */
 static inline spryi_ell spryi_hyb_ell(const spryi_hyb *s)

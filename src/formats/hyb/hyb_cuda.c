@@ -1,16 +1,6 @@
 /* The CUDA kernels of hyb, as libspry knows them without a GPU; the functions are in the plug-in. */
 #include "formats/hyb/hyb.h"
 
-const spryi_kernel spryi_hyb_atomic_cuda = {
-    .name = "hyb_atomic_cuda",
-    .format = "hyb",
-    .device = "cuda",
-    .idea = "ELL by a thread a row, then the rest by atomics",
-    .source = "Evtushenko 2019 and the lecture Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5",
-    .deterministic = 0,
-    .operations = SPRYI_OP_SPMV,
-};
-
 const spryi_kernel spryi_hyb_segmented_cuda = {
     .name = "hyb_segmented_cuda",
     .format = "hyb",

@@ -14,7 +14,6 @@ static const spryi_kernel *const kernels[] = {
     &spryi_hyb_portable_cpu,
     SPRYI_X86(spryi_hyb_avx2_cpu)
     SPRYI_X86(spryi_hyb_avx512_cpu)
-    &spryi_hyb_atomic_cuda,
     &spryi_hyb_segmented_cuda,
     NULL,
 };

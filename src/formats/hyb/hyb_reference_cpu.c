@@ -20,6 +20,7 @@ const spryi_kernel spryi_hyb_reference_cpu = {
     .device = "cpu",
     .idea = "row by row, both parts in one sum, on one thread",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.4",
+    .study = 1,
     .deterministic = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &runs,

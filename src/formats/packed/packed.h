@@ -109,7 +109,7 @@ typedef struct spryi_packed {
 } spryi_packed;
 
 extern const spryi_format spryi_format_packed;
-extern const spryi_kernel spryi_packed_reference_cpu, spryi_packed_portable_cpu, spryi_packed_slices_cuda;
+extern const spryi_kernel spryi_packed_portable_cpu, spryi_packed_slices_cuda;
 extern const spryi_kernel spryi_packed_avx512_cpu;
 
 #ifdef __CUDACC__

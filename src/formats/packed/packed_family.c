@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_packed_reference_cpu,
     &spryi_packed_portable_cpu,
     SPRYI_X86(spryi_packed_avx512_cpu)
     &spryi_packed_slices_cuda,

@@ -46,7 +46,7 @@ typedef struct spryi_scoo {
 } spryi_scoo;
 
 extern const spryi_format spryi_format_scoo;
-extern const spryi_kernel spryi_scoo_reference_cpu, spryi_scoo_portable_cpu;
+extern const spryi_kernel spryi_scoo_portable_cpu;
 extern const spryi_kernel spryi_scoo_shared_cuda;
 
 /* scoo_cost.c: the shape that a request asks for of a CSR matrix with sizes and types of `a`, and what it takes. */

@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_scoo_reference_cpu,
     &spryi_scoo_portable_cpu,
     &spryi_scoo_shared_cuda,
     NULL,

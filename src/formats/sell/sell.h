@@ -50,7 +50,7 @@ typedef struct spryi_sell {
 } spryi_sell;
 
 extern const spryi_format spryi_format_sell;
-extern const spryi_kernel spryi_sell_reference_cpu, spryi_sell_portable_cpu, spryi_sell_avx2_cpu, spryi_sell_avx512_cpu;
+extern const spryi_kernel spryi_sell_portable_cpu, spryi_sell_avx2_cpu, spryi_sell_avx512_cpu;
 extern const spryi_kernel spryi_sell_chunks_cuda;
 
 /* Row of lane l, counted over the whole matrix; l < rows. */

@@ -10,7 +10,6 @@ static const spryi_format *const formats[] = {
 };
 
 static const spryi_kernel *const kernels[] = {
-    &spryi_sell_reference_cpu,
     &spryi_sell_portable_cpu,
     SPRYI_X86(spryi_sell_avx2_cpu)
     SPRYI_X86(spryi_sell_avx512_cpu)

@@ -8,8 +8,9 @@
  * Source: Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU.
  */
 #include "formats/scoo/scoo.h"
+#include "studies/kernels/study_kernels.h"
 
-#define SPRYI_TEMPLATE "formats/scoo/scoo_reference_cpu.c"
+#define SPRYI_TEMPLATE "studies/kernels/scoo_reference_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run), runs_t = SPRYI_TABLE(run_t);
@@ -20,6 +21,7 @@ const spryi_kernel spryi_scoo_reference_cpu = {
     .device = "cpu",
     .idea = "slices one after the other, each product added to its row's sum, on one thread",
     .source = "Dang and Schmidt, The sliced COO format for SpMV on CUDA-enabled GPUs, ICCS 2012, on a CPU",
+    .study = 1,
     .deterministic = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &runs,

@@ -8,8 +8,9 @@
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "formats/sell/sell.h"
+#include "studies/kernels/study_kernels.h"
 
-#define SPRYI_TEMPLATE "formats/sell/sell_reference_cpu.c"
+#define SPRYI_TEMPLATE "studies/kernels/sell_reference_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
@@ -20,6 +21,7 @@ const spryi_kernel spryi_sell_reference_cpu = {
     .device = "cpu",
     .idea = "lane by lane on one thread",
     .source = "Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014",
+    .study = 1,
     .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_PORTABLE,

@@ -8,8 +8,9 @@
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2, without padding.
  */
 #include "formats/ell/ell.h"
+#include "studies/kernels/study_kernels.h"
 
-#define SPRYI_TEMPLATE "formats/ell/ell_reference_cpu.c"
+#define SPRYI_TEMPLATE "studies/kernels/ell_reference_cpu.c"
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
@@ -20,6 +21,7 @@ const spryi_kernel spryi_ell_reference_cpu = {
     .device = "cpu",
     .idea = "row by row on one thread",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2, without padding",
+    .study = 1,
     .deterministic = 1,
     .simd = SPRYI_PORTABLE,
     .spmv = &runs,

@@ -6,9 +6,10 @@
  */
 #ifndef SPRY_FN
 #include "formats/packed/packed_reader.h"
+#include "studies/kernels/study_kernels.h"
 
 #define SPRYI_NO_OFFSETS
-#define SPRYI_TEMPLATE "formats/packed/packed_reference_cpu.c" /* its second half */
+#define SPRYI_TEMPLATE "studies/kernels/packed_reference_cpu.c" /* its second half */
 #include "core/instantiate.h"
 
 static const spryi_run_table runs = SPRYI_TABLE(run);
@@ -19,6 +20,7 @@ const spryi_kernel spryi_packed_reference_cpu = {
     .device = "cpu",
     .idea = "slot by slot on one thread",
     .source = "this library; slices: Monakov et al. 2010; super-rows: Lane and Booth 2022",
+    .study = 1,
     .deterministic = 1,
     .pattern = 1,
     .simd = SPRYI_PORTABLE,
