@@ -20,7 +20,7 @@
 #include "spgemm/cpu/row_runs.h"
 #include "spgemm/spgemm.h"
 
-extern const spryi_spgemm_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx512_cpu;
+extern const spryi_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx512_cpu;
 
 /* rows_one_pass_avx512.c */
 extern const spryi_spgemm_table spryi_rows_one_pass;

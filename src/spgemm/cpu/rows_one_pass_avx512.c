@@ -188,7 +188,7 @@ static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job
                                                           const spryi_row_buffer *from, int64_t at)
 {
     const int64_t begin = job->pieces.rows[from->piece], end = job->pieces.rows[from->piece + 1], n = from->n;
-    const SPRY_V alpha = (SPRY_V)o->alpha;
+    const SPRY_V alpha = *(const SPRY_V *)o->alpha;
     SPRY_V *restrict values = from->values;
     for (int64_t i = begin; i < end; i++) job->offsets[i + 1] = at + from->ends[i - begin];
     spryi_stream((int32_t *)job->columns + at, from->columns, n * (int64_t)sizeof(int32_t), o->streams);
@@ -230,7 +230,8 @@ static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, spryi
     memset(Cx, 0, (size_t)n * sizeof *Cx);
     SPRY_FN(sum_ranked)(job, o, i, Cx);
     memset(o->w.ranks.mask + low, 0, (size_t)words * sizeof *o->w.ranks.mask);
-    for (int64_t k = 0; k < n; k++) Cx[k] = (SPRY_V)o->alpha * Cx[k];
+    const SPRY_V alpha = *(const SPRY_V *)o->alpha;
+    for (int64_t k = 0; k < n; k++) Cx[k] = alpha * Cx[k];
 }
 
 /* Piece p into a free buffer; holds it, unless another thread was faster. */
@@ -271,6 +272,7 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
     spryi_piece_order order = {.count = 0};
     spryi_begin_order(&order, &job->pieces);
     job->offsets[0] = 0;
+    static const SPRY_V one = 1;
     const int64_t entry = sizeof(SPRY_V) + sizeof(int32_t);
     const int most = job->sizes.buffers > 2 ? (int)job->sizes.buffers - 2 : 0;
 #pragma omp parallel num_threads(spryi_team(job->sizes.threads))
@@ -278,7 +280,7 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
         summation o = {.alpha = job->alpha, .streams = job->products * entry >= SPRYI_STREAMS_FROM};
         spryi_rows_place(job, omp_get_thread_num(), &o.w);
         spryi_spgemm_job mine = *job;
-        mine.alpha = 1;
+        mine.alpha = &one;
         for (int64_t p; (p = atomic_fetch_add(&order.next, 1)) < order.count;) {
             const int64_t begin = mine.pieces.rows[p], end = mine.pieces.rows[p + 1];
             if (SPRY_FN(is_giant)(&mine, begin, end))
@@ -331,7 +333,7 @@ typedef struct summation {
     int placed;             /* where the products of the list go is known */
     int64_t count, n;       /* products and entries of the row that may be repeated */
     const int32_t *at;      /* its columns in the buffer */
-    double alpha;           /* of the product; the job's own is 1 here, since it is applied on the way to C */
+    const void *alpha;      /* of the product; the job's own is 1 here, since it is applied on the way to C */
 } summation;
 
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_one_pass_avx512.c"

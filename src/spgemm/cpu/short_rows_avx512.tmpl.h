@@ -63,7 +63,7 @@ static inline void SPRY_FN(fill_short)(const spryi_spgemm_job *job, int64_t i, S
     int32_t list[SPRYI_SHORT + 16];
     uint16_t places[SPRYI_SHORT];
     SPRY_V values[SPRYI_SHORT + 16], sums[SPRYI_SHORT] = {0};
-    const SPRY_V alpha = (SPRY_V)job->alpha;
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     const int count = (int)SPRY_FN(list_columns)(job, i, list, 0);
     SPRY_FN(list_products)(job, i, values);
     const int64_t n = spryi_short_places(list, count, places, Cj);

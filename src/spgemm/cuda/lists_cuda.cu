@@ -1,6 +1,6 @@
 /* Rows by class and by list: counting sorts on the device, a block of rows at a time. */
 #include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum { LIST_THREADS = 256, MOST_LISTS = 24 };
 

@@ -1,8 +1,8 @@
-/* The steps of SpGEMM on the GPU, in the order in which the driver (gpu_driver_cuda.cu) takes them. */
-#ifndef SPRY_GPU_SPGEMM_CUDA_H
-#define SPRY_GPU_SPGEMM_CUDA_H
+/* The steps of SpGEMM on the GPU, in the order in which the driver (driver_cuda.cu) takes them. */
+#ifndef SPRY_SPGEMM_STEPS_CUDA_H
+#define SPRY_SPGEMM_STEPS_CUDA_H
 
-#include "spgemm/cuda/gpu_rows_cuda.cuh"
+#include "spgemm/cuda/rows_cuda.cuh"
 
 /* Lists of the numeric phase: rows by the shared memory that they need. */
 enum {
@@ -28,7 +28,7 @@ struct gpu_result {
     int32_t *j;
     const int32_t *known;
     void *x;
-    double alpha;
+    const void *alpha; /* one number of `type`, host */
 };
 
 struct gpu_limits {

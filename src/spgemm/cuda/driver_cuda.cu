@@ -1,14 +1,14 @@
 /*
  * spgemm_rows_cuda: find runs, classify the other rows, count, scan, compute. What is done to which row:
- * gpu_rows_cuda.cuh.
+ * rows_cuda.cuh.
  *
  * Cost: 28 bytes a row of workspace (6 more where runs are looked for), room for what counting finds (224 MB and half
  *       of A and of what C has at least, none under a limit), a table of masks where rows of C are giant, and while
  *       counting pairs of B's rows where they pay; one or two waits for the device, for the sizes of launches.
  */
 #include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_kernels_cuda.h"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "device/cuda/kernels.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 #include <cub/device/device_scan.cuh>
 #include <stdlib.h>
@@ -24,19 +24,6 @@ struct gpu_product {
     int64_t table_bytes, columns_bytes, workspace_bytes, pairs_bytes;
 };
 
-static gpu_csr csr_of(const spry_arrays *a)
-{
-    gpu_csr m = {};
-    m.rows = a->rows;
-    m.cols = a->cols;
-    m.nnz = a->nnz;
-    m.p.at = a->offsets;
-    m.p.wide = a->offset_type == SPRY_I64;
-    m.j = (const int32_t *)a->indices;
-    m.x = a->values;
-    return m;
-}
-
 static int64_t rounded(int64_t bytes)
 {
     return (bytes + 255) / 256 * 256;
@@ -49,7 +36,7 @@ static int short_rows(const gpu_csr *m)
 }
 
 /* Workspace, and room for the scan at its end. */
-static spry_status make_rows(spryi_cuda_product *product, gpu_product *own, void **scan_space, size_t *scan_bytes,
+static spry_status make_rows(spryi_device_product *product, gpu_product *own, void **scan_space, size_t *scan_bytes,
                              spry_error *err)
 {
     gpu_rows *r = &own->rows;
@@ -59,8 +46,8 @@ static spry_status make_rows(spryi_cuda_product *product, gpu_product *own, void
                                 "%lld rows in one piece of a product on the GPU, where 2147483646 is the most",
                                 (long long)rows);
     }
-    r->A = csr_of(&product->a);
-    r->B = csr_of(&product->b);
+    r->A = gpu_csr_of(&product->a);
+    r->B = gpu_csr_of(&product->b);
     r->first = product->row_begin;
     r->rows = (int)rows;
     SPRY_CUDA_CHECK(cub::DeviceScan::ExclusiveScan(NULL, *scan_bytes, (int32_t *)NULL, product->c_offsets,
@@ -100,7 +87,7 @@ static spry_status read_found(gpu_product *own, cudaStream_t stream, spry_error 
 }
 
 /* Offsets of what is counted; the findings to the host. */
-static spry_status scan_counts(spryi_cuda_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
+static spry_status scan_counts(spryi_device_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
                                spry_error *err)
 {
     gpu_rows *r = &own->rows;
@@ -114,7 +101,7 @@ static spry_status scan_counts(spryi_cuda_product *product, gpu_product *own, vo
     return read_found(own, stream, err);
 }
 
-static void drop_pairs(spryi_cuda_product *product, gpu_product *own)
+static void drop_pairs(spryi_device_product *product, gpu_product *own)
 {
     if (own->pairs) product->release(product, own->pairs, own->pairs_bytes);
     own->pairs = NULL;
@@ -122,7 +109,7 @@ static void drop_pairs(spryi_cuda_product *product, gpu_product *own)
 }
 
 /* Pairs of B's rows for counting, where there is memory for them and the piece of rows is no small one. */
-static spry_status make_pairs(spryi_cuda_product *product, gpu_product *own, spry_error *err)
+static spry_status make_pairs(spryi_device_product *product, gpu_product *own, spry_error *err)
 {
     gpu_rows *r = &own->rows;
     const int64_t pairs = rounded(8 * r->B.nnz);
@@ -136,7 +123,7 @@ static spry_status make_pairs(spryi_cuda_product *product, gpu_product *own, spr
     return gpu_make_pairs(r, (cudaStream_t)product->stream, err);
 }
 
-static spry_status count(spryi_cuda_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
+static spry_status count(spryi_device_product *product, gpu_product *own, void *scan_space, size_t scan_bytes,
                          spry_error *err)
 {
     gpu_rows *r = &own->rows;
@@ -181,7 +168,7 @@ static spry_status count(spryi_cuda_product *product, gpu_product *own, void *sc
     return scan_counts(product, own, scan_space, scan_bytes, err);
 }
 
-static void discard(spryi_cuda_product *product)
+static void discard(spryi_device_product *product)
 {
     gpu_product *own = (gpu_product *)product->state;
     if (!own) return;
@@ -193,7 +180,7 @@ static void discard(spryi_cuda_product *product)
     product->state = NULL;
 }
 
-static spry_status symbolic(spryi_cuda_product *product, spry_error *err)
+static spry_status symbolic(spryi_device_product *product, spry_error *err)
 {
     gpu_product *own = (gpu_product *)calloc(1, sizeof *own);
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %zu bytes", sizeof *own);
@@ -227,7 +214,7 @@ static spry_status find_columns(gpu_product *own, const gpu_result *C, cudaStrea
     return gpu_list_numeric(r, (int)spry_type_bytes(C->type), &own->limits, 1, stream, err);
 }
 
-static spry_status numeric(spryi_cuda_product *product, spry_error *err)
+static spry_status numeric(spryi_device_product *product, spry_error *err)
 {
     gpu_product *own = (gpu_product *)product->state;
     cudaStream_t stream = (cudaStream_t)product->stream;
@@ -253,4 +240,5 @@ static spry_status numeric(spryi_cuda_product *product, spry_error *err)
     return gpu_merge_values(&own->rows, &own->found, &C, stream, err);
 }
 
-const spryi_cuda_spgemm_kernel spry_cuda_spgemm_rows = {"spgemm_rows_cuda", symbolic, numeric, discard};
+static const spryi_spgemm_device_phases phases = {symbolic, numeric, discard};
+const spryi_kernel_functions spry_cuda_spgemm_rows = {"spgemm_rows_cuda", NULL, NULL, NULL, NULL, NULL, &phases};

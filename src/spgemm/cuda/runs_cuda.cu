@@ -11,7 +11,7 @@
  * Source: this library.
  */
 #include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 #include <cuda_pipeline.h>
 
@@ -581,6 +581,7 @@ spry_status gpu_run_values(const gpu_rows *r, const gpu_row_counts *found, const
                            spry_error *err)
 {
     if (!r->groups || found->run_rows == 0) return SPRY_OK;
-    if (C->type == SPRY_F64) return run_values<double>(r, found, C->p, C->j, (double *)C->x, C->alpha, stream, err);
-    return run_values<float>(r, found, C->p, C->j, (float *)C->x, (float)C->alpha, stream, err);
+    if (C->type == SPRY_F64)
+        return run_values<double>(r, found, C->p, C->j, (double *)C->x, *(const double *)C->alpha, stream, err);
+    return run_values<float>(r, found, C->p, C->j, (float *)C->x, *(const float *)C->alpha, stream, err);
 }

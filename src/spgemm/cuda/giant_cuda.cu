@@ -3,14 +3,14 @@
  *
  * Idea: the row's mask, and how many columns are before each of its words, are written to a table first. They cut the
  *       row into windows that hold equally many values, as few windows as shared memory allows; in a window values lie
- *       packed, as in gpu_block_cuda.cu. Windows are work of their own, so that a giant row is the work of many blocks.
+ *       packed, as in block_cuda.cu. Windows are work of their own, so that a giant row is the work of many blocks.
  * Work: entries of A in batches, with the parts of the rows of B within the window; the block takes one at a time,
  *       threads over its entries.
  * Cost: the row's columns twice; for each window a search in each row of B; B once; 8 bytes of table for 32 columns
  *       between the row's first and last; C written once.
  * Source: this library.
  */
-#include "spgemm/cuda/gpu_block_cuda.cuh"
+#include "spgemm/cuda/block_cuda.cuh"
 
 enum {
     WINDOW_THREADS = 512,
@@ -150,7 +150,7 @@ template <typename V> static spry_status compute_giants(const gpu_rows *r, const
         *follows = 0;
         status = gpu_launch(limits, follows, compute_windows<V>, (int64_t)now * windows, WINDOW_THREADS, bytes, stream,
                             "spgemm: compute windows", err, *r, list + done, windows, room, stride, table, (V *)C->x,
-                            C->p, (V)C->alpha);
+                            C->p, *(const V *)C->alpha);
         if (status != SPRY_OK) return status;
         done += now;
     }

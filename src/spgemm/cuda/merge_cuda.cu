@@ -9,7 +9,7 @@
  * Cost: Aj, B's rows once for each entry of A (from cache), C written once.
  * Source: merge of sorted rows: Gremse et al. 2015 (RMerge); staging: this library.
  */
-#include "spgemm/cuda/gpu_network_cuda.cuh"
+#include "spgemm/cuda/network_cuda.cuh"
 
 /* ---- extents ----------------------------------------------------------------------------------------- */
 
@@ -492,7 +492,7 @@ static int staged_entries(unsigned needed, int limit)
 template <typename V> static spry_status run_merge(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C,
                                                    cudaStream_t stream, spry_error *err)
 {
-    const merge_target<V> to = {C->p, C->j, (V *)C->x, (V)C->alpha};
+    const merge_target<V> to = {C->p, C->j, (V *)C->x, *(const V *)C->alpha};
     const int only_short = !found->merges, results = staged_entries(found->merge_results, 640);
     const int slots = only_short ? 0 : staged_entries(found->merge_slots, 1280), value = (int)sizeof(V);
     const int of_slots = only_short ? NET_VALUES * value : slots * (value + (int)sizeof(int32_t));

@@ -12,7 +12,7 @@
  * Source: expansion and sorting: Bell, Dalton and Olson 2012; rows in registers and a kept order: this library.
  */
 #include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 #include <cuda_pipeline.h>
 
@@ -342,7 +342,7 @@ static spry_status launch_values(const gpu_rows *r, const int32_t **end, const u
     if (*rows == 0) return SPRY_OK;
     return gpu_launch(limits, follows, compute_sorted<G, N, AGAIN, V>, ceil_div(*rows, SORT_THREADS / G), SORT_THREADS,
                       0, stream, "spgemm: compute sorted rows", err, *r, *end, (int)*rows, C->j, (V *)C->x, C->p,
-                      (V)C->alpha);
+                      *(const V *)C->alpha);
 }
 
 template <int AGAIN, typename V> static spry_status values_by(const gpu_rows *r, const gpu_row_counts *found,

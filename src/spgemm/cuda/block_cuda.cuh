@@ -1,12 +1,12 @@
 /*
- * What rows by blocks (gpu_block_cuda.cu) and windows of giant rows (gpu_giant_cuda.cu) share: batches of the rows of B
+ * What rows by blocks (block_cuda.cu) and windows of giant rows (giant_cuda.cu) share: batches of the rows of B
  * that a row of A meets, masks of columns, and adding products in places that a mask and its counts tell.
  */
 #ifndef SPRY_GPU_BLOCK_CUDA_CUH
 #define SPRY_GPU_BLOCK_CUDA_CUH
 
 #include "core/bisect.h"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum {
     BLOCK_THREADS = 512,

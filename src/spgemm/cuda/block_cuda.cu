@@ -9,7 +9,7 @@
  * Cost: B's columns twice and its values once for each entry of A; the mask; C written once.
  * Source: this library.
  */
-#include "spgemm/cuda/gpu_block_cuda.cuh"
+#include "spgemm/cuda/block_cuda.cuh"
 
 enum { LOW_THREADS = 128 }; /* that count a row of few products */
 
@@ -202,7 +202,7 @@ template <typename V> static spry_status compute_blocks(const gpu_rows *r, const
         spry_status status = gpu_launch(limits, follows, compute_block_rows<V>, count, threads[s], bytes, stream,
                                         "spgemm: compute rows by blocks", err, *r, list + before, bytes,
                                         gpu_block_words(bytes), C->j, C->j ? NULL : C->known, (V *)C->x, C->p,
-                                        (V)C->alpha);
+                                        *(const V *)C->alpha);
         if (status != SPRY_OK) return status;
     }
     return SPRY_OK;

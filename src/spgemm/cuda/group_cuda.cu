@@ -12,7 +12,7 @@
  *       found), and its values once, for each entry of A; C written once.
  * Source: bit masks and their counts as index: this library; hashing one row at a time: the baselines' prototype.
  */
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum { GROUP_THREADS = 128, MOST_AHEAD = 4 };
 
@@ -553,7 +553,7 @@ static spry_status launch_values(const gpu_rows *r, const int32_t *list, int cou
     const int groups = GROUP_THREADS / G;
     return gpu_launch(limits, follows, compute_rows<G, KIND, V>, ceil_div(count, groups), GROUP_THREADS, bytes * groups,
                       stream, "spgemm: compute rows", err, *r, list, count, bytes, C->j, C->j ? NULL : C->known,
-                      (V *)C->x, C->p, (V)C->alpha);
+                      (V *)C->x, C->p, *(const V *)C->alpha);
 }
 
 template <typename V> static spry_status values_by(const gpu_rows *r, const gpu_row_counts *found,

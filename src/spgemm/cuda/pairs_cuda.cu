@@ -12,7 +12,7 @@
  *       library.
  */
 #include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum { PAIR_THREADS = 128, PAIR_LONG = 32, PAIR_STAGED = 1024, PAIR_SAMPLE = 2048, PAIR_SAMPLED = 1 << 20 };
 
