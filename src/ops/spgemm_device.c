@@ -160,11 +160,14 @@ done:
 
 /* ---- chunks ------------------------------------------------------------------------------------------- */
 
-static void discard(const spry_spgemm_plan *plan)
+/* Lets go of the kernel's state. */
+static spry_status discard(spry_spgemm_plan *plan, spry_error *err)
 {
+    (void)err;
     there *t = plan->there;
     if (t->product.state) t->kernel->discard(&t->product);
     t->product.state = NULL;
+    return SPRY_OK;
 }
 
 /* Rows at which chunks of about equal products begin; each has a row at least. */
@@ -254,10 +257,10 @@ static spry_status count_all(spry_spgemm_plan *plan, spry_error *err)
         plan->nnz += t->product.nnz;
         plan->job.products += t->product.products;
         if (plan->options.result_device == 0) SPRYI_TRY(make_room(plan, t->product.nnz, err));
-        if (plan->chunks > 1) discard(plan);
+        if (plan->chunks > 1) discard(plan, NULL);
     }
 done:
-    if (status != SPRY_OK) discard(plan);
+    if (status != SPRY_OK) discard(plan, NULL);
     return status;
 }
 
@@ -432,14 +435,14 @@ static spry_status fill_there(spry_spgemm_plan *plan, spry_error *err)
         SPRYI_TRY(fill_chunk(plan, at, err));
         if (plan->runs == 0) SPRYI_TRY(deliver_offsets(plan, at, err));
         at += plan->there->product.nnz;
-        if (plan->chunks > 1) discard(plan);
+        if (plan->chunks > 1) discard(plan, NULL);
     }
     if (drops && stays) SPRYI_TRY(drop_there(plan, err));
     if (drops && !stays) spryi_drop_zeros(plan->C);
     plan->runs = 1;
     plan->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;
 done:
-    if (status != SPRY_OK && plan->chunks > 1) discard(plan);
+    if (status != SPRY_OK && plan->chunks > 1) discard(plan, NULL);
     return status;
 }
 
@@ -467,18 +470,11 @@ static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate *estima
     return SPRY_OK;
 }
 
-static spry_status discard_there(spry_spgemm_plan *plan, spry_error *err)
-{
-    (void)err;
-    discard(plan);
-    return SPRY_OK;
-}
-
 static void close_plan(spry_spgemm_plan *plan)
 {
     there *t = plan->there;
     if (!t) return;
-    (void)in_device(plan, discard_there, NULL);
+    (void)in_device(plan, discard, NULL);
     void *const arrays[] = {t->c_offsets, t->c_columns, t->c_values};
     for (int n = 0; n < 6; n++) plan->device->ops->release_in_order(plan->device, t->inputs[n]);
     for (int n = 0; n < 3; n++) plan->device->ops->release_in_order(plan->device, arrays[n]);

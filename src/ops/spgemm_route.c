@@ -35,8 +35,8 @@ static int is_local(const spry_arrays *a, int narrow)
 /* Entries of C as long as products meet by chance, and their bytes. */
 static double entries_of_result(const spryi_spgemm_job *job)
 {
-    const double products = (double)job->products, places = (double)job->a.rows * (double)job->b.cols;
-    return products > 0 ? -places * expm1(-products / places) : 0;
+    const double products = (double)job->products, positions = (double)job->a.rows * (double)job->b.cols;
+    return products > 0 ? -positions * expm1(-products / positions) : 0;
 }
 
 static double bytes_of_result(const spryi_spgemm_job *job)

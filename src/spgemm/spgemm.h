@@ -57,9 +57,9 @@ typedef struct spryi_spgemm_host_phases {
 /* Work pieces: rows with about equal work, cut by the matrix; threads take one after the other. */
 typedef struct spryi_work_pieces {
     int64_t count;
-    int64_t *rows;           /* count + 1 */
-    int64_t *products;       /* count, in the same block; NULL of those for one pass, which have in its stead: */
-    int64_t *sizes, *places; /* entries of C in each, and before each, count + 1 */
+    int64_t *rows;              /* count + 1 */
+    int64_t *products;          /* count, in the same block; NULL of those for one pass, which have in its stead: */
+    int64_t *sizes, *positions; /* entries of C in each, and before each, count + 1 */
 } spryi_work_pieces;
 
 /* Rows of C by the words of 64 columns that they span: bin b holds those of 2^(b-1) to 2^b - 1 words. */

@@ -25,6 +25,8 @@ extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
 
+extern _Thread_local int mock_entered; /* how often this thread has made the device current, and not left it */
+
 /* Between them device memory can be touched; they nest. */
 void mock_open_memory(void);
 void mock_close_memory(void);

@@ -159,17 +159,20 @@ static spry_status synchronize(const spryi_device *device, void *stream, spry_er
     return SPRY_OK;
 }
 
+_Thread_local int mock_entered;
+
 static spry_status enter(const spryi_device *device, int *previous, spry_error *err)
 {
     (void)device, (void)err;
     *previous = 7;
+    mock_entered++;
     return SPRY_OK;
 }
 
 static void leave(const spryi_device *device, int previous)
 {
     (void)device;
-    if (previous != 7) abort();
+    if (previous != 7 || --mock_entered < 0) abort();
 }
 
 /* ---- passes over vectors -------------------------------------------------------------------------------- */

@@ -55,9 +55,18 @@ static void clear_marks(const spryi_device_product *p, char *marks)
     for (int64_t j = 0; j < p->b.cols; j++) marks[j] = 0;
 }
 
+/* All that a product does with the device finds it current. */
+static void begin(void)
+{
+    if (mock_entered == 0) abort();
+    mock_finish();
+    mock_open_memory();
+}
+
 static void discard(spryi_device_product *p)
 {
     product_state *own = p->state;
+    if (mock_entered == 0) abort();
     if (!own) return;
     p->release(p, own->workspace, own->bytes);
     free(own);
@@ -76,8 +85,7 @@ static spry_status symbolic(spryi_device_product *p, spry_error *err)
         discard(p);
         return status;
     }
-    mock_finish();
-    mock_open_memory();
+    begin();
     double *sums = own->workspace;
     char *marks = (char *)(sums + p->b.cols);
     p->products = p->nnz = 0;
@@ -96,8 +104,7 @@ static spry_status numeric(spryi_device_product *p, spry_error *err)
 {
     const product_state *own = p->state;
     if (mock.spgemm_fails) return spryi_fail(err, SPRY_DEVICE_FAILED, NULL, "mock: the device failed");
-    mock_finish();
-    mock_open_memory();
+    begin();
     double *sums = own->workspace;
     char *marks = (char *)(sums + p->b.cols);
     int64_t entry = 0;
@@ -121,8 +128,7 @@ static spry_status numeric(spryi_device_product *p, spry_error *err)
 static spry_status scan_products(spryi_device_product *p, int64_t *host_scan, spry_error *err)
 {
     (void)err;
-    mock_finish();
-    mock_open_memory();
+    begin();
     host_scan[0] = 0;
     for (int64_t i = 0; i < p->a.rows; i++) host_scan[i + 1] = host_scan[i] + products_of(p, i);
     mock_close_memory();
@@ -133,8 +139,7 @@ static spry_status copy_offsets(void *to, int to_32, const int64_t *from, int64_
                                 spry_error *err)
 {
     (void)stream, (void)err;
-    mock_finish();
-    mock_open_memory();
+    begin();
     for (int64_t i = 0; i < count; i++)
         if (to_32)
             ((int32_t *)to)[i] = (int32_t)(from[i] + shift);
@@ -148,8 +153,7 @@ static spry_status drop_zeros(int64_t *offsets, int32_t *columns, void *values, 
                               int64_t *nnz, void *workspace, void *stream, spry_error *err)
 {
     (void)workspace, (void)stream, (void)err;
-    mock_finish();
-    mock_open_memory();
+    begin();
     int64_t to = 0, begin = 0;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t end = offsets[i + 1];

@@ -402,6 +402,12 @@ static void bad_arguments(void **unused)
     o.drop_zeros = 0;
     o.kernel = "spgemm_no_cpu";
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
+    o.kernel = "csr_reference_cpu"; /* of the other operation */
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
+    spry_plan *product = NULL;
+    spry_spmv_options spmv = SPRY_INIT(spry_spmv_options);
+    spmv.kernel = "spgemm_rows_cpu";
+    EXPECT(spry_plan_spmv(context, &product, A, &spmv, &err), SPRY_UNKNOWN_NAME, "kernel");
     o.kernel = NULL;
     o.offset_type = (spry_index_type)9;
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "offset_type");

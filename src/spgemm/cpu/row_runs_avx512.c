@@ -176,7 +176,7 @@ void spryi_order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i,
                 left -= half;
             }
             run->list[p] = column;
-            run->places[p] = (uint16_t)low;
+            run->positions[p] = (uint16_t)low;
             ends[low + 1]++;
         }
     run->count = p;
@@ -184,7 +184,7 @@ void spryi_order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i,
     p = 0;
     for (int64_t k = 0; k < run->length; k++)
         for (int32_t t = 0; t < lengths[k]; t++)
-            run->order[ends[run->places[p++]]++] =
+            run->order[ends[run->positions[p++]]++] =
                 (spryi_run_product){(uint32_t)(run->a + k * run->lanes), (uint32_t)(bases[k] + t * stride)};
     for (int64_t c = n; c > 0; c--) ends[c] = ends[c - 1];
     ends[0] = 0;

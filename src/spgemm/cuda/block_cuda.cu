@@ -4,7 +4,7 @@
  * Idea: C's columns are bits of a mask over the row's columns, from the first to the last; counts of the bits before
  *       give each its place, so that nothing is sorted and values lie packed.
  * Work: entries of A in batches, with the rows of B that they meet. Values: 1, 2, 4 or 8 groups of warps, each with
- *       values of its own where they fit, take rows of B in turn, one at a time, lanes over its entries; a barrier of
+ *       values of its own where they fit, take one row of B after another, lanes over its entries; a barrier of
  *       the group between two of them replaces atomic addition. The groups' values are added in order.
  * Cost: B's columns twice and its values once for each entry of A; the mask; C written once.
  * Source: this library.
@@ -147,10 +147,10 @@ template <typename V> static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
         __syncthreads();
         for (int e = threadIdx.x; e < groups * found; e += threads) values[e] = 0;
         __syncthreads();
-        const packed_places places = {mask, before, first};
+        const packed_positions positions = {mask, before, first};
         for (int64_t k = start; k < end; k += threads) {
             meet_batch<true>(r, &batch, k, end, whole, first, last);
-            add_batch(r, &batch, places, values + (int64_t)group * found, group, groups, lanes);
+            add_batch(r, &batch, positions, values + (int64_t)group * found, group, groups, lanes);
         }
         __syncthreads();
         for (int e = threadIdx.x; e < found; e += threads) {

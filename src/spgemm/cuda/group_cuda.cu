@@ -176,7 +176,7 @@ add_products(const gpu_rows &r, const word_index &index, int64_t start, int leng
                         if (VALUES) x[u] = __ldg((const V *)r.B.x + (piece >> 16) + lane);
                     }
                 }
-                if (VALUES) { /* places first: they do not wait for one another, as sums do */
+                if (VALUES) { /* positions first: they do not wait for one another, as sums do */
 #pragma unroll
                     for (int u = 0; u < MOST_AHEAD; u++)
                         if (j[u] >= 0) j[u] = place_of<KIND>(index, j[u]);
@@ -234,7 +234,7 @@ static __device__ __forceinline__ void add_pairs(const gpu_rows &r, const word_i
     }
 }
 
-/* ---- from bits to places ------------------------------------------------------------------------------ */
+/* ---- from bits to positions ------------------------------------------------------------------------------ */
 
 /* The words of the lane, span: neighbours, so that its columns are, too. 32 at most from w on that have columns. */
 template <int G> static __device__ __forceinline__ unsigned words_of_lane(const word_index &index, int w, int end)
@@ -422,7 +422,7 @@ template <int G, index_kind KIND, int PAIRED> static __global__ void __launch_bo
     gpu_finish();
 }
 
-/* Places of columns that are known, by a table of their words; they go to Cj where they came from elsewhere. */
+/* Positions of columns that are known, by a table of their words; they go to Cj where they came from elsewhere. */
 template <int G> static __device__ __forceinline__ void place_known(const word_index &index, const int32_t *known,
                                                                     int entries, int32_t *Cj)
 {

@@ -86,7 +86,7 @@ template <int MOST> static __device__ __forceinline__ int slots_for(const merge_
 
 /*
  * Lanes whose rows are staged at once, as a mask: from the first of `left` as many as fit; need: slots of the lane, of
- * which `before` are those of lanes before it. *base: slots of the lanes that had their turn.
+ * which `before` are those of lanes before it. *base: slots of the lanes before.
  */
 static __device__ __forceinline__ unsigned staged_lanes(unsigned left, int need, int before, int capacity, int *base)
 {

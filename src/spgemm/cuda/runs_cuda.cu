@@ -315,7 +315,7 @@ static __device__ __forceinline__ void count_group(const gpu_rows &r, unsigned g
     all->most_products = max(all->most_products, (unsigned)total);
 }
 
-/* Warps take `each` groups in turn. */
+/* Each warp takes `each` groups, one after another. */
 static __global__ void __launch_bounds__(RUN_THREADS) count_runs(gpu_rows r, int each)
 {
     __shared__ run_counts found;
@@ -367,7 +367,7 @@ static __device__ __forceinline__ void lay_out(const gpu_rows &r, int64_t head, 
                                                int value_bytes, run_product *order, int32_t *columns)
 {
     const int lane = threadIdx.x % 32;
-    int places = 0;
+    int positions = 0;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         if (32 * h >= total) break;
@@ -383,8 +383,8 @@ static __device__ __forceinline__ void lay_out(const gpu_rows &r, int64_t head, 
         p.last = -last;
         order[t] = p;
         const unsigned lasts = __ballot_sync(ALL_LANES, last);
-        if (last) columns[places + __popc(lasts & ((1u << lane) - 1))] = __ldg(r.B.j + from + at);
-        places += __popc(lasts);
+        if (last) columns[positions + __popc(lasts & ((1u << lane) - 1))] = __ldg(r.B.j + from + at);
+        positions += __popc(lasts);
     }
 }
 

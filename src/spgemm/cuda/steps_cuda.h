@@ -211,8 +211,8 @@ static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, 
 }
 
 /*
- * Groups of a block's threads that take rows of B in turn, after their mean length. Each has values of its own, which
- * have to be cleared and added: no more than there are products to pay for that.
+ * Groups of a block's threads that take one row of B after another, after their mean length. Each has values of its
+ * own, which have to be cleared and added: no more than there are products to pay for that.
  */
 static __device__ __forceinline__ int gpu_groups_wanted(int64_t products, int64_t length, int entries, int threads)
 {

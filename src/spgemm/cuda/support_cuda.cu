@@ -18,14 +18,14 @@ static unsigned warps_for(int64_t rows)
 
 /* products[i + 1] of row first + i of A; a warp a row. */
 static __global__ void __launch_bounds__(SUPPORT_THREADS)
-    count_products(row_offsets Ap, const int32_t *Aj, row_offsets Bp, int64_t first, int64_t rows, int64_t *products)
+    count_products(gpu_csr A, row_offsets Bp, int64_t first, int64_t rows, int64_t *products)
 {
     const int64_t i = ((int64_t)blockIdx.x * SUPPORT_THREADS + threadIdx.x) / 32;
     if (i >= rows) return;
     const int lane = threadIdx.x % 32;
     int64_t sum = 0;
-    for (int64_t k = Ap.get(first + i) + lane; k < Ap.get(first + i + 1); k += 32) {
-        const int32_t j = __ldg(Aj + k);
+    for (int64_t k = A.p.get(first + i) + lane; k < A.p.get(first + i + 1); k += 32) {
+        const int32_t j = __ldg(A.j + k);
         sum += Bp.get((int64_t)j + 1) - Bp.get(j);
     }
     for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(ALL_LANES, sum, step);
@@ -38,10 +38,8 @@ static spry_status scan_in(spryi_device_product *product, int64_t *products, int
     cudaStream_t stream = (cudaStream_t)product->stream;
     SPRY_CUDA_CHECK(cudaMemsetAsync(products, 0, sizeof *products, stream), "spgemm: products", err);
     if (rows > 0) {
-        count_products<<<warps_for(rows), SUPPORT_THREADS, 0, stream>>>(gpu_csr_of(&product->a).p,
-                                                                        (const int32_t *)product->a.indices,
-                                                                        gpu_csr_of(&product->b).p, product->row_begin,
-                                                                        rows, products);
+        const gpu_csr A = gpu_csr_of(&product->a), B = gpu_csr_of(&product->b);
+        count_products<<<warps_for(rows), SUPPORT_THREADS, 0, stream>>>(A, B.p, product->row_begin, rows, products);
         SPRY_CUDA_TRY(launched(err, "spgemm: products"));
     }
     SPRY_CUDA_CHECK(cudaMemcpyAsync(host_scan, products, sizeof *products * (size_t)(rows + 1), cudaMemcpyDeviceToHost,
@@ -65,13 +63,12 @@ static spry_status scan_products(spryi_device_product *product, int64_t *host_sc
 /* ---- B's order ---------------------------------------------------------------------------------------- */
 
 /* *falls = 1 where a column is not above the one before in its row; a warp a row. */
-static __global__ void __launch_bounds__(SUPPORT_THREADS)
-    find_falls(row_offsets p, const int32_t *j, int64_t rows, int *falls)
+static __global__ void __launch_bounds__(SUPPORT_THREADS) find_falls(gpu_csr B, int *falls)
 {
     const int64_t i = ((int64_t)blockIdx.x * SUPPORT_THREADS + threadIdx.x) / 32;
-    if (i >= rows) return;
-    for (int64_t k = p.get(i) + 1 + threadIdx.x % 32; k < p.get(i + 1); k += 32)
-        if (__ldg(j + k) <= __ldg(j + k - 1)) *falls = 1;
+    if (i >= B.rows) return;
+    for (int64_t k = B.p.get(i) + 1 + threadIdx.x % 32; k < B.p.get(i + 1); k += 32)
+        if (__ldg(B.j + k) <= __ldg(B.j + k - 1)) *falls = 1;
 }
 
 spry_status gpu_require_rising(spryi_device_product *product, spry_error *err)
@@ -84,8 +81,7 @@ spry_status gpu_require_rising(spryi_device_product *product, spry_error *err)
     SPRY_CUDA_TRY(product->allocate(product, &falls, sizeof host, "a check", err));
     cudaError_t code = cudaMemsetAsync(falls, 0, sizeof host, stream);
     if (code == cudaSuccess) {
-        find_falls<<<warps_for(b->rows), SUPPORT_THREADS, 0, stream>>>(gpu_csr_of(b).p, (const int32_t *)b->indices,
-                                                                       b->rows, (int *)falls);
+        find_falls<<<warps_for(b->rows), SUPPORT_THREADS, 0, stream>>>(gpu_csr_of(b), (int *)falls);
         code = cudaGetLastError();
     }
     if (code == cudaSuccess) code = cudaMemcpyAsync(&host, falls, sizeof host, cudaMemcpyDeviceToHost, stream);

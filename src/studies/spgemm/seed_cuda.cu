@@ -10,7 +10,7 @@
  *       there is less memory. SortCols: one thread moves a bucket.
  * Differences: rows of A where the listing reads C's and entries where it takes rows; GetNNZ runs with a stride of all
  *       its threads and adds them all up; barriers where it relies on lockstep; structure is kept where a value is 0;
- *       values of 64 bits too; rows of a queue are read before any is added. Places within a row come in no fixed
+ *       values of 64 bits too; rows of a queue are read before any is added. Positions within a row come in no fixed
  *       order, but sums do, and sorted rows are the same bit for bit.
  */
 #include "device/cuda/convert.cuh"
