@@ -33,8 +33,10 @@ static void hold(spry_spgemm_plan *plan, int64_t bytes)
     if (plan->there->held > plan->peak_bytes) plan->peak_bytes = plan->there->held;
 }
 
-static spry_status take(spry_spgemm_plan *plan, void **pointer, int64_t bytes, const char *what, spry_error *err)
+/* Of a product, whose owner is the plan; kernels are given these two. */
+static spry_status take(spryi_device_product *product, void **pointer, int64_t bytes, const char *what, spry_error *err)
 {
+    spry_spgemm_plan *plan = product->owner;
     const int64_t limit = plan->options.memory_limit_bytes, sum = plan->there->held + bytes;
     if (limit > 0 && sum > limit)
         return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", sum, limit,
@@ -45,22 +47,12 @@ static spry_status take(spry_spgemm_plan *plan, void **pointer, int64_t bytes, c
     return status;
 }
 
-static void give(spry_spgemm_plan *plan, void *pointer, int64_t bytes)
+static void give(spryi_device_product *product, void *pointer, int64_t bytes)
 {
+    const spry_spgemm_plan *plan = product->owner;
     if (!pointer) return;
     plan->device->ops->release_in_order(plan->device, pointer);
     plan->there->held -= bytes;
-}
-
-static spry_status kernel_takes(spryi_device_product *product, void **pointer, int64_t bytes, const char *what,
-                                spry_error *err)
-{
-    return take(product->owner, pointer, bytes, what, err);
-}
-
-static void kernel_gives(spryi_device_product *product, void *pointer, int64_t bytes)
-{
-    give(product->owner, pointer, bytes);
 }
 
 static spry_status copy_to(const spry_spgemm_plan *plan, void *to, const void *from, int64_t bytes, spry_error *err)
@@ -105,7 +97,7 @@ static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, sp
                              to->nnz * (int64_t)spry_type_bytes(to->value_type)};
     void **inputs = plan->there->inputs + first;
     for (int n = 0; n < 3; n++) {
-        SPRYI_TRY(take(plan, &inputs[n], bytes[n], "operand", err));
+        SPRYI_TRY(take(&plan->there->product, &inputs[n], bytes[n], "operand", err));
         SPRYI_TRY(copy_to(plan, inputs[n], *arrays[n], bytes[n], err));
         *arrays[n] = inputs[n];
     }
@@ -142,8 +134,8 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         .multiprocessors = device->units,
         .shared_bytes = device->shared_bytes,
         .major = device->major,
-        .allocate = kernel_takes,
-        .release = kernel_gives,
+        .allocate = take,
+        .release = give,
         .owner = plan,
         .row_end = plan->job.a.rows,
     };
@@ -219,8 +211,8 @@ static spry_status count_chunk(spry_spgemm_plan *plan, int64_t chunk, spry_error
 static void empty_room(spry_spgemm_plan *plan)
 {
     there *t = plan->there;
-    give(plan, t->c_columns, t->room * 4);
-    give(plan, t->c_values, t->room * (int64_t)spry_type_bytes(plan->job.type));
+    give(&plan->there->product, t->c_columns, t->room * 4);
+    give(&plan->there->product, t->c_values, t->room * (int64_t)spry_type_bytes(plan->job.type));
     t->c_columns = NULL;
     t->c_values = NULL;
     t->room = 0;
@@ -233,11 +225,11 @@ static spry_status make_room(spry_spgemm_plan *plan, int64_t nnz, spry_error *er
     if (t->c_values && t->room >= nnz) return SPRY_OK;
     empty_room(plan);
     void *columns = NULL, *values = NULL;
-    spry_status status = take(plan, &columns, nnz * 4, "columns of C", err);
+    spry_status status = take(&plan->there->product, &columns, nnz * 4, "columns of C", err);
     if (status != SPRY_OK) return status;
-    status = take(plan, &values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
+    status = take(&plan->there->product, &values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
     if (status != SPRY_OK) {
-        give(plan, columns, nnz * 4);
+        give(&plan->there->product, columns, nnz * 4);
         return status;
     }
     t->c_columns = columns;
@@ -270,7 +262,7 @@ static spry_status count_there(spry_spgemm_plan *plan, spry_error *err)
     void *offsets = NULL;
     SPRYI_TRY(upload_operands(plan, err));
     const int64_t rows = plan->job.a.rows;
-    SPRYI_TRY(take(plan, &offsets, (rows + 1) * 8, "row offsets", err));
+    SPRYI_TRY(take(&plan->there->product, &offsets, (rows + 1) * 8, "row offsets", err));
     plan->there->c_offsets = offsets;
     for (;;) {
         status = count_all(plan, err);
@@ -318,11 +310,11 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
                              c.nnz * (int64_t)spry_type_bytes(job->type)};
     void *made[3] = {NULL, NULL, NULL};
     for (int n = 0; n < 3 && status == SPRY_OK; n++)
-        status = stays ? take(plan, &made[n], bytes[n], "C", err)
+        status = stays ? take(&plan->there->product, &made[n], bytes[n], "C", err)
                        : spryi_allocate(plan->context, &made[n], bytes[n], 1, "C", err);
     for (int n = 0; n < 3 && status != SPRY_OK; n++) {
         if (stays)
-            give(plan, made[n], bytes[n]);
+            give(&plan->there->product, made[n], bytes[n]);
         else
             spryi_release(plan->context, made[n]);
     }
@@ -408,14 +400,14 @@ static spry_status drop_there(spry_spgemm_plan *plan, spry_error *err)
     spry_arrays *c = &plan->C->a;
     void *workspace = NULL;
     const int64_t bytes = s->drop_zeros_bytes(c->value_type, c->rows, c->nnz);
-    SPRYI_TRY(take(plan, &workspace, bytes, "workspace", err));
+    SPRYI_TRY(take(&plan->there->product, &workspace, bytes, "workspace", err));
     SPRYI_TRY(s->drop_zeros(from, (int32_t *)(uintptr_t)c->indices, (void *)(uintptr_t)c->values, c->value_type,
                             c->rows, &c->nnz, workspace, NULL, err));
     SPRYI_TRY(
         s->copy_offsets((void *)(uintptr_t)c->offsets, c->offset_type == SPRY_I32, from, 0, c->rows + 1, NULL, err));
     SPRYI_TRY(synchronize(plan, err));
 done:
-    give(plan, workspace, bytes);
+    give(&plan->there->product, workspace, bytes);
     return status;
 }
 

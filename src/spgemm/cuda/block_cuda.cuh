@@ -15,11 +15,11 @@ enum {
 };
 
 /* Words of the mask of a block that has a multiprocessor to itself, or as many as B's columns need. */
-static inline int gpu_mask_words(const gpu_rows *r, const gpu_limits *limits)
+static inline int gpu_mask_words(const gpu_work *w)
 {
-    int64_t most = (limits->shared_bytes - 1024 - 8192) / 132 * 32; /* with a summary */
+    int64_t most = (w->shared_bytes - 1024 - 8192) / 132 * 32; /* with a summary */
     if (most > MASK_WORDS) most = MASK_WORDS;
-    const int64_t all = ceil_div(r->B.cols, 32) + 1;
+    const int64_t all = ceil_div(w->rows.B.cols, 32) + 1;
     return (int)(all < most ? all : most);
 }
 
