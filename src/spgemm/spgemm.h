@@ -115,6 +115,12 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
 spry_status spryi_spgemm_cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err);
 
 /*
+ * row_bitmaps.c: 1: rows of b are read four times or more on average, and a sample of its entries, in stretches over
+ * the matrix, falls into at most 3/parts as many groups of 2^shift columns.
+ */
+int spryi_spgemm_groups_pay(const spryi_spgemm_job *job, int shift, int parts);
+
+/*
  * row_bitmaps.c: makes job->bitmaps where rows of b are read often enough and columns lie close enough for it to pay,
  * and where that takes no more than most_bytes (0: no matter).
  */

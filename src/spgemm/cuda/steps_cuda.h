@@ -116,7 +116,7 @@ spry_status gpu_list_classes(gpu_work *w, spry_error *err);
 /* Rows by list of the numeric phase; found.list tells how many, to be read by the host. again: that is known. */
 spry_status gpu_list_numeric(gpu_work *w, int value_bytes, int again, spry_error *err);
 
-/* Rows of the lists of classes that are not merged. C not NULL: they were counted; columns go to C that were not kept. */
+/* Rows of the classes that are not merged. C not NULL: they were counted; columns that were not kept go to C. */
 spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_group_values(gpu_work *w, const gpu_result *C, spry_error *err);
 spry_status gpu_block_count(gpu_work *w, const gpu_result *C, spry_error *err);
