@@ -4,9 +4,6 @@
 #include "catalogue/families.h"
 #include "core/error.h"
 #include "device/drivers.h"
-#include "spgemm/cpu/rows.h"
-#include "spgemm/spgemm.h"
-#include "studies/spgemm/seeds.h"
 
 #include <string.h>
 
@@ -48,44 +45,32 @@ const spryi_kernel *spryi_find_kernel(const char *name)
     return spryi_kernel_at(k);
 }
 
-#define X86(kernel) SPRYI_X86(kernel)
-/* clang-format off */
-/* Sparse times sparse, each device from slow to fast. */
-static const spryi_spgemm_kernel *const own_spgemm_kernels[] = {
-    &spryi_spgemm_seed_dot_cpu,
-    &spryi_spgemm_seed_dense_cpu,
-    &spryi_spgemm_smmp_cpu,
-    &spryi_spgemm_rows_cpu,
-    X86(spryi_spgemm_rows_avx512_cpu)
-    &spryi_spgemm_seed_getvals_cuda,
-    &spryi_spgemm_seed_reset_cuda,
-    &spryi_spgemm_seed_rows_cuda,
-    &spryi_spgemm_seed_claim_cuda,
-    &spryi_spgemm_seed_balance_cuda,
-    &spryi_spgemm_rows_cuda,
-    NULL,
-};
-/* clang-format on */
-
-const spryi_spgemm_kernel *spryi_spgemm_kernel_at(int index)
+int spryi_kernel_offers(const spryi_kernel *kernel, unsigned operations)
 {
-    if (index < 0) return NULL;
-    const spryi_spgemm_kernel *const *own = own_spgemm_kernels;
-    ENTRY_OF(own, index)
-    for (int d = 0; d < spryi_driver_count; d++) ENTRY_OF(spryi_drivers[d]->spgemm_kernels, index)
-    return NULL;
+    unsigned has = kernel->operations;
+    if (kernel->spmv) has |= SPRYI_OP_SPMV;
+    if (kernel->spmv_t) has |= SPRYI_OP_SPMV_T;
+    if (kernel->spgemm) has |= SPRYI_OP_SPGEMM;
+    return (has & operations) != 0;
 }
 
-int spryi_kernel_offers(const spryi_kernel *kernel, spry_op op)
+/* How many kernels of a format have one of the operations; NULL: of any format. */
+static int count_kernels(unsigned operations, const char *format)
 {
-    if (kernel->operations) return (kernel->operations & (op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV)) != 0;
-    return op == SPRY_TRANSPOSE ? kernel->spmv_t != NULL : kernel->spmv != NULL;
+    int count = 0;
+    const spryi_kernel *kernel;
+    for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
+        count += spryi_kernel_offers(kernel, operations) && (!format || strcmp(kernel->format, format) == 0);
+    return count;
 }
 
 int spryi_has_pattern_kernel(const spryi_format *format)
 {
-    for (int k = 0; spryi_kernel_at(k); k++)
-        if (spryi_kernel_at(k)->pattern && strcmp(spryi_kernel_at(k)->format, format->name) == 0) return 1;
+    const spryi_kernel *kernel;
+    for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
+        if (kernel->pattern && spryi_kernel_offers(kernel, SPRYI_OP_VECTOR) &&
+            strcmp(kernel->format, format->name) == 0)
+            return 1;
     return 0;
 }
 
@@ -95,34 +80,6 @@ int spryi_kernel_available(const spry_context *context, const spryi_kernel *kern
     spryi_kernel_functions functions;
     *reason = device->reason;
     return device->ops && device->ops->find_kernel(device, kernel, &functions, reason);
-}
-
-const spryi_spgemm_kernel *spryi_find_spgemm_kernel(const char *name)
-{
-    int k = 0;
-    while (spryi_spgemm_kernel_at(k) && strcmp(spryi_spgemm_kernel_at(k)->name, name) != 0) k++;
-    return spryi_spgemm_kernel_at(k);
-}
-
-const spryi_cuda_spgemm_kernel *spryi_find_device_spgemm_kernel(const spryi_device *device, const char *name)
-{
-    const spryi_device_spgemm *spgemm = device->ops->spgemm;
-    for (int k = 0; spgemm && k < spgemm->kernel_count; k++)
-        if (strcmp(spgemm->kernels[k]->name, name) == 0) return spgemm->kernels[k];
-    return NULL;
-}
-
-int spryi_spgemm_kernel_available(const spry_context *context, const spryi_spgemm_kernel *kernel, const char **reason)
-{
-    const spryi_device *device = spryi_device_of_kind(context, kernel->device);
-    const spryi_kernel same_level = {.name = kernel->name, .simd = kernel->simd};
-    spryi_kernel_functions functions;
-    *reason = device->reason;
-    if (!device->ops) return 0;
-    if (device->driver->host_memory) return device->ops->find_kernel(device, &same_level, &functions, reason);
-    if (spryi_find_device_spgemm_kernel(device, kernel->name)) return 1;
-    *reason = "the CUDA plug-in was built without it";
-    return 0;
 }
 
 /* ---- the public view --------------------------------------------------------------------------- */
@@ -143,8 +100,6 @@ spry_status spry_format_get_info(int index, spry_format_info *info, spry_error *
     if (!format)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spry_format_count() - 1,
                                 "format %d does not exist, expected 0 to %d", index, spry_format_count() - 1);
-    int kernels = 0;
-    for (int k = 0; spryi_kernel_at(k); k++) kernels += strcmp(spryi_kernel_at(k)->format, format->name) == 0;
     *info = (spry_format_info){
         .struct_size = sizeof *info,
         .name = format->name,
@@ -152,45 +107,31 @@ spry_status spry_format_get_info(int index, spry_format_info *info, spry_error *
         .storage = format->storage,
         .best_for = format->best_for,
         .parameters = format->parameter_text ? format->parameter_text : "",
-        .kernels = kernels,
+        .kernels = count_kernels(SPRYI_OP_VECTOR, format->name),
     };
     return SPRY_OK;
-}
-
-int spry_kernel_count(void)
-{
-    int count = 0;
-    while (spryi_kernel_at(count)) count++;
-    return count;
 }
 
 /* The legal texts for which of two things exist; constant, so that they live for ever. */
 static const char *operations_of(const spryi_kernel *kernel)
 {
-    if (!spryi_kernel_offers(kernel, SPRY_TRANSPOSE)) return "spmv";
-    return spryi_kernel_offers(kernel, SPRY_NO_TRANSPOSE) ? "spmv spmv_t" : "spmv_t";
+    if (spryi_kernel_offers(kernel, SPRYI_OP_SPGEMM)) return "spgemm";
+    if (!spryi_kernel_offers(kernel, SPRYI_OP_SPMV_T)) return "spmv";
+    return spryi_kernel_offers(kernel, SPRYI_OP_SPMV) ? "spmv spmv_t" : "spmv_t";
 }
 
-/* About kernel `index` of `count`. */
-static spry_status check_question(const spry_context *context, const spry_kernel_info *info, int index, int count,
-                                  spry_error *err)
+/* Kernel `index` of `count`; NULL: there is none of that number. */
+static spry_status get_info(const spry_context *context, const spryi_kernel *kernel, int index, int count,
+                            spry_kernel_info *info, spry_error *err)
 {
     if (!context || !info)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
                           "context and info must not be NULL");
     spry_status status = SPRYI_CHECK_OPTIONS(info, err);
     if (status != SPRY_OK) return status;
-    if (index < 0 || index >= count)
+    if (!kernel)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, count - 1,
                                 "kernel %d does not exist, expected 0 to %d", index, count - 1);
-    return SPRY_OK;
-}
-
-spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
-{
-    spry_status status = check_question(context, info, index, spry_kernel_count(), err);
-    if (status != SPRY_OK) return status;
-    const spryi_kernel *kernel = spryi_kernel_at(index);
     const char *reason;
     int available = spryi_kernel_available(context, kernel, &reason);
     *info = (spry_kernel_info){
@@ -211,34 +152,38 @@ spry_status spry_kernel_get_info(const spry_context *context, int index, spry_ke
     return SPRY_OK;
 }
 
+int spry_kernel_count(void)
+{
+    return count_kernels(SPRYI_OP_VECTOR, NULL);
+}
+
+spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
+{
+    const spryi_kernel *kernel;
+    int left = index;
+    for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
+        if (spryi_kernel_offers(kernel, SPRYI_OP_VECTOR) && left-- == 0) break;
+    return get_info(context, kernel, index, spry_kernel_count(), info, err);
+}
+
 int spry_spgemm_kernel_count(void)
 {
-    int count = 0;
-    while (spryi_spgemm_kernel_at(count)) count++;
-    return count;
+    return count_kernels(SPRYI_OP_SPGEMM, NULL);
+}
+
+/* The kernels of SpGEMM are of one format and of several families: they are numbered device by device. */
+static const spryi_kernel *spgemm_kernel_at(int index)
+{
+    const spryi_kernel *kernel;
+    for (int d = 0; d < spryi_driver_count; d++)
+        for (int k = 0; (kernel = spryi_kernel_at(k)); k++)
+            if (spryi_kernel_offers(kernel, SPRYI_OP_SPGEMM) &&
+                spryi_driver_named(kernel->device) == spryi_drivers[d] && index-- == 0)
+                return kernel;
+    return NULL;
 }
 
 spry_status spry_spgemm_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
 {
-    spry_status status = check_question(context, info, index, spry_spgemm_kernel_count(), err);
-    if (status != SPRY_OK) return status;
-    const spryi_spgemm_kernel *kernel = spryi_spgemm_kernel_at(index);
-    const char *reason;
-    int available = spryi_spgemm_kernel_available(context, kernel, &reason);
-    *info = (spry_kernel_info){
-        .struct_size = sizeof *info,
-        .name = kernel->name,
-        .format = "csr",
-        .device = kernel->device,
-        .operations = "spgemm",
-        .types = "f32 f64 pattern",
-        .indices = spryi_driver_named(kernel->device)->indices,
-        .deterministic = kernel->deterministic,
-        .available = available,
-        .reason = reason,
-        .idea = kernel->idea,
-        .source = kernel->source,
-        .study = kernel->study,
-    };
-    return SPRY_OK;
+    return get_info(context, spgemm_kernel_at(index), index, spry_spgemm_kernel_count(), info, err);
 }

@@ -26,8 +26,8 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
 /* 1: patterns are stored in this format without values. */
 int spryi_has_pattern_kernel(const spryi_format *format);
 
-/* 1: the kernel has this product. */
-int spryi_kernel_offers(const spryi_kernel *kernel, spry_op op);
+/* 1: the kernel has one of these operations, SPRYI_OP_ bits. */
+int spryi_kernel_offers(const spryi_kernel *kernel, unsigned operations);
 
 /* 1: a device of this context can run the kernel; otherwise 0, and *reason is a text that lives with the context. */
 int spryi_kernel_available(const spry_context *context, const spryi_kernel *kernel, const char **reason);

@@ -20,7 +20,9 @@
     FAMILY(swept)                                                                                                      \
     FAMILY(bsr)                                                                                                        \
     FAMILY(csrk)                                                                                                       \
-    FAMILY(packed)
+    FAMILY(packed)                                                                                                     \
+    FAMILY(spgemm_study)                                                                                               \
+    FAMILY(spgemm)
 /* clang-format on */
 
 #define SPRYI_DECLARE_FAMILY(name) extern const spryi_family spryi_family_##name;

@@ -37,6 +37,7 @@ typedef struct spryi_kernel_functions {
     void (*discard)(int device, void *auxiliary);
     /* Bytes that a run needs beside y; they are zero before the first run and left so. NULL: none. */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
+    const struct spryi_spgemm_device_phases *spgemm; /* of SpGEMM in device memory (spgemm/spgemm.h) */
 } spryi_kernel_functions;
 
 /* A format's storage that is to be made on the device, of CSR that lies there. */
@@ -125,7 +126,7 @@ typedef struct spryi_device_ops {
     const spryi_converter *(*find_converter)(const spryi_device *device, const char *format);
     /* Passes of the solvers (device/vector_ops.h); NULL: it has none. */
     const struct spryi_vector_ops *(*vector_ops)(const spryi_device *device);
-    const struct spryi_device_spgemm *spgemm; /* sparse times sparse (spgemm/spgemm.h); NULL: it has none */
+    const struct spryi_spgemm_functions *spgemm; /* what SpGEMM needs beside kernels (spgemm/spgemm.h); NULL: nothing */
 } spryi_device_ops;
 
 struct spryi_device {
@@ -154,7 +155,6 @@ struct spryi_driver {
     double start_us;        /* from the first look for a device to its first work: driver, memory, first kernel */
     /* Kernels that stand in the device's own folder and no family's; end with NULL. NULL: none. */
     const spryi_kernel *const *kernels;
-    const struct spryi_spgemm_kernel *const *spgemm_kernels;
     /*
      * Finds the devices that this process can use: fills at most `most` of them (ops, ordinal and all that tells of
      * them) and returns how many. With 0, and maybe with more, `reason` (reason_size bytes) tells what is missing.

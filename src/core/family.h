@@ -6,7 +6,7 @@
 
 typedef struct spryi_family {
     const char *name;                   /* as its folder's */
-    const spryi_format *const *formats; /* ends with NULL */
+    const spryi_format *const *formats; /* ends with NULL. NULL: none of its own */
     const spryi_kernel *const *kernels; /* within a format and device from slow to fast; ends with NULL */
 } spryi_family;
 

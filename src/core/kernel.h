@@ -3,7 +3,7 @@
  * `spry kernels` and the tables of the documentation iterate these lists, so a format or a kernel that
  * is in the list is tested, measured and documented, and one that is not does not exist.
  *
- * A new kernel: one file in src/formats/<family>/ and one line in its family's list.
+ * A new kernel: one file in src/formats/<family>/ or src/spgemm/ and one line in its family's list.
  */
 #ifndef SPRYI_KERNEL_H
 #define SPRYI_KERNEL_H
@@ -12,7 +12,12 @@
 #include "core/matrix.h"
 #include "spry/spry.h"
 
-enum { SPRYI_OP_SPMV = 1u << 0, SPRYI_OP_SPMV_T = 1u << 1 };
+enum {
+    SPRYI_OP_SPMV = 1u << 0,
+    SPRYI_OP_SPMV_T = 1u << 1,
+    SPRYI_OP_VECTOR = SPRYI_OP_SPMV | SPRYI_OP_SPMV_T, /* products of a matrix and a vector */
+    SPRYI_OP_SPGEMM = 1u << 2
+};
 
 /* One product. Everything has been validated; kernels check nothing. */
 typedef struct spryi_run_args {
@@ -37,7 +42,7 @@ typedef spry_status (*spryi_run_fn)(const spryi_run_args *args, spry_error *err)
 typedef spryi_run_fn spryi_run_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS];
 
 typedef struct spryi_kernel {
-    const char *name;   /* <format>_<way>_<device> */
+    const char *name;   /* <format>_<way>_<device>, of SpGEMM spgemm_<way>_<device> */
     const char *format; /* name of a spryi_format */
     const char *device; /* "cpu", "cuda" */
     const char *idea;   /* one sentence */
@@ -46,8 +51,9 @@ typedef struct spryi_kernel {
     int deterministic;
     int pattern;     /* 1: also multiplies storage of SPRY_PATTERN, whose entries are 1 and take no memory */
     spryi_simd simd; /* level a CPU kernel needs; kernels of one format are listed from slow to fast */
-    const spryi_run_table *spmv;   /* NULL: not offered */
-    const spryi_run_table *spmv_t; /* NULL: not offered */
+    const spryi_run_table *spmv;                   /* NULL: not offered */
+    const spryi_run_table *spmv_t;                 /* NULL: not offered */
+    const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
     unsigned operations; /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
 } spryi_kernel;
 

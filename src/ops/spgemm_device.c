@@ -11,69 +11,95 @@
 #include "core/memory.h"
 #include "ops/spgemm_plan.h"
 
+typedef struct spryi_spgemm_there {
+    const spryi_spgemm_device_phases *kernel;
+    void *inputs[6];    /* device arrays of A and op(B) that the plan owns: offsets, columns, values of each */
+    int64_t held;       /* bytes of the device now, inputs and the caller's arrays there included */
+    int64_t *scan;      /* products of the rows before each, on the host; NULL while in one piece */
+    int64_t *cuts;      /* rows at which chunks begin, chunks + 1; NULL: one chunk */
+    int64_t *c_offsets; /* device, rows + 1: of one chunk from its first row on */
+    int32_t *c_columns; /* device: C's own, or a chunk's on its way to the host */
+    void *c_values;
+    int64_t room; /* entries that these hold */
+    spryi_device_product product;
+} there;
+
 /* ---- device memory, counted; all work of a product is in the default stream ---------------------------------- */
 
-static spry_status take(spry_spgemm_plan *plan, void **pointer, int64_t bytes, const char *what, spry_error *err)
+/* Bytes that come to be held. */
+static void hold(spry_spgemm_plan *plan, int64_t bytes)
 {
-    spryi_spgemm_gpu *g = plan->gpu;
-    if (g->limit > 0 && g->held + bytes > g->limit)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", g->held + bytes, g->limit,
-                                "spgemm: inputs, result and workspace need at least %lld bytes, the limit is %lld",
-                                (long long)(g->held + bytes), (long long)g->limit);
-    spry_status status = plan->device->ops->allocate_in_order(plan->device, pointer, bytes, what, err);
-    if (status != SPRY_OK) return status;
-    g->held += bytes;
-    if (g->held > g->most) g->most = g->held;
-    return SPRY_OK;
+    plan->there->held += bytes;
+    if (plan->there->held > plan->peak_bytes) plan->peak_bytes = plan->there->held;
 }
 
-static void give(spry_spgemm_plan *plan, void *pointer, int64_t bytes)
+/* Of a product, whose owner is the plan; kernels are given these two. */
+static spry_status take(spryi_device_product *product, void **pointer, int64_t bytes, const char *what, spry_error *err)
 {
+    spry_spgemm_plan *plan = product->owner;
+    const int64_t limit = plan->options.memory_limit_bytes, sum = plan->there->held + bytes;
+    if (limit > 0 && sum > limit)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", sum, limit,
+                                "spgemm: inputs, result and workspace need at least %lld bytes, the limit is %lld",
+                                (long long)sum, (long long)limit);
+    spry_status status = plan->device->ops->allocate_in_order(plan->device, pointer, bytes, what, err);
+    if (status == SPRY_OK) hold(plan, bytes);
+    return status;
+}
+
+static void give(spryi_device_product *product, void *pointer, int64_t bytes)
+{
+    const spry_spgemm_plan *plan = product->owner;
     if (!pointer) return;
     plan->device->ops->release_in_order(plan->device, pointer);
-    plan->gpu->held -= bytes;
+    plan->there->held -= bytes;
 }
 
-static spry_status kernel_takes(spryi_cuda_product *product, void **pointer, int64_t bytes, const char *what,
-                                spry_error *err)
+static spry_status copy_to(const spry_spgemm_plan *plan, void *to, const void *from, int64_t bytes, spry_error *err)
 {
-    return take(product->owner, pointer, bytes, what, err);
+    return plan->device->ops->copy(plan->device, to, from, bytes, SPRYI_TO_DEVICE, NULL, err);
 }
 
-static void kernel_gives(spryi_cuda_product *product, void *pointer, int64_t bytes)
+static spry_status copy_from(const spry_spgemm_plan *plan, void *to, const void *from, int64_t bytes, spry_error *err)
 {
-    give(product->owner, pointer, bytes);
+    return plan->device->ops->copy(plan->device, to, from, bytes, SPRYI_FROM_DEVICE, NULL, err);
+}
+
+static spry_status synchronize(const spry_spgemm_plan *plan, spry_error *err)
+{
+    return plan->device->ops->synchronize(plan->device, NULL, err);
+}
+
+/* A step with the device current. */
+static spry_status in_device(spry_spgemm_plan *plan, spry_status (*step)(spry_spgemm_plan *, spry_error *),
+                             spry_error *err)
+{
+    int previous;
+    spry_status status = plan->device->ops->enter(plan->device, &previous, err);
+    if (status != SPRY_OK) return status;
+    status = step(plan, err);
+    plan->device->ops->leave(plan->device, previous);
+    return status;
 }
 
 /* ---- operands -------------------------------------------------------------------------------------- */
-
-spry_status spryi_spgemm_open_device(spry_spgemm_plan *plan, spry_error *err)
-{
-    if (!plan->device->ops->spgemm)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "device", "spgemm: the CUDA plug-in was built without kernels for it");
-    spry_status status = SPRYI_NEW(plan->context, &plan->gpu, 1, "plan", err);
-    if (status == SPRY_OK) *plan->gpu = (spryi_spgemm_gpu){.limit = plan->options.memory_limit_bytes};
-    return status;
-}
 
 /* One operand's arrays to the device, slots of inputs from `first` on; those that are there stay. */
 static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
     if (to->device > 0) {
-        g->held += spryi_arrays_bytes(to);
-        if (g->held > g->most) g->most = g->held;
+        hold(plan, spryi_arrays_bytes(to));
         return SPRY_OK;
     }
     const void **arrays[] = {&to->offsets, &to->indices, &to->values};
     const int64_t bytes[] = {(to->rows + 1) * (int64_t)spry_index_type_bytes(to->offset_type), to->nnz * 4,
                              to->nnz * (int64_t)spry_type_bytes(to->value_type)};
+    void **inputs = plan->there->inputs + first;
     for (int n = 0; n < 3; n++) {
-        SPRYI_TRY(take(plan, &g->inputs[first + n], bytes[n], "operand", err));
-        SPRYI_TRY(plan->device->ops->copy(plan->device, g->inputs[first + n], *arrays[n], bytes[n], SPRYI_TO_DEVICE,
-                                          NULL, err));
-        *arrays[n] = g->inputs[first + n];
+        SPRYI_TRY(take(&plan->there->product, &inputs[n], bytes[n], "operand", err));
+        SPRYI_TRY(copy_to(plan, inputs[n], *arrays[n], bytes[n], err));
+        *arrays[n] = inputs[n];
     }
     to->device = plan->device->number;
 done:
@@ -84,13 +110,11 @@ done:
 static spry_status upload_values(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const spryi_spgemm_gpu *g = plan->gpu;
     const spry_arrays *from[] = {&plan->job.a, &plan->job.b};
     for (int m = 0; m < 2; m++) {
-        void *to = g->inputs[3 * m + 2];
+        void *to = plan->there->inputs[3 * m + 2];
         const int64_t bytes = from[m]->nnz * (int64_t)spry_type_bytes(from[m]->value_type);
-        if (to)
-            SPRYI_TRY(plan->device->ops->copy(plan->device, to, from[m]->values, bytes, SPRYI_TO_DEVICE, NULL, err));
+        if (to) SPRYI_TRY(copy_to(plan, to, from[m]->values, bytes, err));
     }
 done:
     return status;
@@ -99,26 +123,28 @@ done:
 static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
-    spryi_cuda_product *p = &g->product;
+    const spryi_device *device = plan->device;
+    spryi_device_product *p = &plan->there->product;
     const double start = spryi_now_us();
-    *p = (spryi_cuda_product){.a = plan->job.a,
-                              .b = plan->job.b,
-                              .type = plan->job.type,
-                              .device = plan->device->ordinal};
+    *p = (spryi_device_product){
+        .a = plan->job.a,
+        .b = plan->job.b,
+        .type = plan->job.type,
+        .device = device->ordinal,
+        .multiprocessors = device->units,
+        .shared_bytes = device->shared_bytes,
+        .major = device->major,
+        .allocate = take,
+        .release = give,
+        .owner = plan,
+        .row_end = plan->job.a.rows,
+    };
     SPRYI_TRY(upload(plan, &p->a, 0, err));
     if (plan->b.csr == plan->a.csr)
         p->b = p->a;
     else
         SPRYI_TRY(upload(plan, &p->b, 3, err));
-    SPRYI_TRY(plan->device->ops->synchronize(plan->device, NULL, err));
-    p->multiprocessors = plan->device->units;
-    p->shared_bytes = plan->device->shared_bytes;
-    p->major = plan->device->major;
-    p->allocate = kernel_takes;
-    p->release = kernel_gives;
-    p->owner = plan;
-    p->row_end = p->a.rows;
+    SPRYI_TRY(synchronize(plan, err));
 done:
     plan->upload_us = spryi_now_us() - start;
     return status;
@@ -126,107 +152,89 @@ done:
 
 /* ---- chunks ------------------------------------------------------------------------------------------- */
 
-/* A phase of the plug-in, with the device current. */
-static spry_status in_device(spry_spgemm_plan *plan, spry_status (*phase)(spryi_cuda_product *, spry_error *),
-                             spry_error *err)
+/* Lets go of the kernel's state. */
+static spry_status discard(spry_spgemm_plan *plan, spry_error *err)
 {
-    int previous;
-    spry_status status = plan->device->ops->enter(plan->device, &previous, err);
-    if (status != SPRY_OK) return status;
-    status = phase(&plan->gpu->product, err);
-    plan->device->ops->leave(plan->device, previous);
-    return status;
-}
-
-static void discard(spry_spgemm_plan *plan)
-{
-    spryi_spgemm_gpu *g = plan->gpu;
-    int previous;
-    if (!g->product.state || plan->device->ops->enter(plan->device, &previous, NULL) != SPRY_OK) return;
-    g->kernel->discard(&g->product);
-    g->product.state = NULL;
-    plan->device->ops->leave(plan->device, previous);
-}
-
-static spry_status scan_phase(spryi_cuda_product *product, spry_error *err)
-{
-    const spry_spgemm_plan *plan = product->owner;
-    return plan->device->ops->spgemm->scan_products(product, plan->gpu->scan, err);
+    (void)err;
+    there *t = plan->there;
+    if (t->product.state) t->kernel->discard(&t->product);
+    t->product.state = NULL;
+    return SPRY_OK;
 }
 
 /* Rows at which chunks of about equal products begin; each has a row at least. */
-static void cut_evenly(spryi_spgemm_gpu *g, int64_t rows, int64_t chunks)
+static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64_t rows)
 {
-    const int64_t all = g->scan[rows];
     int64_t row = 0;
-    g->chunks = chunks;
-    g->cuts[0] = 0;
+    cuts[0] = 0;
     for (int64_t c = 1; c < chunks; c++) {
-        const int64_t until = all / chunks * c + all % chunks * c / chunks;
+        const int64_t until = scan[rows] / chunks * c + scan[rows] % chunks * c / chunks;
         row++;
-        while (row < rows - (chunks - c) && g->scan[row] < until) row++;
-        g->cuts[c] = row;
+        while (row < rows - (chunks - c) && scan[row] < until) row++;
+        cuts[c] = row;
     }
-    g->cuts[chunks] = rows;
+    cuts[chunks] = rows;
 }
 
 /* Twice as many chunks, with the products of the rows looked up the first time. */
 static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
-    const int64_t rows = g->product.a.rows, chunks = 2 * g->chunks < rows ? 2 * g->chunks : rows;
+    there *t = plan->there;
+    const int64_t rows = t->product.a.rows, chunks = 2 * plan->chunks < rows ? 2 * plan->chunks : rows;
     int64_t *cuts = NULL;
-    if (!g->scan) {
-        SPRYI_TRY(SPRYI_NEW(plan->context, &g->scan, rows + 1, "products of the rows", err));
-        SPRYI_TRY(in_device(plan, scan_phase, err));
+    if (!t->scan) {
+        SPRYI_TRY(SPRYI_NEW(plan->context, &t->scan, rows + 1, "products of the rows", err));
+        SPRYI_TRY(plan->device->ops->spgemm->scan_products(&t->product, t->scan, err));
     }
     SPRYI_TRY(SPRYI_NEW(plan->context, &cuts, chunks + 1, "chunks", err));
-    spryi_release(plan->context, g->cuts);
-    g->cuts = cuts;
-    cut_evenly(g, rows, chunks);
+    spryi_release(plan->context, t->cuts);
+    t->cuts = cuts;
+    plan->chunks = chunks;
+    cut_evenly(cuts, chunks, t->scan, rows);
 done:
     return status;
 }
 
 static spry_status count_chunk(spry_spgemm_plan *plan, int64_t chunk, spry_error *err)
 {
-    spryi_spgemm_gpu *g = plan->gpu;
-    spryi_cuda_product *p = &g->product;
-    p->row_begin = g->chunks > 1 ? g->cuts[chunk] : 0;
-    p->row_end = g->chunks > 1 ? g->cuts[chunk + 1] : p->a.rows;
-    p->c_offsets = g->c_offsets;
-    p->most_bytes = g->limit > g->held ? g->limit - g->held : 0;
-    return in_device(plan, g->kernel->symbolic, err);
+    const int64_t limit = plan->options.memory_limit_bytes;
+    const there *t = plan->there;
+    spryi_device_product *p = &plan->there->product;
+    p->row_begin = t->cuts ? t->cuts[chunk] : 0;
+    p->row_end = t->cuts ? t->cuts[chunk + 1] : p->a.rows;
+    p->c_offsets = t->c_offsets;
+    p->most_bytes = limit > t->held ? limit - t->held : 0;
+    return t->kernel->symbolic(p, err);
 }
 
 static void empty_room(spry_spgemm_plan *plan)
 {
-    spryi_spgemm_gpu *g = plan->gpu;
-    give(plan, g->c_columns, g->room * 4);
-    give(plan, g->c_values, g->room * (int64_t)spry_type_bytes(plan->job.type));
-    g->c_columns = NULL;
-    g->c_values = NULL;
-    g->room = 0;
+    there *t = plan->there;
+    give(&plan->there->product, t->c_columns, t->room * 4);
+    give(&plan->there->product, t->c_values, t->room * (int64_t)spry_type_bytes(plan->job.type));
+    t->c_columns = NULL;
+    t->c_values = NULL;
+    t->room = 0;
 }
 
 /* Room for the entries of a chunk on its way to the host. */
 static spry_status make_room(spry_spgemm_plan *plan, int64_t nnz, spry_error *err)
 {
-    spryi_spgemm_gpu *g = plan->gpu;
-    if (g->c_values && g->room >= nnz) return SPRY_OK;
+    there *t = plan->there;
+    if (t->c_values && t->room >= nnz) return SPRY_OK;
     empty_room(plan);
     void *columns = NULL, *values = NULL;
-    spry_status status = take(plan, &columns, nnz * 4, "columns of C", err);
+    spry_status status = take(&plan->there->product, &columns, nnz * 4, "columns of C", err);
     if (status != SPRY_OK) return status;
-    status = take(plan, &values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
+    status = take(&plan->there->product, &values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
     if (status != SPRY_OK) {
-        give(plan, columns, nnz * 4);
+        give(&plan->there->product, columns, nnz * 4);
         return status;
     }
-    g->c_columns = columns;
-    g->c_values = values;
-    g->room = nnz;
+    t->c_columns = columns;
+    t->c_values = values;
+    t->room = nnz;
     return SPRY_OK;
 }
 
@@ -234,40 +242,56 @@ static spry_status make_room(spry_spgemm_plan *plan, int64_t nnz, spry_error *er
 static spry_status count_all(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
+    there *t = plan->there;
     plan->nnz = plan->job.products = 0;
-    for (int64_t c = 0; c < g->chunks; c++) {
+    for (int64_t c = 0; c < plan->chunks; c++) {
         SPRYI_TRY(count_chunk(plan, c, err));
-        plan->nnz += g->product.nnz;
-        plan->job.products += g->product.products;
-        if (plan->options.result_device == 0) SPRYI_TRY(make_room(plan, g->product.nnz, err));
-        if (g->chunks > 1) discard(plan);
+        plan->nnz += t->product.nnz;
+        plan->job.products += t->product.products;
+        if (plan->options.result_device == 0) SPRYI_TRY(make_room(plan, t->product.nnz, err));
+        if (plan->chunks > 1) discard(plan, NULL);
     }
 done:
-    if (status != SPRY_OK) discard(plan);
+    if (status != SPRY_OK) discard(plan, NULL);
     return status;
 }
 
-spry_status spryi_spgemm_count_there(spry_spgemm_plan *plan, spry_error *err)
+static spry_status count_there(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
     void *offsets = NULL;
-    g->kernel = spryi_find_device_spgemm_kernel(plan->device, plan->kernel->name);
     SPRYI_TRY(upload_operands(plan, err));
-    SPRYI_TRY(take(plan, &offsets, (g->product.a.rows + 1) * 8, "row offsets", err));
-    g->c_offsets = offsets;
-    g->chunks = 1;
+    const int64_t rows = plan->job.a.rows;
+    SPRYI_TRY(take(&plan->there->product, &offsets, (rows + 1) * 8, "row offsets", err));
+    plan->there->c_offsets = offsets;
     for (;;) {
         status = count_all(plan, err);
         if (status != SPRY_TOO_LARGE && status != SPRY_OUT_OF_MEMORY) break;
-        if (g->chunks >= g->product.a.rows) break;
+        if (plan->chunks >= rows) break;
         empty_room(plan);
         SPRYI_TRY(cut_finer(plan, err));
     }
-    plan->peak_bytes = g->most;
 done:
     return status;
+}
+
+static spry_status count(spry_spgemm_plan *plan, spry_error *err)
+{
+    const char *reason;
+    spryi_kernel_functions functions;
+    plan->peak_bytes = 0;
+    (void)plan->device->ops->find_kernel(plan->device, plan->kernel, &functions, &reason); /* selected: it is there */
+    spry_status status = SPRYI_NEW(plan->context, &plan->there, 1, "plan", err);
+    if (status != SPRY_OK) return status;
+    *plan->there = (there){.kernel = functions.spgemm};
+    return in_device(plan, count_there, err);
+}
+
+static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
+{
+    if (plan->chunks == 1) return SPRY_OK;
+    return spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
+                      "spgemm: plans are done in one piece, which the limit does not allow");
 }
 
 /* ---- C ----------------------------------------------------------------------------------------------------- */
@@ -275,30 +299,27 @@ done:
 /* C's arrays, on the host or the device; adopted at once. */
 static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
 {
-    spryi_spgemm_gpu *g = plan->gpu;
-    const int on_gpu = plan->options.result_device > 0;
-    const spry_arrays *a = &g->product.a;
+    const int stays = plan->options.result_device > 0;
+    const spryi_spgemm_job *job = &plan->job;
     int64_t result_bytes;
     spry_status status = spryi_size_result(plan, &result_bytes, err);
     if (status != SPRY_OK) return status;
-    spry_arrays c = spryi_types_of(a->rows, g->product.b.cols, plan->nnz, (int32_t)plan->job.type,
-                                   (int32_t)plan->offset_type, SPRY_I32);
-    const int64_t counts[] = {a->rows + 1, plan->nnz, plan->nnz};
-    const size_t sizes[] = {spry_index_type_bytes(plan->offset_type), 4, spry_type_bytes(plan->job.type)};
+    spry_arrays c =
+        spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type, SPRY_I32);
+    const int64_t bytes[] = {(c.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type), c.nnz * 4,
+                             c.nnz * (int64_t)spry_type_bytes(job->type)};
     void *made[3] = {NULL, NULL, NULL};
     for (int n = 0; n < 3 && status == SPRY_OK; n++)
-        status = on_gpu ? take(plan, &made[n], counts[n] * (int64_t)sizes[n], "C", err)
-                        : spryi_allocate(plan->context, &made[n], counts[n], sizes[n], "C", err);
-    if (status != SPRY_OK) {
-        for (int n = 0; n < 3; n++) {
-            if (on_gpu)
-                give(plan, made[n], counts[n] * (int64_t)sizes[n]);
-            else
-                spryi_release(plan->context, made[n]);
-        }
-        return status;
+        status = stays ? take(&plan->there->product, &made[n], bytes[n], "C", err)
+                       : spryi_allocate(plan->context, &made[n], bytes[n], 1, "C", err);
+    for (int n = 0; n < 3 && status != SPRY_OK; n++) {
+        if (stays)
+            give(&plan->there->product, made[n], bytes[n]);
+        else
+            spryi_release(plan->context, made[n]);
     }
-    c.device = on_gpu ? plan->device->number : 0;
+    if (status != SPRY_OK) return status;
+    c.device = stays ? plan->device->number : 0;
     c.offsets = made[0];
     c.indices = made[1];
     c.values = made[2];
@@ -310,17 +331,17 @@ static spry_status make_result(spry_spgemm_plan *plan, spry_error *err)
 static spry_status deliver_offsets(spry_spgemm_plan *plan, int64_t shift, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const spryi_spgemm_gpu *g = plan->gpu;
-    const int64_t first = g->product.row_begin, count = g->product.row_end - first + 1;
+    const there *t = plan->there;
+    const int64_t first = t->product.row_begin, count = t->product.row_end - first + 1;
     const int to_32 = plan->offset_type == SPRY_I32;
     void *offsets = (void *)(uintptr_t)plan->C->a.offsets;
     if (plan->C->a.device > 0)
-        return plan->device->ops->spgemm->copy_offsets(plan->device->ordinal, (char *)offsets + first * (to_32 ? 4 : 8),
-                                                       to_32, g->c_offsets, shift, count, NULL, err);
+        return plan->device->ops->spgemm->copy_offsets((char *)offsets + first * (to_32 ? 4 : 8), to_32, t->c_offsets,
+                                                       shift, count, NULL, err);
     int64_t *host = NULL;
     SPRYI_TRY(SPRYI_NEW(plan->context, &host, count, "row offsets", err));
-    SPRYI_TRY(plan->device->ops->copy(plan->device, host, g->c_offsets, count * 8, SPRYI_FROM_DEVICE, NULL, err));
-    SPRYI_TRY(plan->device->ops->synchronize(plan->device, NULL, err));
+    SPRYI_TRY(copy_from(plan, host, t->c_offsets, count * 8, err));
+    SPRYI_TRY(synchronize(plan, err));
     for (int64_t i = 0; i < count; i++) spryi_set_index(offsets, plan->offset_type, first + i, host[i] + shift);
 done:
     spryi_release(plan->context, host);
@@ -344,96 +365,123 @@ static void touch_pages(const spry_context *context, char *memory, int64_t bytes
 static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
-    spryi_cuda_product *p = &g->product;
+    there *t = plan->there;
+    spryi_device_product *p = &t->product;
     const int64_t size = (int64_t)spry_type_bytes(plan->job.type);
     int32_t *columns = (int32_t *)(uintptr_t)plan->C->a.indices + at;
     char *values = (char *)(uintptr_t)plan->C->a.values + at * size;
-    const int on_gpu = plan->C->a.device > 0;
-    p->c_columns = on_gpu ? columns : g->c_columns;
-    p->c_values = on_gpu ? (void *)values : g->c_values;
+    const int stays = plan->C->a.device > 0;
+    p->c_columns = stays ? columns : t->c_columns;
+    p->c_values = stays ? (void *)values : t->c_values;
     p->alpha = plan->job.alpha;
     p->values_alone = plan->runs > 0;
-    SPRYI_TRY(in_device(plan, g->kernel->numeric, err));
-    if (!on_gpu && plan->runs == 0) {
+    SPRYI_TRY(t->kernel->numeric(p, err));
+    if (!stays && plan->runs == 0) {
         touch_pages(plan->context, (char *)columns, p->nnz * 4);
         touch_pages(plan->context, values, p->nnz * size);
     }
-    SPRYI_TRY(plan->device->ops->synchronize(plan->device, NULL, err));
-    if (on_gpu) goto done;
+    SPRYI_TRY(synchronize(plan, err));
+    if (stays) goto done;
     const double start = spryi_now_us();
-    if (!p->values_alone)
-        SPRYI_TRY(
-            plan->device->ops->copy(plan->device, columns, p->c_columns, p->nnz * 4, SPRYI_FROM_DEVICE, NULL, err));
-    SPRYI_TRY(plan->device->ops->copy(plan->device, values, p->c_values, p->nnz * size, SPRYI_FROM_DEVICE, NULL, err));
-    SPRYI_TRY(plan->device->ops->synchronize(plan->device, NULL, err));
+    if (!p->values_alone) SPRYI_TRY(copy_from(plan, columns, p->c_columns, p->nnz * 4, err));
+    SPRYI_TRY(copy_from(plan, values, p->c_values, p->nnz * size, err));
+    SPRYI_TRY(synchronize(plan, err));
     plan->download_us += spryi_now_us() - start;
 done:
     return status;
 }
 
 /* C in device memory, made in one piece, loses its zeros there. */
-static spry_status drop_on_device(spry_spgemm_plan *plan, spry_error *err)
+static spry_status drop_there(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
-    const spryi_cuda_spgemm *s = plan->device->ops->spgemm;
+    int64_t *from = plan->there->c_offsets;
+    const spryi_spgemm_functions *s = plan->device->ops->spgemm;
     spry_arrays *c = &plan->C->a;
     void *workspace = NULL;
     const int64_t bytes = s->drop_zeros_bytes(c->value_type, c->rows, c->nnz);
-    SPRYI_TRY(take(plan, &workspace, bytes, "workspace", err));
-    SPRYI_TRY(s->drop_zeros(plan->device->ordinal, g->c_offsets, (int32_t *)(uintptr_t)c->indices,
-                            (void *)(uintptr_t)c->values, c->value_type, c->rows, &c->nnz, workspace, NULL, err));
-    SPRYI_TRY(s->copy_offsets(plan->device->ordinal, (void *)(uintptr_t)c->offsets, c->offset_type == SPRY_I32,
-                              g->c_offsets, 0, c->rows + 1, NULL, err));
-    SPRYI_TRY(plan->device->ops->synchronize(plan->device, NULL, err));
+    SPRYI_TRY(take(&plan->there->product, &workspace, bytes, "workspace", err));
+    SPRYI_TRY(s->drop_zeros(from, (int32_t *)(uintptr_t)c->indices, (void *)(uintptr_t)c->values, c->value_type,
+                            c->rows, &c->nnz, workspace, NULL, err));
+    SPRYI_TRY(
+        s->copy_offsets((void *)(uintptr_t)c->offsets, c->offset_type == SPRY_I32, from, 0, c->rows + 1, NULL, err));
+    SPRYI_TRY(synchronize(plan, err));
 done:
-    give(plan, workspace, bytes);
+    give(&plan->there->product, workspace, bytes);
     return status;
 }
 
-spry_status spryi_spgemm_fill_there(spry_spgemm_plan *plan, spry_error *err)
+static spry_status fill_there(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spryi_spgemm_gpu *g = plan->gpu;
-    const int stays = plan->options.result_device > 0;
+    const int stays = plan->options.result_device > 0, drops = plan->options.drop_zeros;
     plan->download_us = 0;
-    if (plan->options.drop_zeros && stays && g->chunks > 1)
+    if (drops && stays && plan->chunks > 1)
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: zeros are not dropped from a result in device memory that is made in chunks");
     if (!plan->C) SPRYI_TRY(make_result(plan, err));
-    if (!plan->once) SPRYI_TRY(upload_values(plan, err)); /* they may have changed since the plan was made */
+    if (!plan->single_run) SPRYI_TRY(upload_values(plan, err)); /* they may have changed since the plan was made */
     int64_t at = 0;
-    for (int64_t c = 0; c < g->chunks; c++) {
-        if (g->chunks > 1) SPRYI_TRY(count_chunk(plan, c, err));
+    for (int64_t c = 0; c < plan->chunks; c++) {
+        if (plan->chunks > 1) SPRYI_TRY(count_chunk(plan, c, err));
         SPRYI_TRY(fill_chunk(plan, at, err));
         if (plan->runs == 0) SPRYI_TRY(deliver_offsets(plan, at, err));
-        at += g->product.nnz;
-        if (g->chunks > 1) discard(plan);
+        at += plan->there->product.nnz;
+        if (plan->chunks > 1) discard(plan, NULL);
     }
-    if (plan->options.drop_zeros && stays) SPRYI_TRY(drop_on_device(plan, err));
-    if (plan->options.drop_zeros && !stays) spryi_drop_zeros(plan->C);
+    if (drops && stays) SPRYI_TRY(drop_there(plan, err));
+    if (drops && !stays) spryi_drop_zeros(plan->C);
     plan->runs = 1;
-    plan->peak_bytes = g->most;
-    plan->workspace_bytes = g->most > plan->input_bytes ? g->most - plan->input_bytes : 0;
+    plan->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;
 done:
-    if (status != SPRY_OK && g->chunks > 1) discard(plan);
+    if (status != SPRY_OK && plan->chunks > 1) discard(plan, NULL);
     return status;
 }
 
-void spryi_spgemm_close_device(spry_spgemm_plan *plan)
+static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 {
-    spryi_spgemm_gpu *g = plan->gpu;
-    if (!g) return;
-    if (g->kernel) discard(plan);
-    for (int n = 0; n < 6; n++) plan->device->ops->release_in_order(plan->device, g->inputs[n]);
-    plan->device->ops->release_in_order(plan->device, g->c_offsets);
-    plan->device->ops->release_in_order(plan->device, g->c_columns);
-    plan->device->ops->release_in_order(plan->device, g->c_values);
-    (void)plan->device->ops->synchronize(plan->device, NULL,
-                                         NULL); /* after a failure: nothing reads the caller's arrays any more */
-    spryi_release(plan->context, g->scan);
-    spryi_release(plan->context, g->cuts);
-    spryi_release(plan->context, g);
-    plan->gpu = NULL;
+    return in_device(plan, fill_there, err);
 }
+
+static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
+{
+    spry_status status = count(plan, err);
+    if (status != SPRY_OK) return status;
+    const double start = spryi_now_us();
+    status = fill(plan, err);
+    plan->run_us = spryi_now_us() - start;
+    return status;
+}
+
+/* The symbolic phase has run: what it took is known, and C comes to it. */
+static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate *estimate, spry_error *err)
+{
+    (void)err;
+    estimate->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;
+    estimate->peak_bytes = estimate->least_bytes = plan->peak_bytes + estimate->result_bytes;
+    return SPRY_OK;
+}
+
+static void close_plan(spry_spgemm_plan *plan)
+{
+    there *t = plan->there;
+    if (!t) return;
+    (void)in_device(plan, discard, NULL);
+    void *const arrays[] = {t->c_offsets, t->c_columns, t->c_values};
+    for (int n = 0; n < 6; n++) plan->device->ops->release_in_order(plan->device, t->inputs[n]);
+    for (int n = 0; n < 3; n++) plan->device->ops->release_in_order(plan->device, arrays[n]);
+    (void)synchronize(plan, NULL); /* after a failure: nothing reads the caller's arrays any more */
+    spryi_release(plan->context, t->scan);
+    spryi_release(plan->context, t->cuts);
+    spryi_release(plan->context, t);
+    plan->there = NULL;
+}
+
+const spryi_spgemm_steps spryi_spgemm_on_device = {
+    .count = count,
+    .ready = ready,
+    .fill = fill,
+    .multiply = multiply,
+    .estimate = estimate,
+    .close = close_plan,
+};

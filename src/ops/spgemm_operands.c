@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-spry_arrays spryi_transposed_view(const spry_arrays *a)
+/* A matrix's arrays as those of its transpose: no copy, another layout. */
+static spry_arrays transposed_view(const spry_arrays *a)
 {
     spry_arrays t = *a;
     t.rows = a->cols;
@@ -75,9 +76,8 @@ static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const
     spry_status status = SPRY_OK;
     spry_context *context = plan->context;
     SPRYI_TRY(spry_matrix_convert(context, &operand->csr, view, options, err));
-    operand->converted = 1;
     operand->bytes = spryi_arrays_bytes(&operand->csr->a);
-    if (!plan->once && view->a.value_type != SPRY_PATTERN) {
+    if (!plan->single_run && view->a.value_type != SPRY_PATTERN) {
         if (plan->device->driver->host_memory) SPRYI_TRY(admit_origins(plan, &view->a, &operand->csr->a, err));
         SPRYI_TRY(find_origins(context, &operand->from, &view->a, options, err));
         operand->bytes += operand->csr->a.nnz * (int64_t)sizeof *operand->from;
@@ -103,7 +103,7 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
     spry_context *context = plan->context;
     spry_matrix *view = NULL;
     if (op == SPRY_TRANSPOSE && to->given->a.device == 0) {
-        const spry_arrays arrays = spryi_transposed_view(&to->given->a);
+        const spry_arrays arrays = transposed_view(&to->given->a);
         SPRYI_TRY(spry_matrix_create(context, &view, &arrays, err));
     } else {
         view = spryi_matrix_retain(to->given);
@@ -127,7 +127,7 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
     options.value_type = plan->job.type;
     options.offset_type = pair == 0 ? SPRY_I32 : SPRY_I64;
     options.index_type = pair == 2 ? SPRY_I64 : SPRY_I32;
-    options.keep_duplicates = !(rise && plan->once);
+    options.keep_duplicates = !(rise && plan->single_run);
     SPRYI_TRY(convert(plan, to, view, &options, err));
 done:
     spry_matrix_destroy(view);
@@ -170,7 +170,7 @@ done:
 spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    if (!plan->kernel->needs_csc) return SPRY_OK;
+    if (!plan->kernel->spgemm->needs_csc || plan->columns.csr) return SPRY_OK;
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSC;
     options.keep_duplicates = 1;

@@ -9,44 +9,51 @@
 typedef struct spryi_operand {
     spry_matrix *given; /* retained: its arrays may be borrowed below */
     spry_matrix *csr;   /* given itself, another view of its arrays, or a conversion of it */
-    int converted;      /* 1: csr owns arrays, `bytes` of them */
-    int64_t bytes;
-    int64_t *from; /* where the value of entry k of csr is among given's; NULL: the same arrays, or a pattern */
+    int64_t bytes;      /* that csr owns, and `from` */
+    int64_t *from;      /* where the value of entry k of csr is among given's; NULL: the same arrays, or a pattern */
 } spryi_operand;
 
-/* What a plan has on a device with memory of its own. */
-typedef struct spryi_spgemm_gpu {
-    const spryi_cuda_spgemm_kernel *kernel;
-    void *inputs[6];       /* device arrays of A and op(B) that the plan owns: offsets, columns, values of each */
-    int64_t held, most;    /* bytes of the device now, inputs and the caller's arrays there included, and the most */
-    int64_t limit;         /* 0: none */
-    int64_t *scan;         /* products of the rows before each, on the host; NULL while in one piece */
-    int64_t chunks, *cuts; /* rows at which they begin, chunks + 1 */
-    int64_t *c_offsets;    /* device, rows + 1: of one chunk from its first row on */
-    int32_t *c_columns;    /* device: C's own, or a chunk's on its way to the host */
-    void *c_values;
-    int64_t room; /* entries that these hold */
-    spryi_cuda_product product;
-} spryi_spgemm_gpu;
+/*
+ * The steps of a plan, where a device works in host memory (spgemm_host.c) and where it has its own
+ * (spgemm_device.c). They count what they hold, and end with SPRY_TOO_LARGE past the limit.
+ */
+typedef struct spryi_spgemm_steps {
+    spry_status (*count)(spry_spgemm_plan *plan, spry_error *err); /* the entries of C, and the products */
+    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: whatever runs need that can fail */
+    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err);  /* C; its values alone after the first time */
+    /* All of one run: C, and run_us. */
+    spry_status (*multiply)(spry_spgemm_plan *plan, spry_error *err);
+    /* After count: workspace, peak and least bytes of one run. */
+    spry_status (*estimate)(spry_spgemm_plan *plan, spry_spgemm_estimate *estimate, spry_error *err);
+    void (*close)(spry_spgemm_plan *plan); /* whatever the plan has come to */
+} spryi_spgemm_steps;
+
+extern const spryi_spgemm_steps spryi_spgemm_on_host, spryi_spgemm_on_device;
 
 struct spry_spgemm_plan {
     spry_context *context;
     const spryi_device *device; /* that does the work */
+    const spryi_spgemm_steps *steps;
     spryi_operand a, b;
     spryi_operand columns;       /* op(B) as CSC, for kernels that ask for it; given is b.csr */
     spry_spgemm_options options; /* its pointers are not kept */
-    const spryi_spgemm_kernel *kernel;
-    int once; /* 1: for one run: what only later runs need is not kept */
-    spryi_spgemm_job job;
+    const spryi_kernel *kernel;
+    int single_run; /* 1: what only later runs need is not kept */
+    union {
+        float f32;
+        double f64;
+    } alpha;                     /* of the job's type */
+    spryi_spgemm_job job;        /* on devices with memory of their own: the operands, products and types */
     spry_index_type offset_type; /* of C */
     spry_matrix *C;
     int64_t nnz; /* of C's structure */
     int64_t fill_bytes;
+    int64_t chunks; /* of rows, in which C is made */
     int runs;
-    int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes, least_bytes;
+    int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
     double setup_us, upload_us, run_us, download_us;
     char reason[200];
-    spryi_spgemm_gpu *gpu; /* NULL: the device works in host memory */
+    struct spryi_spgemm_there *there; /* what the device's steps keep */
 };
 
 /*
@@ -63,9 +70,6 @@ void spryi_refresh_operands(spry_spgemm_plan *plan);
 /* spgemm_zeros.c: in place, in constant memory; C is nobody else's yet. */
 void spryi_drop_zeros(spry_matrix *C);
 
-/* Threads of a product on a CPU: no more than have something to do. */
-int spryi_spgemm_threads(const spry_context *context, const spryi_spgemm_job *job);
-
 /* Types and bytes of C, whose nnz is known. */
 spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spry_error *err);
 
@@ -75,29 +79,30 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
  */
 int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device, const char **why);
 
+/* ---- spgemm_host.c ------------------------------------------------------------------------------------- */
+
+/* Threads of a product on a CPU: no more than have something to do. */
+int spryi_spgemm_threads(const spry_context *context, const spryi_spgemm_job *job);
+
 /* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. exact 0: it needs at least that. */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);
 spry_status spryi_spgemm_take_workspace(spry_spgemm_plan *plan, int64_t bytes, spry_error *err); /* cleared */
-int64_t spryi_spgemm_offset_bytes(const spry_spgemm_plan *plan); /* the job's offsets and pieces */
+/* Bytes of the operands, given and converted, and of the job's offsets and pieces. */
+int64_t spryi_spgemm_held_bytes(const spry_spgemm_plan *plan);
+/* A phase's function for the types of the job; NULL: there is none. */
+spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_spgemm_table *phase);
+/* C of the job's columns and values, which are its own then, or NULL, and of its offsets, which stay. */
 spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
+void spryi_spgemm_release_result(spry_spgemm_plan *plan); /* the job's columns and values, unless C has them */
 
 /*
- * spgemm_once.c: the product of a plan for one run, counted and filled at once. plan->C stays NULL where two phases are
+ * spgemm_one_pass.c: C counted and filled in one pass. plan->C stays NULL where two phases are
  * better: the kernel has none for these types, too many products meet in an entry, or memory is short.
  */
-spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err);
-/* 1: in a sample, a third of the rows have the columns of the row before: what was found for it serves them too. */
-int spryi_spgemm_has_twins(const spry_arrays *a);
+spry_status spryi_spgemm_one_pass(spry_spgemm_plan *plan, spry_error *err);
 /* *held = bytes that it holds beside C; 0: it goes by two phases. Cuts the rows for it. */
-spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_error *err);
-
-/* spgemm_device.c: the phases on a device with memory of its own, plan->device. */
-spry_status spryi_spgemm_open_device(spry_spgemm_plan *plan, spry_error *err);
-spry_status spryi_spgemm_count_there(spry_spgemm_plan *plan, spry_error *err); /* copies, and counts C's entries */
-spry_status spryi_spgemm_fill_there(spry_spgemm_plan *plan, spry_error *err);  /* first makes C where it is not there */
-void spryi_spgemm_close_device(spry_spgemm_plan *plan);
-
-/* A matrix's arrays as those of its transpose: no copy, another layout. */
-spry_arrays spryi_transposed_view(const spry_arrays *a);
+spry_status spryi_spgemm_ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err);
+/* 1: in a sample, a third of the rows have the columns of the row before: what was found for it serves them too. */
+int spryi_spgemm_rows_repeat(const spry_arrays *a);
 
 #endif

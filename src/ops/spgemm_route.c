@@ -35,8 +35,8 @@ static int is_local(const spry_arrays *a, int narrow)
 /* Entries of C as long as products meet by chance, and their bytes. */
 static double entries_of_result(const spryi_spgemm_job *job)
 {
-    const double products = (double)job->products, places = (double)job->a.rows * (double)job->b.cols;
-    return products > 0 ? -places * expm1(-products / places) : 0;
+    const double products = (double)job->products, positions = (double)job->a.rows * (double)job->b.cols;
+    return products > 0 ? -positions * expm1(-products / positions) : 0;
 }
 
 static double bytes_of_result(const spryi_spgemm_job *job)
@@ -91,7 +91,7 @@ int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device
     if (!kind) return 0;
     /* a plan is for many products, which pay for it; whether the device has been started already does not matter */
     *why = "starting a GPU would take longer than it saves";
-    if (plan->once && cpu - gpu < kind->start_us) return 0;
+    if (plan->single_run && cpu - gpu < kind->start_us) return 0;
     *why = "there is no GPU to choose";
     const spryi_device *first = spryi_device_of_kind(plan->context, kind->name);
     if (!first->ops || !first->ops->spgemm) return 0;

@@ -208,8 +208,8 @@ done:
 static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
                                    const spry_spgemm_options *o, spry_thoroughness how, spry_error *err)
 {
-    const int turned = o->op_b == SPRY_TRANSPOSE;
-    const int64_t inner = turned ? B->a.cols : B->a.rows, n = turned ? B->a.rows : B->a.cols;
+    const int transposed = o->op_b == SPRY_TRANSPOSE;
+    const int64_t inner = transposed ? B->a.cols : B->a.rows, n = transposed ? B->a.rows : B->a.cols;
     if (how != SPRY_VERIFY_RANDOM && how != SPRY_VERIFY_EXACT)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "how", how, SPRY_VERIFY_EXACT,
                                 "how is %d, expected SPRY_VERIFY_RANDOM or SPRY_VERIFY_EXACT", (int)how);
@@ -220,7 +220,7 @@ static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, c
         return spryi_fail(err, SPRY_INVALID_SIZE, A->a.cols != inner ? "B" : "C",
                           "the sizes do not fit: C is %lld x %lld, A %lld x %lld, %s %lld x %lld", (long long)C->a.rows,
                           (long long)C->a.cols, (long long)A->a.rows, (long long)A->a.cols,
-                          turned ? "the transpose of B" : "B", (long long)inner, (long long)n);
+                          transposed ? "the transpose of B" : "B", (long long)inner, (long long)n);
     if (A->a.device > 0 || B->a.device > 0 || C->a.device > 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "C", "A, B and C have to be in host memory to be compared");
     if (C->a.layout != SPRY_CSR || spryi_value_slot(C->a.value_type) < 0)
@@ -237,7 +237,7 @@ spry_status spry_verify_spgemm(spry_context *context, spry_spgemm_verification *
     spry_status status = SPRY_OK;
     spry_spgemm_plan operands = {.context = context,
                                  .device = spryi_device_at(context, 0),
-                                 .once = 1,
+                                 .single_run = 1,
                                  .job.type = C->a.value_type};
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));

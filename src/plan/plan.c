@@ -43,7 +43,7 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
 static spryi_selection_request request_for(const spry_plan *plan, const spry_spmv_options *o)
 {
     return (spryi_selection_request){
-        .op = plan->op,
+        .operation = plan->op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV,
         .device = o->device,
         .kernel = o->kernel,
         .allow_nondeterministic = o->allow_nondeterministic,

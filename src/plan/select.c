@@ -4,10 +4,18 @@
 
 #include <string.h>
 
+/* The kernel that the request names; NULL: none, or none of such an operation. */
+static const spryi_kernel *named_kernel(const spryi_selection_request *request)
+{
+    const unsigned alike = request->operation == SPRYI_OP_SPGEMM ? SPRYI_OP_SPGEMM : SPRYI_OP_VECTOR;
+    const spryi_kernel *kernel = request->kernel ? spryi_find_kernel(request->kernel) : NULL;
+    return kernel && spryi_kernel_offers(kernel, alike) ? kernel : NULL;
+}
+
 spry_status spryi_select_device(const spry_context *context, const spryi_device **device,
                                 const spryi_selection_request *request, spry_error *err)
 {
-    const spryi_kernel *kernel = request->kernel ? spryi_find_kernel(request->kernel) : NULL;
+    const spryi_kernel *kernel = named_kernel(request);
     const spryi_device *there = spryi_device_at(context, request->operand_device), *picked = there;
     if (request->device || (kernel && strcmp(kernel->device, there->driver->name) != 0)) {
         const char *name = request->device ? request->device : kernel->device;
@@ -26,15 +34,17 @@ spry_status spryi_select_device(const spry_context *context, const spryi_device 
     return SPRY_OK;
 }
 
-static const char *product_of(spry_op op)
+static const char *product_of(unsigned operation)
 {
-    return op == SPRY_TRANSPOSE ? "transposed product" : "product";
+    return operation == SPRYI_OP_SPGEMM   ? "sparse product"
+           : operation == SPRYI_OP_SPMV_T ? "transposed product"
+                                          : "product";
 }
 
 spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_kernel **kernel,
                                       const spryi_selection_request *request, spry_error *err)
 {
-    const spryi_kernel *named = spryi_find_kernel(request->kernel);
+    const spryi_kernel *named = named_kernel(request);
     const char *reason;
     if (!named)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\"; `spry kernels` lists them",
@@ -51,8 +61,9 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allow_nondeterministic",
                           "kernel %s may change bits from run to run: set allow_nondeterministic to use it",
                           named->name);
-    if (!spryi_kernel_offers(named, request->op))
-        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", named->name, product_of(request->op));
+    if (!spryi_kernel_offers(named, request->operation))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", named->name,
+                          product_of(request->operation));
     *kernel = named;
     return SPRY_OK;
 }
@@ -64,7 +75,8 @@ static int can_run(const spryi_device *device, const spryi_kernel *kernel, const
     spryi_kernel_functions functions;
     const char *reason;
     return strcmp(kernel->format, format->name) == 0 && strcmp(kernel->device, device->driver->name) == 0 &&
-           (kernel->deterministic || request->allow_nondeterministic) && spryi_kernel_offers(kernel, request->op) &&
+           (kernel->deterministic || request->allow_nondeterministic) &&
+           spryi_kernel_offers(kernel, request->operation) &&
            device->ops->find_kernel(device, kernel, &functions, &reason);
 }
 
@@ -73,11 +85,12 @@ spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel *
 {
     const spryi_kernel *picked = suitable ? spryi_find_kernel(suitable) : NULL;
     if (picked && !can_run(device, picked, format, request)) picked = NULL;
-    for (int k = spry_kernel_count() - 1; k >= 0 && !picked; k--)
-        if (can_run(device, spryi_kernel_at(k), format, request)) picked = spryi_kernel_at(k);
+    if (!picked) /* the last one */
+        for (int k = 0; spryi_kernel_at(k); k++)
+            if (can_run(device, spryi_kernel_at(k), format, request)) picked = spryi_kernel_at(k);
     if (!picked)
         return spryi_fail(err, SPRY_UNSUPPORTED, "format", "format %s has no kernel for %s %s on %s", format->name,
-                          request->op == SPRY_TRANSPOSE ? "the" : "this", product_of(request->op),
+                          request->operation == SPRYI_OP_SPMV_T ? "the" : "this", product_of(request->operation),
                           device->driver->massively_parallel ? "a GPU" : "the cpu");
     *kernel = picked;
     return SPRY_OK;

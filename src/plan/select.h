@@ -9,7 +9,7 @@
 
 /* The caller's request, and where the operands lie (device numbers). */
 typedef struct spryi_selection_request {
-    spry_op op;
+    unsigned operation;          /* SPRYI_OP_ bit */
     const char *device, *kernel; /* names; NULL: the library's choice */
     const char *format;          /* that the kernel has to work on; NULL: any */
     int allow_nondeterministic;
@@ -26,7 +26,7 @@ typedef struct spryi_selection_request {
 spry_status spryi_select_device(const spry_context *context, const spryi_device **device,
                                 const spryi_selection_request *request, spry_error *err);
 
-/* The kernel that the request names, which has to run on the device and have the product. */
+/* The kernel that the request names, which has to run on the device and have the operation. */
 spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_kernel **kernel,
                                       const spryi_selection_request *request, spry_error *err);
 

@@ -1,8 +1,8 @@
 /*
- * Sparse times sparse inside the library: what the public operation (ops/spgemm.c) and the ways to do it share. Every
- * way has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that
- * is there, the values alone. Descriptors are listed in catalogue/catalogue.c; those of the GPU have their functions
- * in the plug-in.
+ * Sparse times sparse inside the library: what the public operation (ops/spgemm.c) and its kernels share. Every kernel
+ * has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that
+ * is there, the values alone. Descriptors (core/kernel.h) of CPU kernels have these functions; those of a device with
+ * memory of its own are the driver's (find_kernel).
  */
 #ifndef SPRYI_SPGEMM_H
 #define SPRYI_SPGEMM_H
@@ -35,20 +35,14 @@ typedef struct spryi_spgemm_sizes {
     int64_t run_products, run_values, run_staged;
 } spryi_spgemm_sizes;
 
-typedef struct spryi_spgemm_kernel {
-    const char *name;   /* spgemm_<way>_<device> */
-    const char *device; /* "cpu", "cuda" */
-    const char *idea;   /* one sentence */
-    const char *source;
-    int deterministic;
+/*
+ * The functions of a CPU kernel. sizes tells a phase's workspace from the job's input and what was found, and changes
+ * nothing; it stays under most_bytes (0: no matter) where it can. Fill is sized after count.
+ */
+typedef struct spryi_spgemm_host_phases {
     int sequential;   /* 1: one thread, as a teaching reference has it */
     int uses_bitmaps; /* 1: job->bitmaps are worth making */
     int needs_csc;    /* 1: op(B) by columns beside op(B) by rows */
-    spryi_simd simd;  /* kernels are listed from slow to fast: the last one that can run is the default */
-    /*
-     * CPU kernels have the rest. sizes tells a phase's workspace from the job's input and what was found, and changes
-     * nothing; it stays under most_bytes (0: no matter) where it can. Fill is sized after count.
-     */
     spryi_spgemm_sizes (*sizes)(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes);
     const spryi_spgemm_table *count;  /* lengths of the rows into offsets[i + 1]; job->found */
     const spryi_spgemm_table *fill;   /* columns and values */
@@ -58,14 +52,14 @@ typedef struct spryi_spgemm_kernel {
      * for all products; pieces are those of spryi_spgemm_cut_one_pass.
      */
     const spryi_spgemm_table *one_pass;
-} spryi_spgemm_kernel;
+} spryi_spgemm_host_phases;
 
 /* Work pieces: rows with about equal work, cut by the matrix; threads take one after the other. */
 typedef struct spryi_work_pieces {
     int64_t count;
-    int64_t *rows;           /* count + 1 */
-    int64_t *products;       /* count, in the same block; NULL of those for one pass, which have in its stead: */
-    int64_t *sizes, *places; /* entries of C in each, and before each, count + 1 */
+    int64_t *rows;              /* count + 1 */
+    int64_t *products;          /* count, in the same block; NULL of those for one pass, which have in its stead: */
+    int64_t *sizes, *positions; /* entries of C in each, and before each, count + 1 */
 } spryi_work_pieces;
 
 /* Rows of C by the words of 64 columns that they span: bin b holds those of 2^(b-1) to 2^b - 1 words. */
@@ -92,10 +86,10 @@ struct spryi_spgemm_job {
     spry_arrays a, b;      /* CSR of one index pair, values of `type`; b is op(B). Duplicates and any order may be */
     spry_arrays b_columns; /* where the kernel needs it: op(B), CSC */
     spry_type type;
-    double alpha;     /* holds an f32 exactly */
-    int threads;      /* at most */
-    int b_rises;      /* 1: rows of b are sorted and hold no position twice */
-    int64_t products; /* in all */
+    const void *alpha; /* one number of `type` */
+    int threads;       /* at most */
+    int b_rises;       /* 1: rows of b are sorted and hold no position twice */
+    int64_t products;  /* in all */
     spryi_work_pieces pieces;
     spryi_spgemm_bitmaps bitmaps; /* of b, where they pay */
     int grouped;                  /* one pass: 1: b's columns are taken in groups, */
@@ -121,6 +115,12 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
 spry_status spryi_spgemm_cut_one_pass(spry_context *context, spryi_spgemm_job *job, int64_t most, spry_error *err);
 
 /*
+ * row_bitmaps.c: 1: rows of b are read four times or more on average, and a sample of its entries, in stretches over
+ * the matrix, falls into at most 3/parts as many groups of 2^shift columns.
+ */
+int spryi_spgemm_groups_pay(const spryi_spgemm_job *job, int shift, int parts);
+
+/*
  * row_bitmaps.c: makes job->bitmaps where rows of b are read often enough and columns lie close enough for it to pay,
  * and where that takes no more than most_bytes (0: no matter).
  */
@@ -140,27 +140,18 @@ spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_
 /* work_pieces.c: 1 if each row's columns rise. Looks at all of them, or knows it. */
 int spryi_spgemm_rises(const spry_context *context, const spry_arrays *csr);
 
-/* gpu_cuda.c */
-extern const spryi_spgemm_kernel spryi_spgemm_seed_getvals_cuda, spryi_spgemm_seed_reset_cuda,
-    spryi_spgemm_seed_rows_cuda, spryi_spgemm_seed_claim_cuda, spryi_spgemm_seed_balance_cuda, spryi_spgemm_rows_cuda;
+/* ---- devices with memory of their own ------------------------------------------------------------------- */
 
-/* Each device from slow to fast; NULL past the last. */
-const spryi_spgemm_kernel *spryi_spgemm_kernel_at(int index);
-const spryi_spgemm_kernel *spryi_find_spgemm_kernel(const char *name);
-int spryi_spgemm_kernel_available(const spry_context *context, const spryi_spgemm_kernel *kernel, const char **reason);
-
-/* ---- GPU: what the plug-in supplies --------------------------------------------------------------- */
-
-typedef struct spryi_cuda_product spryi_cuda_product;
+typedef struct spryi_device_product spryi_device_product;
 
 /*
- * One product on a GPU, or a chunk of its rows. ops fills in the first part and owns the arrays; a kernel's symbolic
+ * One product on a device, or a chunk of its rows. ops fills in the first part and owns the arrays; a kernel's symbolic
  * phase fills in the second; numeric may then be called any number of times, and discard once. The device is current.
  */
-struct spryi_cuda_product {
+struct spryi_device_product {
     spry_arrays a, b; /* CSR in device memory, 32-bit columns, offsets of one type, values of `type`; b is op(B) */
     spry_type type;
-    int device; /* CUDA's number */
+    int device; /* the driver's own number */
     int multiprocessors, shared_bytes, major;
     void *stream;
     int64_t row_begin, row_end; /* rows of a that are to be multiplied */
@@ -168,50 +159,43 @@ struct spryi_cuda_product {
      * Device memory for the kernel's own, counted against the limit: SPRY_TOO_LARGE where it would pass it. Blocks
      * that live between phases hang on `state` and go with discard.
      */
-    spry_status (*allocate)(spryi_cuda_product *product, void **pointer, int64_t bytes, const char *what,
+    spry_status (*allocate)(spryi_device_product *product, void **pointer, int64_t bytes, const char *what,
                             spry_error *err);
-    void (*release)(spryi_cuda_product *product, void *pointer, int64_t bytes); /* of an allocate; NULL is fine */
-    void *owner;                                                                /* of allocate and release */
+    void (*release)(spryi_device_product *product, void *pointer, int64_t bytes); /* of an allocate; NULL is fine */
+    void *owner;                                                                  /* of allocate and release */
     int64_t most_bytes; /* that workspace should not exceed where the kernel can choose; 0: no matter */
     int64_t *c_offsets; /* device, row_end - row_begin + 1 entries, which symbolic fills: from 0 to nnz */
     /* symbolic tells: */
     int64_t products, nnz;
     void *state; /* the kernel's own, NULL before */
     /* numeric gets: */
-    double alpha;       /* holds an f32 exactly */
+    const void *alpha;  /* one number of `type`, host */
     int32_t *c_columns; /* device, nnz */
     void *c_values;     /* device, nnz */
     int values_alone;   /* 1: c_columns are there from an earlier numeric phase */
 };
 
-typedef struct spryi_cuda_spgemm_kernel {
-    const char *name;                                                      /* as its descriptor's */
-    spry_status (*symbolic)(spryi_cuda_product *product, spry_error *err); /* done when it returns */
-    spry_status (*numeric)(spryi_cuda_product *product, spry_error *err);  /* in the stream; allocates nothing */
-    void (*discard)(spryi_cuda_product *product);
-} spryi_cuda_spgemm_kernel;
+/* The functions of a kernel. */
+typedef struct spryi_spgemm_device_phases {
+    spry_status (*symbolic)(spryi_device_product *product, spry_error *err); /* done when it returns */
+    spry_status (*numeric)(spryi_device_product *product, spry_error *err);  /* in the stream; allocates nothing */
+    void (*discard)(spryi_device_product *product);
+} spryi_spgemm_device_phases;
 
-/* spryi_device_ops points to one of these. */
-typedef struct spryi_device_spgemm {
-    const spryi_cuda_spgemm_kernel *const *kernels;
-    int kernel_count;
+/* What a device has beside kernels; spryi_device_ops points to one of these. The device is current. */
+typedef struct spryi_spgemm_functions {
     /* Products of rows 0 .. i-1, for each i: rows + 1 numbers into host memory, for cutting into chunks. */
-    spry_status (*scan_products)(spryi_cuda_product *product, int64_t *host_scan, spry_error *err);
+    spry_status (*scan_products)(spryi_device_product *product, int64_t *host_scan, spry_error *err);
     /* to[i] = from[i] + shift, in 32 bits where to_32. */
-    spry_status (*copy_offsets)(int device, void *to, int to_32, const int64_t *from, int64_t shift, int64_t count,
-                                void *stream, spry_error *err);
+    spry_status (*copy_offsets)(void *to, int to_32, const int64_t *from, int64_t shift, int64_t count, void *stream,
+                                spry_error *err);
     /*
      * Leaves out the entries whose value is 0: offsets (64 bits), columns and values are rewritten in place, stably;
      * *nnz is what is left. flags: nnz + 1 numbers of workspace.
      */
-    spry_status (*drop_zeros)(int device, int64_t *offsets, int32_t *columns, void *values, spry_type type,
-                              int64_t rows, int64_t *nnz, void *workspace, void *stream, spry_error *err);
+    spry_status (*drop_zeros)(int64_t *offsets, int32_t *columns, void *values, spry_type type, int64_t rows,
+                              int64_t *nnz, void *workspace, void *stream, spry_error *err);
     int64_t (*drop_zeros_bytes)(spry_type type, int64_t rows, int64_t nnz);
-} spryi_device_spgemm;
-
-typedef spryi_device_spgemm spryi_cuda_spgemm;
-
-/* NULL: the device has none of that name. */
-const spryi_cuda_spgemm_kernel *spryi_find_device_spgemm_kernel(const spryi_device *device, const char *name);
+} spryi_spgemm_functions;
 
 #endif

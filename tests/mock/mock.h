@@ -21,8 +21,11 @@ typedef struct mock_state {
 extern mock_state mock;
 
 extern spryi_driver mock_driver; /* its start_us may be changed */
-extern const struct spryi_device_spgemm mock_spgemm;
-extern const struct spryi_spgemm_kernel mock_spgemm_kernel;
+extern const struct spryi_spgemm_functions mock_spgemm;
+extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
+extern const spryi_kernel mock_spgemm_kernel;
+
+extern _Thread_local int mock_entered; /* how often this thread has made the device current, and not left it */
 
 /* Between them device memory can be touched; they nest. */
 void mock_open_memory(void);

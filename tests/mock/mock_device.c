@@ -159,17 +159,20 @@ static spry_status synchronize(const spryi_device *device, void *stream, spry_er
     return SPRY_OK;
 }
 
+_Thread_local int mock_entered;
+
 static spry_status enter(const spryi_device *device, int *previous, spry_error *err)
 {
     (void)device, (void)err;
     *previous = 7;
+    mock_entered++;
     return SPRY_OK;
 }
 
 static void leave(const spryi_device *device, int previous)
 {
     (void)device;
-    if (previous != 7) abort();
+    if (previous != 7 || --mock_entered < 0) abort();
 }
 
 /* ---- passes over vectors -------------------------------------------------------------------------------- */
@@ -379,8 +382,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
 EVERY_FORMAT(DEFINE_KERNEL)
 
 #define LIST_KERNEL(name_, pattern_) &kernel_##name_,
-static const spryi_kernel *const kernels[] = {EVERY_FORMAT(LIST_KERNEL) NULL};
-static const struct spryi_spgemm_kernel *const spgemm_kernels[] = {&mock_spgemm_kernel, NULL};
+static const spryi_kernel *const kernels[] = {EVERY_FORMAT(LIST_KERNEL) & mock_spgemm_kernel, NULL};
 
 /* What a kernel keeps beside a storage: a block that must be there still when it is discarded. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
@@ -412,7 +414,8 @@ static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, s
                                           .spmv_t = kernel->spmv_t,
                                           .prepare = prepare,
                                           .discard = discard,
-                                          .workspace_bytes = workspace_bytes};
+                                          .workspace_bytes = workspace_bytes,
+                                          .spgemm = &mock_spgemm_phases};
     return 1;
 }
 
@@ -605,6 +608,5 @@ spryi_driver mock_driver = {
     .massively_parallel = 1,
     .indices = "32/32 64/32 64/64",
     .kernels = kernels,
-    .spgemm_kernels = spgemm_kernels,
     .find = find,
 };

@@ -24,7 +24,7 @@ static double value(const void *array, spry_type type, int64_t k)
 }
 
 /* The row's columns are marked and its values summed; how many columns that are. */
-static int64_t sum_row(const spryi_cuda_product *p, int64_t i, double *sums, char *marks)
+static int64_t sum_row(const spryi_device_product *p, int64_t i, double *sums, char *marks)
 {
     int64_t found = 0;
     for (int64_t k = at(p->a.offsets, p->a.offset_type, i); k < at(p->a.offsets, p->a.offset_type, i + 1); k++) {
@@ -40,7 +40,7 @@ static int64_t sum_row(const spryi_cuda_product *p, int64_t i, double *sums, cha
     return found;
 }
 
-static int64_t products_of(const spryi_cuda_product *p, int64_t i)
+static int64_t products_of(const spryi_device_product *p, int64_t i)
 {
     int64_t products = 0;
     for (int64_t k = at(p->a.offsets, p->a.offset_type, i); k < at(p->a.offsets, p->a.offset_type, i + 1); k++) {
@@ -50,21 +50,30 @@ static int64_t products_of(const spryi_cuda_product *p, int64_t i)
     return products;
 }
 
-static void clear_marks(const spryi_cuda_product *p, char *marks)
+static void clear_marks(const spryi_device_product *p, char *marks)
 {
     for (int64_t j = 0; j < p->b.cols; j++) marks[j] = 0;
 }
 
-static void discard(spryi_cuda_product *p)
+/* All that a product does with the device finds it current. */
+static void begin(void)
+{
+    if (mock_entered == 0) abort();
+    mock_finish();
+    mock_open_memory();
+}
+
+static void discard(spryi_device_product *p)
 {
     product_state *own = p->state;
+    if (mock_entered == 0) abort();
     if (!own) return;
     p->release(p, own->workspace, own->bytes);
     free(own);
     p->state = NULL;
 }
 
-static spry_status symbolic(spryi_cuda_product *p, spry_error *err)
+static spry_status symbolic(spryi_device_product *p, spry_error *err)
 {
     product_state *own = calloc(1, sizeof *own);
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory");
@@ -76,8 +85,7 @@ static spry_status symbolic(spryi_cuda_product *p, spry_error *err)
         discard(p);
         return status;
     }
-    mock_finish();
-    mock_open_memory();
+    begin();
     double *sums = own->workspace;
     char *marks = (char *)(sums + p->b.cols);
     p->products = p->nnz = 0;
@@ -92,12 +100,11 @@ static spry_status symbolic(spryi_cuda_product *p, spry_error *err)
     return SPRY_OK;
 }
 
-static spry_status numeric(spryi_cuda_product *p, spry_error *err)
+static spry_status numeric(spryi_device_product *p, spry_error *err)
 {
     const product_state *own = p->state;
     if (mock.spgemm_fails) return spryi_fail(err, SPRY_DEVICE_FAILED, NULL, "mock: the device failed");
-    mock_finish();
-    mock_open_memory();
+    begin();
     double *sums = own->workspace;
     char *marks = (char *)(sums + p->b.cols);
     int64_t entry = 0;
@@ -109,32 +116,30 @@ static spry_status numeric(spryi_cuda_product *p, spry_error *err)
             if (!marks[j]) continue;
             p->c_columns[entry] = j;
             if (p->type == SPRY_F64)
-                ((double *)p->c_values)[entry++] = p->alpha * sums[j];
+                ((double *)p->c_values)[entry++] = *(const double *)p->alpha * sums[j];
             else
-                ((float *)p->c_values)[entry++] = (float)(p->alpha * sums[j]);
+                ((float *)p->c_values)[entry++] = (float)((double)*(const float *)p->alpha * sums[j]);
         }
     }
     mock_close_memory();
     return SPRY_OK;
 }
 
-static spry_status scan_products(spryi_cuda_product *p, int64_t *host_scan, spry_error *err)
+static spry_status scan_products(spryi_device_product *p, int64_t *host_scan, spry_error *err)
 {
     (void)err;
-    mock_finish();
-    mock_open_memory();
+    begin();
     host_scan[0] = 0;
     for (int64_t i = 0; i < p->a.rows; i++) host_scan[i + 1] = host_scan[i] + products_of(p, i);
     mock_close_memory();
     return SPRY_OK;
 }
 
-static spry_status copy_offsets(int device, void *to, int to_32, const int64_t *from, int64_t shift, int64_t count,
-                                void *stream, spry_error *err)
+static spry_status copy_offsets(void *to, int to_32, const int64_t *from, int64_t shift, int64_t count, void *stream,
+                                spry_error *err)
 {
-    (void)device, (void)stream, (void)err;
-    mock_finish();
-    mock_open_memory();
+    (void)stream, (void)err;
+    begin();
     for (int64_t i = 0; i < count; i++)
         if (to_32)
             ((int32_t *)to)[i] = (int32_t)(from[i] + shift);
@@ -144,12 +149,11 @@ static spry_status copy_offsets(int device, void *to, int to_32, const int64_t *
     return SPRY_OK;
 }
 
-static spry_status drop_zeros(int device, int64_t *offsets, int32_t *columns, void *values, spry_type type,
-                              int64_t rows, int64_t *nnz, void *workspace, void *stream, spry_error *err)
+static spry_status drop_zeros(int64_t *offsets, int32_t *columns, void *values, spry_type type, int64_t rows,
+                              int64_t *nnz, void *workspace, void *stream, spry_error *err)
 {
-    (void)device, (void)workspace, (void)stream, (void)err;
-    mock_finish();
-    mock_open_memory();
+    (void)workspace, (void)stream, (void)err;
+    begin();
     int64_t to = 0, begin = 0;
     for (int64_t i = 0; i < rows; i++) {
         const int64_t end = offsets[i + 1];
@@ -172,17 +176,17 @@ static int64_t drop_zeros_bytes(spry_type type, int64_t rows, int64_t nnz)
     return nnz + 1;
 }
 
-static const spryi_cuda_spgemm_kernel rows = {"spgemm_rows_mock", symbolic, numeric, discard};
-static const spryi_cuda_spgemm_kernel *const kernels[] = {&rows};
-const spryi_cuda_spgemm mock_spgemm = {.kernels = kernels,
-                                       .kernel_count = 1,
-                                       .scan_products = scan_products,
-                                       .copy_offsets = copy_offsets,
-                                       .drop_zeros = drop_zeros,
-                                       .drop_zeros_bytes = drop_zeros_bytes};
+const spryi_spgemm_device_phases mock_spgemm_phases = {symbolic, numeric, discard};
+const spryi_spgemm_functions mock_spgemm = {.scan_products = scan_products,
+                                            .copy_offsets = copy_offsets,
+                                            .drop_zeros = drop_zeros,
+                                            .drop_zeros_bytes = drop_zeros_bytes};
 
-const spryi_spgemm_kernel mock_spgemm_kernel = {.name = "spgemm_rows_mock",
-                                                .device = "mock",
-                                                .idea = "sums over all columns, a row at a time",
-                                                .source = "tests",
-                                                .deterministic = 1};
+const spryi_kernel mock_spgemm_kernel = {.name = "spgemm_rows_mock",
+                                         .format = "csr",
+                                         .device = "mock",
+                                         .idea = "sums over all columns, a row at a time",
+                                         .source = "tests",
+                                         .deterministic = 1,
+                                         .pattern = 1,
+                                         .operations = SPRYI_OP_SPGEMM};

@@ -1,6 +1,7 @@
 /* Plans, limits, determinism, failures and verification of sparse times sparse. */
 #include "support.h"
 
+#include "catalogue/catalogue.h"
 #include "core/assemble.h"
 #include "core/matrix.h"
 #include "core/memory.h"
@@ -152,26 +153,27 @@ static void limits(void **unused)
 static void check_pieces(spry_context *context, const spry_matrix *A, const spry_matrix *wanted, const char *name,
                          int64_t work)
 {
-    const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel(name);
+    const double one = 1;
+    const spryi_kernel *kernel = spryi_find_kernel(name);
     const char *reason;
-    if (!kernel || !spryi_spgemm_kernel_available(context, kernel, &reason)) return;
-    spryi_spgemm_job job = {.a = A->a, .b = A->a, .type = SPRY_F64, .alpha = 1, .threads = 3, .piece_work = work};
+    if (!kernel || !spryi_kernel_available(context, kernel, &reason)) return;
+    spryi_spgemm_job job = {.a = A->a, .b = A->a, .type = SPRY_F64, .alpha = &one, .threads = 3, .piece_work = work};
     assert_int_equal(spryi_spgemm_cut(context, &job, NULL), SPRY_OK);
     assert_true(work > 1 || job.pieces.count >= A->a.rows);
     job.b_rises = spryi_spgemm_rises(context, &job.b);
     job.offsets = calloc((size_t)A->a.rows + 1, sizeof *job.offsets);
-    job.sizes = kernel->sizes(&job, SPRYI_COUNT, 0);
+    job.sizes = kernel->spgemm->sizes(&job, SPRYI_COUNT, 0);
     job.workspace = calloc(1, (size_t)job.sizes.bytes + 64);
-    (*kernel->count)[1][0](&job);
+    (*kernel->spgemm->count)[1][0](&job);
     free(job.workspace);
     spryi_scan(job.offsets, A->a.rows);
     assert_int_equal(job.offsets[A->a.rows], wanted->a.nnz);
     job.columns = malloc((size_t)wanted->a.nnz * 4);
     job.values = malloc((size_t)wanted->a.nnz * 8);
-    job.sizes = kernel->sizes(&job, SPRYI_FILL, 0);
+    job.sizes = kernel->spgemm->sizes(&job, SPRYI_FILL, 0);
     const size_t bytes = (size_t)job.sizes.bytes, part = (size_t)job.sizes.thread_bytes;
     job.workspace = calloc(1, bytes + 64);
-    (*kernel->fill)[1][0](&job);
+    (*kernel->spgemm->fill)[1][0](&job);
     spryi_rows_workspace first;
     spryi_rows_place(&job, 0, &first);
     const unsigned char *workspace = job.workspace, *runs = first.run.values;
@@ -181,7 +183,7 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
     memset(job.values, 0xff, (size_t)wanted->a.nnz * 8);
-    (*kernel->refill)[1][0](&job);
+    (*kernel->spgemm->refill)[1][0](&job);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
     free(job.workspace);
     free(job.columns);
@@ -362,9 +364,9 @@ static void every_allocation_fails(void **unused)
 static void bytes_past_64_bits(void **unused)
 {
     (void)unused;
-    const spryi_spgemm_kernel *kernel = spryi_find_spgemm_kernel("spgemm_rows_cpu");
+    const spryi_kernel *kernel = spryi_find_kernel("spgemm_rows_cpu");
     spryi_spgemm_job job = {.b = {.cols = INT64_MAX / 64}, .threads = 1024};
-    assert_true(kernel->sizes(&job, SPRYI_COUNT, 0).bytes >= INT64_MAX / 2);
+    assert_true(kernel->spgemm->sizes(&job, SPRYI_COUNT, 0).bytes >= INT64_MAX / 2);
 }
 
 static void bad_arguments(void **unused)
@@ -400,6 +402,12 @@ static void bad_arguments(void **unused)
     o.drop_zeros = 0;
     o.kernel = "spgemm_no_cpu";
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
+    o.kernel = "csr_reference_cpu"; /* of the other operation */
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
+    spry_plan *product = NULL;
+    spry_spmv_options spmv = SPRY_INIT(spry_spmv_options);
+    spmv.kernel = "spgemm_rows_cpu";
+    EXPECT(spry_plan_spmv(context, &product, A, &spmv, &err), SPRY_UNKNOWN_NAME, "kernel");
     o.kernel = NULL;
     o.offset_type = (spry_index_type)9;
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "offset_type");

@@ -29,9 +29,9 @@ static int rising(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* How rows are laid out: groups of `twins` rows, each `step` columns after the one before. */
+/* How rows are laid out: groups of `identical` rows, each `step` columns after the one before. */
 typedef struct lay {
-    int64_t twins, step, spread, most, change; /* change: rows after which other offsets are drawn, on average */
+    int64_t identical, step, spread, most, change; /* change: rows after which other offsets are drawn, on average */
     int sorted, distinct;
 } lay;
 
@@ -47,7 +47,7 @@ static test_entries make(int64_t rows, int64_t cols, const lay *l, uint64_t *sta
             if (l->sorted) qsort(offsets, (size_t)n, sizeof *offsets, rising);
         }
         for (int64_t k = 0; k < n; k++) {
-            const int64_t j = i / l->twins * l->step + offsets[k];
+            const int64_t j = i / l->identical * l->step + offsets[k];
             if (j < 0 || j >= cols || (l->distinct && k > 0 && offsets[k] == offsets[k - 1])) continue;
             add(&e, i, j, test_below(state, 9) == 0 ? 0 : (double)(test_below(state, 1 << 20) - (1 << 19)) / 977);
         }
@@ -75,9 +75,9 @@ static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const 
 static void one_trial(spry_context *const contexts[4], uint64_t seed)
 {
     uint64_t state = seed;
-    lay l = {.twins = test_below(&state, 3) ? 1 : 1 + test_below(&state, 9)};
+    lay l = {.identical = test_below(&state, 3) ? 1 : 1 + test_below(&state, 9)};
     const int same = test_below(&state, 2) == 0;
-    l.step = same || test_below(&state, 3) ? l.twins : 1 + test_below(&state, 3);
+    l.step = same || test_below(&state, 3) ? l.identical : 1 + test_below(&state, 3);
     l.spread = test_below(&state, 3) ? 2 + test_below(&state, 12) : 100;
     l.most = test_below(&state, 4) ? 1 + test_below(&state, 9) : MOST;
     l.change = test_below(&state, 4) ? 20 + test_below(&state, 200) : 2 + test_below(&state, 20);
@@ -90,7 +90,7 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
     const int drop = test_below(&state, 6) == 0;
     test_entries a = make(rows, cols, &l, &state);
     lay below = l;
-    below.twins = 1 + (same ? l.twins - 1 : test_below(&state, 2));
+    below.identical = 1 + (same ? l.identical - 1 : test_below(&state, 2));
     below.step = same ? l.step : 1 + test_below(&state, 2);
     test_entries b = make(cols, same ? cols : 30 + test_below(&state, 700), &below, &state);
     spry_matrix *A = test_matrix(contexts[0], &a, form), *B = test_matrix(contexts[0], &b, form);
@@ -99,8 +99,9 @@ static void one_trial(spry_context *const contexts[4], uint64_t seed)
     for (int c = 0; c < 4; c++) {
         spry_matrix *C = multiply(contexts[c], A, right, type, "spgemm_rows_avx512_cpu", alpha, drop);
         if (C && !test_same_bits(C, expected))
-            fail_msg("seed %llu, context %d: other bits, %lld x %lld, twins %lld, step %lld", (unsigned long long)seed,
-                     c, (long long)rows, (long long)cols, (long long)l.twins, (long long)l.step);
+            fail_msg("seed %llu, context %d: other bits, %lld x %lld, identical %lld, step %lld",
+                     (unsigned long long)seed, c, (long long)rows, (long long)cols, (long long)l.identical,
+                     (long long)l.step);
         spry_matrix_destroy(C);
     }
     spry_matrix_destroy(expected);

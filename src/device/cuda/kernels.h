@@ -33,7 +33,13 @@
     KERNEL(csr2_lanes)                                                                                                 \
     KERNEL(csr3_gpuspmv3)                                                                                              \
     KERNEL(csr3_gpuspmv35)                                                                                             \
-    KERNEL(packed_slices)
+    KERNEL(packed_slices)                                                                                              \
+    KERNEL(spgemm_seed_getvals)                                                                                        \
+    KERNEL(spgemm_seed_reset)                                                                                          \
+    KERNEL(spgemm_seed_rows)                                                                                           \
+    KERNEL(spgemm_seed_claim)                                                                                          \
+    KERNEL(spgemm_seed_balance)                                                                                        \
+    KERNEL(spgemm_rows)
 
 /* CONVERTER(FORMAT) stands for spry_cuda_to_FORMAT. */
 #define SPRY_CUDA_CONVERTERS(CONVERTER)                                                                                \
@@ -57,8 +63,8 @@ SPRY_CUDA_KERNELS(SPRY_CUDA_DECLARE)
 SPRY_CUDA_CONVERTERS(SPRY_CUDA_DECLARE)
 #undef SPRY_CUDA_DECLARE
 
-extern const struct spryi_vector_ops spry_cuda_vector_ops; /* vector_ops_cuda.cu */
-extern const struct spryi_device_spgemm spry_cuda_spgemm;  /* src/spgemm/cuda/gpu_support_cuda.cu */
+extern const struct spryi_vector_ops spry_cuda_vector_ops;   /* vector_ops_cuda.cu */
+extern const struct spryi_spgemm_functions spry_cuda_spgemm; /* src/spgemm/cuda/support_cuda.cu */
 
 /* memory.cu: the plug-in's device memory. */
 spry_status spry_cuda_allocate(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);

@@ -3,32 +3,11 @@
 #include "core/memory.h"
 #include "spgemm/spgemm.h"
 
-enum {
-    FEW_USES = 4,  /* times that a row of b is read on average, below which the groups cost more than they save */
-    SAMPLE = 4096, /* entries of b that are looked at */
-    STRETCH = 64   /* at once */
-};
-
-/* 1: a sample of the entries, in stretches over the matrix, falls into at most 3/8 as many groups of eight columns. */
-static int lie_close(const spry_arrays *b)
-{
-    const int32_t *columns = b->indices;
-    int64_t seen = 0, groups = 0;
-    for (int64_t s = 0; s < SAMPLE / STRETCH; s++) {
-        const int64_t begin = b->nnz / (SAMPLE / STRETCH) * s, end = begin + STRETCH;
-        seen += STRETCH;
-        groups += 1;
-        for (int64_t k = begin + 1; k < end; k++) groups += columns[k] >> 3 != columns[k - 1] >> 3;
-    }
-    return groups * 8 <= seen * 3;
-}
-
 int spryi_spgemm_column_groups_pay(const spry_context *context, const spryi_spgemm_job *job)
 {
     const spry_arrays *b = &job->b;
-    return b->index_type == SPRY_I32 && b->offset_type == SPRY_I32 && b->nnz >= SAMPLE &&
-           b->cols <= SPRYI_GROUP_COLUMNS && job->products / FEW_USES >= b->nnz && lie_close(b) &&
-           spryi_spgemm_rises(context, b);
+    return b->index_type == SPRY_I32 && b->offset_type == SPRY_I32 && b->cols <= SPRYI_GROUP_COLUMNS &&
+           spryi_spgemm_groups_pay(job, 3, 8) && spryi_spgemm_rises(context, b);
 }
 
 spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_job *job, spry_error *err)

@@ -44,7 +44,7 @@ static __attribute__((noinline)) int SPRY_FN(fits_groups)(const spryi_spgemm_job
     return last / (8 * GROUPS_AT_ONCE) - first / (8 * GROUPS_AT_ONCE) < ((int64_t)window->last + 1) / GROUPS_AT_ONCE;
 }
 
-/* Row i of C; returns its entries. Up to seven places behind them are written. */
+/* Row i of C; returns its entries. Up to seven positions behind them are written. */
 static __attribute__((noinline)) int64_t SPRY_FN(fill_grouped)(const spryi_spgemm_job *job,
                                                                const spryi_group_window *window, int64_t i,
                                                                int32_t *restrict Cj, SPRY_V *restrict Cx)

@@ -115,5 +115,5 @@ static inline void SPRY_FN(fill_window)(const spryi_spgemm_job *job, const spryi
     } else {
         SPRY_FN(add_and_mark)(job, window, i, base);
     }
-    SPRY_FN(emit)(window, (last - base) / 64 + 1, base, (SPRY_V)job->alpha, Cj, Cx);
+    SPRY_FN(emit)(window, (last - base) / 64 + 1, base, *(const SPRY_V *)job->alpha, Cj, Cx);
 }

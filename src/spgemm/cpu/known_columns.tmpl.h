@@ -9,7 +9,7 @@ static inline void SPRY_FN(gather)(const spryi_spgemm_job *job, const spryi_rows
                                    SPRY_J *restrict Cj, SPRY_V *restrict Cx, int64_t n)
 {
     const int64_t base = Cj[0] & ~(int64_t)63, words = spryi_rows_words(Cj[0], Cj[n - 1]);
-    const SPRY_V alpha = (SPRY_V)job->alpha;
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     SPRY_V *restrict sums = w->window.sums;
     if (words > job->sizes.windows) {
         SPRY_FN(hash_row)(job, &w->table, i, Cj, Cx, n, 1);
@@ -28,7 +28,7 @@ static inline void SPRY_FN(gather_identical)(const spryi_spgemm_job *job, SPRY_V
 {
     const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
     const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
-    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = (SPRY_V)job->alpha;
+    const SPRY_V *restrict Ax = job->a.values, *restrict Bx = job->b.values, alpha = *(const SPRY_V *)job->alpha;
     const int64_t base = columns[0] & ~(int64_t)63;
     for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
         SPRY_V a[SPRYI_IDENTICAL_ROWS] = {0};

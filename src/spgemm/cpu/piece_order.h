@@ -10,23 +10,23 @@
 
 /*
  * Where the pieces of C go. They are taken in order; whoever has summed one publishes its size, and its place is known
- * when those of all before it are. Nobody waits for a turn: places are worked out by whoever looks, all alike.
+ * when those of all before it are. Nobody waits: positions are worked out by whoever looks, all alike.
  */
 typedef struct spryi_piece_order {
     int64_t count;
-    _Atomic int64_t next, known; /* the next to be taken; places up to about this one are known */
+    _Atomic int64_t next, known; /* the next to be taken; positions up to about this one are known */
     _Atomic int64_t *sizes;      /* entries of each piece, -1 while it is not summed */
-    _Atomic int64_t *places;     /* entries of C before each, count + 1; -1 while that is not known */
+    _Atomic int64_t *positions;  /* entries of C before each, count + 1; -1 while that is not known */
 } spryi_piece_order;
 
 static inline void spryi_begin_order(spryi_piece_order *o, const spryi_work_pieces *pieces)
 {
     o->count = pieces->count;
     o->sizes = (_Atomic int64_t *)pieces->sizes;
-    o->places = (_Atomic int64_t *)pieces->places;
+    o->positions = (_Atomic int64_t *)pieces->positions;
     memset(pieces->sizes, 0xff, (size_t)pieces->count * sizeof *pieces->sizes);
-    memset(pieces->places, 0xff, ((size_t)pieces->count + 1) * sizeof *pieces->places);
-    pieces->places[0] = 0;
+    memset(pieces->positions, 0xff, ((size_t)pieces->count + 1) * sizeof *pieces->positions);
+    pieces->positions[0] = 0;
 }
 
 /* 1: it is the first to say so, and has to copy the piece. */
@@ -36,12 +36,12 @@ static inline int spryi_publish(const spryi_piece_order *o, int64_t piece, int64
     return atomic_compare_exchange_strong(&o->sizes[piece], &unknown, entries);
 }
 
-/* Works out what places it can; the first piece whose size is not known. */
+/* Works out what positions it can; the first piece whose size is not known. */
 static inline int64_t spryi_first_unknown(spryi_piece_order *o)
 {
     int64_t p = atomic_load(&o->known), size;
     for (; p < o->count && (size = atomic_load(&o->sizes[p])) >= 0; p++)
-        atomic_store(&o->places[p + 1], atomic_load(&o->places[p]) + size);
+        atomic_store(&o->positions[p + 1], atomic_load(&o->positions[p]) + size);
     atomic_store(&o->known, p);
     return p;
 }

@@ -4,55 +4,50 @@
 #include "core/memory.h"
 #include "spgemm/spgemm.h"
 
-enum {
-    FEW_USES = 4, /* times that a row of b is read on average, below which the bitmaps cost more than they save */
-    SAMPLE = 4096 /* entries of b that are looked at first */
-};
-
 static int64_t offset(const spry_arrays *b, int64_t i)
 {
     return spryi_index_at(b->offsets, b->offset_type, i);
 }
 
-static int64_t word_at(const spry_arrays *b, int64_t k)
+static int64_t column(const spry_arrays *b, int64_t k)
 {
-    return spryi_index_at(b->indices, b->index_type, k) >> 6;
+    return spryi_index_at(b->indices, b->index_type, k);
 }
 
-/* Words that entries begin .. end-1 of one row take. */
-static int64_t count_words(const spry_arrays *b, int64_t begin, int64_t end)
+/* Groups of 2^shift columns that entries begin .. end-1 of one row fall into. */
+static inline int64_t count_groups(const spry_arrays *b, int64_t begin, int64_t end, int shift)
 {
-    int64_t words = begin < end;
+    int64_t groups = begin < end;
     if (b->index_type == SPRY_I32) {
         const int32_t *columns = b->indices;
-        for (int64_t k = begin + 1; k < end; k++) words += columns[k] >> 6 != columns[k - 1] >> 6;
-        return words;
+        for (int64_t k = begin + 1; k < end; k++) groups += columns[k] >> shift != columns[k - 1] >> shift;
+        return groups;
     }
-    for (int64_t k = begin + 1; k < end; k++) words += word_at(b, k) != word_at(b, k - 1);
-    return words;
+    for (int64_t k = begin + 1; k < end; k++) groups += column(b, k) >> shift != column(b, k - 1) >> shift;
+    return groups;
 }
 
-/* 1: a sample of the entries, in stretches over the matrix, falls into at most 3/5 as many words. */
-static int lie_close(const spry_arrays *b)
+int spryi_spgemm_groups_pay(const spryi_spgemm_job *job, int shift, int parts)
 {
-    const int64_t stretch = 64, stretches = SAMPLE / stretch;
-    int64_t seen = 0, words = 0;
-    for (int64_t s = 0; s < stretches; s++) {
-        const int64_t begin = b->nnz / stretches * s, end = begin + stretch < b->nnz ? begin + stretch : b->nnz;
-        seen += end - begin;
-        words += count_words(b, begin, end);
+    enum { FEW_USES = 4, SAMPLE = 4096, STRETCH = 64 }; /* entries that are looked at, and in one stretch */
+    const spry_arrays *b = &job->b;
+    int64_t groups = 0;
+    if (job->products / FEW_USES < b->nnz || b->nnz < SAMPLE) return 0;
+    for (int64_t s = 0; s < SAMPLE / STRETCH; s++) {
+        const int64_t begin = b->nnz / (SAMPLE / STRETCH) * s;
+        groups += count_groups(b, begin, begin + STRETCH, shift);
     }
-    return words * 5 <= seen * 3;
+    return groups * parts <= SAMPLE * 3;
 }
 
 static void fill_row(const spryi_spgemm_bitmaps *made, const spry_arrays *b, int64_t i)
 {
     int64_t to = made->offsets[i] - 1, last = -1;
     for (int64_t k = offset(b, i); k < offset(b, i + 1); k++) {
-        const int64_t word = word_at(b, k);
+        const int64_t word = column(b, k) >> 6;
         if (word != last) made->bits[++to] = 0;
         made->index[to] = (int32_t)word;
-        made->bits[to] |= (uint64_t)1 << (spryi_index_at(b->indices, b->index_type, k) & 63);
+        made->bits[to] |= (uint64_t)1 << (column(b, k) & 63);
         last = word;
     }
 }
@@ -64,12 +59,11 @@ spry_status spryi_spgemm_make_bitmaps(spry_context *context, spryi_spgemm_job *j
     spryi_spgemm_bitmaps made = {0};
     const int threads = spryi_threads(context, b->nnz);
     const int64_t rows = b->rows, head = (rows + 1) * (int64_t)sizeof *made.offsets;
-    if (job->products / FEW_USES < b->nnz || b->cols / 64 > INT32_MAX || b->nnz < SAMPLE || !lie_close(b))
-        return SPRY_OK;
+    if (b->cols / 64 > INT32_MAX || !spryi_spgemm_groups_pay(job, 6, 5)) return SPRY_OK;
     if (most_bytes > 0 && head > most_bytes) return SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &made.offsets, rows + 1, "bitmaps of B", err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
-    for (int64_t i = 0; i < rows; i++) made.offsets[i + 1] = count_words(b, offset(b, i), offset(b, i + 1));
+    for (int64_t i = 0; i < rows; i++) made.offsets[i + 1] = count_groups(b, offset(b, i), offset(b, i + 1), 6);
     spryi_scan(made.offsets, rows);
     made.count = made.offsets[rows];
     made.bytes = head + made.count * (int64_t)(sizeof *made.index + sizeof *made.bits);

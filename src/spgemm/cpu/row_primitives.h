@@ -19,12 +19,14 @@ static inline int spryi_first_byte(uint64_t bytes)
 #define SPRYI_ARE_MOVED(x, y, n, shift)                                                                                \
     _Generic(*(x), int32_t : spryi_are_moved_32, int64_t : spryi_are_moved_64)((x), (y), (n), (shift))
 
-static inline int spryi_are_moved_64(const int64_t *x, const int64_t *y, int64_t n, int64_t shift)
-{
-    for (int64_t t = 0; t < n; t++)
-        if (x[t] - y[t] != shift) return 0;
-    return 1;
-}
+#define ARE_MOVED(name, type)                                                                                          \
+    static inline int name(const type *x, const type *y, int64_t n, type shift)                                        \
+    {                                                                                                                  \
+        for (int64_t t = 0; t < n; t++)                                                                                \
+            if (x[t] - y[t] != shift) return 0;                                                                        \
+        return 1;                                                                                                      \
+    }
+ARE_MOVED(spryi_are_moved_64, int64_t)
 
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -69,12 +71,7 @@ static __attribute__((noinline, unused)) void spryi_stream(void *to, const void 
     memcpy(t + k, f + k, (size_t)(bytes - k));
 }
 #else
-static inline int spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t n, int32_t shift)
-{
-    for (int64_t t = 0; t < n; t++)
-        if (x[t] - y[t] != shift) return 0;
-    return 1;
-}
+ARE_MOVED(spryi_are_moved_32, int32_t)
 
 static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, int64_t end)
 {
@@ -83,5 +80,6 @@ static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, in
     return w; /* the caller looks at 8 bytes at once */
 }
 #endif
+#undef ARE_MOVED
 
 #endif

@@ -40,7 +40,7 @@ typedef struct spryi_row_run {
     spryi_run_product *order; /* products by entry of C */
     int32_t *list, *columns;  /* of the row that was ordered: columns of its products, of its entries */
     int32_t *ends;            /* where the products of an entry end, and 0 before */
-    uint16_t *places;
+    uint16_t *positions;
     int32_t *bases[2], *lengths[2]; /* SPRYI_RUN_LENGTH each; of B's rows: where in values, how long */
     spryi_run_track *tracks;        /* SPRYI_RUN_TRACKS */
     /* of the row that was ordered: entries of A, products (0: none was), entries of C, lanes, and where A was */

@@ -10,7 +10,7 @@
  * Work: a piece's rows, a tile of 8 to 64 (16 to 128 of f32) at a time.
  * Cost: a quarter of a cycle a product (f64), half a cycle an entry that is transposed, the bytes of C and of the
  * tracks.
- * Source: this library; as on the GPU (gpu_runs_cuda.cu).
+ * Source: this library; as on the GPU (runs_cuda.cu).
  */
 #ifndef SPRY_V
 #include "spgemm/cpu/row_runs.h"
@@ -176,7 +176,7 @@ void spryi_order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i,
                 left -= half;
             }
             run->list[p] = column;
-            run->places[p] = (uint16_t)low;
+            run->positions[p] = (uint16_t)low;
             ends[low + 1]++;
         }
     run->count = p;
@@ -184,7 +184,7 @@ void spryi_order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i,
     p = 0;
     for (int64_t k = 0; k < run->length; k++)
         for (int32_t t = 0; t < lengths[k]; t++)
-            run->order[ends[run->places[p++]]++] =
+            run->order[ends[run->positions[p++]]++] =
                 (spryi_run_product){(uint32_t)(run->a + k * run->lanes), (uint32_t)(bases[k] + t * stride)};
     for (int64_t c = n; c > 0; c--) ends[c] = ends[c - 1];
     ends[0] = 0;
@@ -315,7 +315,7 @@ static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *
         SPRY_FN(transpose_rows)(Ax + g * width, groups, width, values + run->a, run->lanes);
         const int64_t at = g * identical * n, entries = groups * identical * n;
         int32_t *restrict columns = staged ? run->staged_columns : Cj + at;
-        SPRY_FN(sum_tile)(run, groups, (SPRY_V)job->alpha, staged ? run->staged : Cx + at);
+        SPRY_FN(sum_tile)(run, groups, *(const SPRY_V *)job->alpha, staged ? run->staged : Cx + at);
         for (int64_t r = 0; r < groups; r++) {
             const __m512i by = _mm512_set1_epi32(run->moved + (int32_t)(g + r) * run->shift);
             for (int64_t row = 0; row < identical; row++, columns += n)

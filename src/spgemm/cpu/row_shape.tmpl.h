@@ -83,7 +83,7 @@ static inline void SPRY_FN(copy_row)(const spryi_spgemm_job *job, int64_t i, SPR
     const SPRY_P from = ((const SPRY_P *)job->b.offsets)[((const SPRY_J *)job->a.indices)[k]];
     const SPRY_J *restrict Bj = (const SPRY_J *)job->b.indices + from;
     const SPRY_V *restrict Bx = (const SPRY_V *)job->b.values + from;
-    const SPRY_V a = ((const SPRY_V *)job->a.values)[k], alpha = (SPRY_V)job->alpha;
+    const SPRY_V a = ((const SPRY_V *)job->a.values)[k], alpha = *(const SPRY_V *)job->alpha;
     for (int64_t t = 0; t < n; t++) {
         Cj[t] = Bj[t];
         Cx[t] = alpha * (a * Bx[t] + 0); /* as a sum that began at 0: never -0 */

@@ -20,7 +20,7 @@
 #include "spgemm/cpu/row_runs.h"
 #include "spgemm/spgemm.h"
 
-extern const spryi_spgemm_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx512_cpu;
+extern const spryi_kernel spryi_spgemm_rows_cpu, spryi_spgemm_rows_avx512_cpu;
 
 /* rows_one_pass_avx512.c */
 extern const spryi_spgemm_table spryi_rows_one_pass;
@@ -70,7 +70,7 @@ typedef struct spryi_row_buffer {
 typedef struct spryi_product_list {
     int32_t *columns, *before; /* of the products of a row, and of the row that others may repeat */
     void *products;
-    uint16_t *places, *map; /* where each product of `before` goes; places of columns of the window */
+    uint16_t *positions, *map; /* where each product of `before` goes; positions of columns of the window */
 } spryi_product_list;
 
 /* A thread's part of the workspace. */

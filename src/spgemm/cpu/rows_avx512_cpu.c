@@ -11,12 +11,12 @@
 #if SPRY_J_IS_64
 static void SPRY_FN(count)(spryi_spgemm_job *job)
 {
-    (*spryi_spgemm_rows_cpu.count)[SPRY_IS_F64][2](job);
+    (*spryi_spgemm_rows_cpu.spgemm->count)[SPRY_IS_F64][2](job);
 }
 
 static void SPRY_FN(fill)(spryi_spgemm_job *job)
 {
-    (*spryi_spgemm_rows_cpu.fill)[SPRY_IS_F64][2](job);
+    (*spryi_spgemm_rows_cpu.spgemm->fill)[SPRY_IS_F64][2](job);
 }
 #else
 
@@ -52,7 +52,7 @@ static int64_t SPRY_FN(fill_rows)(const spryi_spgemm_job *job, const spryi_rows_
     } else if (job->bitmaps.count == 0 && spryi_rows_words(first, last) < products) {
         const int64_t base = first & ~(int64_t)63;
         SPRY_FN(add_and_flag)(job, &w->window, i, base);
-        SPRY_FN(emit_flagged)(&w->window, (last - base) / 64 + 1, base, (SPRY_V)job->alpha, Cj, Cx);
+        SPRY_FN(emit_flagged)(&w->window, (last - base) / 64 + 1, base, *(const SPRY_V *)job->alpha, Cj, Cx);
     } else {
         SPRY_FN(fill_window)(job, &w->window, i, first, last, Cj, Cx);
     }
@@ -110,19 +110,25 @@ static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase 
     return spryi_rows_sizes(job, phase, most_bytes, 1);
 }
 
-const spryi_spgemm_kernel spryi_spgemm_rows_avx512_cpu = {
-    .name = "spgemm_rows_avx512_cpu",
-    .device = "cpu",
-    .idea = "the same with AVX-512: row by row in the accumulator that suits the row: copied, the shape of the row "
-            "before, a dense window whose bits are the order",
-    .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
-    .deterministic = 1,
+static const spryi_spgemm_host_phases phases = {
     .uses_bitmaps = 1,
-    .simd = SPRYI_AVX512,
     .sizes = sizes,
     .count = &count_table,
     .fill = &fill_table,
     .refill = &refill_table,
     .one_pass = &spryi_rows_one_pass,
+};
+
+const spryi_kernel spryi_spgemm_rows_avx512_cpu = {
+    .name = "spgemm_rows_avx512_cpu",
+    .format = "csr",
+    .device = "cpu",
+    .idea = "the same with AVX-512: row by row in the accumulator that suits the row: copied, the shape of the row "
+            "before, a dense window whose bits are the order",
+    .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
+    .deterministic = 1,
+    .pattern = 1,
+    .simd = SPRYI_AVX512,
+    .spgemm = &phases,
 };
 #endif

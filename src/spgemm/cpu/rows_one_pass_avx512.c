@@ -8,22 +8,22 @@
  * thread may have lost its processor. The first to have summed a piece copies it: the bits are the same.
  * Short rows: the columns of all products are listed one after the other. Where the list is that of the row before,
  * moved by a constant, each product goes to the place where it went there. Else up to SPRYI_SHORT products find their
- * places by comparing in registers, more by a dense window, or, where they span too much, by rank: a bit a column, and
- * for each 64 columns how many came before, which is where the sum stands in the row of C.
+ * positions by comparing in registers, more by a dense window, or, where they span too much, by rank: a bit a column,
+ * and for each 64 columns how many came before, which is where the sum stands in the row of C.
  * Cost: products * (value + index) bytes read, mostly from caches; C written once, past them where it is large.
- * Source: this library; the places are the chained scan of D. Merrill and M. Garland, 2016.
+ * Source: this library; the positions are the chained scan of D. Merrill and M. Garland, 2016.
  */
 
 #ifdef SPRY_V
 #if !SPRY_P_IS_64 && !SPRY_J_IS_64
 
 /* Where the products of `before` go whose columns were found by the window: it has them all. */
-static inline void SPRY_FN(find_places)(summation *o)
+static inline void SPRY_FN(find_positions)(summation *o)
 {
     const spryi_product_list *list = &o->w.list;
     const int32_t base = o->at[0];
     for (int64_t k = 0; k < o->n; k++) list->map[o->at[k] - base] = (uint16_t)k;
-    for (int64_t p = 0; p < o->count; p++) list->places[p] = list->map[list->before[p] - base];
+    for (int64_t p = 0; p < o->count; p++) list->positions[p] = list->map[list->before[p] - base];
     o->placed = 1;
 }
 
@@ -34,17 +34,17 @@ static inline void SPRY_FN(move_columns)(int32_t *to, const int32_t *from, int64
     for (int64_t k = 0; k < n; k += 16) _mm512_storeu_si512(to + k, _mm512_add_epi32(_mm512_loadu_si512(from + k), by));
 }
 
-/* Finds the columns of the row whose `count` products are listed, and their places, or fills the row by the window. */
+/* Finds the columns of the row whose `count` products are listed, and their positions; or fills it by the window. */
 static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summation *o, int64_t count,
                                            int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
     const int32_t *restrict columns = o->w.list.before;
     const SPRY_V *restrict products = o->w.list.products;
-    uint16_t *restrict places = o->w.list.places;
+    uint16_t *restrict positions = o->w.list.positions;
     int32_t low, high;
     o->placed = 1;
     if (count <= SPRYI_SHORT) {
-        o->n = spryi_short_places(columns, (int)count, places, Cj);
+        o->n = spryi_short_positions(columns, (int)count, positions, Cj);
         return;
     }
     spryi_list_span(columns, count, &low, &high);
@@ -62,7 +62,7 @@ static inline void SPRY_FN(place_products)(const spryi_spgemm_job *job, summatio
     }
     spryi_mark_ranks(&o->w.ranks, columns, count);
     o->n = spryi_resolve_ranks(&o->w.ranks, low >> 6, words, Cj);
-    for (int64_t p = 0; p < count; p++) places[p] = (uint16_t)spryi_rank_of(&o->w.ranks, columns[p]);
+    for (int64_t p = 0; p < count; p++) positions[p] = (uint16_t)spryi_rank_of(&o->w.ranks, columns[p]);
     for (int64_t p = 0; p < count; p++) o->w.ranks.mask[columns[p] >> 6] = 0;
 }
 
@@ -71,13 +71,13 @@ static inline int64_t SPRY_FN(fill_listed)(const spryi_spgemm_job *job, summatio
                                            int32_t *restrict Cj, SPRY_V *restrict Cx)
 {
     const SPRY_V *restrict products = o->w.list.products;
-    const uint16_t *restrict places = o->w.list.places;
+    const uint16_t *restrict positions = o->w.list.positions;
     int32_t *restrict list = o->w.list.columns;
     (void)SPRY_FN(list_columns)(job, i, list, AHEAD);
     SPRY_FN(list_products)(job, i, o->w.list.products);
     const int32_t shift = list[0] - o->w.list.before[0];
     if (count == o->count && spryi_are_moved_32(list, o->w.list.before, count, shift)) {
-        if (!o->placed) SPRY_FN(find_places)(o);
+        if (!o->placed) SPRY_FN(find_positions)(o);
         SPRY_FN(move_columns)(Cj, o->at, o->n, shift);
     } else {
         o->w.list.columns = o->w.list.before;
@@ -88,7 +88,7 @@ static inline int64_t SPRY_FN(fill_listed)(const spryi_spgemm_job *job, summatio
         if (!o->placed) return o->n;
     }
     for (int64_t k = 0; k < o->n; k += LANES) OF(storeu)(Cx + k, OF(setzero)());
-    for (int64_t p = 0; p < count; p++) Cx[places[p]] += products[p];
+    for (int64_t p = 0; p < count; p++) Cx[positions[p]] += products[p];
     return o->n;
 }
 
@@ -188,7 +188,7 @@ static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job
                                                           const spryi_row_buffer *from, int64_t at)
 {
     const int64_t begin = job->pieces.rows[from->piece], end = job->pieces.rows[from->piece + 1], n = from->n;
-    const SPRY_V alpha = (SPRY_V)o->alpha;
+    const SPRY_V alpha = *(const SPRY_V *)o->alpha;
     SPRY_V *restrict values = from->values;
     for (int64_t i = begin; i < end; i++) job->offsets[i + 1] = at + from->ends[i - begin];
     spryi_stream((int32_t *)job->columns + at, from->columns, n * (int64_t)sizeof(int32_t), o->streams);
@@ -197,14 +197,14 @@ static __attribute__((noinline)) void SPRY_FN(copy_piece)(const spryi_spgemm_job
     spryi_stream((SPRY_V *)job->values + at, values, n * (int64_t)sizeof(SPRY_V), o->streams);
 }
 
-/* Copies the pieces that it holds as far as their places are known; returns the first piece that is not summed. */
+/* Copies the pieces that it holds as far as their positions are known; returns the first piece that is not summed. */
 static __attribute__((noinline)) int64_t SPRY_FN(copy_held)(const spryi_spgemm_job *job, summation *o,
                                                             spryi_piece_order *order)
 {
     const int64_t unknown = spryi_first_unknown(order);
     while (o->held > 0 && o->w.buffers[0].piece <= unknown) {
         const spryi_row_buffer done = o->w.buffers[0];
-        SPRY_FN(copy_piece)(job, o, &done, atomic_load(&order->places[done.piece]));
+        SPRY_FN(copy_piece)(job, o, &done, atomic_load(&order->positions[done.piece]));
         o->held--;
         for (int b = 0; b < o->held; b++) o->w.buffers[b] = o->w.buffers[b + 1];
         o->w.buffers[o->held] = done;
@@ -223,14 +223,15 @@ static void SPRY_FN(fill_giant)(const spryi_spgemm_job *job, summation *o, spryi
     const int64_t n = spryi_resolve_ranks(&o->w.ranks, low, words, NULL);
     (void)spryi_publish(order, p, n);
     while (SPRY_FN(copy_held)(job, o, order) <= p) (void)sched_yield();
-    const int64_t at = atomic_load(&order->places[p]);
+    const int64_t at = atomic_load(&order->positions[p]);
     job->offsets[i + 1] = at + n;
     SPRY_V *restrict Cx = (SPRY_V *)job->values + at;
     spryi_emit_ranks(&o->w.ranks, low, words, (int32_t *)job->columns + at);
     memset(Cx, 0, (size_t)n * sizeof *Cx);
     SPRY_FN(sum_ranked)(job, o, i, Cx);
     memset(o->w.ranks.mask + low, 0, (size_t)words * sizeof *o->w.ranks.mask);
-    for (int64_t k = 0; k < n; k++) Cx[k] = (SPRY_V)o->alpha * Cx[k];
+    const SPRY_V alpha = *(const SPRY_V *)o->alpha;
+    for (int64_t k = 0; k < n; k++) Cx[k] = alpha * Cx[k];
 }
 
 /* Piece p into a free buffer; holds it, unless another thread was faster. */
@@ -262,7 +263,7 @@ static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, spr
         to->piece = late;
         if (!spryi_publish(order, late, to->n)) continue;
         (void)spryi_first_unknown(order);
-        SPRY_FN(copy_piece)(job, o, to, atomic_load(&order->places[late]));
+        SPRY_FN(copy_piece)(job, o, to, atomic_load(&order->positions[late]));
     }
 }
 
@@ -271,6 +272,7 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
     spryi_piece_order order = {.count = 0};
     spryi_begin_order(&order, &job->pieces);
     job->offsets[0] = 0;
+    static const SPRY_V one = 1;
     const int64_t entry = sizeof(SPRY_V) + sizeof(int32_t);
     const int most = job->sizes.buffers > 2 ? (int)job->sizes.buffers - 2 : 0;
 #pragma omp parallel num_threads(spryi_team(job->sizes.threads))
@@ -278,7 +280,7 @@ static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
         summation o = {.alpha = job->alpha, .streams = job->products * entry >= SPRYI_STREAMS_FROM};
         spryi_rows_place(job, omp_get_thread_num(), &o.w);
         spryi_spgemm_job mine = *job;
-        mine.alpha = 1;
+        mine.alpha = &one;
         for (int64_t p; (p = atomic_fetch_add(&order.next, 1)) < order.count;) {
             const int64_t begin = mine.pieces.rows[p], end = mine.pieces.rows[p + 1];
             if (SPRY_FN(is_giant)(&mine, begin, end))
@@ -331,7 +333,7 @@ typedef struct summation {
     int placed;             /* where the products of the list go is known */
     int64_t count, n;       /* products and entries of the row that may be repeated */
     const int32_t *at;      /* its columns in the buffer */
-    double alpha;           /* of the product; the job's own is 1 here, since it is applied on the way to C */
+    const void *alpha;      /* of the product; the job's own is 1 here, since it is applied on the way to C */
 } summation;
 
 #define SPRYI_TEMPLATE "spgemm/cpu/rows_one_pass_avx512.c"

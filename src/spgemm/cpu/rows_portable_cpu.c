@@ -60,18 +60,24 @@ static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase 
     return spryi_rows_sizes(job, phase, most_bytes, 0);
 }
 
-const spryi_spgemm_kernel spryi_spgemm_rows_cpu = {
+static const spryi_spgemm_host_phases phases = {
+    .uses_bitmaps = 1,
+    .sizes = sizes,
+    .count = &count_table,
+    .fill = &fill_table,
+    .refill = &refill_table,
+};
+
+const spryi_kernel spryi_spgemm_rows_cpu = {
     .name = "spgemm_rows_cpu",
+    .format = "csr",
     .device = "cpu",
     .idea = "row by row in the accumulator that suits the row: copied, the shape of the row before, a dense window "
             "whose bits are the order",
     .source = "F. G. Gustavson, Two Fast Algorithms for Sparse Matrices, 1978; repeating rows: this library",
     .deterministic = 1,
-    .uses_bitmaps = 1,
+    .pattern = 1,
     .simd = SPRYI_PORTABLE,
-    .sizes = sizes,
-    .count = &count_table,
-    .fill = &fill_table,
-    .refill = &refill_table,
+    .spgemm = &phases,
 };
 #endif

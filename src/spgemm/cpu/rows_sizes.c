@@ -51,7 +51,7 @@ static void lay_out_run(layout *l, const spryi_spgemm_sizes *s, int64_t value, s
     run->list = take(l, products, NUMBER);
     run->columns = take(l, products, NUMBER);
     run->ends = take(l, products, NUMBER);
-    run->places = take(l, products, sizeof *run->places);
+    run->positions = take(l, products, sizeof *run->positions);
     run->staged = take(l, staged, value);
     run->staged_columns = take(l, staged, NUMBER);
     for (int k = 0; k < 2; k++) {
@@ -75,7 +75,7 @@ static void lay_out_one_pass(layout *l, const spryi_spgemm_sizes *s, int64_t val
     w->list.columns = take(l, listed, sizeof *w->list.columns);
     w->list.before = take(l, listed, sizeof *w->list.before);
     w->list.products = take(l, listed, value);
-    w->list.places = take(l, listed, sizeof *w->list.places);
+    w->list.positions = take(l, listed, sizeof *w->list.positions);
     for (int64_t b = 0; b < s->buffers; b++) {
         w->buffers[b].ends = take(l, s->entries, sizeof *w->buffers[b].ends);
         w->buffers[b].columns = take(l, entries, sizeof *w->buffers[b].columns);

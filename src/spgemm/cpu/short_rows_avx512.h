@@ -39,11 +39,11 @@ static inline void spryi_list_span(const int32_t *list, int64_t count, int32_t *
 }
 
 /*
- * Places of up to SPRYI_SHORT products, which are few enough that each one's columns can be compared with all; their
+ * Positions of up to SPRYI_SHORT products, which are few enough that each one's columns can be compared with all; their
  * columns in order. Returns how many.
  */
-static inline int64_t spryi_short_places(const int32_t *restrict list, int count, uint16_t *restrict places,
-                                         int32_t *restrict columns)
+static inline int64_t spryi_short_positions(const int32_t *restrict list, int count, uint16_t *restrict positions,
+                                            int32_t *restrict columns)
 {
     const uint32_t valid = (uint32_t)_bzhi_u64(0xffffffffu, (unsigned)count);
     const __m512i past = _mm512_set1_epi32(INT32_MAX), one = _mm512_set1_epi32(1);
@@ -76,10 +76,10 @@ static inline int64_t spryi_short_places(const int32_t *restrict list, int count
             at1 = _mm512_mask_add_epi32(at1, _mm512_cmpgt_epi32_mask(v1, x), at1, one);
         }
         n += more;
-        _mm256_storeu_si256((__m256i *)(void *)(places + 16), _mm512_cvtepi32_epi16(at1));
+        _mm256_storeu_si256((__m256i *)(void *)(positions + 16), _mm512_cvtepi32_epi16(at1));
     }
-    _mm256_storeu_si256((__m256i *)(void *)places, _mm512_cvtepi32_epi16(at0));
-    for (int p = 0; p < count; p++) columns[places[p]] = list[p];
+    _mm256_storeu_si256((__m256i *)(void *)positions, _mm512_cvtepi32_epi16(at0));
+    for (int p = 0; p < count; p++) columns[positions[p]] = list[p];
     return n;
 }
 

@@ -61,13 +61,13 @@ static inline int64_t SPRY_FN(count_short)(const spryi_spgemm_job *job, int64_t 
 static inline void SPRY_FN(fill_short)(const spryi_spgemm_job *job, int64_t i, SPRY_J *restrict Cj, SPRY_V *restrict Cx)
 {
     int32_t list[SPRYI_SHORT + 16];
-    uint16_t places[SPRYI_SHORT];
+    uint16_t positions[SPRYI_SHORT];
     SPRY_V values[SPRYI_SHORT + 16], sums[SPRYI_SHORT] = {0};
-    const SPRY_V alpha = (SPRY_V)job->alpha;
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     const int count = (int)SPRY_FN(list_columns)(job, i, list, 0);
     SPRY_FN(list_products)(job, i, values);
-    const int64_t n = spryi_short_places(list, count, places, Cj);
-    for (int p = 0; p < count; p++) sums[places[p]] += values[p];
+    const int64_t n = spryi_short_positions(list, count, positions, Cj);
+    for (int p = 0; p < count; p++) sums[positions[p]] += values[p];
     for (int64_t k = 0; k < n; k++) Cx[k] = alpha * sums[k];
 }
 #endif

@@ -10,12 +10,12 @@
  *       there is less memory. SortCols: one thread moves a bucket.
  * Differences: rows of A where the listing reads C's and entries where it takes rows; GetNNZ runs with a stride of all
  *       its threads and adds them all up; barriers where it relies on lockstep; structure is kept where a value is 0;
- *       values of 64 bits too; rows of a queue are read before any is added. Places within a row come in no fixed
+ *       values of 64 bits too; rows of a queue are read before any is added. Positions within a row come in no fixed
  *       order, but sums do, and sorted rows are the same bit for bit.
  */
 #include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_kernels_cuda.h"
-#include "spgemm/cuda/gpu_rows_cuda.cuh"
+#include "device/cuda/kernels.h"
+#include "spgemm/cuda/rows_cuda.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <stdlib.h>
@@ -230,20 +230,11 @@ template <typename V> static __global__ void __launch_bounds__(SORT_THREADS)
 
 /* ---- phases ------------------------------------------------------------------------------------------- */
 
-static seed_rows rows_of(const spryi_cuda_product *product)
+static seed_rows rows_of(const spryi_device_product *product)
 {
     seed_rows r = {};
-    const spry_arrays *from[] = {&product->a, &product->b};
-    gpu_csr *to[] = {&r.A, &r.B};
-    for (int m = 0; m < 2; m++) {
-        to[m]->rows = from[m]->rows;
-        to[m]->cols = from[m]->cols;
-        to[m]->nnz = from[m]->nnz;
-        to[m]->p.at = from[m]->offsets;
-        to[m]->p.wide = from[m]->offset_type == SPRY_I64;
-        to[m]->j = (const int32_t *)from[m]->indices;
-        to[m]->x = from[m]->values;
-    }
+    r.A = gpu_csr_of(&product->a);
+    r.B = gpu_csr_of(&product->b);
     r.first = product->row_begin;
     r.rows = (int)(product->row_end - product->row_begin);
     return r;
@@ -262,7 +253,7 @@ static __global__ void add_products(seed_rows r, unsigned long long *products)
 }
 
 /* Tables within an eighth of the device's memory: fewer blocks where the matrix is wide. */
-static spry_status seed_make(spryi_cuda_product *product, seed_state *own, void **scan_space, size_t *scan_bytes,
+static spry_status seed_make(spryi_device_product *product, seed_state *own, void **scan_space, size_t *scan_bytes,
                              spry_error *err)
 {
     size_t unused = 0, memory = 0;
@@ -292,7 +283,7 @@ static spry_status seed_make(spryi_cuda_product *product, seed_state *own, void 
     return SPRY_OK;
 }
 
-static spry_status seed_count(spryi_cuda_product *product, seed_state *own, spry_error *err)
+static spry_status seed_count(spryi_device_product *product, seed_state *own, spry_error *err)
 {
     void *scan_space = NULL;
     size_t scan_bytes = 0;
@@ -335,7 +326,7 @@ static spry_status seed_count(spryi_cuda_product *product, seed_state *own, spry
     return product->allocate(product, (void **)&own->queue, own->queue_bytes, "queues of a sort", err);
 }
 
-static void seed_discard(spryi_cuda_product *product)
+static void seed_discard(spryi_device_product *product)
 {
     seed_state *own = (seed_state *)product->state;
     if (!own) return;
@@ -345,7 +336,7 @@ static void seed_discard(spryi_cuda_product *product)
     product->state = NULL;
 }
 
-static spry_status seed_symbolic(spryi_cuda_product *product, const seed_way *way, spry_error *err)
+static spry_status seed_symbolic(spryi_device_product *product, const seed_way *way, spry_error *err)
 {
     seed_state *own = (seed_state *)calloc(1, sizeof *own);
     if (!own) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %zu bytes", sizeof *own);
@@ -364,7 +355,7 @@ template <typename V> static __global__ void seed_scale(V *x, int64_t count, V a
     if (i < count) x[i] *= alpha;
 }
 
-template <typename V> static spry_status seed_fill(spryi_cuda_product *product, seed_state *own, spry_error *err)
+template <typename V> static spry_status seed_fill(spryi_device_product *product, seed_state *own, spry_error *err)
 {
     const seed_rows r = rows_of(product);
     cudaStream_t stream = (cudaStream_t)product->stream;
@@ -381,12 +372,13 @@ template <typename V> static spry_status seed_fill(spryi_cuda_product *product, 
                                                                           product->c_columns, Cx,
                                                                           (seed_bucket *)own->queue, own->queue_length);
     SPRY_CUDA_TRY(launched(err, "spgemm: SortCols"));
-    if (product->alpha == 1) return SPRY_OK;
-    seed_scale<V><<<(unsigned)ceil_div(product->nnz, 256), 256, 0, stream>>>(Cx, product->nnz, (V)product->alpha);
+    const V alpha = *(const V *)product->alpha;
+    if (alpha == 1) return SPRY_OK;
+    seed_scale<V><<<(unsigned)ceil_div(product->nnz, 256), 256, 0, stream>>>(Cx, product->nnz, alpha);
     return launched(err, "spgemm: scale");
 }
 
-static spry_status seed_numeric(spryi_cuda_product *product, spry_error *err)
+static spry_status seed_numeric(spryi_device_product *product, spry_error *err)
 {
     seed_state *own = (seed_state *)product->state;
     if (product->nnz == 0) return SPRY_OK;
@@ -395,13 +387,14 @@ static spry_status seed_numeric(spryi_cuda_product *product, spry_error *err)
 
 /* lanes, rows a block, blocks a multiprocessor, reset touched, claim */
 #define SEED(name, ...)                                                                                                \
-    static spry_status name##_symbolic(spryi_cuda_product *product, spry_error *err)                                   \
+    static spry_status name##_symbolic(spryi_device_product *product, spry_error *err)                                 \
     {                                                                                                                  \
         static const seed_way way = {__VA_ARGS__};                                                                     \
         return seed_symbolic(product, &way, err);                                                                      \
     }                                                                                                                  \
-    const spryi_cuda_spgemm_kernel spry_cuda_spgemm_seed_##name = {"spgemm_seed_" #name "_cuda", name##_symbolic,      \
-                                                                   seed_numeric, seed_discard};
+    static const spryi_spgemm_device_phases name##_phases = {name##_symbolic, seed_numeric, seed_discard};             \
+    const spryi_kernel_functions spry_cuda_spgemm_seed_##name =                                                        \
+        {"spgemm_seed_" #name "_cuda", NULL, NULL, NULL, NULL, NULL, &name##_phases};
 SEED(getvals, 32, 1, 16, 0, 0)
 SEED(reset, 32, 1, 16, 1, 0)
 SEED(rows, 32, 4, 4, 0, 0)

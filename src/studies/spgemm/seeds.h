@@ -12,6 +12,6 @@
 
 #include "spgemm/spgemm.h"
 
-extern const spryi_spgemm_kernel spryi_spgemm_seed_dot_cpu, spryi_spgemm_seed_dense_cpu, spryi_spgemm_smmp_cpu;
+extern const spryi_kernel spryi_spgemm_seed_dot_cpu, spryi_spgemm_seed_dense_cpu, spryi_spgemm_smmp_cpu;
 
 #endif

@@ -73,6 +73,7 @@ static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
     SPRY_V *Cx = job->values;
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     for (int64_t i = 0, at = 0; i < job->a.rows; i++) {
         const int64_t begin = at;
         for (int64_t j = 0; j < job->b.cols; j++) {
@@ -80,7 +81,7 @@ static void SPRY_FN(dot_rows)(spryi_spgemm_job *job)
             const SPRY_V sum = SPRY_FN(dot)(job, i, j, &met);
             if (met && Cj) {
                 Cj[at] = (SPRY_J)j;
-                Cx[at] = (SPRY_V)job->alpha * sum;
+                Cx[at] = alpha * sum;
             }
             at += met;
         }
@@ -105,6 +106,7 @@ static void SPRY_FN(dense_fill)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
     SPRY_V *Cx = job->values, *sums = job->workspace;
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     unsigned char *met = (unsigned char *)(sums + job->b.cols);
     int64_t at = 0;
     for (int64_t i = 0; i < job->a.rows; i++) {
@@ -112,7 +114,7 @@ static void SPRY_FN(dense_fill)(spryi_spgemm_job *job)
         for (int64_t j = 0; j < job->b.cols; j++) {
             if (met[j]) {
                 Cj[at] = (SPRY_J)j;
-                Cx[at++] = (SPRY_V)job->alpha * sums[j];
+                Cx[at++] = alpha * sums[j];
             }
             sums[j] = 0;
             met[j] = 0;
@@ -137,6 +139,7 @@ static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
 {
     SPRY_J *Cj = job->columns;
     SPRY_V *Cx = job->values, *sums = (SPRY_V *)((int64_t *)job->workspace + job->b.cols);
+    const SPRY_V alpha = *(const SPRY_V *)job->alpha;
     int64_t *next = job->workspace, head;
     for (int64_t i = 0; i < job->a.rows; i++) {
         const int64_t at = job->offsets[i], n = SPRY_FN(thread_row)(job, i, next, &head);
@@ -149,7 +152,7 @@ static void SPRY_FN(smmp_fill)(spryi_spgemm_job *job)
         SPRY_FN(sort_row)(Cj + at, n);
         SPRY_FN(add_row)(job, i, sums, NULL);
         for (int64_t k = at; k < at + n; k++) {
-            Cx[k] = (SPRY_V)job->alpha * sums[Cj[k]];
+            Cx[k] = alpha * sums[Cj[k]];
             sums[Cj[k]] = 0;
         }
     }
@@ -169,73 +172,41 @@ static const spryi_spgemm_table dot_table = SPRYI_TABLE(dot_rows);
 static const spryi_spgemm_table dense_counts = SPRYI_TABLE(dense_count), dense_fills = SPRYI_TABLE(dense_fill);
 static const spryi_spgemm_table smmp_counts = SPRYI_TABLE(smmp_count), smmp_fills = SPRYI_TABLE(smmp_fill);
 
-/* So many bytes for each column of C, and a value in the numeric phase. */
-static spryi_spgemm_sizes sized(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t column)
-{
-    const int64_t value = phase == SPRYI_FILL ? (int64_t)spry_type_bytes(job->type) : 0;
-    return (spryi_spgemm_sizes){.threads = 1, .bytes = job->b.cols * (column + value)};
-}
+/* The workspace of a way, on one thread: so many bytes for each column of C, and a value in the numeric phase. */
+#define SIZES(way, column_bytes, values)                                                                               \
+    static spryi_spgemm_sizes way##_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)   \
+    {                                                                                                                  \
+        (void)most_bytes;                                                                                              \
+        const int64_t value = (values) && phase == SPRYI_FILL ? (int64_t)spry_type_bytes(job->type) : 0;               \
+        return (spryi_spgemm_sizes){.threads = 1, .bytes = job->b.cols * ((int64_t)(column_bytes) + value)};           \
+    }
+SIZES(dot, 0, 0)
+SIZES(dense, 1, 1)
+SIZES(smmp, sizeof(int64_t), 1)
 
-static spryi_spgemm_sizes dot_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
-{
-    (void)job;
-    (void)phase;
-    (void)most_bytes;
-    return (spryi_spgemm_sizes){.threads = 1};
-}
-
-static spryi_spgemm_sizes dense_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
-{
-    (void)most_bytes;
-    return sized(job, phase, 1);
-}
-
-static spryi_spgemm_sizes smmp_sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
-{
-    (void)most_bytes;
-    return sized(job, phase, sizeof(int64_t));
-}
-
-const spryi_spgemm_kernel spryi_spgemm_seed_dot_cpu = {
-    .name = "spgemm_seed_dot_cpu",
-    .device = "cpu",
-    .idea = "each row of A times each column of B, which is converted to CSC: the paper's sequential listing",
-    .source = "S. Rose, GPU Sparse Matrix Multiplication with CUDA, 2013, section 2.2",
-    .deterministic = 1,
-    .sequential = 1,
-    .needs_csc = 1,
-    .simd = SPRYI_PORTABLE,
-    .sizes = dot_sizes,
-    .count = &dot_table,
-    .fill = &dot_table,
-    .refill = &dot_table,
-};
-
-const spryi_spgemm_kernel spryi_spgemm_seed_dense_cpu = {
-    .name = "spgemm_seed_dense_cpu",
-    .device = "cpu",
-    .idea = "row by row into an array of all columns, which is reset and looked through for each row",
-    .source = "S. Rose, GPU Sparse Matrix Multiplication with CUDA, 2013, section 4",
-    .deterministic = 1,
-    .sequential = 1,
-    .simd = SPRYI_PORTABLE,
-    .sizes = dense_sizes,
-    .count = &dense_counts,
-    .fill = &dense_fills,
-    .refill = &dense_fills,
-};
-
-const spryi_spgemm_kernel spryi_spgemm_smmp_cpu = {
-    .name = "spgemm_smmp_cpu",
-    .device = "cpu",
-    .idea = "two passes on one thread; the columns of a row are a linked list through one array, and sorted at the end",
-    .source = "R. E. Bank, C. C. Douglas, Sparse Matrix Multiplication Package (SMMP), 1993",
-    .deterministic = 1,
-    .sequential = 1,
-    .simd = SPRYI_PORTABLE,
-    .sizes = smmp_sizes,
-    .count = &smmp_counts,
-    .fill = &smmp_fills,
-    .refill = &smmp_fills,
-};
+#define KERNEL(name_, way, count_, fill_, needs_csc_, idea_, source_)                                                  \
+    static const spryi_spgemm_host_phases way##_phases = {.sequential = 1,                                             \
+                                                          .needs_csc = needs_csc_,                                     \
+                                                          .sizes = way##_sizes,                                        \
+                                                          .count = &count_,                                            \
+                                                          .fill = &fill_,                                              \
+                                                          .refill = &fill_};                                           \
+    const spryi_kernel spryi_##name_ = {.name = #name_,                                                                \
+                                        .format = "csr",                                                               \
+                                        .device = "cpu",                                                               \
+                                        .idea = idea_,                                                                 \
+                                        .source = source_,                                                             \
+                                        .study = 1,                                                                    \
+                                        .deterministic = 1,                                                            \
+                                        .pattern = 1,                                                                  \
+                                        .simd = SPRYI_PORTABLE,                                                        \
+                                        .spgemm = &way##_phases};
+#define SEED "S. Rose, GPU Sparse Matrix Multiplication with CUDA, 2013, section "
+KERNEL(spgemm_seed_dot_cpu, dot, dot_table, dot_table, 1,
+       "each row of A times each column of B, which is converted to CSC: the paper's sequential listing", SEED "2.2")
+KERNEL(spgemm_seed_dense_cpu, dense, dense_counts, dense_fills, 0,
+       "row by row into an array of all columns, which is reset and looked through for each row", SEED "4")
+KERNEL(spgemm_smmp_cpu, smmp, smmp_counts, smmp_fills, 0,
+       "two passes on one thread; the columns of a row are a linked list through one array, and sorted at the end",
+       "R. E. Bank, C. C. Douglas, Sparse Matrix Multiplication Package (SMMP), 1993")
 #endif

@@ -9,7 +9,7 @@
  * Cost: Aj, B's rows once for each entry of A (from cache), C written once.
  * Source: merge of sorted rows: Gremse et al. 2015 (RMerge); staging: this library.
  */
-#include "spgemm/cuda/gpu_network_cuda.cuh"
+#include "spgemm/cuda/network_cuda.cuh"
 
 /* ---- extents ----------------------------------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ template <int MOST> static __device__ __forceinline__ int slots_for(const merge_
 
 /*
  * Lanes whose rows are staged at once, as a mask: from the first of `left` as many as fit; need: slots of the lane, of
- * which `before` are those of lanes before it. *base: slots of the lanes that had their turn.
+ * which `before` are those of lanes before it. *base: slots of the lanes before.
  */
 static __device__ __forceinline__ unsigned staged_lanes(unsigned left, int need, int before, int capacity, int *base)
 {
@@ -467,18 +467,18 @@ template <int SHORT, typename V> static __global__ void __launch_bounds__(MERGE_
 
 /* Slots of a warp, after the mean length of rows; a lane's may need SLOTS_OF_LANE. */
 enum { SLOTS_OF_LANE = MERGE_PRODUCTS + MERGE_MOST + 1 };
-spry_status gpu_classify_rows(const gpu_rows *r, int multiprocessors, cudaStream_t stream, spry_error *err)
+spry_status gpu_classify_rows(gpu_work *w, spry_error *err)
 {
-    if (r->rows == 0) return SPRY_OK;
-    const double mean = r->A.rows > 0 ? (double)r->A.nnz / (double)r->A.rows : 0;
+    if (w->rows.rows == 0) return SPRY_OK;
+    const double mean = w->rows.A.rows > 0 ? (double)w->rows.A.nnz / (double)w->rows.A.rows : 0;
     const int each = mean > MERGE_MOST ? 16 : (int)((mean + 1) * (mean + 2)) + 1;
     const int capacity = 32 * (each < 8 ? 8 : each > SLOTS_OF_LANE ? SLOTS_OF_LANE : each);
     const int bytes = capacity * (int)sizeof(int32_t) * (CLASSIFY_THREADS / 32);
     cudaError_t code = cudaFuncSetAttribute(classify_rows, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: classify rows");
-    int64_t blocks = ceil_div(r->rows, CLASSIFY_THREADS);
-    if (r->groups && blocks > 16 * multiprocessors) blocks = 16 * multiprocessors; /* few rows may be left */
-    classify_rows<<<(unsigned)blocks, CLASSIFY_THREADS, bytes, stream>>>(*r, capacity);
+    int64_t blocks = ceil_div(w->rows.rows, CLASSIFY_THREADS);
+    if (w->rows.groups && blocks > 16 * w->multiprocessors) blocks = 16 * w->multiprocessors; /* few rows may be left */
+    classify_rows<<<(unsigned)blocks, CLASSIFY_THREADS, bytes, w->stream>>>(w->rows, capacity);
     return launched(err, "spgemm: classify rows");
 }
 
@@ -489,28 +489,26 @@ static int staged_entries(unsigned needed, int limit)
     return n < SLOTS_OF_LANE ? (SLOTS_OF_LANE + 3) & ~3 : (n + 3) & ~3;
 }
 
-template <typename V> static spry_status run_merge(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C,
-                                                   cudaStream_t stream, spry_error *err)
+template <typename V> static spry_status run_merge(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    const merge_target<V> to = {C->p, C->j, (V *)C->x, (V)C->alpha};
-    const int only_short = !found->merges, results = staged_entries(found->merge_results, 640);
-    const int slots = only_short ? 0 : staged_entries(found->merge_slots, 1280), value = (int)sizeof(V);
+    const merge_target<V> to = {C->p, C->j, (V *)C->x, *(const V *)C->alpha};
+    const int only_short = !w->found.merges, results = staged_entries(w->found.merge_results, 640);
+    const int slots = only_short ? 0 : staged_entries(w->found.merge_slots, 1280), value = (int)sizeof(V);
     const int of_slots = only_short ? NET_VALUES * value : slots * (value + (int)sizeof(int32_t));
     const int of_warp = (of_slots + results * (value + (int)sizeof(int32_t)) + 15) & ~15;
     const auto kernel = only_short ? merge_rows<1, V> : merge_rows<0, V>;
     cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, of_warp * MERGE_WARPS);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: merge rows");
-    const int64_t rows = r->groups ? (int64_t)found->odd : r->rows;
-    kernel<<<(unsigned)ceil_div(rows, MERGE_THREADS), MERGE_THREADS, of_warp * MERGE_WARPS, stream>>>(*r, rows, slots,
-                                                                                                      results, of_warp,
-                                                                                                      to);
+    const int64_t rows = w->rows.groups ? (int64_t)w->found.odd : w->rows.rows;
+    kernel<<<(unsigned)ceil_div(rows, MERGE_THREADS), MERGE_THREADS, of_warp * MERGE_WARPS, w->stream>>>(w->rows, rows,
+                                                                                                         slots, results,
+                                                                                                         of_warp, to);
     return launched(err, "spgemm: merge rows");
 }
 
-spry_status gpu_merge_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C, cudaStream_t stream,
-                             spry_error *err)
+spry_status gpu_merge_values(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    if (found->rows[ROW_MERGE] == found->run_rows) return SPRY_OK;
-    if (C->type == SPRY_F64) return run_merge<double>(r, found, C, stream, err);
-    return run_merge<float>(r, found, C, stream, err);
+    if (w->found.rows[ROW_MERGE] == w->found.run_rows) return SPRY_OK;
+    if (C->type == SPRY_F64) return run_merge<double>(w, C, err);
+    return run_merge<float>(w, C, err);
 }

@@ -2,7 +2,7 @@
  * Rows of A with up to 4 entries that meet rows of B as short: a thread sorts its row's products.
  *
  * Idea: all columns are read at once, none waiting for another, and merged in registers by a bitonic network whose
- *       inputs are sorted already; places past a row's end hold the largest key. A key is a column above the product's
+ *       inputs are sorted already; positions past a row's end hold the largest key. A key is a column above the product's
  *       place, so that sums keep A's order.
  * Work: a warp 32 neighbouring rows, if all of them are so short.
  * Cost: B's columns once for each entry of A, in counting and in computing, and its values; C written once.
@@ -11,7 +11,7 @@
 #ifndef SPRY_GPU_NETWORK_CUDA_CUH
 #define SPRY_GPU_NETWORK_CUDA_CUH
 
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 #include <cuda_pipeline.h>
 

@@ -11,8 +11,7 @@
  * Source: compression of the symbolic phase: Deveci, Trott and Rajamanickam 2018 (Kokkos Kernels); in place: this
  *       library.
  */
-#include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum { PAIR_THREADS = 128, PAIR_LONG = 32, PAIR_STAGED = 1024, PAIR_SAMPLE = 2048, PAIR_SAMPLED = 1 << 20 };
 
@@ -26,17 +25,17 @@ static __global__ void __launch_bounds__(PAIR_THREADS) sample_columns(gpu_csr B,
     if (threadIdx.x % 32 == 0 && same) atomicAdd(&found->sample_same, (unsigned)__popc(same));
 }
 
-spry_status gpu_sample_columns(const gpu_rows *r, cudaStream_t stream, spry_error *err)
+spry_status gpu_sample_columns(gpu_work *w, spry_error *err)
 {
-    if (r->groups || r->B.nnz < PAIR_SAMPLED) return SPRY_OK;
-    const int64_t blocks = ceil_div(32 * ceil_div(r->B.nnz, PAIR_SAMPLE), PAIR_THREADS);
-    sample_columns<<<(unsigned)blocks, PAIR_THREADS, 0, stream>>>(r->B, r->found);
+    if (w->rows.groups || w->rows.B.nnz < PAIR_SAMPLED) return SPRY_OK;
+    const int64_t blocks = ceil_div(32 * ceil_div(w->rows.B.nnz, PAIR_SAMPLE), PAIR_THREADS);
+    sample_columns<<<(unsigned)blocks, PAIR_THREADS, 0, w->stream>>>(w->rows.B, w->rows.found);
     return launched(err, "spgemm: sample columns");
 }
 
-int gpu_pairs_pay(const gpu_rows *r, const gpu_row_counts *found)
+int gpu_pairs_pay(const gpu_work *w)
 {
-    return 2 * (int64_t)found->sample_same > 31 * (r->B.nnz / PAIR_SAMPLE) && found->sample_same > 0;
+    return 2 * (int64_t)w->found.sample_same > 31 * (w->rows.B.nnz / PAIR_SAMPLE) && w->found.sample_same > 0;
 }
 
 /* The pairs of a row that its warp takes together. */
@@ -107,9 +106,10 @@ static __global__ void __launch_bounds__(PAIR_THREADS) make_pairs(gpu_csr B, uin
     }
 }
 
-spry_status gpu_make_pairs(const gpu_rows *r, cudaStream_t stream, spry_error *err)
+spry_status gpu_make_pairs(gpu_work *w, spry_error *err)
 {
-    make_pairs<<<(unsigned)ceil_div(r->B.rows, PAIR_THREADS), PAIR_THREADS, 0, stream>>>(r->B, r->pairs,
-                                                                                         r->pair_counts);
+    make_pairs<<<(unsigned)ceil_div(w->rows.B.rows, PAIR_THREADS), PAIR_THREADS, 0, w->stream>>>(w->rows.B,
+                                                                                                 w->rows.pairs,
+                                                                                                 w->rows.pair_counts);
     return launched(err, "spgemm: pairs of B");
 }

@@ -10,8 +10,7 @@
  * Cost: counting reads the offsets and columns of A and B once; computing reads values, and writes C.
  * Source: this library.
  */
-#include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 #include <cuda_pipeline.h>
 
@@ -315,7 +314,7 @@ static __device__ __forceinline__ void count_group(const gpu_rows &r, unsigned g
     all->most_products = max(all->most_products, (unsigned)total);
 }
 
-/* Warps take `each` groups in turn. */
+/* Each warp takes `each` groups, one after another. */
 static __global__ void __launch_bounds__(RUN_THREADS) count_runs(gpu_rows r, int each)
 {
     __shared__ run_counts found;
@@ -367,7 +366,7 @@ static __device__ __forceinline__ void lay_out(const gpu_rows &r, int64_t head, 
                                                int value_bytes, run_product *order, int32_t *columns)
 {
     const int lane = threadIdx.x % 32;
-    int places = 0;
+    int positions = 0;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
         if (32 * h >= total) break;
@@ -383,8 +382,8 @@ static __device__ __forceinline__ void lay_out(const gpu_rows &r, int64_t head, 
         p.last = -last;
         order[t] = p;
         const unsigned lasts = __ballot_sync(ALL_LANES, last);
-        if (last) columns[places + __popc(lasts & ((1u << lane) - 1))] = __ldg(r.B.j + from + at);
-        places += __popc(lasts);
+        if (last) columns[positions + __popc(lasts & ((1u << lane) - 1))] = __ldg(r.B.j + from + at);
+        positions += __popc(lasts);
     }
 }
 
@@ -532,55 +531,51 @@ static int groups_each(int64_t groups)
     return each < MOST_GROUPS_EACH ? each : MOST_GROUPS_EACH;
 }
 
-static spry_status mark(const gpu_rows *r, const gpu_csr *m, int64_t first, int64_t rows, int most, unsigned *bits,
-                        unsigned sample, int multiprocessors, cudaStream_t stream, spry_error *err)
+static spry_status mark(gpu_work *w, const gpu_csr *m, int64_t first, int64_t rows, int most, unsigned *bits,
+                        unsigned sample, spry_error *err)
 {
-    const int64_t words = gpu_shift_words(rows), most_blocks = MARK_BLOCKS * multiprocessors;
+    const int64_t words = gpu_shift_words(rows), most_blocks = MARK_BLOCKS * w->multiprocessors;
     const int64_t blocks = min(ceil_div(32 * words, MARK_THREADS), most_blocks);
-    mark_shifts<<<(unsigned)blocks, MARK_THREADS, 0, stream>>>(*m, first, rows, most, bits, words, r->found, sample);
+    mark_shifts<<<(unsigned)blocks, MARK_THREADS, 0, w->stream>>>(*m, first, rows, most, bits, words, w->rows.found,
+                                                                  sample);
     return launched(err, "spgemm: mark rows");
 }
 
-spry_status gpu_count_runs(const gpu_rows *r, int multiprocessors, cudaStream_t stream, spry_error *err)
+spry_status gpu_count_runs(gpu_work *w, spry_error *err)
 {
-    if (!r->groups || r->rows == 0) return SPRY_OK;
-    const int64_t sampled = r->rows >= RUN_SAMPLED ? ceil_div(r->rows, RUN_SAMPLE) : 0;
+    if (!w->rows.groups || w->rows.rows == 0) return SPRY_OK;
+    const int64_t sampled = w->rows.rows >= RUN_SAMPLED ? ceil_div(w->rows.rows, RUN_SAMPLE) : 0;
     const unsigned sample = (unsigned)(31 * sampled);
     if (sampled > 0) {
-        sample_rows<<<(unsigned)ceil_div(32 * sampled, MARK_THREADS), MARK_THREADS, 0, stream>>>(*r);
+        sample_rows<<<(unsigned)ceil_div(32 * sampled, MARK_THREADS), MARK_THREADS, 0, w->stream>>>(w->rows);
         SPRY_CUDA_TRY(launched(err, "spgemm: sample rows"));
     }
-    SPRY_CUDA_TRY(mark(r, &r->B, 0, r->B.rows, MERGE_PRODUCTS, r->shifts_b, sample, multiprocessors, stream, err));
-    if (r->shifts_a != r->shifts_b)
-        SPRY_CUDA_TRY(mark(r, &r->A, r->first, r->rows, MERGE_MOST, r->shifts_a, sample, multiprocessors, stream, err));
-    find_runs<<<(unsigned)ceil_div(r->rows, RUN_WINDOW), RUN_WINDOW, 0, stream>>>(*r, sample);
+    SPRY_CUDA_TRY(mark(w, &w->rows.B, 0, w->rows.B.rows, MERGE_PRODUCTS, w->rows.shifts_b, sample, err));
+    if (w->rows.shifts_a != w->rows.shifts_b)
+        SPRY_CUDA_TRY(mark(w, &w->rows.A, w->rows.first, w->rows.rows, MERGE_MOST, w->rows.shifts_a, sample, err));
+    find_runs<<<(unsigned)ceil_div(w->rows.rows, RUN_WINDOW), RUN_WINDOW, 0, w->stream>>>(w->rows, sample);
     SPRY_CUDA_TRY(launched(err, "spgemm: find runs"));
-    int64_t blocks = ceil_div(r->rows, 32 * RUN_WARPS);
-    if (blocks > RUN_BLOCKS * multiprocessors) blocks = RUN_BLOCKS * multiprocessors;
-    count_runs<<<(unsigned)blocks, RUN_THREADS, 0, stream>>>(*r, groups_each(ceil_div(r->rows, 32)));
+    int64_t blocks = ceil_div(w->rows.rows, 32 * RUN_WARPS);
+    if (blocks > RUN_BLOCKS * w->multiprocessors) blocks = RUN_BLOCKS * w->multiprocessors;
+    count_runs<<<(unsigned)blocks, RUN_THREADS, 0, w->stream>>>(w->rows, groups_each(ceil_div(w->rows.rows, 32)));
     return launched(err, "spgemm: count runs");
 }
 
-template <typename V> static spry_status run_values(const gpu_rows *r, const gpu_row_counts *found, row_offsets Cp,
-                                                    int32_t *Cj, V *Cx, V alpha, cudaStream_t stream, spry_error *err)
+template <typename V>
+static spry_status run_values(gpu_work *w, row_offsets Cp, int32_t *Cj, V *Cx, V alpha, spry_error *err)
 {
-    const int of_warp = ((int)found->run_room * (int)sizeof(V) + 15) & ~15, bytes = of_warp * RUN_VALUE_WARPS;
+    const int of_warp = ((int)w->found.run_room * (int)sizeof(V) + 15) & ~15, bytes = of_warp * RUN_VALUE_WARPS;
     cudaError_t code = cudaFuncSetAttribute(multiply_runs<V>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "spgemm: multiply runs");
-    const int each = groups_each(found->groups);
-    multiply_runs<V>
-        <<<(unsigned)ceil_div(found->groups, each * RUN_VALUE_WARPS), RUN_VALUE_THREADS, bytes, stream>>>(*r,
-                                                                                                          found->groups,
-                                                                                                          each, of_warp,
-                                                                                                          Cp, Cj, Cx,
-                                                                                                          alpha);
+    const int each = groups_each(w->found.groups);
+    multiply_runs<V><<<(unsigned)ceil_div(w->found.groups, each * RUN_VALUE_WARPS), RUN_VALUE_THREADS, bytes,
+                       w->stream>>>(w->rows, w->found.groups, each, of_warp, Cp, Cj, Cx, alpha);
     return launched(err, "spgemm: multiply runs");
 }
 
-spry_status gpu_run_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C, cudaStream_t stream,
-                           spry_error *err)
+spry_status gpu_run_values(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    if (!r->groups || found->run_rows == 0) return SPRY_OK;
-    if (C->type == SPRY_F64) return run_values<double>(r, found, C->p, C->j, (double *)C->x, C->alpha, stream, err);
-    return run_values<float>(r, found, C->p, C->j, (float *)C->x, (float)C->alpha, stream, err);
+    if (!w->rows.groups || w->found.run_rows == 0) return SPRY_OK;
+    if (C->type == SPRY_F64) return run_values<double>(w, C->p, C->j, (double *)C->x, *(const double *)C->alpha, err);
+    return run_values<float>(w, C->p, C->j, (float *)C->x, *(const float *)C->alpha, err);
 }

@@ -4,12 +4,12 @@
  * A piece of C's rows goes through: classify (products, span of columns), count (entries of each row of C), a scan to
  * offsets, and numeric. Rows are told apart twice, by what is known of them before and after counting:
  *
- *   run     neighbours that would be merged, each the one before moved by a column           (gpu_runs_cuda.cu)
- *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (gpu_merge_cuda.cu)
- *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes (gpu_group_cuda.cu)
- *   sort    few products far apart: they are sorted in registers, by a warp               (gpu_sort_cuda.cu)
- *   hash    those of long rows of A: a table of words of 32 columns, by a warp                        (gpu_group_cuda.cu)
- *   block   the rest: a bit mask of all columns from the row's first to its last, by a block   (gpu_block_cuda.cu)
+ *   run     neighbours that would be merged, each the one before moved by a column           (runs_cuda.cu)
+ *   merge   at most MERGE_MOST entries in A and MERGE_PRODUCTS products: a thread merges B's rows (merge_cuda.cu)
+ *   span    columns within SPAN_WORDS words of 32: a bit mask of the span, by 16 or 32 lanes (group_cuda.cu)
+ *   sort    few products far apart: they are sorted in registers, by a warp               (sort_cuda.cu)
+ *   hash    those of long rows of A: a table of words of 32 columns, by a warp                        (group_cuda.cu)
+ *   block   the rest: a bit mask of all columns from the row's first to its last, by a block   (block_cuda.cu)
  *
  * No value is added atomically, and the order of sums depends on the matrices alone: results are the same bit for bit.
  */
@@ -17,6 +17,10 @@
 #define SPRY_GPU_ROWS_CUDA_CUH
 
 #include "device/cuda/cuda_common.cuh"
+
+extern "C" {
+#include "spgemm/spgemm.h"
+}
 
 enum {
     MERGE_MOST = 8,      /* entries of a row of A that a thread merges */
@@ -47,6 +51,15 @@ struct gpu_csr {
     const void *x;
 };
 
+static inline gpu_csr gpu_csr_of(const spry_arrays *a)
+{
+    const row_offsets p = {a->offsets, a->offset_type == SPRY_I64};
+    return {a->rows, a->cols, a->nnz, p, (const int32_t *)a->indices, a->values};
+}
+
+/* SPRY_UNSUPPORTED where a row of B is not sorted or holds a column twice; looks at B unless that is known. */
+spry_status gpu_require_rising(spryi_device_product *product, spry_error *err);
+
 enum row_class {
     ROW_EMPTY,
     ROW_MERGE,
@@ -70,7 +83,7 @@ struct gpu_row_counts {
     unsigned rows[ROW_CLASSES];
     unsigned merge_slots; /* most of 32 neighbours that threads merge: products, and ends of rows of B */
     unsigned merge_results;
-    unsigned merges;        /* whether some of these do not go through the network (gpu_network_cuda.cuh) */
+    unsigned merges;        /* whether some of these do not go through the network (network_cuda.cuh) */
     unsigned most_products; /* of any row, at most 2^32 - 1 */
     unsigned list[72];      /* rows of each list of the numeric phase; the positions while lists are filled */
     unsigned columns_kept;
@@ -84,7 +97,7 @@ struct gpu_row_counts {
     unsigned run_room;     /* values in shared memory that a run needs at most */
 };
 
-/* Up to 32 neighbouring rows of a run (gpu_runs_cuda.cu). */
+/* Up to 32 neighbouring rows of a run (runs_cuda.cu). */
 struct __align__(16) gpu_run
 {
     int32_t row, rows;
@@ -106,7 +119,7 @@ struct gpu_rows {
     int32_t *kept;     /* where in `columns` the columns are that counting has found, -1: they are not kept */
     int32_t *columns;  /* room for columns_room of them */
     int columns_room;
-    uint2 *pairs;                  /* of B's rows (gpu_pairs_cuda.cu), where its entries lie; NULL: there are none */
+    uint2 *pairs;                  /* of B's rows (pairs_cuda.cu), where its entries lie; NULL: there are none */
     int32_t *pair_counts;          /* of each row */
     unsigned *shifts_a, *shifts_b; /* bits: the row is the one before, moved by a column. A's of the piece; B's */
     gpu_run *groups;               /* found->groups; NULL: runs are not looked for */

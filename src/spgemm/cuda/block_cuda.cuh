@@ -1,12 +1,12 @@
 /*
- * What rows by blocks (gpu_block_cuda.cu) and windows of giant rows (gpu_giant_cuda.cu) share: batches of the rows of B
- * that a row of A meets, masks of columns, and adding products in places that a mask and its counts tell.
+ * What rows by blocks (block_cuda.cu) and windows of giant rows (giant_cuda.cu) share: batches of the rows of B
+ * that a row of A meets, masks of columns, and adding products in positions that a mask and its counts tell.
  */
 #ifndef SPRY_GPU_BLOCK_CUDA_CUH
 #define SPRY_GPU_BLOCK_CUDA_CUH
 
 #include "core/bisect.h"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum {
     BLOCK_THREADS = 512,
@@ -15,11 +15,11 @@ enum {
 };
 
 /* Words of the mask of a block that has a multiprocessor to itself, or as many as B's columns need. */
-static inline int gpu_mask_words(const gpu_rows *r, const gpu_limits *limits)
+static inline int gpu_mask_words(const gpu_work *w)
 {
-    int64_t most = (limits->shared_bytes - 1024 - 8192) / 132 * 32; /* with a summary */
+    int64_t most = (w->shared_bytes - 1024 - 8192) / 132 * 32; /* with a summary */
     if (most > MASK_WORDS) most = MASK_WORDS;
-    const int64_t all = ceil_div(r->B.cols, 32) + 1;
+    const int64_t all = ceil_div(w->rows.B.cols, 32) + 1;
     return (int)(all < most ? all : most);
 }
 
@@ -105,7 +105,7 @@ static __device__ __forceinline__ unsigned pieces_with_columns(const unsigned *s
 }
 
 /*
- * Places of the columns in `words` words, from `start` on, to `before`, the columns to j[place], each where not NULL.
+ * Positions of the columns in `words` words, from `start` on, to `before`, the columns to j[place], each where not NULL.
  * Returns how many. summary: a bit a word that has columns; NULL: all are looked at.
  */
 template <typename N> static __device__ __forceinline__ int number_words(const unsigned *mask, const unsigned *summary,
@@ -160,7 +160,7 @@ static __device__ __forceinline__ void group_barrier(int group, int lanes)
 }
 
 /* Where a column's value lies. */
-struct packed_places {
+struct packed_positions {
     const unsigned *mask;
     const uint16_t *before;
     int64_t first;
@@ -173,8 +173,8 @@ struct packed_places {
 };
 
 /*
- * Pieces of as many entries as the group has lanes, of the group's rows of the batch in turn: where the group is, and
- * AHEAD of them on their way. row: of the batch, from `met` on behind the last.
+ * Pieces of as many entries as the group has lanes, of the rows of the batch that are the group's: where the group is,
+ * and AHEAD of them on their way. row: of the batch, from `met` on behind the last.
  */
 template <typename V> struct batch_pieces {
     int64_t from;
@@ -213,7 +213,7 @@ fetch_pieces(batch_pieces<V> *p, const gpu_rows &r, const met_batch<V> *b, int m
  * next pieces are on their way while these are added.
  */
 template <typename V> static __device__ __forceinline__ void add_batch(const gpu_rows &r, const met_batch<V> *b,
-                                                                       const packed_places &places, V *values,
+                                                                       const packed_positions &positions, V *values,
                                                                        int group, int groups, int lanes)
 {
     const int lane = threadIdx.x % lanes, met = b->met;
@@ -225,8 +225,8 @@ template <typename V> static __device__ __forceinline__ void add_batch(const gpu
         int place[AHEAD], of[AHEAD + 1];
         V x[AHEAD];
 #pragma unroll
-        for (int u = 0; u < AHEAD; u++) { /* places first: they do not wait for one another, as sums do */
-            place[u] = next.j[u] >= 0 ? places.of(next.j[u]) : -1;
+        for (int u = 0; u < AHEAD; u++) { /* positions first: they do not wait for one another, as sums do */
+            place[u] = next.j[u] >= 0 ? positions.of(next.j[u]) : -1;
             of[u] = next.of[u];
             x[u] = next.x[u];
         }

@@ -1,3 +1,4 @@
+/* One product in host memory whose rows are not counted first: C's arrays are reserved for all products, and shrunk. */
 #include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -11,11 +12,11 @@ enum {
     ASK_FROM = 16 << 20 /* bytes for which the machine is asked what it has */
 };
 
-int spryi_spgemm_has_twins(const spry_arrays *a)
+int spryi_spgemm_rows_repeat(const spry_arrays *a)
 {
     enum { SAMPLE = 64, STRETCH = 8 };
     const size_t size = spry_index_type_bytes(a->index_type);
-    int64_t seen = 0, twins = 0;
+    int64_t seen = 0, repeated = 0;
     for (int64_t s = 0; s < SAMPLE; s++)
         for (int64_t i = a->rows / SAMPLE * s + 1; i < a->rows / SAMPLE * s + STRETCH && i < a->rows; i++) {
             const int64_t before = spryi_index_at(a->offsets, a->offset_type, i - 1);
@@ -23,10 +24,10 @@ int spryi_spgemm_has_twins(const spry_arrays *a)
             const int64_t length = spryi_index_at(a->offsets, a->offset_type, i + 1) - begin;
             const char *columns = a->indices;
             seen += length > 1;
-            twins += length > 1 && n == length &&
-                     memcmp(columns + (size_t)before * size, columns + (size_t)begin * size, (size_t)n * size) == 0;
+            repeated += length > 1 && n == length &&
+                        memcmp(columns + (size_t)before * size, columns + (size_t)begin * size, (size_t)n * size) == 0;
         }
-    return seen > 0 && twins * 3 >= seen;
+    return seen > 0 && repeated * 3 >= seen;
 }
 
 /*
@@ -43,23 +44,21 @@ static int64_t reserved_bytes(const spry_spgemm_plan *plan, int64_t held)
     return bytes >= ASK_FROM && bytes > spry_available_memory_bytes() ? -1 : bytes;
 }
 
-spry_status spryi_spgemm_ready_once(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
+spry_status spryi_spgemm_ready_one_pass(spry_spgemm_plan *plan, int64_t *held, spry_error *err)
 {
     spryi_spgemm_job *job = &plan->job;
-    const int value = spryi_value_slot(job->type), pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
+    const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
     *held = 0;
-    if (!plan->kernel->one_pass || !(*plan->kernel->one_pass)[value][pair] || plan->context->allocate) return SPRY_OK;
-    if (spryi_spgemm_has_twins(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
+    if (!spryi_spgemm_function(job, kernel->one_pass) || plan->context->allocate) return SPRY_OK;
+    if (spryi_spgemm_rows_repeat(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->grouped = spryi_spgemm_column_groups_pay(plan->context, job);
     job->threads = spryi_spgemm_threads(plan->context, job);
-    job->sizes = plan->kernel->sizes(job, SPRYI_ONE_PASS, 0);
+    job->sizes = kernel->sizes(job, SPRYI_ONE_PASS, 0);
     const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;
-    const int64_t least = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
-    const int64_t reserved = reserved_bytes(plan, least);
-    if (reserved < 0) return SPRY_OK;
+    if (reserved_bytes(plan, spryi_spgemm_held_bytes(plan) + bytes + groups) < 0) return SPRY_OK;
     spry_status status = spryi_spgemm_cut_one_pass(plan->context, job, job->sizes.entries, err);
     if (status != SPRY_OK) return status;
-    const int64_t all = plan->input_bytes + plan->converted_bytes + bytes + groups + spryi_spgemm_offset_bytes(plan);
+    const int64_t all = spryi_spgemm_held_bytes(plan) + bytes + groups;
     if (reserved_bytes(plan, all) < 0) { /* more pieces pass the limit, which two phases may keep */
         spryi_release(plan->context, job->pieces.rows);
         job->pieces.rows = NULL;
@@ -80,14 +79,14 @@ static spry_status take_room(spry_spgemm_plan *plan)
     return status;
 }
 
-spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
+spry_status spryi_spgemm_one_pass(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
     spry_context *context = plan->context;
     const size_t size = spry_type_bytes(job->type), index_size = spry_index_type_bytes(job->b.index_type);
     int64_t held, result_bytes;
-    SPRYI_TRY(spryi_spgemm_ready_once(plan, &held, err));
+    SPRYI_TRY(spryi_spgemm_ready_one_pass(plan, &held, err));
     if (held == 0 ||
         spryi_reserve(context, &job->columns, job->products, index_size, "columns of C", NULL) != SPRY_OK ||
         spryi_reserve(context, &job->values, job->products, size, "values of C", NULL) != SPRY_OK)
@@ -98,8 +97,7 @@ spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
         goto done; /* two phases reserve nothing, and may do with what there is */
     }
     job->b_rises = spryi_spgemm_rises(context, &job->b);
-    const int pair = spryi_index_pair(job->a.offset_type, job->a.index_type);
-    (*plan->kernel->one_pass)[spryi_value_slot(job->type)][pair](job);
+    spryi_spgemm_function(job, plan->kernel->spgemm->one_pass)(job);
     plan->nnz = job->offsets[job->a.rows];
     spryi_shrink(context, &job->columns, plan->nnz * (int64_t)index_size);
     spryi_shrink(context, &job->values, plan->nnz * (int64_t)size);
@@ -111,10 +109,6 @@ spry_status spryi_spgemm_at_once(spry_spgemm_plan *plan, spry_error *err)
 done:
     spryi_release(context, job->column_groups);
     job->column_groups = NULL;
-    if (!plan->C) {
-        spryi_release(context, job->columns);
-        spryi_release(context, job->values);
-        job->columns = job->values = NULL;
-    }
+    spryi_spgemm_release_result(plan);
     return status;
 }

@@ -3,14 +3,14 @@
  *
  * Idea: the row's mask, and how many columns are before each of its words, are written to a table first. They cut the
  *       row into windows that hold equally many values, as few windows as shared memory allows; in a window values lie
- *       packed, as in gpu_block_cuda.cu. Windows are work of their own, so that a giant row is the work of many blocks.
+ *       packed, as in block_cuda.cu. Windows are work of their own, so that a giant row is the work of many blocks.
  * Work: entries of A in batches, with the parts of the rows of B within the window; the block takes one at a time,
  *       threads over its entries.
  * Cost: the row's columns twice; for each window a search in each row of B; B once; 8 bytes of table for 32 columns
  *       between the row's first and last; C written once.
  * Source: this library.
  */
-#include "spgemm/cuda/gpu_block_cuda.cuh"
+#include "spgemm/cuda/block_cuda.cuh"
 
 enum {
     WINDOW_THREADS = 512,
@@ -90,10 +90,10 @@ template <typename V> static __device__ __forceinline__ void compute_window(cons
         }
         for (int e = threadIdx.x; e < found; e += blockDim.x) values[e] = 0;
         const int64_t first = ((int64_t)r.low[i] + w0) * 32, last = first + (int64_t)here * 32;
-        const packed_places places = {mask, before, first};
+        const packed_positions positions = {mask, before, first};
         for (int64_t k = start; k < end; k += blockDim.x) {
             meet_batch<true>(r, &batch, k, end, false, first, last);
-            add_batch(r, &batch, places, values, 0, 1, (int)blockDim.x);
+            add_batch(r, &batch, positions, values, 0, 1, (int)blockDim.x);
         }
         __syncthreads();
         for (int e = threadIdx.x; e < found; e += blockDim.x) Cx[at + base + e] = alpha * values[e];
@@ -116,53 +116,46 @@ template <typename V> static __global__ void __launch_bounds__(WINDOW_THREADS, W
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
 /* Words of a row's mask, as many as its columns can span. */
-static int64_t row_words(const gpu_rows *r)
+static int64_t row_words(const gpu_work *w)
 {
-    return ceil_div(r->B.cols, 32) + 1;
+    return ceil_div(w->rows.B.cols, 32) + 1;
 }
 
-int64_t gpu_giant_table(const gpu_rows *r, const gpu_row_counts *found, int64_t most)
+int64_t gpu_giant_table(const gpu_work *w, int64_t most)
 {
-    const int64_t row = 8 * row_words(r), all = row * found->list[LIST_GIANT];
+    const int64_t row = 8 * row_words(w), all = row * w->found.list[LIST_GIANT];
     return all < most ? all : most > row ? most : row;
 }
 
-template <typename V> static spry_status compute_giants(const gpu_rows *r, const gpu_row_counts *found,
-                                                        const gpu_limits *limits, const gpu_result *C, unsigned *table,
-                                                        int64_t table_bytes, int *follows, cudaStream_t stream,
-                                                        spry_error *err)
+template <typename V> static spry_status compute_giants(gpu_work *w, const gpu_result *C, unsigned *table,
+                                                        int64_t table_bytes, spry_error *err)
 {
-    const int32_t *list = r->list;
-    for (int c = 0; c < LIST_GIANT; c++) list += found->list[c];
-    const int count = (int)found->list[LIST_GIANT], stride = (int)row_words(r), mask_words = gpu_mask_words(r, limits);
-    const int bytes = (limits->shared_bytes / WINDOW_SHARE - 1024 - (int)sizeof(met_batch<V>)) & ~15;
+    const int32_t *list = w->rows.list;
+    for (int c = 0; c < LIST_GIANT; c++) list += w->found.list[c];
+    const int count = (int)w->found.list[LIST_GIANT], stride = (int)row_words(w), mask_words = gpu_mask_words(w);
+    const int bytes = (w->shared_bytes / WINDOW_SHARE - 1024 - (int)sizeof(met_batch<V>)) & ~15;
     const int room = (bytes - 6 * WINDOW_WORDS) / (int)sizeof(V);
-    const int windows = (int)ceil_div(r->B.cols, room - 32);
+    const int windows = (int)ceil_div(w->rows.B.cols, room - 32);
     int64_t at_once = table_bytes / 8 / stride, most_blocks = 0x7fffffff / windows;
     if (at_once > most_blocks) at_once = most_blocks;
     for (int done = 0; done < count;) {
         const int now = count - done < at_once ? count - done : (int)at_once;
-        *follows = 0; /* the windows before read the table, and those after it wait for it */
-        spry_status status = gpu_launch(limits, follows, index_giants, now, BLOCK_THREADS, mask_words * 4, stream,
-                                        "spgemm: columns of long rows", err, *r, list + done, mask_words, stride, table,
-                                        C->j, C->j ? NULL : C->known, C->p);
-        if (status != SPRY_OK) return status;
-        *follows = 0;
-        status = gpu_launch(limits, follows, compute_windows<V>, (int64_t)now * windows, WINDOW_THREADS, bytes, stream,
-                            "spgemm: compute windows", err, *r, list + done, windows, room, stride, table, (V *)C->x,
-                            C->p, (V)C->alpha);
-        if (status != SPRY_OK) return status;
+        w->follows = 0; /* the windows before read the table, and those after it wait for it */
+        SPRY_CUDA_TRY(gpu_launch(w, index_giants, now, BLOCK_THREADS, mask_words * 4, "spgemm: columns of long rows",
+                                 err, list + done, mask_words, stride, table, C->j, C->j ? NULL : C->known, C->p));
+        w->follows = 0;
+        SPRY_CUDA_TRY(gpu_launch(w, compute_windows<V>, (int64_t)now * windows, WINDOW_THREADS, bytes,
+                                 "spgemm: compute windows", err, list + done, windows, room, stride, table, (V *)C->x,
+                                 C->p, *(const V *)C->alpha));
         done += now;
     }
     return SPRY_OK;
 }
 
-spry_status gpu_giant_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                             const gpu_result *C, void *table, int64_t table_bytes, int *follows, cudaStream_t stream,
-                             spry_error *err)
+spry_status gpu_giant_values(gpu_work *w, const gpu_result *C, void *table, int64_t table_bytes, spry_error *err)
 {
-    if (found->list[LIST_GIANT] == 0) return SPRY_OK;
+    if (w->found.list[LIST_GIANT] == 0) return SPRY_OK;
     unsigned *words = (unsigned *)table;
-    return C->type == SPRY_F64 ? compute_giants<double>(r, found, limits, C, words, table_bytes, follows, stream, err)
-                               : compute_giants<float>(r, found, limits, C, words, table_bytes, follows, stream, err);
+    return C->type == SPRY_F64 ? compute_giants<double>(w, C, words, table_bytes, err)
+                               : compute_giants<float>(w, C, words, table_bytes, err);
 }

@@ -1,8 +1,9 @@
-/* Beside the kernels ops/spgemm_cuda.c needs products by row, offsets of other widths, and zeros left out. */
+/*
+ * What a product needs beside kernels (ops/spgemm_device.c): products by row, offsets of other widths, zeros left out.
+ */
 #include "device/cuda/convert.cuh"
 #include "device/cuda/kernels.h"
-#include "spgemm/cuda/gpu_kernels_cuda.h"
-#include "spgemm/cuda/gpu_rows_cuda.cuh"
+#include "spgemm/cuda/rows_cuda.cuh"
 
 #include <cub/device/device_scan.cuh>
 
@@ -17,36 +18,28 @@ static unsigned warps_for(int64_t rows)
 
 /* products[i + 1] of row first + i of A; a warp a row. */
 static __global__ void __launch_bounds__(SUPPORT_THREADS)
-    count_products(row_offsets Ap, const int32_t *Aj, row_offsets Bp, int64_t first, int64_t rows, int64_t *products)
+    count_products(gpu_csr A, row_offsets Bp, int64_t first, int64_t rows, int64_t *products)
 {
     const int64_t i = ((int64_t)blockIdx.x * SUPPORT_THREADS + threadIdx.x) / 32;
     if (i >= rows) return;
     const int lane = threadIdx.x % 32;
     int64_t sum = 0;
-    for (int64_t k = Ap.get(first + i) + lane; k < Ap.get(first + i + 1); k += 32) {
-        const int32_t j = __ldg(Aj + k);
+    for (int64_t k = A.p.get(first + i) + lane; k < A.p.get(first + i + 1); k += 32) {
+        const int32_t j = __ldg(A.j + k);
         sum += Bp.get((int64_t)j + 1) - Bp.get(j);
     }
     for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(ALL_LANES, sum, step);
     if (lane == 0) products[i + 1] = sum;
 }
 
-static row_offsets offsets_of(const spry_arrays *a)
-{
-    row_offsets p = {a->offsets, a->offset_type == SPRY_I64};
-    return p;
-}
-
-static spry_status scan_in(spryi_cuda_product *product, int64_t *products, int64_t *host_scan, spry_error *err)
+static spry_status scan_in(spryi_device_product *product, int64_t *products, int64_t *host_scan, spry_error *err)
 {
     const int64_t rows = product->row_end - product->row_begin;
     cudaStream_t stream = (cudaStream_t)product->stream;
     SPRY_CUDA_CHECK(cudaMemsetAsync(products, 0, sizeof *products, stream), "spgemm: products", err);
     if (rows > 0) {
-        count_products<<<warps_for(rows), SUPPORT_THREADS, 0, stream>>>(offsets_of(&product->a),
-                                                                        (const int32_t *)product->a.indices,
-                                                                        offsets_of(&product->b), product->row_begin,
-                                                                        rows, products);
+        const gpu_csr A = gpu_csr_of(&product->a), B = gpu_csr_of(&product->b);
+        count_products<<<warps_for(rows), SUPPORT_THREADS, 0, stream>>>(A, B.p, product->row_begin, rows, products);
         SPRY_CUDA_TRY(launched(err, "spgemm: products"));
     }
     SPRY_CUDA_CHECK(cudaMemcpyAsync(host_scan, products, sizeof *products * (size_t)(rows + 1), cudaMemcpyDeviceToHost,
@@ -57,7 +50,7 @@ static spry_status scan_in(spryi_cuda_product *product, int64_t *products, int64
     return SPRY_OK;
 }
 
-static spry_status scan_products(spryi_cuda_product *product, int64_t *host_scan, spry_error *err)
+static spry_status scan_products(spryi_device_product *product, int64_t *host_scan, spry_error *err)
 {
     void *products = NULL;
     const int64_t rows = product->row_end - product->row_begin;
@@ -70,16 +63,15 @@ static spry_status scan_products(spryi_cuda_product *product, int64_t *host_scan
 /* ---- B's order ---------------------------------------------------------------------------------------- */
 
 /* *falls = 1 where a column is not above the one before in its row; a warp a row. */
-static __global__ void __launch_bounds__(SUPPORT_THREADS)
-    find_falls(row_offsets p, const int32_t *j, int64_t rows, int *falls)
+static __global__ void __launch_bounds__(SUPPORT_THREADS) find_falls(gpu_csr B, int *falls)
 {
     const int64_t i = ((int64_t)blockIdx.x * SUPPORT_THREADS + threadIdx.x) / 32;
-    if (i >= rows) return;
-    for (int64_t k = p.get(i) + 1 + threadIdx.x % 32; k < p.get(i + 1); k += 32)
-        if (__ldg(j + k) <= __ldg(j + k - 1)) *falls = 1;
+    if (i >= B.rows) return;
+    for (int64_t k = B.p.get(i) + 1 + threadIdx.x % 32; k < B.p.get(i + 1); k += 32)
+        if (__ldg(B.j + k) <= __ldg(B.j + k - 1)) *falls = 1;
 }
 
-spry_status gpu_require_rising(spryi_cuda_product *product, spry_error *err)
+spry_status gpu_require_rising(spryi_device_product *product, spry_error *err)
 {
     const spry_arrays *b = &product->b;
     if ((b->sorted == SPRY_KNOWN_YES && b->unique == SPRY_KNOWN_YES) || b->rows == 0) return SPRY_OK;
@@ -89,8 +81,7 @@ spry_status gpu_require_rising(spryi_cuda_product *product, spry_error *err)
     SPRY_CUDA_TRY(product->allocate(product, &falls, sizeof host, "a check", err));
     cudaError_t code = cudaMemsetAsync(falls, 0, sizeof host, stream);
     if (code == cudaSuccess) {
-        find_falls<<<warps_for(b->rows), SUPPORT_THREADS, 0, stream>>>(offsets_of(b), (const int32_t *)b->indices,
-                                                                       b->rows, (int *)falls);
+        find_falls<<<warps_for(b->rows), SUPPORT_THREADS, 0, stream>>>(gpu_csr_of(b), (int *)falls);
         code = cudaGetLastError();
     }
     if (code == cudaSuccess) code = cudaMemcpyAsync(&host, falls, sizeof host, cudaMemcpyDeviceToHost, stream);
@@ -116,10 +107,9 @@ static __global__ void __launch_bounds__(SUPPORT_THREADS)
         ((int64_t *)to)[i] = from[i] + shift;
 }
 
-static spry_status copy_offsets(int device, void *to, int to_32, const int64_t *from, int64_t shift, int64_t count,
-                                void *stream, spry_error *err)
+static spry_status copy_offsets(void *to, int to_32, const int64_t *from, int64_t shift, int64_t count, void *stream,
+                                spry_error *err)
 {
-    (void)device;
     if (count == 0) return SPRY_OK;
     shift_offsets<<<(unsigned)ceil_div(count, SUPPORT_THREADS), SUPPORT_THREADS, 0, (cudaStream_t)stream>>>(to, to_32,
                                                                                                             from, shift,
@@ -210,21 +200,13 @@ template <typename V> static spry_status drop_in(int64_t *offsets, int32_t *colu
     return SPRY_OK;
 }
 
-static spry_status drop_zeros(int device, int64_t *offsets, int32_t *columns, void *values, spry_type type,
-                              int64_t rows, int64_t *nnz, void *workspace, void *stream, spry_error *err)
+static spry_status drop_zeros(int64_t *offsets, int32_t *columns, void *values, spry_type type, int64_t rows,
+                              int64_t *nnz, void *workspace, void *stream, spry_error *err)
 {
-    (void)device;
     if (rows == 0 || *nnz == 0) return SPRY_OK;
     if (type == SPRY_F64)
         return drop_in(offsets, columns, (double *)values, rows, nnz, (char *)workspace, (cudaStream_t)stream, err);
     return drop_in(offsets, columns, (float *)values, rows, nnz, (char *)workspace, (cudaStream_t)stream, err);
 }
 
-static const spryi_cuda_spgemm_kernel *const kernels[] = {
-    &spry_cuda_spgemm_seed_getvals, &spry_cuda_spgemm_seed_reset,   &spry_cuda_spgemm_seed_rows,
-    &spry_cuda_spgemm_seed_claim,   &spry_cuda_spgemm_seed_balance, &spry_cuda_spgemm_rows,
-};
-
-const spryi_cuda_spgemm spry_cuda_spgemm = {kernels,       (int)(sizeof kernels / sizeof kernels[0]),
-                                            scan_products, copy_offsets,
-                                            drop_zeros,    drop_zeros_bytes};
+const spryi_spgemm_functions spry_cuda_spgemm = {scan_products, copy_offsets, drop_zeros, drop_zeros_bytes};

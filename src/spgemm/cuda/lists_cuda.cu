@@ -1,6 +1,5 @@
 /* Rows by class and by list: counting sorts on the device, a block of rows at a time. */
-#include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum { LIST_THREADS = 256, MOST_LISTS = 24 };
 
@@ -87,37 +86,38 @@ template <bool NUMERIC> static __global__ void __launch_bounds__(LIST_THREADS)
 }
 
 /* The positions reached, before a list is filled again. */
-static spry_status clear_positions(const gpu_rows *r, cudaStream_t stream, spry_error *err)
+static spry_status clear_positions(gpu_work *w, spry_error *err)
 {
-    SPRY_CUDA_CHECK(cudaMemsetAsync(r->found->list + MOST_LISTS, 0, 2 * MOST_LISTS * sizeof(unsigned), stream),
+    SPRY_CUDA_CHECK(cudaMemsetAsync(w->rows.found->list + MOST_LISTS, 0, 2 * MOST_LISTS * sizeof(unsigned), w->stream),
                     "spgemm: clear", err);
     return SPRY_OK;
 }
 
-spry_status gpu_list_classes(const gpu_rows *r, const gpu_row_counts *found, cudaStream_t stream, spry_error *err)
+spry_status gpu_list_classes(gpu_work *w, spry_error *err)
 {
     list_bases bases = {};
     unsigned at = 0;
     for (int c = ROW_SPAN_LOW; c < ROW_CLASSES; c++) {
         bases.at[c - ROW_SPAN_LOW] = at;
-        at += found->rows[c];
+        at += w->found.rows[c];
     }
     if (at == 0) return SPRY_OK;
-    SPRY_CUDA_TRY(clear_positions(r, stream, err));
-    list_rows<false><<<(unsigned)ceil_div(r->rows, LIST_THREADS), LIST_THREADS, 0, stream>>>(*r, bases,
-                                                                                             ROW_CLASSES - ROW_SPAN_LOW,
-                                                                                             1, 0, 0);
+    SPRY_CUDA_TRY(clear_positions(w, err));
+    list_rows<false>
+        <<<(unsigned)ceil_div(w->rows.rows, LIST_THREADS), LIST_THREADS, 0, w->stream>>>(w->rows, bases,
+                                                                                         ROW_CLASSES - ROW_SPAN_LOW, 1,
+                                                                                         0, 0);
     return launched(err, "spgemm: list classes");
 }
 
-spry_status gpu_list_numeric(const gpu_rows *r, int value_bytes, const gpu_limits *limits, int again,
-                             cudaStream_t stream, spry_error *err)
+spry_status gpu_list_numeric(gpu_work *w, int value_bytes, int again, spry_error *err)
 {
     const list_bases none = {};
-    if (again) SPRY_CUDA_TRY(clear_positions(r, stream, err));
+    if (again) SPRY_CUDA_TRY(clear_positions(w, err));
     for (int fill = again; fill < 2; fill++)
-        list_rows<true><<<(unsigned)ceil_div(r->rows, LIST_THREADS), LIST_THREADS, 0, stream>>>(*r, none, LISTS, fill,
-                                                                                                value_bytes,
-                                                                                                limits->shared_bytes);
+        list_rows<true>
+            <<<(unsigned)ceil_div(w->rows.rows, LIST_THREADS), LIST_THREADS, 0, w->stream>>>(w->rows, none, LISTS, fill,
+                                                                                             value_bytes,
+                                                                                             w->shared_bytes);
     return launched(err, "spgemm: list rows");
 }

@@ -4,12 +4,12 @@
  * Idea: C's columns are bits of a mask over the row's columns, from the first to the last; counts of the bits before
  *       give each its place, so that nothing is sorted and values lie packed.
  * Work: entries of A in batches, with the rows of B that they meet. Values: 1, 2, 4 or 8 groups of warps, each with
- *       values of its own where they fit, take rows of B in turn, one at a time, lanes over its entries; a barrier of
+ *       values of its own where they fit, take one row of B after another, lanes over its entries; a barrier of
  *       the group between two of them replaces atomic addition. The groups' values are added in order.
  * Cost: B's columns twice and its values once for each entry of A; the mask; C written once.
  * Source: this library.
  */
-#include "spgemm/cuda/gpu_block_cuda.cuh"
+#include "spgemm/cuda/block_cuda.cuh"
 
 enum { LOW_THREADS = 128 }; /* that count a row of few products */
 
@@ -147,10 +147,10 @@ template <typename V> static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
         __syncthreads();
         for (int e = threadIdx.x; e < groups * found; e += threads) values[e] = 0;
         __syncthreads();
-        const packed_places places = {mask, before, first};
+        const packed_positions positions = {mask, before, first};
         for (int64_t k = start; k < end; k += threads) {
             meet_batch<true>(r, &batch, k, end, whole, first, last);
-            add_batch(r, &batch, places, values + (int64_t)group * found, group, groups, lanes);
+            add_batch(r, &batch, positions, values + (int64_t)group * found, group, groups, lanes);
         }
         __syncthreads();
         for (int e = threadIdx.x; e < found; e += threads) {
@@ -166,51 +166,41 @@ template <typename V> static __global__ void __launch_bounds__(BLOCK_THREADS, 2)
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-spry_status gpu_block_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                            const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err)
+spry_status gpu_block_count(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    const int words = (gpu_mask_words(r, limits) + 31) & ~31;
+    const int words = (gpu_mask_words(w) + 31) & ~31;
     const row_offsets none = {};
-    const int32_t *list = r->list;
-    for (int c = ROW_SPAN_LOW; c < ROW_BLOCK_LOW; c++) list += found->rows[c];
+    const int32_t *list = w->rows.list;
+    for (int c = ROW_SPAN_LOW; c < ROW_BLOCK_LOW; c++) list += w->found.rows[c];
     for (int c = ROW_BLOCK; c >= ROW_BLOCK_LOW; c--) { /* long ones first */
-        const int count = (int)found->rows[c], threads = c == ROW_BLOCK ? (int)BLOCK_THREADS : (int)LOW_THREADS;
+        const int count = (int)w->found.rows[c], threads = c == ROW_BLOCK ? (int)BLOCK_THREADS : (int)LOW_THREADS;
         if (count == 0) continue;
-        spry_status status =
-            gpu_launch(limits, follows,
-                       c == ROW_BLOCK ? count_block_rows<BLOCK_THREADS> : count_block_rows<LOW_THREADS>, count, threads,
-                       words / 32 * 132, stream, "spgemm: count rows by blocks", err, *r,
-                       c == ROW_BLOCK ? list + found->rows[ROW_BLOCK_LOW] : list, words, C ? C->j : NULL,
-                       C ? C->p : none);
-        if (status != SPRY_OK) return status;
+        SPRY_CUDA_TRY(gpu_launch(w, c == ROW_BLOCK ? count_block_rows<BLOCK_THREADS> : count_block_rows<LOW_THREADS>,
+                                 count, threads, words / 32 * 132, "spgemm: count rows by blocks", err,
+                                 c == ROW_BLOCK ? list + w->found.rows[ROW_BLOCK_LOW] : list, words, C ? C->j : NULL,
+                                 C ? C->p : none));
     }
     return SPRY_OK;
 }
 
-template <typename V> static spry_status compute_blocks(const gpu_rows *r, const gpu_row_counts *found,
-                                                        const gpu_limits *limits, const gpu_result *C, int *follows,
-                                                        cudaStream_t stream, spry_error *err)
+template <typename V> static spry_status compute_blocks(gpu_work *w, const gpu_result *C, spry_error *err)
 {
     static const int threads[4] = {256, 256, 512, 512};
-    const int32_t *list = r->list;
-    for (int c = 0; c < LIST_BLOCK; c++) list += found->list[c];
+    const int32_t *list = w->rows.list;
+    for (int c = 0; c < LIST_BLOCK; c++) list += w->found.list[c];
     for (int c = LIST_GIANT - 1; c >= LIST_BLOCK; c--) {
-        const int count = (int)found->list[c], s = c - LIST_BLOCK, bytes = gpu_block_bytes(s, limits->shared_bytes);
+        const int count = (int)w->found.list[c], s = c - LIST_BLOCK, bytes = gpu_block_bytes(s, w->shared_bytes);
         if (count == 0) continue;
         int before = 0;
-        for (int d = LIST_BLOCK; d < c; d++) before += (int)found->list[d];
-        spry_status status = gpu_launch(limits, follows, compute_block_rows<V>, count, threads[s], bytes, stream,
-                                        "spgemm: compute rows by blocks", err, *r, list + before, bytes,
-                                        gpu_block_words(bytes), C->j, C->j ? NULL : C->known, (V *)C->x, C->p,
-                                        (V)C->alpha);
-        if (status != SPRY_OK) return status;
+        for (int d = LIST_BLOCK; d < c; d++) before += (int)w->found.list[d];
+        SPRY_CUDA_TRY(gpu_launch(w, compute_block_rows<V>, count, threads[s], bytes, "spgemm: compute rows by blocks",
+                                 err, list + before, bytes, gpu_block_words(bytes), C->j, C->j ? NULL : C->known,
+                                 (V *)C->x, C->p, *(const V *)C->alpha));
     }
     return SPRY_OK;
 }
 
-spry_status gpu_block_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                             const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err)
+spry_status gpu_block_values(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    return C->type == SPRY_F64 ? compute_blocks<double>(r, found, limits, C, follows, stream, err)
-                               : compute_blocks<float>(r, found, limits, C, follows, stream, err);
+    return C->type == SPRY_F64 ? compute_blocks<double>(w, C, err) : compute_blocks<float>(w, C, err);
 }

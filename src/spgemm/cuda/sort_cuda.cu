@@ -11,8 +11,7 @@
  *       row whose order was not kept is sorted again.
  * Source: expansion and sorting: Bell, Dalton and Olson 2012; rows in registers and a kept order: this library.
  */
-#include "device/cuda/convert.cuh"
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 #include <cuda_pipeline.h>
 
@@ -312,63 +311,54 @@ template <int G, int N, int AGAIN, typename V> static __global__ void __launch_b
 
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
-template <int G, int N> static spry_status launch_count(const gpu_rows *r, const int32_t **end, const unsigned *rows,
-                                                        const gpu_limits *limits, int *follows, cudaStream_t stream,
-                                                        spry_error *err)
+template <int G, int N>
+static spry_status launch_count(gpu_work *w, const int32_t **end, const unsigned *rows, spry_error *err)
 {
     *end -= *rows;
     if (*rows == 0) return SPRY_OK;
-    return gpu_launch(limits, follows, count_sorted<G, N>, ceil_div(*rows, SORT_THREADS / G), SORT_THREADS, 0, stream,
-                      "spgemm: count by sorting", err, *r, *end, (int)*rows);
+    return gpu_launch(w, count_sorted<G, N>, ceil_div(*rows, SORT_THREADS / G), SORT_THREADS, 0,
+                      "spgemm: count by sorting", err, *end, (int)*rows);
 }
 
-spry_status gpu_sort_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int *follows,
-                           cudaStream_t stream, spry_error *err)
+spry_status gpu_sort_count(gpu_work *w, spry_error *err)
 {
-    const unsigned *rows = found->rows + ROW_SORT;
-    const int32_t *end = r->list;
-    for (int c = ROW_SPAN_LOW; c < ROW_SORT + SORT_SIZES; c++) end += found->rows[c];
-    SPRY_CUDA_TRY((launch_count<32, 16>(r, &end, rows + 3, limits, follows, stream, err)));
-    SPRY_CUDA_TRY((launch_count<16, 16>(r, &end, rows + 2, limits, follows, stream, err)));
-    SPRY_CUDA_TRY((launch_count<16, 8>(r, &end, rows + 1, limits, follows, stream, err)));
-    return launch_count<16, 4>(r, &end, rows, limits, follows, stream, err);
+    const unsigned *rows = w->found.rows + ROW_SORT;
+    const int32_t *end = w->rows.list;
+    for (int c = ROW_SPAN_LOW; c < ROW_SORT + SORT_SIZES; c++) end += w->found.rows[c];
+    SPRY_CUDA_TRY((launch_count<32, 16>(w, &end, rows + 3, err)));
+    SPRY_CUDA_TRY((launch_count<16, 16>(w, &end, rows + 2, err)));
+    SPRY_CUDA_TRY((launch_count<16, 8>(w, &end, rows + 1, err)));
+    return launch_count<16, 4>(w, &end, rows, err);
 }
 
-template <int G, int N, int AGAIN, typename V>
-static spry_status launch_values(const gpu_rows *r, const int32_t **end, const unsigned *rows, const gpu_limits *limits,
-                                 const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err)
+template <int G, int N, int AGAIN, typename V> static spry_status
+launch_values(gpu_work *w, const int32_t **end, const unsigned *rows, const gpu_result *C, spry_error *err)
 {
     *end -= *rows;
     if (*rows == 0) return SPRY_OK;
-    return gpu_launch(limits, follows, compute_sorted<G, N, AGAIN, V>, ceil_div(*rows, SORT_THREADS / G), SORT_THREADS,
-                      0, stream, "spgemm: compute sorted rows", err, *r, *end, (int)*rows, C->j, (V *)C->x, C->p,
-                      (V)C->alpha);
+    return gpu_launch(w, compute_sorted<G, N, AGAIN, V>, ceil_div(*rows, SORT_THREADS / G), SORT_THREADS, 0,
+                      "spgemm: compute sorted rows", err, *end, (int)*rows, C->j, (V *)C->x, C->p,
+                      *(const V *)C->alpha);
 }
 
-template <int AGAIN, typename V> static spry_status values_by(const gpu_rows *r, const gpu_row_counts *found,
-                                                              const gpu_limits *limits, const gpu_result *C,
-                                                              int *follows, cudaStream_t stream, spry_error *err)
+template <int AGAIN, typename V> static spry_status values_by(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    const unsigned *rows = found->list + LIST_SORT;
-    const int32_t *end = r->list;
-    for (int c = 0; c < LIST_SORT + SORT_SIZES; c++) end += found->list[c];
-    SPRY_CUDA_TRY((launch_values<32, 16, AGAIN, V>(r, &end, rows + 3, limits, C, follows, stream, err)));
-    SPRY_CUDA_TRY((launch_values<16, 16, AGAIN, V>(r, &end, rows + 2, limits, C, follows, stream, err)));
-    SPRY_CUDA_TRY((launch_values<16, 8, AGAIN, V>(r, &end, rows + 1, limits, C, follows, stream, err)));
-    return launch_values<16, 4, AGAIN, V>(r, &end, rows, limits, C, follows, stream, err);
+    const unsigned *rows = w->found.list + LIST_SORT;
+    const int32_t *end = w->rows.list;
+    for (int c = 0; c < LIST_SORT + SORT_SIZES; c++) end += w->found.list[c];
+    SPRY_CUDA_TRY((launch_values<32, 16, AGAIN, V>(w, &end, rows + 3, C, err)));
+    SPRY_CUDA_TRY((launch_values<16, 16, AGAIN, V>(w, &end, rows + 2, C, err)));
+    SPRY_CUDA_TRY((launch_values<16, 8, AGAIN, V>(w, &end, rows + 1, C, err)));
+    return launch_values<16, 4, AGAIN, V>(w, &end, rows, C, err);
 }
 
-template <typename V> static spry_status sort_values(const gpu_rows *r, const gpu_row_counts *found,
-                                                     const gpu_limits *limits, const gpu_result *C, int *follows,
-                                                     cudaStream_t stream, spry_error *err)
+template <typename V> static spry_status sort_values(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    SPRY_CUDA_TRY((values_by<0, V>(r, found, limits, C, follows, stream, err)));
-    return found->sort_again ? values_by<1, V>(r, found, limits, C, follows, stream, err) : SPRY_OK;
+    SPRY_CUDA_TRY((values_by<0, V>(w, C, err)));
+    return w->found.sort_again ? values_by<1, V>(w, C, err) : SPRY_OK;
 }
 
-spry_status gpu_sort_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                            const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err)
+spry_status gpu_sort_values(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    return C->type == SPRY_F64 ? sort_values<double>(r, found, limits, C, follows, stream, err)
-                               : sort_values<float>(r, found, limits, C, follows, stream, err);
+    return C->type == SPRY_F64 ? sort_values<double>(w, C, err) : sort_values<float>(w, C, err);
 }

@@ -1,8 +1,9 @@
-/* The steps of SpGEMM on the GPU, in the order in which the driver (gpu_driver_cuda.cu) takes them. */
-#ifndef SPRY_GPU_SPGEMM_CUDA_H
-#define SPRY_GPU_SPGEMM_CUDA_H
+/* The steps of SpGEMM on the GPU, in the order in which the driver (driver_cuda.cu) takes them. */
+#ifndef SPRY_SPGEMM_STEPS_CUDA_H
+#define SPRY_SPGEMM_STEPS_CUDA_H
 
-#include "spgemm/cuda/gpu_rows_cuda.cuh"
+#include "device/cuda/convert.cuh"
+#include "spgemm/cuda/rows_cuda.cuh"
 
 /* Lists of the numeric phase: rows by the shared memory that they need. */
 enum {
@@ -28,12 +29,18 @@ struct gpu_result {
     int32_t *j;
     const int32_t *known;
     void *x;
-    double alpha;
+    const void *alpha; /* one number of `type`, host */
 };
 
-struct gpu_limits {
+/* A piece of rows on its way through the steps. */
+struct gpu_work {
+    gpu_rows rows;
+    gpu_row_counts found; /* what the host has read of rows.found */
+    int lanes;            /* that share a row of A */
     int multiprocessors, shared_bytes;
     int overlaps; /* the device lets a kernel start before the one before it ends */
+    int follows;  /* the last kernel in the stream is one of gpu_launch, which the next one need not wait for */
+    cudaStream_t stream;
 };
 
 /*
@@ -53,10 +60,10 @@ static __device__ __forceinline__ void gpu_finish(void)
 #endif
 }
 
-/* Launches such a kernel. *follows: whether the last kernel in the stream is one, which this one need not wait for. */
-template <typename... P, typename... A>
-static spry_status gpu_launch(const gpu_limits *limits, int *follows, void (*kernel)(P...), int64_t blocks, int threads,
-                              int bytes, cudaStream_t stream, const char *what, spry_error *err, A... arguments)
+/* Launches such a kernel, whose first argument are the rows. */
+template <typename... P, typename... A> static spry_status gpu_launch(gpu_work *w, void (*kernel)(gpu_rows, P...),
+                                                                      int64_t blocks, int threads, int bytes,
+                                                                      const char *what, spry_error *err, A... arguments)
 {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -65,12 +72,12 @@ static spry_status gpu_launch(const gpu_limits *limits, int *follows, void (*ker
     config.gridDim = dim3((unsigned)blocks);
     config.blockDim = dim3((unsigned)threads);
     config.dynamicSmemBytes = (size_t)bytes;
-    config.stream = stream;
+    config.stream = w->stream;
     config.attrs = &early;
-    config.numAttrs = limits->overlaps && *follows ? 1 : 0;
+    config.numAttrs = w->overlaps && w->follows ? 1 : 0;
     cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (code == cudaSuccess) code = cudaLaunchKernelEx(&config, kernel, (P)arguments...);
-    *follows = 1;
+    if (code == cudaSuccess) code = cudaLaunchKernelEx(&config, kernel, w->rows, (P)arguments...);
+    w->follows = 1;
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);
 }
 
@@ -92,50 +99,36 @@ static inline int64_t gpu_most_groups(int64_t rows)
     return rows / 16 + 1;
 }
 /* Finds and counts runs; before gpu_classify_rows, which leaves them out. */
-spry_status gpu_count_runs(const gpu_rows *r, int multiprocessors, cudaStream_t stream, spry_error *err);
-spry_status gpu_run_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C, cudaStream_t stream,
-                           spry_error *err);
+spry_status gpu_count_runs(gpu_work *w, spry_error *err);
+spry_status gpu_run_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
 /* Counts the rows that threads merge, too. */
-spry_status gpu_classify_rows(const gpu_rows *r, int multiprocessors, cudaStream_t stream, spry_error *err);
-spry_status gpu_merge_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_result *C, cudaStream_t stream,
-                             spry_error *err);
+spry_status gpu_classify_rows(gpu_work *w, spry_error *err);
+spry_status gpu_merge_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
-/* A look at B's columns: found->sample_same, by which the host knows whether pairs pay. Then they are made. */
-spry_status gpu_sample_columns(const gpu_rows *r, cudaStream_t stream, spry_error *err);
-int gpu_pairs_pay(const gpu_rows *r, const gpu_row_counts *found);
-spry_status gpu_make_pairs(const gpu_rows *r, cudaStream_t stream, spry_error *err);
+/* A look at B's columns: found.sample_same, by which the host knows whether pairs pay. Then they are made. */
+spry_status gpu_sample_columns(gpu_work *w, spry_error *err);
+int gpu_pairs_pay(const gpu_work *w);
+spry_status gpu_make_pairs(gpu_work *w, spry_error *err);
 
-/* Rows by class into r->list, in the order of the classes; the host has read `found`. */
-spry_status gpu_list_classes(const gpu_rows *r, const gpu_row_counts *found, cudaStream_t stream, spry_error *err);
-/* Rows by list of the numeric phase; found->list tells how many, to be read by the host. again: that is known. */
-spry_status gpu_list_numeric(const gpu_rows *r, int value_bytes, const gpu_limits *limits, int again,
-                             cudaStream_t stream, spry_error *err);
+/* Rows by class into rows.list, in the order of the classes; the host has read `found`. */
+spry_status gpu_list_classes(gpu_work *w, spry_error *err);
+/* Rows by list of the numeric phase; found.list tells how many, to be read by the host. again: that is known. */
+spry_status gpu_list_numeric(gpu_work *w, int value_bytes, int again, spry_error *err);
 
-/*
- * Rows of the lists of classes that are not merged. C not NULL: they have been counted, and columns go to C that were
- * not kept. follows: of gpu_launch.
- */
-spry_status gpu_group_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int lanes,
-                            const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
-spry_status gpu_group_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int lanes,
-                             const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
+/* Rows of the classes that are not merged. C not NULL: they were counted; columns that were not kept go to C. */
+spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err);
+spry_status gpu_group_values(gpu_work *w, const gpu_result *C, spry_error *err);
+spry_status gpu_block_count(gpu_work *w, const gpu_result *C, spry_error *err);
+spry_status gpu_block_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
 /* The same of rows that are sorted, whose columns need no finding. */
-spry_status gpu_sort_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int *follows,
-                           cudaStream_t stream, spry_error *err);
-spry_status gpu_sort_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                            const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
+spry_status gpu_sort_count(gpu_work *w, spry_error *err);
+spry_status gpu_sort_values(gpu_work *w, const gpu_result *C, spry_error *err);
 
-spry_status gpu_block_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                            const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
-spry_status gpu_block_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                             const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err);
 /* Bytes of the table of giant rows, of some at a time where it would pass `most`. */
-int64_t gpu_giant_table(const gpu_rows *r, const gpu_row_counts *found, int64_t most);
-spry_status gpu_giant_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits,
-                             const gpu_result *C, void *table, int64_t table_bytes, int *follows, cudaStream_t stream,
-                             spry_error *err);
+int64_t gpu_giant_table(const gpu_work *w, int64_t most);
+spry_status gpu_giant_values(gpu_work *w, const gpu_result *C, void *table, int64_t table_bytes, spry_error *err);
 
 /* Shared memory of a group of lanes in each list below LIST_BLOCK. */
 static inline __host__ __device__ int gpu_list_bytes(int list)
@@ -211,8 +204,8 @@ static __device__ __forceinline__ int gpu_class_of(int64_t products, int words, 
 }
 
 /*
- * Groups of a block's threads that take rows of B in turn, after their mean length. Each has values of its own, which
- * have to be cleared and added: no more than there are products to pay for that.
+ * Groups of a block's threads that take one row of B after another, after their mean length. Each has values of its
+ * own, which have to be cleared and added: no more than there are products to pay for that.
  */
 static __device__ __forceinline__ int gpu_groups_wanted(int64_t products, int64_t length, int entries, int threads)
 {

@@ -12,7 +12,7 @@
  *       found), and its values once, for each entry of A; C written once.
  * Source: bit masks and their counts as index: this library; hashing one row at a time: the baselines' prototype.
  */
-#include "spgemm/cuda/gpu_spgemm_cuda.h"
+#include "spgemm/cuda/steps_cuda.h"
 
 enum { GROUP_THREADS = 128, MOST_AHEAD = 4 };
 
@@ -176,7 +176,7 @@ add_products(const gpu_rows &r, const word_index &index, int64_t start, int leng
                         if (VALUES) x[u] = __ldg((const V *)r.B.x + (piece >> 16) + lane);
                     }
                 }
-                if (VALUES) { /* places first: they do not wait for one another, as sums do */
+                if (VALUES) { /* positions first: they do not wait for one another, as sums do */
 #pragma unroll
                     for (int u = 0; u < MOST_AHEAD; u++)
                         if (j[u] >= 0) j[u] = place_of<KIND>(index, j[u]);
@@ -234,7 +234,7 @@ static __device__ __forceinline__ void add_pairs(const gpu_rows &r, const word_i
     }
 }
 
-/* ---- from bits to places ------------------------------------------------------------------------------ */
+/* ---- from bits to positions ------------------------------------------------------------------------------ */
 
 /* The words of the lane, span: neighbours, so that its columns are, too. 32 at most from w on that have columns. */
 template <int G> static __device__ __forceinline__ unsigned words_of_lane(const word_index &index, int w, int end)
@@ -422,7 +422,7 @@ template <int G, index_kind KIND, int PAIRED> static __global__ void __launch_bo
     gpu_finish();
 }
 
-/* Places of columns that are known, by a table of their words; they go to Cj where they came from elsewhere. */
+/* Positions of columns that are known, by a table of their words; they go to Cj where they came from elsewhere. */
 template <int G> static __device__ __forceinline__ void place_known(const word_index &index, const int32_t *known,
                                                                     int entries, int32_t *Cj)
 {
@@ -509,35 +509,32 @@ template <int G, index_kind KIND, typename V> static __global__ void __launch_bo
 /* ---- launches ----------------------------------------------------------------------------------------- */
 
 /* bytes: of shared memory a group */
-template <int G, index_kind KIND>
-static spry_status launch_count(const gpu_rows *r, const int32_t *list, int count, int bytes, const gpu_result *C,
-                                const gpu_limits *limits, int *follows, cudaStream_t stream, spry_error *err)
+template <int G, index_kind KIND> static spry_status launch_count(gpu_work *w, const int32_t *list, int count,
+                                                                  int bytes, const gpu_result *C, spry_error *err)
 {
     if (count == 0) return SPRY_OK;
     const int groups = GROUP_THREADS / G;
     const row_offsets none = {};
-    const auto kernel = KIND == SPAN && r->pairs ? count_rows<G, KIND, KIND == SPAN> : count_rows<G, KIND, 0>;
-    return gpu_launch(limits, follows, kernel, ceil_div(count, groups), GROUP_THREADS, bytes * groups, stream,
-                      "spgemm: count rows", err, *r, list, count, bytes, C ? C->j : NULL, C ? C->p : none);
+    const auto kernel = KIND == SPAN && w->rows.pairs ? count_rows<G, KIND, KIND == SPAN> : count_rows<G, KIND, 0>;
+    return gpu_launch(w, kernel, ceil_div(count, groups), GROUP_THREADS, bytes * groups, "spgemm: count rows", err,
+                      list, count, bytes, C ? C->j : NULL, C ? C->p : none);
 }
 
 /* Spans by `lanes` lanes; tables by warps, since groups of fewer would take too much of a block's shared memory. */
-spry_status gpu_group_count(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int lanes,
-                            const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err)
+spry_status gpu_group_count(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    const int32_t *list = r->list;
+    const int32_t *list = w->rows.list;
     for (int c = ROW_SPAN_LOW; c < ROW_SORT; c++) {
-        const int count = (int)found->rows[c];
+        const int count = (int)w->found.rows[c];
         spry_status status;
         if (c >= ROW_HASH_LOW) {
             const int slots = gpu_slots_for(HASH_PRODUCTS >> (ROW_HASH_HIGH - c));
-            status = launch_count<32, HASH>(r, list, count, slots * 10 + 8, C, limits, follows, stream, err);
+            status = launch_count<32, HASH>(w, list, count, slots * 10 + 8, C, err);
         } else {
             static const int words[3] = {SPAN_LOW_WORDS, SPAN_HIGH_WORDS, SPAN_WORDS};
             const int most = words[c - ROW_SPAN_LOW], bytes = 4 * ((most / 32 + 3) / 4 * 4 + most);
-            status = lanes == 32 || c == ROW_SPAN_WIDE
-                         ? launch_count<32, SPAN>(r, list, count, bytes, C, limits, follows, stream, err)
-                         : launch_count<16, SPAN>(r, list, count, bytes, C, limits, follows, stream, err);
+            status = w->lanes == 32 || c == ROW_SPAN_WIDE ? launch_count<32, SPAN>(w, list, count, bytes, C, err)
+                                                          : launch_count<16, SPAN>(w, list, count, bytes, C, err);
         }
         if (status != SPRY_OK) return status;
         list += count;
@@ -545,41 +542,36 @@ spry_status gpu_group_count(const gpu_rows *r, const gpu_row_counts *found, cons
     return SPRY_OK;
 }
 
-template <int G, index_kind KIND, typename V>
-static spry_status launch_values(const gpu_rows *r, const int32_t *list, int count, int bytes, const gpu_result *C,
-                                 const gpu_limits *limits, int *follows, cudaStream_t stream, spry_error *err)
+template <int G, index_kind KIND, typename V> static spry_status
+launch_values(gpu_work *w, const int32_t *list, int count, int bytes, const gpu_result *C, spry_error *err)
 {
     if (count == 0) return SPRY_OK;
     const int groups = GROUP_THREADS / G;
-    return gpu_launch(limits, follows, compute_rows<G, KIND, V>, ceil_div(count, groups), GROUP_THREADS, bytes * groups,
-                      stream, "spgemm: compute rows", err, *r, list, count, bytes, C->j, C->j ? NULL : C->known,
-                      (V *)C->x, C->p, (V)C->alpha);
+    return gpu_launch(w, compute_rows<G, KIND, V>, ceil_div(count, groups), GROUP_THREADS, bytes * groups,
+                      "spgemm: compute rows", err, list, count, bytes, C->j, C->j ? NULL : C->known, (V *)C->x, C->p,
+                      *(const V *)C->alpha);
 }
 
-template <typename V> static spry_status values_by(const gpu_rows *r, const gpu_row_counts *found,
-                                                   const gpu_limits *limits, int lanes, const gpu_result *C,
-                                                   int *follows, cudaStream_t stream, spry_error *err)
+template <typename V> static spry_status values_by(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    const int32_t *list = r->list;
+    const int32_t *list = w->rows.list;
     for (int c = LIST_LEVELS; c < LIST_BLOCK; c++) {
-        const int count = (int)found->list[c], bytes = gpu_list_bytes(c);
-        const int few = lanes < 32 && bytes <= 4096; /* lanes a row: large tables are better shared by a warp */
+        const int count = (int)w->found.list[c], bytes = gpu_list_bytes(c);
+        const int few = w->lanes < 32 && bytes <= 4096; /* lanes a row: large tables are better shared by a warp */
         spry_status status;
         if (c < LIST_HASH)
-            status = few ? launch_values<16, LEVELS, V>(r, list, count, bytes, C, limits, follows, stream, err)
-                         : launch_values<32, LEVELS, V>(r, list, count, bytes, C, limits, follows, stream, err);
+            status = few ? launch_values<16, LEVELS, V>(w, list, count, bytes, C, err)
+                         : launch_values<32, LEVELS, V>(w, list, count, bytes, C, err);
         else
-            status = few ? launch_values<16, HASH, V>(r, list, count, bytes, C, limits, follows, stream, err)
-                         : launch_values<32, HASH, V>(r, list, count, bytes, C, limits, follows, stream, err);
+            status = few ? launch_values<16, HASH, V>(w, list, count, bytes, C, err)
+                         : launch_values<32, HASH, V>(w, list, count, bytes, C, err);
         if (status != SPRY_OK) return status;
         list += count;
     }
     return SPRY_OK;
 }
 
-spry_status gpu_group_values(const gpu_rows *r, const gpu_row_counts *found, const gpu_limits *limits, int lanes,
-                             const gpu_result *C, int *follows, cudaStream_t stream, spry_error *err)
+spry_status gpu_group_values(gpu_work *w, const gpu_result *C, spry_error *err)
 {
-    return C->type == SPRY_F64 ? values_by<double>(r, found, limits, lanes, C, follows, stream, err)
-                               : values_by<float>(r, found, limits, lanes, C, follows, stream, err);
+    return C->type == SPRY_F64 ? values_by<double>(w, C, err) : values_by<float>(w, C, err);
 }
