@@ -6,7 +6,7 @@
 #define SPRY_GPU_BLOCK_CUDA_CUH
 
 #include "core/bisect.h"
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 enum {
     BLOCK_THREADS = 512,

@@ -7,7 +7,7 @@
  *       counting pairs of B's rows where they pay; one or two waits for the device, for the sizes of launches.
  */
 #include "device/cuda/kernels.h"
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
  *       found), and its values once, for each entry of A; C written once.
  * Source: bit masks and their counts as index: this library; hashing one row at a time: the baselines' prototype.
  */
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 enum { GROUP_THREADS = 128, MOST_AHEAD = 4 };
 

@@ -1,5 +1,5 @@
 /* Rows by class and by list: counting sorts on the device, a block of rows at a time. */
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 enum { LIST_THREADS = 256, MOST_LISTS = 24 };
 

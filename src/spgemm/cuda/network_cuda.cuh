@@ -11,7 +11,7 @@
 #ifndef SPRY_GPU_NETWORK_CUDA_CUH
 #define SPRY_GPU_NETWORK_CUDA_CUH
 
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 #include <cuda_pipeline.h>
 

@@ -11,7 +11,7 @@
  * Source: compression of the symbolic phase: Deveci, Trott and Rajamanickam 2018 (Kokkos Kernels); in place: this
  *       library.
  */
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 enum { PAIR_THREADS = 128, PAIR_LONG = 32, PAIR_STAGED = 1024, PAIR_SAMPLE = 2048, PAIR_SAMPLED = 1 << 20 };
 

@@ -10,7 +10,7 @@
  * Cost: counting reads the offsets and columns of A and B once; computing reads values, and writes C.
  * Source: this library.
  */
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 #include <cuda_pipeline.h>
 

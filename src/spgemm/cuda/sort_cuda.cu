@@ -11,7 +11,7 @@
  *       row whose order was not kept is sorted again.
  * Source: expansion and sorting: Bell, Dalton and Olson 2012; rows in registers and a kept order: this library.
  */
-#include "spgemm/cuda/steps_cuda.h"
+#include "spgemm/cuda/steps_cuda.cuh"
 
 #include <cuda_pipeline.h>
 
