@@ -2,7 +2,6 @@
 #define SPRYI_MATRIX_H
 
 #include "core/element.h"
-#include "spry/spry.h"
 
 #ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
 #include <stdatomic.h>
@@ -44,10 +43,6 @@ void spryi_matrix_release(spry_matrix *A);
 /* offset/column pair as a table index: 0 = 32/32, 1 = 64/32, 2 = 64/64; -1: not a legal pair. */
 enum { SPRYI_INDEX_PAIRS = 3 };
 int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
-
-/* Value types as a table index: 0 = f32, 1 = f64; -1 for others. */
-enum { SPRYI_VALUE_TYPES = 2 };
-int spryi_value_slot(spry_type type);
 
 /* The row of entry k of CSR, the column of CSC; within the matrix whatever the offsets are. */
 int64_t spryi_major_of(const spry_arrays *a, int64_t k);

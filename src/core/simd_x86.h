@@ -4,6 +4,8 @@
 #ifndef SPRYI_SIMD_X86_H
 #define SPRYI_SIMD_X86_H
 
+#include "core/type_row.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -11,13 +13,11 @@
  * Where core/instantiate.h instantiates: SPRYI_TYPED(name) is name_f32 or name_f64, SPRYI_MM256(add) _mm256_add_ps or
  * pd.
  */
-#define SPRYI_TYPED(name) SPRYI_PASTE(name, SPRYI_TYPE_TAG)
-#define SPRYI_MM256(name) SPRYI_PASTE(_mm256_##name, SPRYI_TYPED(SPRYI_PS))
-#define SPRYI_MM512(name) SPRYI_PASTE(_mm512_##name, SPRYI_TYPED(SPRYI_PS))
+#define SPRYI_TYPED(name) SPRYI_JOIN(name, SPRYI_TYPE_TAG)
+#define SPRYI_MM256(name) SPRYI_JOIN(_mm256_##name, SPRYI_TYPED(SPRYI_PS))
+#define SPRYI_MM512(name) SPRYI_JOIN(_mm512_##name, SPRYI_TYPED(SPRYI_PS))
 #define SPRYI_PS_f32 ps
 #define SPRYI_PS_f64 pd
-#define SPRYI_PASTE(a, b) SPRYI_PASTE_(a, b)
-#define SPRYI_PASTE_(a, b) a##_##b
 
 /*
  * Bytes ahead at which the matrix is fetched. The processors' own prefetchers stop at a page and keep too few

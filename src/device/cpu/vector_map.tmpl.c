@@ -30,11 +30,3 @@ static void SPRY_FN(map)(const spryi_vector_map *m)
     default: SPRY_FN(map_entries)(m, 0, 0, 0); break;
     }
 }
-
-static void SPRY_FN(scale)(void *y, int64_t length, const void *factor)
-{
-    const SPRY_V beta = *(const SPRY_V *)factor;
-    SPRY_V *v = y;
-    if (beta == 1) return;
-    for (int64_t i = 0; i < length; i++) v[i] = beta == 0 ? 0 : beta * v[i];
-}

@@ -5,12 +5,12 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     MASK mask = (MASK)first_lanes(count);
-    VEC result = MUL(SET1((SPRY_V)job->alpha), sums);
+    VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
     if (job->stream_y && count == LANES && (uintptr_t)y % sizeof(VEC) == 0) {
         STREAM(y, result);
         return;
     }
-    if (job->beta != 0) result = FMA(SET1((SPRY_V)job->beta), MASKZ_LOAD(mask, y), result);
+    if (SPRY_SCALAR(job->beta) != 0) result = FMA(SET1(SPRY_SCALAR(job->beta)), MASKZ_LOAD(mask, y), result);
     MASK_STORE(y, mask, result);
 }
 

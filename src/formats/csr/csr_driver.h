@@ -13,11 +13,11 @@
 
 enum { SPRYI_CSR_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */
 
-/* The arrays and vectors that the loops work on. alpha and beta hold an f32 exactly. */
+/* The arrays and vectors that the loops work on. */
 typedef struct spryi_csr_job {
     const void *offsets, *columns, *values, *x; /* of a pattern values is NULL */
     void *y;
-    double alpha, beta;
+    spryi_scalar alpha, beta; /* of the vectors' type: SPRY_SCALAR(job->alpha) */
     int stream_y; /* y is large and not read: kernels may write it around the cache, which saves reading it in */
     double *sums; /* of the pieces of long rows */
 } spryi_csr_job;

@@ -7,6 +7,7 @@
  */
 #include "formats/csr/csr.h"
 
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "formats/csr/csr_reference.tmpl.c"
 #include "core/instantiate.h"
 
