@@ -39,6 +39,15 @@ static inline void spryi_set_value(void *values, spry_type type, int64_t k, doub
 #undef SPRYI_ELEMENT_SET
 }
 
+/* Moves a value with all its bits; a pattern has none. */
+static inline void spryi_move_value(void *to, int64_t at, const void *from, int64_t k, spry_type type)
+{
+#define SPRYI_ELEMENT_MOVE(name, tag, ctype, bits, ...)                                                                \
+    if (type == (name)) ((bits *)to)[at] = ((const bits *)from)[k];
+    SPRYI_TYPES(SPRYI_ELEMENT_MOVE)
+#undef SPRYI_ELEMENT_MOVE
+}
+
 /* The address of a 1 of a type of numbers. */
 static inline const void *spryi_one_of(spry_type type)
 {

@@ -11,12 +11,12 @@
 #include <float.h>
 
 /*
- * Types of an element: X(public name, tag, type of C, epsilon, largest, least normal, least). A pattern is none of
- * them: it has no numbers.
+ * Types of an element: X(public name, tag, type of C, integer of its width, epsilon, largest, least normal, least). A
+ * pattern is none of them: it has no numbers.
  */
 #define SPRYI_TYPES(X)                                                                                                 \
-    X(SPRY_F32, f32, float, FLT_EPSILON, FLT_MAX, FLT_MIN, FLT_TRUE_MIN)                                               \
-    X(SPRY_F64, f64, double, DBL_EPSILON, DBL_MAX, DBL_MIN, DBL_TRUE_MIN)
+    X(SPRY_F32, f32, float, uint32_t, FLT_EPSILON, FLT_MAX, FLT_MIN, FLT_TRUE_MIN)                                     \
+    X(SPRY_F64, f64, double, uint64_t, DBL_EPSILON, DBL_MAX, DBL_MIN, DBL_TRUE_MIN)
 
 /*
  * Combinations, each a row of every table of kernels: X(tag, stored, vector, compute type, argument). Plain rows have
@@ -28,9 +28,10 @@
 #define SPRYI_PLAIN_ROWS(X, argument) SPRYI_ROW_0(X, argument) SPRYI_ROW_1(X, argument)
 #define SPRYI_MIXED_ROWS(X, argument)
 
-/* spryi_f32 is float, SPRYI_F32's number ... */
-#define SPRYI_TYPE_NAMES(name, tag, type, ...)                                                                         \
+/* spryi_f32 is float, spryi_bits_f32 an integer that moves one, spryi_type_f32 the number of SPRY_F32. */
+#define SPRYI_TYPE_NAMES(name, tag, type, bits, ...)                                                                   \
     typedef type spryi_##tag;                                                                                          \
+    typedef bits spryi_bits_##tag;                                                                                     \
     enum { spryi_type_##tag = name };
 SPRYI_TYPES(SPRYI_TYPE_NAMES)
 
@@ -47,6 +48,17 @@ static inline int spryi_value_row(spry_type stored, spry_type vector)
     SPRYI_PLAIN_ROWS(SPRYI_ROW_MATCH, 0)
     SPRYI_MIXED_ROWS(SPRYI_ROW_MATCH, 0)
 #undef SPRYI_ROW_MATCH
+    return -1;
+}
+
+/* The first row that stores a type, -1 for others: what only moves values is instantiated for any row by SPRY_S. */
+static inline int spryi_stored_row(spry_type stored)
+{
+#define SPRYI_ROW_STORES(tag, s, v, c, argument)                                                                       \
+    if ((int)stored == (int)spryi_type_##s) return spryi_row_##tag;
+    SPRYI_PLAIN_ROWS(SPRYI_ROW_STORES, 0)
+    SPRYI_MIXED_ROWS(SPRYI_ROW_STORES, 0)
+#undef SPRYI_ROW_STORES
     return -1;
 }
 
@@ -74,7 +86,7 @@ typedef struct spryi_limits {
 static inline spryi_limits spryi_limits_of(spry_type type)
 {
     spryi_limits limits = {DBL_EPSILON, DBL_MAX, DBL_MIN, DBL_TRUE_MIN};
-#define SPRYI_TYPE_LIMITS(number, tag, ctype, epsilon, largest, least_normal, least)                                   \
+#define SPRYI_TYPE_LIMITS(number, tag, ctype, bits, epsilon, largest, least_normal, least)                             \
     if (type == (number)) {                                                                                            \
         const spryi_limits found = {(double)(epsilon), (double)(largest), (double)(least_normal), (double)(least)};    \
         limits = found;                                                                                                \

@@ -299,8 +299,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(a->offset_type == SPRY_I32 ? set_offsets<int32_t>(&o, a, s, err)
                                              : set_offsets<int64_t>(&o, a, s, err));
     if (h->blocks > 0)
-        SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<double>(&o, a, s, masks > 0 ? s->masks : NULL, err)
-                                                : fill<float>(&o, a, s, masks > 0 ? s->masks : NULL, err));
+        SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V>(&o, a, s, masks > 0 ? s->masks : NULL, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "bsr", err); /* before the scratch goes */
     return SPRY_OK;
 }

@@ -51,10 +51,11 @@ static spry_status turn(const spry_arrays *a, void *offsets, int32_t *rows, void
     else
         find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (int64_t *)offsets);
     SPRY_CUDA_TRY(launched(err, "csc: offsets"));
-    if (a->nnz > 0 && a->value_type == SPRY_F32)
-        gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const float *)a->values, rows, (float *)values);
-    else if (a->nnz > 0)
-        gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const double *)a->values, rows, (double *)values);
+    if (a->nnz > 0)
+        SPRY_BY_TYPE(a->value_type, V,
+                     (gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const V *)a->values, rows,
+                                                          (V *)values),
+                      (void)0));
     SPRY_CUDA_TRY(launched(err, "csc: entries"));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "csc", err); /* before the scratch goes */
     return SPRY_OK;

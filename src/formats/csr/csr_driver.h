@@ -56,6 +56,25 @@ void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spr
 /* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
 #define SPRYI_INLINE static inline __attribute__((always_inline))
 
+/* In a template: its loops plain_rows and so on as kind_rows, of values or of a pattern's ones. */
+#define SPRYI_CSR_LOOPS(kind, has_values)                                                                              \
+    static inline void SPRY_FN(kind##_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)                      \
+    {                                                                                                                  \
+        SPRY_FN(plain_rows)(job, begin, end, has_values);                                                              \
+    }                                                                                                                  \
+    static inline void SPRY_FN(kind##_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)                   \
+    {                                                                                                                  \
+        SPRY_FN(plain_strided)(job, begin, end, has_values);                                                           \
+    }                                                                                                                  \
+    static inline void SPRY_FN(kind##_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)         \
+    {                                                                                                                  \
+        SPRY_FN(plain_shared)(job, begin, end, group, has_values);                                                     \
+    }                                                                                                                  \
+    static inline void SPRY_FN(kind##_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)                   \
+    {                                                                                                                  \
+        SPRY_FN(plain_piece)(job, piece, has_values);                                                                  \
+    }
+
 /*
  * Ask for the matrix ahead of its use, in loops that every level has. The portable level leaves that to the processor.
  * near: into the first-level cache.

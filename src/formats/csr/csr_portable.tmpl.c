@@ -119,45 +119,8 @@ SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr
     job->sums[piece->piece] = (double)SPRY_FN(plain_dot)(job, piece->begin, piece->end, has_values);
 }
 
-static inline void SPRY_FN(pattern_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_rows)(job, begin, end, 0);
-}
-
-static inline void SPRY_FN(pattern_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_strided)(job, begin, end, 0);
-}
-
-static inline void SPRY_FN(pattern_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
-{
-    SPRY_FN(plain_shared)(job, begin, end, group, 0);
-}
-
-static inline void SPRY_FN(pattern_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
-{
-    SPRY_FN(plain_piece)(job, piece, 0);
-}
-
-static inline void SPRY_FN(value_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_rows)(job, begin, end, 1);
-}
-
-static inline void SPRY_FN(value_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_strided)(job, begin, end, 1);
-}
-
-static inline void SPRY_FN(value_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
-{
-    SPRY_FN(plain_shared)(job, begin, end, group, 1);
-}
-
-static inline void SPRY_FN(value_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
-{
-    SPRY_FN(plain_piece)(job, piece, 1);
-}
+SPRYI_CSR_LOOPS(pattern, 0)
+SPRYI_CSR_LOOPS(value, 1)
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
 {

@@ -105,9 +105,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spryi_hyb *s,
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->rows, bytes, "rest's rows", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, bytes, "rest's columns", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, s->rest * value_bytes, "rest's values", err));
-    if (s->rest > 0)
-        SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill_rest<double, P>(a, s, before, err)
-                                                : fill_rest<float, P>(a, s, before, err));
+    if (s->rest > 0) SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill_rest<V, P>(a, s, before, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "hyb", err); /* before the scratch goes */
     return SPRY_OK;
 }

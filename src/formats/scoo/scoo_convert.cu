@@ -75,9 +75,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     int32_t *row_of = (int32_t *)row_space.at;
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, row_of, err));
     SPRY_CUDA_TRY(spry_cuda_order_blocks(a, row_of, (uint32_t)s->head.height, 1, &keys, &other, err));
-    if (nnz > 0)
-        SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<double>(a, s, keys, row_of, err)
-                                                : fill<float>(a, s, keys, row_of, err));
+    if (nnz > 0) SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V>(a, s, keys, row_of, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "scoo", err); /* before the scratch goes */
     return SPRY_OK;
 }

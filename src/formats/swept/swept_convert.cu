@@ -504,7 +504,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     spryi_swept_cost(s, &c->cost);
     SPRY_CUDA_TRY(c->guard(c->request, "swept", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));
-    SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<uint64_t>(&m, records, err) : fill<uint32_t>(&m, records, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(&m, records, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before the scratch goes */
     return SPRY_OK;
 }
