@@ -8,3 +8,9 @@
 #undef SPRY_FN
 #define SPRY_FN(name) SPRYI_JOIN(name, SPRYI_PAIR_TAG)
 #include "core/instantiate_pairs.h"
+
+/* The result of the instance for the indices of *a. */
+#define SPRYI_BY_PAIR(a, name, ...)                                                                                    \
+    ((a)->index_type == SPRY_I64    ? name##_64_64(__VA_ARGS__)                                                        \
+     : (a)->offset_type == SPRY_I64 ? name##_64_32(__VA_ARGS__)                                                        \
+                                    : name##_32_32(__VA_ARGS__))

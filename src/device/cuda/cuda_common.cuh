@@ -118,7 +118,10 @@ template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL 
         SPRYI_PLAIN_ROWS(SPRY_CUDA_ROW, run)                                                                           \
     }
 
-/* SPRY_BY_TYPE(type, V, expression) is the expression where V is the type of C; a pattern's values are of any. */
+/*
+ * SPRY_BY_TYPE(type, V, expression) is the expression where V is the type of C, of values (a pattern's are of any) or
+ * of indices.
+ */
 #define SPRY_BY_TYPE(type_number, V, ...)                                                                              \
     call_with_type(type_number, [&](auto of_type) {                                                                    \
         typedef decltype(of_type) V;                                                                                   \
@@ -130,6 +133,10 @@ template <typename F> static inline auto call_with_type(spry_type type, F call)
 {
     SPRYI_PLAIN_ROWS(SPRY_CALL_IF, call)
     return call(spryi_f32());
+}
+template <typename F> static inline auto call_with_type(spry_index_type type, F call)
+{
+    return type == SPRY_I32 ? call(int32_t()) : call(int64_t());
 }
 
 #endif

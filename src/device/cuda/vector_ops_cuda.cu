@@ -166,8 +166,7 @@ static spry_status enter(const spryi_vector_work *w, int *previous, spry_error *
 /* Runs a pass for the type V of the vectors, unless there is nothing to go through, with the work's device current. */
 #define LAUNCH_TYPED(w, kernel, ...)                                                                                   \
     do {                                                                                                               \
-        if ((w)->blocks > 0)                                                                                           \
-            SPRY_BY_TYPE((w)->type, V, (kernel<V><<<(unsigned)(w)->blocks, THREADS>>>(__VA_ARGS__), (void)0));         \
+        if ((w)->blocks > 0) SPRY_BY_TYPE((w)->type, V, kernel<V><<<(unsigned)(w)->blocks, THREADS>>>(__VA_ARGS__));   \
     } while (0)
 
 template <typename WHAT> static void resolve(const spryi_vector_work *w)

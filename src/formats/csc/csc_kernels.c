@@ -4,57 +4,31 @@
  */
 #include "formats/csc/csc.h"
 
-const spryi_kernel spryi_csc_reference_cpu = {
-    .name = "csc_reference_cpu",
-    .format = "csc",
-    .device = "cpu",
-    .idea = "the textbook loop over columns on one thread",
-    .source = "Saad, Iterative Methods for Sparse Linear Systems, section 3.4",
-    .deterministic = 1,
-    .pattern = 1,
-    .simd = SPRYI_PORTABLE,
-    .spmv = &spryi_csr_scatter_reference,
-    .spmv_t = &spryi_csr_gather_reference,
-};
+#define KERNEL(way, level, idea_text, source_text)                                                                     \
+    const spryi_kernel spryi_csc_##way##_cpu = {                                                                       \
+        .name = "csc_" #way "_cpu",                                                                                    \
+        .format = "csc",                                                                                               \
+        .device = "cpu",                                                                                               \
+        .idea = idea_text,                                                                                             \
+        .source = source_text,                                                                                         \
+        .deterministic = 1,                                                                                            \
+        .pattern = 1,                                                                                                  \
+        .simd = level,                                                                                                 \
+        .spmv = &spryi_csr_scatter_##way,                                                                              \
+        .spmv_t = &spryi_csr_gather_##way,                                                                             \
+    };
 
-const spryi_kernel spryi_csc_portable_cpu = {
-    .name = "csc_portable_cpu",
-    .format = "csc",
-    .device = "cpu",
-    .idea = "columns of equal work on all threads, scattered without conflicts in phases or windows; plain C",
-    .source = "this library",
-    .deterministic = 1,
-    .pattern = 1,
-    .simd = SPRYI_PORTABLE,
-    .spmv = &spryi_csr_scatter_portable,
-    .spmv_t = &spryi_csr_gather_portable,
-};
-
+KERNEL(reference, SPRYI_PORTABLE, "the textbook loop over columns on one thread",
+       "Saad, Iterative Methods for Sparse Linear Systems, section 3.4")
+KERNEL(portable, SPRYI_PORTABLE,
+       "columns of equal work on all threads, scattered without conflicts in phases or windows; plain C",
+       "this library")
 #ifdef SPRY_HAVE_X86
-const spryi_kernel spryi_csc_avx2_cpu = {
-    .name = "csc_avx2_cpu",
-    .format = "csc",
-    .device = "cpu",
-    .idea = "columns in phases or windows with software prefetch; transposed, gathered as csr_avx2_cpu; AVX2",
-    .source = "this library",
-    .deterministic = 1,
-    .pattern = 1,
-    .simd = SPRYI_AVX2,
-    .spmv = &spryi_csr_scatter_avx2,
-    .spmv_t = &spryi_csr_gather_avx2,
-};
-
-const spryi_kernel spryi_csc_avx512_cpu = {
-    .name = "csc_avx512_cpu",
-    .format = "csc",
-    .device = "cpu",
-    .idea = "columns in phases or windows, those with a constant stride by eight; transposed, gathered as "
-            "csr_avx512_cpu; AVX-512",
-    .source = "this library",
-    .deterministic = 1,
-    .pattern = 1,
-    .simd = SPRYI_AVX512,
-    .spmv = &spryi_csr_scatter_avx512,
-    .spmv_t = &spryi_csr_gather_avx512,
-};
+KERNEL(avx2, SPRYI_AVX2,
+       "columns in phases or windows with software prefetch; transposed, gathered as csr_avx2_cpu; AVX2",
+       "this library")
+KERNEL(avx512, SPRYI_AVX512,
+       "columns in phases or windows, those with a constant stride by eight; transposed, gathered as "
+       "csr_avx512_cpu; AVX-512",
+       "this library")
 #endif

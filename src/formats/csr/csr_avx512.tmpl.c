@@ -306,15 +306,7 @@ SPRYI_INLINE void SPRY_FN(shared_groups)(const spryi_csr_job *job, int64_t begin
 
 static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
 {
-    switch (group) {
-    case 2: SPRY_FN(shared_groups)(job, begin, end, 2); break;
-    case 3: SPRY_FN(shared_groups)(job, begin, end, 3); break;
-    case 4: SPRY_FN(shared_groups)(job, begin, end, 4); break;
-    case 5: SPRY_FN(shared_groups)(job, begin, end, 5); break;
-    case 6: SPRY_FN(shared_groups)(job, begin, end, 6); break;
-    case 7: SPRY_FN(shared_groups)(job, begin, end, 7); break;
-    default: SPRY_FN(shared_groups)(job, begin, end, 8); break;
-    }
+    SPRYI_BY_GROUP(group, SPRY_FN(shared_groups), job, begin, end)
     if (job->stream_y) _mm_sfence();
 }
 
@@ -397,15 +389,7 @@ SPRYI_INLINE void SPRY_FN(span_groups_of)(const spryi_csr_job *job, int64_t begi
 static void SPRY_FN(span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
                                  int group)
 {
-    switch (group) {
-    case 2: SPRY_FN(span_groups_of)(job, begin, end, span, 2); break;
-    case 3: SPRY_FN(span_groups_of)(job, begin, end, span, 3); break;
-    case 4: SPRY_FN(span_groups_of)(job, begin, end, span, 4); break;
-    case 5: SPRY_FN(span_groups_of)(job, begin, end, span, 5); break;
-    case 6: SPRY_FN(span_groups_of)(job, begin, end, span, 6); break;
-    case 7: SPRY_FN(span_groups_of)(job, begin, end, span, 7); break;
-    default: SPRY_FN(span_groups_of)(job, begin, end, span, 8); break;
-    }
+    SPRYI_BY_GROUP(group, SPRY_FN(span_groups_of), job, begin, end, span)
     if (job->stream_y) _mm_sfence();
 }
 

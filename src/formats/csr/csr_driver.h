@@ -56,6 +56,18 @@ void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spr
 /* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
 #define SPRYI_INLINE static inline __attribute__((always_inline))
 
+/* function(..., group) with the group, 2 to 8 rows, as a constant. */
+#define SPRYI_BY_GROUP(group, function, ...)                                                                           \
+    switch (group) {                                                                                                   \
+    case 2: function(__VA_ARGS__, 2); break;                                                                           \
+    case 3: function(__VA_ARGS__, 3); break;                                                                           \
+    case 4: function(__VA_ARGS__, 4); break;                                                                           \
+    case 5: function(__VA_ARGS__, 5); break;                                                                           \
+    case 6: function(__VA_ARGS__, 6); break;                                                                           \
+    case 7: function(__VA_ARGS__, 7); break;                                                                           \
+    default: function(__VA_ARGS__, 8); break;                                                                          \
+    }
+
 /* In a template: its loops plain_rows and so on as kind_rows, of values or of a pattern's ones. */
 #define SPRYI_CSR_LOOPS(kind, has_values)                                                                              \
     static inline void SPRY_FN(kind##_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)                      \

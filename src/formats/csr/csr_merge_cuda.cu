@@ -353,7 +353,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     s->tile = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::tile));
     s->piece_entries = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::piece));
     s->blocks = a->nnz > 0 ? ceil_div(a->nnz, s->tile) : 1;
-    spry_status status = a->offset_type == SPRY_I32 ? find_splits<int32_t>(s, a, err) : find_splits<int64_t>(s, a, err);
+    spry_status status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, err));
     if (status != SPRY_OK) {
         discard(request->device, s);
         return status;

@@ -54,8 +54,8 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
 }
 
 /* A group's rows are added before they are scattered: one reading of the columns, one change of y. */
-SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int group,
-                                          const int has_values)
+SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values,
+                                          const int group)
 {
     enum { STEP = 8 };
     const SPRY_P *Ap = job->offsets;
@@ -85,18 +85,8 @@ SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begi
 }
 
 SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
-                                        const int has_values)
-{
-    switch (group) {
-    case 2: SPRY_FN(scatter_groups)(job, begin, end, 2, has_values); break;
-    case 3: SPRY_FN(scatter_groups)(job, begin, end, 3, has_values); break;
-    case 4: SPRY_FN(scatter_groups)(job, begin, end, 4, has_values); break;
-    case 5: SPRY_FN(scatter_groups)(job, begin, end, 5, has_values); break;
-    case 6: SPRY_FN(scatter_groups)(job, begin, end, 6, has_values); break;
-    case 7: SPRY_FN(scatter_groups)(job, begin, end, 7, has_values); break;
-    default: SPRY_FN(scatter_groups)(job, begin, end, 8, has_values); break;
-    }
-}
+                                        const int has_values){
+    SPRYI_BY_GROUP(group, SPRY_FN(scatter_groups), job, begin, end, has_values)}
 
 SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
 {

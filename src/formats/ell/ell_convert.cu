@@ -64,8 +64,7 @@ spry_status spry_cuda_make_slots(spryi_conversion *c, spryi_ell *s, spry_error *
     SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->lengths, a->rows * (int64_t)sizeof(int32_t), "row lengths", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, slots * (int64_t)sizeof(int32_t), "ell columns", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, slots * (int64_t)spry_type_bytes(a->value_type), "ell values", err));
-    return a->offset_type == SPRY_I32 ? SPRY_BY_TYPE(a->value_type, V, fill<V, int32_t>(a, s, err))
-                                      : SPRY_BY_TYPE(a->value_type, V, fill<V, int64_t>(a, s, err));
+    return SPRY_BY_TYPE(a->offset_type, P, SPRY_BY_TYPE(a->value_type, V, fill<V, P>(a, s, err)));
 }
 
 static spry_status convert(spryi_conversion *c, spry_error *err)

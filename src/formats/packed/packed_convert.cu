@@ -302,7 +302,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (c->request->options->op == SPRY_TRANSPOSE)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: windows of a transposed product are made on the host");
     ((spryi_packed *)c->storage)->a = shape_of(&c->csr);
-    return c->csr.offset_type == SPRY_I32 ? make<int32_t>(c, err) : make<int64_t>(c, err);
+    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));
 }
 
 const spryi_converter spry_cuda_to_packed = {"packed", convert};

@@ -514,7 +514,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (c->csr.value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: a pattern");
     if (c->csr.nnz >= UINT32_MAX)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more entries than a key can number");
-    return c->csr.offset_type == SPRY_I32 ? make<int32_t>(c, err) : make<int64_t>(c, err);
+    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));
 }
 
 const spryi_converter spry_cuda_to_swept = {"swept", convert};
