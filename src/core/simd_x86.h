@@ -120,4 +120,13 @@ static inline void spryi_transpose_ps(__m256 v[8])
     }
 }
 
+#ifdef __AVX512F__
+/* Eight numbers in one register, by one name where code is instantiated by type: EIGHT(add)(a, b). */
+typedef __m256 eight_f32;
+typedef __m512d eight_f64;
+#define EIGHT(name) SPRYI_TYPED(EIGHT)(name)
+#define EIGHT_f32(name) _mm256_##name##_ps
+#define EIGHT_f64(name) _mm512_##name##_pd
+#endif
+
 #endif

@@ -74,8 +74,8 @@ static inline int spryi_value_slot(spry_type type)
  */
 #define SPRYI_BY_TYPE(type, name, arguments) (SPRYI_PLAIN_ROWS(SPRYI_TYPE_CALL, (type, name, arguments))(void) 0)
 #define SPRYI_TYPE_CALL(tag, s, v, c, call) SPRYI_TYPE_CALL_(spryi_type_##v, tag, SPRYI_UNWRAP call)
-#define SPRYI_TYPE_CALL_(number, tag, ...) SPRYI_TYPE_CALL__(number, tag, __VA_ARGS__)
-#define SPRYI_TYPE_CALL__(number, tag, type, name, arguments) (int)(type) == (int)number ? name##_##tag arguments:
+#define SPRYI_TYPE_CALL_(number, tag, ...) SPRYI_TYPE_CASE(number, tag, __VA_ARGS__)
+#define SPRYI_TYPE_CASE(number, tag, type, name, arguments) (int)(type) == (int)number ? name##_##tag arguments:
 #define SPRYI_UNWRAP(...) __VA_ARGS__
 
 typedef struct spryi_limits {

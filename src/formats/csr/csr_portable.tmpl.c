@@ -45,10 +45,9 @@ SPRYI_INLINE SPRY_C SPRY_FN(plain_dot)(const spryi_csr_job *job, int64_t k, int6
 
 SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
-    const spryi_csr_job own = *job; /* a copy that no store can change */
-    const SPRY_P *Ap = own.offsets;
+    const SPRY_P *Ap = job->offsets;
     for (int64_t i = begin; i < end; i++)
-        SPRY_FN(plain_put)(&own, i, SPRY_FN(plain_dot)(&own, Ap[i], Ap[i + 1], has_values));
+        SPRY_FN(plain_put)(job, i, SPRY_FN(plain_dot)(job, Ap[i], Ap[i + 1], has_values));
 }
 
 /*
@@ -57,36 +56,37 @@ SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, i
  */
 SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
+    const spryi_csr_job own = *job; /* a copy that no store can change */
     enum { VALUES = 8, ONES = 16 };
-    const SPRY_P *Ap = job->offsets;
+    const SPRY_P *Ap = own.offsets;
     const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
-    const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+    const SPRY_J *Aj = (const SPRY_J *)own.columns + first;
     int64_t i = begin;
     for (; has_values && i + VALUES <= end; i += VALUES) {
-        const SPRY_S *Ax = (const SPRY_S *)job->values + first + (i - begin) * length;
+        const SPRY_S *Ax = (const SPRY_S *)own.values + first + (i - begin) * length;
         SPRY_C sum[VALUES] = {0};
         for (int64_t j = 0; j < length; j++) {
-            const SPRY_V *x = (const SPRY_V *)job->x + Aj[j] + (i - begin);
+            const SPRY_V *x = (const SPRY_V *)own.x + Aj[j] + (i - begin);
             for (int r = 0; r < VALUES; r++) sum[r] += (SPRY_C)Ax[r * length + j] * (SPRY_C)x[r];
         }
-        for (int r = 0; r < VALUES; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
+        for (int r = 0; r < VALUES; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
     for (; !has_values && i + ONES <= end; i += ONES) {
         SPRY_C sum[ONES] = {0};
         for (int64_t j = 0; j < length; j++) {
-            const SPRY_V *x = (const SPRY_V *)job->x + Aj[j] + (i - begin);
+            const SPRY_V *x = (const SPRY_V *)own.x + Aj[j] + (i - begin);
             for (int r = 0; r < ONES; r++) sum[r] += (SPRY_C)x[r];
         }
-        for (int r = 0; r < ONES; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
+        for (int r = 0; r < ONES; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
     for (; i < end; i++) {
-        const SPRY_S *Ax = has_values ? (const SPRY_S *)job->values + first + (i - begin) * length : NULL;
+        const SPRY_S *Ax = has_values ? (const SPRY_S *)own.values + first + (i - begin) * length : NULL;
         SPRY_C sum = 0;
         for (int64_t j = 0; j < length; j++) {
-            const SPRY_C x = (SPRY_C)((const SPRY_V *)job->x)[Aj[j] + (i - begin)];
+            const SPRY_C x = (SPRY_C)((const SPRY_V *)own.x)[Aj[j] + (i - begin)];
             sum += has_values ? (SPRY_C)Ax[j] * x : x;
         }
-        SPRY_FN(plain_put)(job, i, sum);
+        SPRY_FN(plain_put)(&own, i, sum);
     }
 }
 
@@ -94,23 +94,24 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
 SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
                                         const int has_values)
 {
-    const SPRY_P *Ap = job->offsets;
-    const SPRY_V *x = job->x;
+    const spryi_csr_job own = *job; /* a copy that no store can change */
+    const SPRY_P *Ap = own.offsets;
+    const SPRY_V *x = own.x;
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = Ap[i], length = Ap[i + 1] - first;
         if (!has_values) {
-            const SPRY_C sum = SPRY_FN(plain_dot)(job, first, first + length, 0);
-            for (int r = 0; r < group; r++) SPRY_FN(plain_put)(job, i + r, sum);
+            const SPRY_C sum = SPRY_FN(plain_dot)(&own, first, first + length, 0);
+            for (int r = 0; r < group; r++) SPRY_FN(plain_put)(&own, i + r, sum);
             continue;
         }
-        const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
-        const SPRY_S *Ax = (const SPRY_S *)job->values + first;
+        const SPRY_J *Aj = (const SPRY_J *)own.columns + first;
+        const SPRY_S *Ax = (const SPRY_S *)own.values + first;
         SPRY_C sum[SPRYI_MAX_GROUP] = {0};
         for (int64_t j = 0; j < length; j++) {
             SPRY_C xj = (SPRY_C)x[Aj[j]];
             for (int r = 0; r < group; r++) sum[r] += (SPRY_C)Ax[r * length + j] * xj;
         }
-        for (int r = 0; r < group; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
+        for (int r = 0; r < group; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
 }
 
