@@ -34,41 +34,16 @@ static int64_t chunk_start(const grouping *g, int64_t nnz, int chunk)
     return nnz / g->chunks * chunk + nnz % g->chunks * chunk / g->chunks;
 }
 
-#define INDEX int32_t
-#define VALUE uint32_t
+#define SPRYI_TEMPLATE "core/assemble.tmpl.c"
+#define SPRYI_NO_OFFSETS
+#define SPRYI_ANY_ROW
+#define HAS_VALUES 1
+#include "core/instantiate.h"
+#undef HAS_VALUES
 #define HAS_VALUES 0
-#define NAME(x) x##_i32_v0
-#include "core/assemble.tmpl.c"
-
-#define INDEX int32_t
-#define VALUE uint32_t
-#define HAS_VALUES 1
-#define NAME(x) x##_i32_v4
-#include "core/assemble.tmpl.c"
-
-#define INDEX int32_t
-#define VALUE uint64_t
-#define HAS_VALUES 1
-#define NAME(x) x##_i32_v8
-#include "core/assemble.tmpl.c"
-
-#define INDEX int64_t
-#define VALUE uint32_t
-#define HAS_VALUES 0
-#define NAME(x) x##_i64_v0
-#include "core/assemble.tmpl.c"
-
-#define INDEX int64_t
-#define VALUE uint32_t
-#define HAS_VALUES 1
-#define NAME(x) x##_i64_v4
-#include "core/assemble.tmpl.c"
-
-#define INDEX int64_t
-#define VALUE uint64_t
-#define HAS_VALUES 1
-#define NAME(x) x##_i64_v8
-#include "core/assemble.tmpl.c"
+#undef SPRY_B
+#define SPRY_B char
+#include "core/instantiate_indices.h"
 
 typedef struct typed_steps {
     void (*spread)(const grouping *g, const spryi_entries *from, int chunk);
@@ -83,10 +58,13 @@ static const typed_steps *steps_of(spry_index_type index_type, spry_type value_t
     {                                                                                                                  \
         spread##s, order##s, sort_majors##s, longest_unsorted##s                                                       \
     }
-    static const typed_steps steps[2][3] = {{STEPS(_i32_v0), STEPS(_i32_v4), STEPS(_i32_v8)},
-                                            {STEPS(_i64_v0), STEPS(_i64_v4), STEPS(_i64_v8)}};
+#define STEPS_OF_ROW(tag, s, v, c, argument) {STEPS(_##tag##_32_32), STEPS(_##tag##_64_64)},
+    static const typed_steps ones[2] = {STEPS(_32_32), STEPS(_64_64)};
+    static const typed_steps values[SPRYI_VALUE_ROWS][2] = {SPRYI_PLAIN_ROWS(STEPS_OF_ROW, 0)
+                                                                SPRYI_MIXED_ROWS(STEPS_OF_ROW, 0)};
 #undef STEPS
-    return &steps[index_type == SPRY_I64][value_type == SPRY_F32 ? 1 : value_type == SPRY_F64 ? 2 : 0];
+    const int row = spryi_stored_row(value_type), wide = index_type == SPRY_I64;
+    return row < 0 ? &ones[wide] : &values[row][wide];
 }
 
 int spryi_threads(const spry_context *context, int64_t work)
@@ -188,7 +166,6 @@ static void release_owned(spry_context *context, spryi_entries *from)
 static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi_entries *from, int threads,
                               spry_error *err)
 {
-    const size_t width = spry_type_bytes(to->value_type);
     const int take = from->owned && from->index_type == to->index_type;
     spry_status status = take ? SPRYI_NEW(context, &to->offsets, to->majors + 1, "offsets", err)
                               : spryi_compressed_allocate(context, to, err);
@@ -200,8 +177,7 @@ static spry_status keep_order(spry_context *context, spryi_compressed *to, spryi
         for (; i <= end; i++) to->offsets[i] = k;
         if (k == from->nnz || take) continue;
         spryi_set_index(to->indices, to->index_type, k, spryi_index_at(from->minor, from->index_type, k));
-        if (width == 8) ((uint64_t *)to->values)[k] = ((const uint64_t *)from->values)[k];
-        if (width == 4) ((uint32_t *)to->values)[k] = ((const uint32_t *)from->values)[k];
+        spryi_move_value(to->values, k, from->values, k, to->value_type);
     }
     if (take) {
         to->indices = take_array(&from->minor);

@@ -1,18 +1,16 @@
 /*
- * The part of assemble.c that depends on the width of an index and of a value. Included once for each pair:
- *   INDEX        int32_t or int64_t
- *   VALUE        uint32_t or uint64_t: values are moved here, never computed with
- *   HAS_VALUES   0: there are none
- *   NAME(x)      gives x its suffix
+ * The part of assemble.c for one type of indices SPRY_J and, where HAS_VALUES is 1, one of values, which are moved as
+ * integers SPRY_B.
  */
+
 /* Stable, for short lists. */
-static void NAME(insertion_sort)(INDEX *key, VALUE *value, int64_t n)
+static void SPRY_FN(insertion_sort)(SPRY_J *key, SPRY_B *value, int64_t n)
 {
     for (int64_t k = 1; k < n; k++) {
-        INDEX moved = key[k];
+        SPRY_J moved = key[k];
         int64_t to = k;
 #if HAS_VALUES
-        VALUE moved_value = value[k];
+        SPRY_B moved_value = value[k];
 #endif
         for (; to > 0 && key[to - 1] > moved; to--) {
             key[to] = key[to - 1];
@@ -28,7 +26,7 @@ static void NAME(insertion_sort)(INDEX *key, VALUE *value, int64_t n)
     (void)value;
 }
 
-static int NAME(is_sorted)(const INDEX *key, int64_t n)
+static int SPRY_FN(is_sorted)(const SPRY_J *key, int64_t n)
 {
     for (int64_t k = 1; k < n; k++)
         if (key[k] < key[k - 1]) return 0;
@@ -36,7 +34,8 @@ static int NAME(is_sorted)(const INDEX *key, int64_t n)
 }
 
 /* One pass of a radix sort by the digit at `shift`; 0 when all have the same digit and nothing was moved. */
-static int NAME(radix_pass)(INDEX *to, VALUE *to_value, const INDEX *key, const VALUE *value, int64_t n, int shift)
+static int SPRY_FN(radix_pass)(SPRY_J *to, SPRY_B *to_value, const SPRY_J *key, const SPRY_B *value, int64_t n,
+                               int shift)
 {
     int64_t start[RADIX] = {0};
     for (int64_t k = 0; k < n; k++) start[((uint64_t)key[k] >> shift) % RADIX]++;
@@ -60,23 +59,23 @@ static int NAME(radix_pass)(INDEX *to, VALUE *to_value, const INDEX *key, const 
 }
 
 /* Stable. key2 and value2 are workspace for n entries, needed from SHORT_ROW + 1 entries on. */
-static void NAME(sort_entries)(INDEX *key, VALUE *value, int64_t n, INDEX *key2, VALUE *value2)
+static void SPRY_FN(sort_entries)(SPRY_J *key, SPRY_B *value, int64_t n, SPRY_J *key2, SPRY_B *value2)
 {
-    if (NAME(is_sorted)(key, n)) return;
+    if (SPRY_FN(is_sorted)(key, n)) return;
     if (n <= SHORT_ROW) {
-        NAME(insertion_sort)(key, value, n);
+        SPRY_FN(insertion_sort)(key, value, n);
         return;
     }
     uint64_t largest = 0;
     for (int64_t k = 0; k < n; k++) largest |= (uint64_t)key[k];
-    INDEX *from = key, *to = key2;
-    VALUE *from_value = value, *to_value = value2;
+    SPRY_J *from = key, *to = key2;
+    SPRY_B *from_value = value, *to_value = value2;
     for (int shift = 0; shift < 64 && largest >> shift; shift += RADIX_BITS) {
-        if (!NAME(radix_pass)(to, to_value, from, from_value, n, shift)) continue;
-        INDEX *swap = from;
+        if (!SPRY_FN(radix_pass)(to, to_value, from, from_value, n, shift)) continue;
+        SPRY_J *swap = from;
         from = to;
         to = swap;
-        VALUE *swap_value = from_value;
+        SPRY_B *swap_value = from_value;
         from_value = to_value;
         to_value = swap_value;
     }
@@ -89,20 +88,22 @@ static void NAME(sort_entries)(INDEX *key, VALUE *value, int64_t n, INDEX *key2,
 
 #if HAS_VALUES
 /* The bits of -value; NaN stays as it is. */
-static VALUE NAME(negated)(VALUE value)
+static SPRY_B SPRY_FN(negated)(SPRY_B bits)
 {
-    const int bits = 8 * sizeof(VALUE), fraction_bits = sizeof(VALUE) == 8 ? 52 : 23;
-    const VALUE twice_infinity = (VALUE) ~(VALUE)0 << (fraction_bits + 1), sign = (VALUE)1 << (bits - 1);
-    return (VALUE)(value << 1) > twice_infinity ? value : value ^ sign;
+    SPRY_S value;
+    memcpy(&value, &bits, sizeof value);
+    if (value == value) value = -value;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
 }
 #endif
 
 /* First pass of grouping: a chunk's entries to their buckets, in stored order, each image behind its entry. */
-static void NAME(spread)(const grouping *g, const spryi_entries *from, int chunk)
+static void SPRY_FN(spread)(const grouping *g, const spryi_entries *from, int chunk)
 {
-    INDEX *major = g->major, *minor = g->minor;
+    SPRY_J *major = g->major, *minor = g->minor;
 #if HAS_VALUES
-    VALUE *values = g->values;
+    SPRY_B *values = g->values;
 #endif
     int64_t *cursor = g->cursors + chunk * g->buckets;
     const spryi_entries e = *from; /* a copy that no store can change */
@@ -111,28 +112,28 @@ static void NAME(spread)(const grouping *g, const spryi_entries *from, int chunk
     for (int64_t k = chunk_start(g, e.nnz, chunk); k < last; k++) {
         int64_t i = spryi_index_at(e.major, e.index_type, k);
         int64_t j = spryi_index_at(e.minor, e.index_type, k), at = cursor[i >> shift]++;
-        if (major) major[at] = (INDEX)i;
-        minor[at] = (INDEX)j;
+        if (major) major[at] = (SPRY_J)i;
+        minor[at] = (SPRY_J)j;
 #if HAS_VALUES
-        VALUE value = ((const VALUE *)e.values)[k];
+        SPRY_B value = ((const SPRY_B *)e.values)[k];
         values[at] = value;
 #endif
         if (!mirror || i == j) continue;
         at = cursor[j >> shift]++;
-        if (major) major[at] = (INDEX)j;
-        minor[at] = (INDEX)i;
+        if (major) major[at] = (SPRY_J)j;
+        minor[at] = (SPRY_J)i;
 #if HAS_VALUES
-        values[at] = e.symmetry == SPRY_SKEW_SYMMETRIC ? NAME(negated)(value) : value;
+        values[at] = e.symmetry == SPRY_SKEW_SYMMETRIC ? SPRY_FN(negated)(value) : value;
 #endif
     }
 }
 
 /* Second pass: a bucket's entries to their majors, then each major's sorted. A bucket fits a cache. */
-static void NAME(order)(const grouping *g, const spryi_compressed *a, int64_t bucket)
+static void SPRY_FN(order)(const grouping *g, const spryi_compressed *a, int64_t bucket)
 {
-    const INDEX *major = g->major;
-    INDEX *minor = g->minor, *indices = a->indices;
-    VALUE *moved = g->values, *values = a->values;
+    const SPRY_J *major = g->major;
+    SPRY_J *minor = g->minor, *indices = a->indices;
+    SPRY_B *moved = g->values, *values = a->values;
     int64_t first = g->starts[bucket], last = g->starts[bucket + 1];
     int64_t begin = bucket << g->shift, end = begin + ((int64_t)1 << g->shift);
     if (end > a->majors) end = a->majors;
@@ -153,28 +154,28 @@ static void NAME(order)(const grouping *g, const spryi_compressed *a, int64_t bu
         values[at] = moved[k];
 #endif
     }
-    for (int64_t i = begin, k = first; i < end; k = next[i++]) NAME(sort_entries)
+    for (int64_t i = begin, k = first; i < end; k = next[i++]) SPRY_FN(sort_entries)
     (indices + k, HAS_VALUES ? values + k : NULL, next[i] - k, minor + k, HAS_VALUES ? moved + k : NULL);
 }
 
 /* Sorts the entries of majors begin .. end - 1; scratch as long as a's arrays, or NULL where rows are short. */
-static void NAME(sort_majors)(const spryi_compressed *a, int64_t begin, int64_t end, void *scratch,
-                              void *scratch_values)
+static void SPRY_FN(sort_majors)(const spryi_compressed *a, int64_t begin, int64_t end, void *scratch,
+                                 void *scratch_values)
 {
-    INDEX *indices = a->indices, *indices2 = scratch;
-    VALUE *values = a->values, *values2 = scratch_values;
+    SPRY_J *indices = a->indices, *indices2 = scratch;
+    SPRY_B *values = a->values, *values2 = scratch_values;
     for (int64_t i = begin; i < end; i++) {
         int64_t k = a->offsets[i];
-        NAME(sort_entries)
+        SPRY_FN(sort_entries)
         (indices + k, HAS_VALUES ? values + k : NULL, a->offsets[i + 1] - k, scratch ? indices2 + k : NULL,
          HAS_VALUES && scratch ? values2 + k : NULL);
     }
 }
 
 /* Length of the longest unsorted list of entries, 0 if all are sorted; *repeats grows by neighbours that are equal. */
-static int64_t NAME(longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end, int64_t *repeats)
+static int64_t SPRY_FN(longest_unsorted)(const spryi_compressed *a, int64_t begin, int64_t end, int64_t *repeats)
 {
-    const INDEX *key = a->indices;
+    const SPRY_J *key = a->indices;
     int64_t longest = 0, equal = 0;
     for (int64_t i = begin; i < end; i++) {
         const int64_t first = a->offsets[i], last = a->offsets[i + 1];
@@ -188,8 +189,3 @@ static int64_t NAME(longest_unsorted)(const spryi_compressed *a, int64_t begin, 
     *repeats += equal;
     return longest;
 }
-
-#undef INDEX
-#undef VALUE
-#undef HAS_VALUES
-#undef NAME

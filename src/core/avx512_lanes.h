@@ -30,7 +30,7 @@ typedef __mmask8 spryi_mask_f64;
 #define ZERO() SPRYI_MM512(set1)(0) /* clang has a macro in the way of setzero */
 
 #define FOUR_AT(x, at)                                                                                                 \
-    SPRYI_PASTE(spryi_four, SPRYI_TYPED(SPRYI_PS))((x) + (at)[0], (x) + (at)[1], (x) + (at)[2], (x) + (at)[3])
+    SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))((x) + (at)[0], (x) + (at)[1], (x) + (at)[2], (x) + (at)[3])
 #define GATHER_AT(x, at) SPRYI_TYPED(SPRYI_GATHER_AT)(x, at)
 #define SPRYI_GATHER_AT_f32(x, at)                                                                                     \
     spryi_join_ps((const __m128[]){FOUR_AT(x, at), FOUR_AT(x, (at) + 4), FOUR_AT(x, (at) + 8), FOUR_AT(x, (at) + 12)})

@@ -118,8 +118,7 @@ static spry_status group_few(spry_context *context, spryi_compressed *to, const 
     label(&made, list.indices, from->index_type);
     for (int64_t k = 0; k < nnz; k++) {
         spryi_set_index(made.indices, index_type, k, spryi_index_at(from->minor, from->index_type, number[k]));
-        if (width == 8) ((uint64_t *)made.values)[k] = ((const uint64_t *)from->values)[number[k]];
-        if (width == 4) ((uint32_t *)made.values)[k] = ((const uint32_t *)from->values)[number[k]];
+        spryi_move_value(made.values, k, from->values, number[k], from->value_type);
     }
     SPRYI_TRY(spryi_sort(context, &made, err));
     *to = made;

@@ -5,7 +5,7 @@
 #ifndef SPRYI_ELEMENT_H
 #define SPRYI_ELEMENT_H
 
-#include "spry/spry.h"
+#include "core/types.h"
 
 static inline int64_t spryi_index_at(const void *array, spry_index_type type, int64_t k)
 {
@@ -23,16 +23,40 @@ static inline void spryi_set_index(void *indices, spry_index_type type, int64_t 
 /* A pattern's value is 1. */
 static inline double spryi_value_at(const void *values, spry_type type, int64_t k)
 {
-    return type == SPRY_F64 ? ((const double *)values)[k] : type == SPRY_F32 ? (double)((const float *)values)[k] : 1.0;
+#define SPRYI_ELEMENT_AT(name, tag, ctype, ...)                                                                        \
+    if (type == (name)) return (double)((const ctype *)values)[k];
+    SPRYI_TYPES(SPRYI_ELEMENT_AT)
+#undef SPRYI_ELEMENT_AT
+    return 1;
 }
 
 /* The value is rounded to the type; a pattern keeps none. */
 static inline void spryi_set_value(void *values, spry_type type, int64_t k, double value)
 {
-    if (type == SPRY_F64)
-        ((double *)values)[k] = value;
-    else if (type == SPRY_F32)
-        ((float *)values)[k] = (float)value;
+#define SPRYI_ELEMENT_SET(name, tag, ctype, ...)                                                                       \
+    if (type == (name)) ((ctype *)values)[k] = (ctype)value;
+    SPRYI_TYPES(SPRYI_ELEMENT_SET)
+#undef SPRYI_ELEMENT_SET
+}
+
+/* Moves a value with all its bits; a pattern has none. */
+static inline void spryi_move_value(void *to, int64_t at, const void *from, int64_t k, spry_type type)
+{
+#define SPRYI_ELEMENT_MOVE(name, tag, ctype, bits, ...)                                                                \
+    if (type == (name)) ((bits *)to)[at] = ((const bits *)from)[k];
+    SPRYI_TYPES(SPRYI_ELEMENT_MOVE)
+#undef SPRYI_ELEMENT_MOVE
+}
+
+/* The address of a 1 of a type of numbers. */
+static inline const void *spryi_one_of(spry_type type)
+{
+#define SPRYI_ELEMENT_ONE(name, tag, ctype, ...)                                                                       \
+    static const ctype one_##tag = 1;                                                                                  \
+    if (type == (name)) return &one_##tag;
+    SPRYI_TYPES(SPRYI_ELEMENT_ONE)
+#undef SPRYI_ELEMENT_ONE
+    return NULL;
 }
 
 /* Offset i, minor index k, row index k (of COO) and value k of a matrix. */

@@ -3,7 +3,14 @@
  * look at values. It uses SPRY_P (offset) and SPRY_J (column index) and names its functions SPRY_FN(name), which makes
  * name_32_32, name_64_32 and name_64_64, in the order of spryi_index_pair.
  */
-#define SPRYI_PAIRED_(name, pair) name##_##pair
-#define SPRYI_PAIRED(name, pair) SPRYI_PAIRED_(name, pair)
-#define SPRY_FN(name) SPRYI_PAIRED(name, SPRYI_PAIR_TAG)
+#include "core/type_row.h"
+
+#undef SPRY_FN
+#define SPRY_FN(name) SPRYI_JOIN(name, SPRYI_PAIR_TAG)
 #include "core/instantiate_pairs.h"
+
+/* The result of the instance for the indices of *a. */
+#define SPRYI_BY_PAIR(a, name, ...)                                                                                    \
+    ((a)->index_type == SPRY_I64    ? name##_64_64(__VA_ARGS__)                                                        \
+     : (a)->offset_type == SPRY_I64 ? name##_64_32(__VA_ARGS__)                                                        \
+                                    : name##_32_32(__VA_ARGS__))

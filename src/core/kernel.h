@@ -38,8 +38,8 @@ typedef struct spryi_run_args {
 
 typedef spry_status (*spryi_run_fn)(const spryi_run_args *args, spry_error *err);
 
-/* [value type][index pair]; NULL where the combination does not exist. */
-typedef spryi_run_fn spryi_run_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS];
+/* [spryi_value_row][index pair]; NULL where the combination does not exist. */
+typedef spryi_run_fn spryi_run_table[SPRYI_VALUE_ROWS][SPRYI_INDEX_PAIRS];
 
 typedef struct spryi_kernel {
     const char *name;   /* <format>_<way>_<device>, of SpGEMM spgemm_<way>_<device> */
@@ -161,8 +161,8 @@ void spryi_release_csr(spry_context *context, spry_arrays *a);
 /* Of `count` sections those that a device needs: arrays that are not empty, but for that named `not_it` (or NULL). */
 int spryi_sections_for_device(spryi_section *list, int count, const char *not_it);
 
-/* y_i = beta*y_i for begin <= i < end; beta = 0 writes zeros without reading. beta holds an f32 exactly. */
-void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, double beta);
+/* y_i = beta*y_i for begin <= i < end, *beta of y's type; *beta = 0 writes zeros without reading. */
+void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void *beta);
 
 /*
  * The padding guard, for builds: SPRY_TOO_LARGE, with the bytes, where the cost passes options->memory_limit_bytes,

@@ -17,11 +17,6 @@ int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type)
     return -1;
 }
 
-int spryi_value_slot(spry_type type)
-{
-    return type == SPRY_F32 ? 0 : type == SPRY_F64 ? 1 : -1;
-}
-
 int64_t spryi_major_of(const spry_arrays *a, int64_t k)
 {
     int64_t i;
@@ -31,9 +26,10 @@ int64_t spryi_major_of(const spry_arrays *a, int64_t k)
 
 spry_status spryi_check_value_type(const char *who, spry_type type, spry_type least, spry_error *err)
 {
-    if (type >= least && type <= SPRY_PATTERN) return SPRY_OK;
+#define NAME(name, ...) #name ", "
+    if (spry_type_bytes(type) > 0 || type == SPRY_PATTERN || type == least) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", type, SPRY_PATTERN,
-                            "%s: value_type is %d, expected SPRY_F32, SPRY_F64 or SPRY_PATTERN", who, (int)type);
+                            "%s: value_type is %d, expected one of " SPRYI_TYPES(NAME) "SPRY_PATTERN", who, (int)type);
 }
 
 spry_status spryi_check_index_type(const char *who, const char *name, spry_index_type type, spry_error *err)

@@ -2,7 +2,6 @@
 #define SPRYI_MATRIX_H
 
 #include "core/element.h"
-#include "spry/spry.h"
 
 #ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
 #include <stdatomic.h>
@@ -45,9 +44,10 @@ void spryi_matrix_release(spry_matrix *A);
 enum { SPRYI_INDEX_PAIRS = 3 };
 int spryi_index_pair(spry_index_type offset_type, spry_index_type index_type);
 
-/* Value types as a table index: 0 = f32, 1 = f64; -1 for others. */
-enum { SPRYI_VALUE_TYPES = 2 };
-int spryi_value_slot(spry_type type);
+/* Of tables that SPRYI_TABLE fills, the instance for the types of *a; a pattern's values are of any. */
+#define SPRYI_INSTANCE(table, a)                                                                                       \
+    (table)[(a)->value_type == SPRY_PATTERN ? 0 : spryi_value_slot((a)->value_type)]                                   \
+           [spryi_index_pair((a)->offset_type, (a)->index_type)]
 
 /* The row of entry k of CSR, the column of CSC; within the matrix whatever the offsets are. */
 int64_t spryi_major_of(const spry_arrays *a, int64_t k);

@@ -4,6 +4,8 @@
 #ifndef SPRYI_SIMD_X86_H
 #define SPRYI_SIMD_X86_H
 
+#include "core/type_row.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -11,13 +13,11 @@
  * Where core/instantiate.h instantiates: SPRYI_TYPED(name) is name_f32 or name_f64, SPRYI_MM256(add) _mm256_add_ps or
  * pd.
  */
-#define SPRYI_TYPED(name) SPRYI_PASTE(name, SPRYI_TYPE_TAG)
-#define SPRYI_MM256(name) SPRYI_PASTE(_mm256_##name, SPRYI_TYPED(SPRYI_PS))
-#define SPRYI_MM512(name) SPRYI_PASTE(_mm512_##name, SPRYI_TYPED(SPRYI_PS))
+#define SPRYI_TYPED(name) SPRYI_JOIN(name, SPRYI_TYPE_TAG)
+#define SPRYI_MM256(name) SPRYI_JOIN(_mm256_##name, SPRYI_TYPED(SPRYI_PS))
+#define SPRYI_MM512(name) SPRYI_JOIN(_mm512_##name, SPRYI_TYPED(SPRYI_PS))
 #define SPRYI_PS_f32 ps
 #define SPRYI_PS_f64 pd
-#define SPRYI_PASTE(a, b) SPRYI_PASTE_(a, b)
-#define SPRYI_PASTE_(a, b) a##_##b
 
 /*
  * Bytes ahead at which the matrix is fetched. The processors' own prefetchers stop at a page and keep too few
@@ -119,5 +119,14 @@ static inline void spryi_transpose_ps(__m256 v[8])
         v[i + 4] = _mm256_permute2f128_ps(u[i], u[i + 4], 0x31);
     }
 }
+
+#ifdef __AVX512F__
+/* Eight numbers in one register, by one name where code is instantiated by type: EIGHT(add)(a, b). */
+typedef __m256 eight_f32;
+typedef __m512d eight_f64;
+#define EIGHT(name) SPRYI_TYPED(EIGHT)(name)
+#define EIGHT_f32(name) _mm256_##name##_ps
+#define EIGHT_f64(name) _mm512_##name##_pd
+#endif
 
 #endif

@@ -1,4 +1,4 @@
-#include "spry/spry.h"
+#include "core/types.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -31,24 +31,18 @@ const char *spry_status_text(spry_status status)
 
 size_t spry_type_bytes(spry_type type)
 {
-    switch (type) {
-    case SPRY_F32: return 4;
-    case SPRY_F64: return 8;
-    case SPRY_PATTERN:
-    case SPRY_TYPE_DEFAULT: return 0;
-    }
+#define BYTES(name, tag, ctype, ...)                                                                                   \
+    if (type == (name)) return sizeof(ctype);
+    SPRYI_TYPES(BYTES)
     return 0;
 }
 
 const char *spry_type_name(spry_type type)
 {
-    switch (type) {
-    case SPRY_TYPE_DEFAULT: return "default";
-    case SPRY_F32: return "f32";
-    case SPRY_F64: return "f64";
-    case SPRY_PATTERN: return "pattern";
-    }
-    return "unknown";
+#define NAME(name, tag, ...)                                                                                           \
+    if (type == (name)) return #tag;
+    SPRYI_TYPES(NAME)
+    return type == SPRY_PATTERN ? "pattern" : type == SPRY_TYPE_DEFAULT ? "default" : "unknown";
 }
 
 size_t spry_index_type_bytes(spry_index_type type)

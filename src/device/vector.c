@@ -8,7 +8,7 @@ spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t le
     if (!context || !v)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "v", "vector: %s is NULL",
                           !context ? "context" : "v");
-    if (type != SPRY_F32 && type != SPRY_F64)
+    if (spryi_value_slot(type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
                                 "vector: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
     if (length < 0)

@@ -127,7 +127,7 @@ static const char *odd_field(const spryi_container_head *h)
     if (!is_text(h->parameters, sizeof h->parameters)) return "parameters";
     if (h->rows < 0 || h->rows > most || h->cols < 0 || h->cols > most || h->nnz < 0 || h->nnz > most)
         return "number of rows, columns or entries";
-    if (h->value_type < SPRY_F32 || h->value_type > SPRY_PATTERN) return "type of the values";
+    if (h->value_type != SPRY_PATTERN && spry_type_bytes((spry_type)h->value_type) == 0) return "type of the values";
     if (spryi_index_pair(has_offsets ? (spry_index_type)h->offset_type : SPRY_I64, (spry_index_type)h->index_type) < 0)
         return "type of the indices";
     if (h->index_type == SPRY_I32 && (h->rows > INT32_MAX || h->cols > INT32_MAX)) return "type of the indices";

@@ -406,18 +406,14 @@ void spryi_mtx_parse(const spryi_mtx *head, const spryi_block *block, spry_index
                      spryi_parsed *to)
 {
     const int wide = index_type == SPRY_I64;
-    switch (type) {
-    case SPRY_F64:
-        head->array ? parse_as(head, block, 0, 1, SPRY_F64, to)
-        : wide      ? parse_as(head, block, 1, 0, SPRY_F64, to)
-                    : parse_as(head, block, 0, 0, SPRY_F64, to);
-        break;
-    case SPRY_F32:
-        head->array ? parse_as(head, block, 0, 1, SPRY_F32, to)
-        : wide      ? parse_as(head, block, 1, 0, SPRY_F32, to)
-                    : parse_as(head, block, 0, 0, SPRY_F32, to);
-        break;
-    default: wide ? parse_as(head, block, 1, 0, SPRY_PATTERN, to) : parse_as(head, block, 0, 0, SPRY_PATTERN, to);
-    }
+#define PARSE(name, ...)                                                                                               \
+    if (type == (name))                                                                                                \
+        head->array ? parse_as(head, block, 0, 1, name, to)                                                            \
+        : wide      ? parse_as(head, block, 1, 0, name, to)                                                            \
+                    : parse_as(head, block, 0, 0, name, to);
+    SPRYI_TYPES(PARSE)
+#undef PARSE
+    if (type == SPRY_PATTERN)
+        wide ? parse_as(head, block, 1, 0, SPRY_PATTERN, to) : parse_as(head, block, 0, 0, SPRY_PATTERN, to);
     if (!head->array) to->sorted = wide ? rises(to, SPRY_I64) : rises(to, SPRY_I32);
 }

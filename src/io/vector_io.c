@@ -63,7 +63,7 @@ spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "read: %s is NULL", missing);
     }
     if (type == SPRY_TYPE_DEFAULT) type = SPRY_F64;
-    if (type != SPRY_F32 && type != SPRY_F64)
+    if (spryi_value_slot(type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
                                 "read: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
     spryi_text text;

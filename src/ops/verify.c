@@ -9,7 +9,6 @@
 #include "ops/verify_row.h"
 #include "spry/spry.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct verify_job {
@@ -77,10 +76,7 @@ static void sum_entries(const verify_job *job)
 /* |y_i - reference| divided by the bound; infinite where one is not finite and the other is no equal. */
 static double error_by_bound(const verify_job *job, const spryi_row_sum *sum, int64_t i)
 {
-    int f64 = job->type == SPRY_F64;
-    double eps = f64 ? DBL_EPSILON : FLT_EPSILON;
-    double smallest = f64 ? 0x1p-1074 : 0x1p-149; /* rounding near zero is absolute */
-    double largest = f64 ? DBL_MAX : FLT_MAX;
+    const spryi_limits of = spryi_limits_of(job->type); /* rounding near zero is absolute: by the least number */
     double before = job->beta == 0 ? 0 : spryi_value_at(job->y_before, job->type, i);
     double got = spryi_value_at(job->y, job->type, i);
     spryi_row_sum total = {0};
@@ -95,12 +91,12 @@ static double error_by_bound(const verify_job *job, const spryi_row_sum *sum, in
     if (sum->not_finite || !isfinite(job->alpha) || !isfinite(job->beta) || !isfinite(before))
         return (isnan(plain) && isnan(got)) || plain == got ? 0 : INFINITY;
     if (!isfinite(scale)) return 0; /* |A||x| overflows: the order of the sum decides, and nothing can be told */
-    if (fabs(expected) > largest && isinf(got) && (got > 0) == (expected > 0)) return 0;
+    if (fabs(expected) > of.largest && isinf(got) && (got > 0) == (expected > 0)) return 0;
     if (!isfinite(got)) return INFINITY;
     double terms = (double)sum->entries + 3;
-    double error = fabs((got - total.hi) - total.lo), bound = terms * eps * scale;
+    double error = fabs((got - total.hi) - total.lo), bound = terms * of.epsilon * scale;
     if (error == 0) return 0;
-    return error / (bound + terms * (1 + fabs(job->alpha)) * smallest);
+    return error / (bound + terms * (1 + fabs(job->alpha)) * of.least);
 }
 
 static void clear_rows(spryi_row_sum *rows, int64_t m, int threads)
@@ -158,7 +154,7 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_ve
             return spryi_fail_value(err, SPRY_INVALID_SIZE, given[g].name, v->length, given[g].length,
                                     "%s has %lld entries, expected %lld", given[g].name, (long long)v->length,
                                     (long long)given[g].length);
-        if (spry_type_bytes(v->type) == 0 || v->type != x->type || v->device != 0 || (!v->data && v->length > 0) ||
+        if (spryi_value_slot(v->type) < 0 || v->type != x->type || v->device != 0 || (!v->data && v->length > 0) ||
             v->columns < 0 || v->columns > 1)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name,
                               "%s: expected one column of f32 or f64 in host memory, of the type of x", given[g].name);

@@ -30,8 +30,9 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
 spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
 {
     spry_type value_type = A->a.value_type;
-    *type = o->vector_type != SPRY_TYPE_DEFAULT ? o->vector_type : value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
-    if (value_type != SPRY_PATTERN && value_type != *type)
+    *type = o->vector_type;
+    if (*type == SPRY_TYPE_DEFAULT) *type = spryi_value_slot(value_type) >= 0 ? value_type : SPRY_F64;
+    if (spryi_value_row(value_type, *type) < 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "vector_type",
                           "%s values with %s vectors are not supported: convert the matrix with spry_matrix_convert",
                           spry_type_name(value_type), spry_type_name(*type));
@@ -47,6 +48,7 @@ static spryi_selection_request request_for(const spry_plan *plan, const spry_spm
         .device = o->device,
         .kernel = o->kernel,
         .allow_nondeterministic = o->allow_nondeterministic,
+        .row = spryi_value_row(plan->A->a.value_type, plan->vector_type),
         .operand_device = plan->A->a.device,
         .result_device = o->vector_device,
         .operand = "the matrix",
@@ -103,7 +105,18 @@ static spry_status select_named_kernel(spry_plan *plan, const spry_spmv_options 
     return SPRY_OK;
 }
 
-/* The format and the kernel: those named, or a choice for the matrix. */
+/* csr, which borrows what there is, in place of a choice that was refused. */
+static spry_status select_instead(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    spryi_choice choice = {0};
+    spryi_choose_instead(&choice, plan->format->name);
+    plan->format = choice.format;
+    memset(plan->parameters, 0, sizeof plan->parameters);
+    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+    return select_kernel(plan, o, err);
+}
+
+/* The format and the kernel: those named, or a choice for the matrix; csr where that has no kernel for the types. */
 static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     spry_status status;
@@ -120,18 +133,12 @@ static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, sp
         memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
         snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     }
-    return select_kernel(plan, o, err);
-}
-
-/* csr, which borrows what there is, in place of a choice that the memory limit or the padding guard refused. */
-static spry_status select_instead(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
-{
-    spryi_choice choice = {0};
-    spryi_choose_instead(&choice, plan->format->name);
-    plan->format = choice.format;
-    memset(plan->parameters, 0, sizeof plan->parameters);
-    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
-    return select_kernel(plan, o, err);
+    status = select_kernel(plan, o, err);
+    if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return status;
+    const char *passed = plan->format->name;
+    status = select_instead(plan, o, err);
+    snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
+    return status;
 }
 
 /* ---- storage and workspace ------------------------------------------------------------------------------- */
@@ -142,10 +149,11 @@ static spry_status find_run(spry_plan *plan, spry_error *err)
     const spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
     const spryi_run_table *table = plan->op == SPRY_TRANSPOSE ? plan->functions.spmv_t : plan->functions.spmv;
     const int pair = spryi_index_pair(offset_type, stored->index_type);
-    plan->run = table ? (*table)[spryi_value_slot(plan->vector_type)][pair] : NULL;
+    plan->run = table ? (*table)[spryi_value_row(plan->value_type, plan->vector_type)][pair] : NULL;
     if (plan->run) return SPRY_OK;
-    return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s for %s values with these indices",
-                      plan->kernel->name, plan->op == SPRY_TRANSPOSE ? "transposed product" : "product",
+    return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
+                      "kernel %s has no %s for %s values and %s vectors with these indices", plan->kernel->name,
+                      plan->op == SPRY_TRANSPOSE ? "transposed product" : "product", spry_type_name(plan->value_type),
                       spry_type_name(plan->vector_type));
 }
 
@@ -195,8 +203,8 @@ done:
 /* The chosen format's storage of plan->A. */
 static spry_status make_storage(spry_plan *plan, spry_error *err)
 {
-    plan->value_type = plan->kernel->pattern && plan->A->a.value_type == SPRY_PATTERN ? SPRY_PATTERN
-                                                                                      : plan->vector_type;
+    plan->value_type = plan->A->a.value_type;
+    if (plan->value_type == SPRY_PATTERN && !plan->kernel->pattern) plan->value_type = plan->vector_type;
     return spryi_make_storage(plan, &plan->stored, err);
 }
 

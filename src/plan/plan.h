@@ -51,7 +51,7 @@ struct spry_plan {
     int threads;
     double setup_us;
     spry_spmv_options options; /* its strings are not kept: device, format, kernel and ordering are NULL */
-    spry_type value_type;      /* stored: vector_type, or SPRY_PATTERN */
+    spry_type value_type;      /* stored: the matrix's, or vector_type where a kernel needs a pattern's ones */
     int64_t parameters[SPRYI_PARAMETERS];
     char reason[320];
 };

@@ -226,18 +226,16 @@ done:
 spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,
                           const spry_run_options *options, spry_error *err)
 {
-    static const double one_f64 = 1, zero = 0; /* zero of any type */
-    static const float one_f32 = 1;
+    static const double zero = 0; /* of any type */
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */
 
     const spryi_device *d = plan->device;
     const size_t size = spry_type_bytes(plan->vector_type);
-    const void *one = plan->vector_type == SPRY_F64 ? (const void *)&one_f64 : &one_f32;
     spryi_run_args args = {
         .storage = plan->stored.storage,
-        .alpha = alpha ? alpha : one,
+        .alpha = alpha ? alpha : spryi_one_of(plan->vector_type),
         .beta = beta ? beta : &zero,
         .workspace = options && options->workspace ? options->workspace : plan->workspace,
         .vector_type = plan->vector_type,
@@ -265,7 +263,7 @@ spry_status spry_spmv(spry_context *context, const void *alpha, const spry_matri
     spry_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.expected_calls = 1;
-    options.vector_type = x.type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
+    options.vector_type = spryi_value_slot(x.type) >= 0 ? x.type : SPRY_F64;
     spry_status status = spry_plan_spmv(context, &plan, A, &options, err);
     if (status == SPRY_OK) status = spry_plan_run(plan, alpha, x, beta, y, NULL, err);
     spry_plan_destroy(plan);

@@ -68,7 +68,15 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
     return SPRY_OK;
 }
 
-/* 1: the device has the kernel, which works on the format and has the product. */
+/* 1: the table has an instance for the row of value types. */
+static int has_row(const spryi_run_table *table, int row)
+{
+    for (int pair = 0; table && pair < SPRYI_INDEX_PAIRS; pair++)
+        if ((*table)[row][pair]) return 1;
+    return 0;
+}
+
+/* 1: the device has the kernel, which works on the format and has the product for the types of values. */
 static int can_run(const spryi_device *device, const spryi_kernel *kernel, const spryi_format *format,
                    const spryi_selection_request *request)
 {
@@ -77,7 +85,8 @@ static int can_run(const spryi_device *device, const spryi_kernel *kernel, const
     return strcmp(kernel->format, format->name) == 0 && strcmp(kernel->device, device->driver->name) == 0 &&
            (kernel->deterministic || request->allow_nondeterministic) &&
            spryi_kernel_offers(kernel, request->operation) &&
-           device->ops->find_kernel(device, kernel, &functions, &reason);
+           device->ops->find_kernel(device, kernel, &functions, &reason) &&
+           has_row(request->operation == SPRYI_OP_SPMV_T ? functions.spmv_t : functions.spmv, request->row);
 }
 
 spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel **kernel, const spryi_format *format,

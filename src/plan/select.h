@@ -13,6 +13,7 @@ typedef struct spryi_selection_request {
     const char *device, *kernel; /* names; NULL: the library's choice */
     const char *format;          /* that the kernel has to work on; NULL: any */
     int allow_nondeterministic;
+    int row; /* of the kernels' tables: spryi_value_row */
     int operand_device;
     int result_device;
     /* for messages: "the matrix", "vector_device", "vector_device", "the plan's own device" */

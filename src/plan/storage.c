@@ -50,8 +50,8 @@ spry_status spry_predict_storage(spry_context *context, spry_storage *storage, c
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
     if (strcmp(o.format, "auto") == 0) return predict_choice(context, storage, A, &o, err);
     SPRYI_TRY(spryi_parse_format(&format, request.parameters, o.format, err));
-    request.value_type = A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(format) ? SPRY_PATTERN
-                                                                                             : o.vector_type;
+    request.value_type = A->a.value_type;
+    if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o.vector_type;
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));
     SPRYI_TRY(format->predict(context, &cost, &request, err));
     *storage = (spry_storage){

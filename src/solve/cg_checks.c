@@ -2,7 +2,6 @@
 #include "solve/cg.h"
 #include "solve/solve.h"
 
-#include <float.h>
 #include <math.h>
 
 spry_status spryi_cg_is_symmetric(const spry_matrix *A, int *symmetric, spry_error *err)
@@ -74,7 +73,7 @@ spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int6
     if (status != SPRY_OK) return status;
     add_diagonal(&a, d.data);
     status = spry_vector_create(context, D, a.rows, type, 0, err);
-    double most = type == SPRY_F64 ? DBL_MAX : FLT_MAX;
+    const double most = spryi_limits_of(type).largest;
     *bad_row = -1;
     for (int64_t i = 0; status == SPRY_OK && i < a.rows; i++) {
         double entry = ((double *)d.data)[i], inverse = 1 / entry;

@@ -11,11 +11,11 @@
 /* Exponents of the smallest normal number and of the largest one. */
 static int least_of(spry_type type)
 {
-    return type == SPRY_F32 ? -126 : -1022;
+    return ilogb(spryi_limits_of(type).least_normal);
 }
 static int most_of(spry_type type)
 {
-    return type == SPRY_F32 ? 127 : 1023;
+    return ilogb(spryi_limits_of(type).largest);
 }
 
 static void look_at(spryi_cg_exponents *e, double value)

@@ -6,7 +6,6 @@
 #include "solve/pagerank.h"
 #include "solve/solve.h"
 
-#include <float.h>
 #include <math.h>
 
 typedef struct entry_facts {
@@ -79,11 +78,11 @@ static spry_status refuse_entry(const spry_arrays *a, int64_t k, spry_error *err
 static spry_status invert(spryi_links *links, const double *sums, int64_t n, spry_error *err)
 {
     spry_type type = links->factors.type;
-    double most = type == SPRY_F64 ? DBL_MAX : FLT_MAX, least = type == SPRY_F64 ? DBL_MIN : FLT_MIN;
+    const spryi_limits of = spryi_limits_of(type);
     for (int64_t j = 0; j < n; j++) {
         double factor = sums[j] == 0 ? 0 : 1 / sums[j];
         /* z = factor * x must not vanish, nor may the factor overflow */
-        if (sums[j] != 0 && !(factor <= most && factor >= least * (double)n * 1024))
+        if (sums[j] != 0 && !(factor <= of.largest && factor >= of.least_normal * (double)n * 1024))
             return spryi_solve_fail(err, SPRY_INVALID_MATRIX, "values", j, n,
                                     "pagerank: the links of node %lld sum to %g, by which %s cannot be divided",
                                     (long long)j + 1, sums[j], spry_type_name(type));
@@ -96,7 +95,7 @@ static spry_status invert(spryi_links *links, const double *sums, int64_t n, spr
 
 static int sums_to_one(const double *sums, int64_t n, spry_type value_type)
 {
-    double eps = value_type == SPRY_F32 ? FLT_EPSILON : DBL_EPSILON;
+    const double eps = spryi_limits_of(value_type).epsilon;
     for (int64_t j = 0; j < n; j++)
         if (!(fabs(sums[j] - 1) <= 8 * eps)) return 0;
     return 1;

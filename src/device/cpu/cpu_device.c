@@ -65,17 +65,15 @@ static void leave(const spryi_device *device, int previous)
 static spry_status scale(const spryi_device *device, void *y, spry_type type, int64_t length, const void *beta,
                          void *stream, spry_error *err)
 {
-    static void (*const passes[SPRYI_VALUE_TYPES])(void *, int64_t, const void *) = SPRYI_TYPED_TABLE(scale);
     (void)device, (void)stream, (void)err;
-    passes[spryi_value_slot(type)](y, length, beta);
+    spryi_scale(y, type, 0, length, beta);
     return SPRY_OK;
 }
 
 static spry_status map(const spryi_device *device, const spryi_vector_map *request, spry_error *err)
 {
-    static void (*const passes[SPRYI_VALUE_TYPES])(const spryi_vector_map *) = SPRYI_TYPED_TABLE(map);
     (void)device, (void)err;
-    passes[spryi_value_slot(request->type)](request);
+    SPRYI_BY_TYPE(request->type, map, (request));
     return SPRY_OK;
 }
 

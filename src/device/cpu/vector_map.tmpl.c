@@ -19,22 +19,11 @@ static inline __attribute__((always_inline)) void SPRY_FN(map_entries)(const spr
 static void SPRY_FN(map)(const spryi_vector_map *m)
 {
     const int adds = m->beta && *(const SPRY_V *)m->beta != 0;
-    switch ((m->permutation ? 4 : 0) + (m->scaling ? 2 : 0) + adds) {
-    case 7: SPRY_FN(map_entries)(m, 1, 1, 1); break;
-    case 6: SPRY_FN(map_entries)(m, 1, 1, 0); break;
-    case 5: SPRY_FN(map_entries)(m, 1, 0, 1); break;
-    case 4: SPRY_FN(map_entries)(m, 1, 0, 0); break;
-    case 3: SPRY_FN(map_entries)(m, 0, 1, 1); break;
-    case 2: SPRY_FN(map_entries)(m, 0, 1, 0); break;
-    case 1: SPRY_FN(map_entries)(m, 0, 0, 1); break;
-    default: SPRY_FN(map_entries)(m, 0, 0, 0); break;
-    }
-}
-
-static void SPRY_FN(scale)(void *y, int64_t length, const void *factor)
-{
-    const SPRY_V beta = *(const SPRY_V *)factor;
-    SPRY_V *v = y;
-    if (beta == 1) return;
-    for (int64_t i = 0; i < length; i++) v[i] = beta == 0 ? 0 : beta * v[i];
+#define MAP(permuted, scaled)                                                                                          \
+    (adds ? SPRY_FN(map_entries)(m, permuted, scaled, 1) : SPRY_FN(map_entries)(m, permuted, scaled, 0))
+    if (m->permutation)
+        m->scaling ? MAP(1, 1) : MAP(1, 0);
+    else
+        m->scaling ? MAP(0, 1) : MAP(0, 0);
+#undef MAP
 }

@@ -47,16 +47,8 @@ static void add_blocks(const spryi_vector_work *w, int count, double *sums)
         for (int s = 0; s < count; s++) sums[s] += partials[b * SPRYI_MOST_SUMS + s];
 }
 
-#define V float
-#define FN(name) name##_f32
-#include "device/cpu/vector_ops_cpu.tmpl.c"
-#undef V
-#undef FN
-#define V double
-#define FN(name) name##_f64
-#include "device/cpu/vector_ops_cpu.tmpl.c"
-#undef V
-#undef FN
+#define SPRYI_TEMPLATE "device/cpu/vector_ops_cpu.tmpl.c"
+#include "core/instantiate_types.h"
 
 /* ---- the table: by type, and the state behind each pass ------------------------------------------- */
 
@@ -65,7 +57,7 @@ static spry_status start(const spryi_vector_work *w, void *r, void *p, const voi
 {
     (void)err;
     double sums[3];
-    (w->type == SPRY_F64 ? start_f64 : start_f32)(w, r, p, b, q, D);
+    SPRYI_BY_TYPE(w->type, start, (w, r, p, b, q, D));
     add_blocks(w, 3, sums);
     spryi_cg_started(w->state.data, sums);
     return SPRY_OK;
@@ -77,7 +69,7 @@ static spry_status dots(const spryi_vector_work *w, const void *p, const void *q
     spryi_cg_state *state = w->state.data;
     double sums[2] = {0};
     if (!state->stop) {
-        (w->type == SPRY_F64 ? dots_f64 : dots_f32)(w, p, q, D);
+        SPRYI_BY_TYPE(w->type, dots, (w, p, q, D));
         add_blocks(w, 2, sums);
     }
     spryi_cg_dotted(state, sums);
@@ -92,9 +84,9 @@ static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, c
     double sums[2];
     if (state->stop) return SPRY_OK;
     if (state->halves)
-        (w->type == SPRY_F64 ? shrink_f64 : shrink_f32)(w, r, q, D, state->alpha);
+        SPRYI_BY_TYPE(w->type, shrink, (w, r, q, D, state->alpha));
     else
-        (w->type == SPRY_F64 ? step_f64 : step_f32)(w, x, r, p, q, D, state->alpha, state->beta);
+        SPRYI_BY_TYPE(w->type, step, (w, x, r, p, q, D, state->alpha, state->beta));
     add_blocks(w, 2, sums);
     spryi_cg_stepped(state, sums);
     return SPRY_OK;
@@ -104,14 +96,14 @@ static spry_status turn(const spryi_vector_work *w, void *x, void *p, const void
 {
     (void)err;
     const spryi_cg_state *state = w->state.data;
-    if (state->halves) (w->type == SPRY_F64 ? turn_f64 : turn_f32)(w, x, p, r, D, state->alpha, state->beta);
+    if (state->halves) SPRYI_BY_TYPE(w->type, turn, (w, x, p, r, D, state->alpha, state->beta));
     return SPRY_OK;
 }
 
 static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
 {
     (void)err;
-    (w->type == SPRY_F64 ? clear_f64 : clear_f32)(w, x);
+    SPRYI_BY_TYPE(w->type, clear, (w, x));
     return SPRY_OK;
 }
 
@@ -119,7 +111,7 @@ static spry_status distance(const spryi_vector_work *w, const void *b, const voi
 {
     (void)err;
     spryi_cg_state *state = w->state.data;
-    (w->type == SPRY_F64 ? distance_f64 : distance_f32)(w, b, q);
+    SPRYI_BY_TYPE(w->type, distance, (w, b, q));
     add_blocks(w, 1, &state->distance);
     return SPRY_OK;
 }
@@ -128,7 +120,7 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
 {
     (void)err;
     spryi_rank_state *state = w->state.data;
-    (w->type == SPRY_F64 ? rank_start_f64 : rank_start_f32)(w, z, y, s, state->shift_before);
+    SPRYI_BY_TYPE(w->type, rank_start, (w, z, y, s, state->shift_before));
     add_blocks(w, 1, &state->zero_mass);
     return SPRY_OK;
 }
@@ -137,7 +129,7 @@ static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *
 {
     (void)err;
     const spryi_rank_state *state = w->state.data;
-    (w->type == SPRY_F64 ? rank_finish_f64 : rank_finish_f32)(w, x, y, state->alpha, state->shift_before);
+    SPRYI_BY_TYPE(w->type, rank_finish, (w, x, y, state->alpha, state->shift_before));
     return SPRY_OK;
 }
 
@@ -150,8 +142,8 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
     if (state->stop) {
         if (!state->finished) rank_finish(w, z, y_before, err);
     } else {
-        (w->type == SPRY_F64 ? rank_step_f64 : rank_step_f32)(w, y_before, y, s, state->norm, state->alpha,
-                                                              spryi_rank_shift(state), state->shift_before);
+        SPRYI_BY_TYPE(w->type, rank_step,
+                      (w, y_before, y, s, state->norm, state->alpha, spryi_rank_shift(state), state->shift_before));
         /* over y_before z costs no memory traffic of its own; elsewhere it is wanted in tests alone */
         if (z != y_before) memcpy(z, y_before, (size_t)w->n * spry_type_bytes(w->type));
         add_blocks(w, 4, sums);

@@ -35,10 +35,10 @@ spry_status spry_cuda_longest(const spry_arrays *csr, int64_t *longest, spry_err
     scratch most;
     SPRY_CUDA_TRY(most.make(sizeof(unsigned long long), "longest row", err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(most.at, 0, sizeof(unsigned long long)), "longest row", err);
-    if (m > 0 && csr->offset_type == SPRY_I32)
-        longest_row<<<blocks, CONVERT_THREADS>>>((const int32_t *)csr->offsets, m, (unsigned long long *)most.at);
-    else if (m > 0)
-        longest_row<<<blocks, CONVERT_THREADS>>>((const int64_t *)csr->offsets, m, (unsigned long long *)most.at);
+    if (m > 0)
+        SPRY_BY_TYPE(csr->offset_type, P,
+                     longest_row<<<blocks, CONVERT_THREADS>>>((const P *)csr->offsets, m,
+                                                              (unsigned long long *)most.at));
     SPRY_CUDA_TRY(launched(err, "longest row"));
     SPRY_CUDA_CHECK(cudaMemcpy(longest, most.at, sizeof *longest, cudaMemcpyDeviceToHost), "longest row", err);
     return SPRY_OK;
@@ -59,10 +59,8 @@ spry_status spry_cuda_rows_of(const spry_arrays *csr, int32_t *rows, spry_error 
 {
     const unsigned blocks = (unsigned)ceil_div(csr->nnz, CONVERT_TILE);
     if (csr->nnz == 0) return SPRY_OK;
-    if (csr->offset_type == SPRY_I32)
-        expand_rows<<<blocks, CONVERT_THREADS>>>((const int32_t *)csr->offsets, csr->rows, csr->nnz, rows);
-    else
-        expand_rows<<<blocks, CONVERT_THREADS>>>((const int64_t *)csr->offsets, csr->rows, csr->nnz, rows);
+    SPRY_BY_TYPE(csr->offset_type, P,
+                 expand_rows<<<blocks, CONVERT_THREADS>>>((const P *)csr->offsets, csr->rows, csr->nnz, rows));
     return launched(err, "rows of entries");
 }
 

@@ -7,6 +7,11 @@
 
 #include "device/cuda/cuda_common.cuh"
 
+#include <type_traits>
+
+/* An integer as wide as a value, which is moved and not computed with. */
+template <typename V> using value_bits = std::conditional_t<sizeof(V) == 8, uint64_t, uint32_t>;
+
 #define SPRY_CUDA_TRY(...)                                                                                             \
     do {                                                                                                               \
         spry_status status_ = (__VA_ARGS__);                                                                           \

@@ -105,13 +105,38 @@ struct device_scope {
 spry_status spry_cuda_new(void **made, int64_t bytes, const char *what, spry_error *err);
 void spry_cuda_free(void *pointer); /* whichever device is current; NULL is fine */
 
+/* A kernel may ask for up to `bytes` of shared memory when it is launched. */
+template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL kernel, int bytes)
+{
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
 /* The tables of a host function template `run<V, P, J>`, 32/32 and 64/32. */
+#define SPRY_CUDA_ROW(tag, s, v, c, run) {run<spryi_##v, int32_t, int32_t>, run<spryi_##v, int64_t, int32_t>, NULL},
 #define SPRY_CUDA_TABLE(run)                                                                                           \
     {                                                                                                                  \
-        {run<float, int32_t, int32_t>, run<float, int64_t, int32_t>, NULL},                                            \
-        {                                                                                                              \
-            run<double, int32_t, int32_t>, run<double, int64_t, int32_t>, NULL                                         \
-        }                                                                                                              \
+        SPRYI_PLAIN_ROWS(SPRY_CUDA_ROW, run)                                                                           \
     }
+
+/*
+ * SPRY_BY_TYPE(type, V, expression) is the expression where V is the type of C, of values (a pattern's are of any) or
+ * of indices.
+ */
+#define SPRY_BY_TYPE(type_number, V, ...)                                                                              \
+    call_with_type(type_number, [&](auto of_type) {                                                                    \
+        typedef decltype(of_type) V;                                                                                   \
+        return __VA_ARGS__;                                                                                            \
+    })
+#define SPRY_CALL_IF(tag, s, v, c, call)                                                                               \
+    if ((int)type == (int)spryi_type_##v) return call(spryi_##v());
+template <typename F> static inline auto call_with_type(spry_type type, F call)
+{
+    SPRYI_PLAIN_ROWS(SPRY_CALL_IF, call)
+    return call(spryi_f32());
+}
+template <typename F> static inline auto call_with_type(spry_index_type type, F call)
+{
+    return type == SPRY_I32 ? call(int32_t()) : call(int64_t());
+}
 
 #endif

@@ -117,8 +117,7 @@ static spry_status scale(const spryi_device *device, void *y, spry_type type, in
 {
     device_scope scope(device->ordinal);
     if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
-    return type == SPRY_F64 ? start_scale(y, length, *(const double *)beta, stream, err)
-                            : start_scale(y, length, *(const float *)beta, stream, err);
+    return SPRY_BY_TYPE(type, V, start_scale(y, length, *(const V *)beta, stream, err));
 }
 
 /* ---- bandwidth ------------------------------------------------------------------------------------ */

@@ -34,9 +34,6 @@ spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m,
     if (m->length == 0) return SPRY_OK;
     if (!m->permutation || m->scaling)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "vectors are not scaled on a GPU");
-    if (m->type == SPRY_F64)
-        start<double>(m);
-    else
-        start<float>(m);
+    SPRY_BY_TYPE(m->type, V, start<V>(m));
     return launched(err, "vector map");
 }

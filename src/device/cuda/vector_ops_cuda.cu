@@ -163,21 +163,10 @@ static spry_status enter(const spryi_vector_work *w, int *previous, spry_error *
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "device");
 }
 
-/* Runs a pass, unless there is nothing to go through, with the work's device current. */
-#define LAUNCH(w, kernel, ...)                                                                                         \
-    do {                                                                                                               \
-        if ((w)->blocks > 0) kernel<<<(unsigned)(w)->blocks, THREADS>>>(__VA_ARGS__);                                  \
-    } while (0)
-/* The same for either type V of the vectors. */
+/* Runs a pass for the type V of the vectors, unless there is nothing to go through, with the work's device current. */
 #define LAUNCH_TYPED(w, kernel, ...)                                                                                   \
     do {                                                                                                               \
-        if ((w)->type == SPRY_F64) {                                                                                   \
-            typedef double V;                                                                                          \
-            LAUNCH(w, kernel<V>, __VA_ARGS__);                                                                         \
-        } else {                                                                                                       \
-            typedef float V;                                                                                           \
-            LAUNCH(w, kernel<V>, __VA_ARGS__);                                                                         \
-        }                                                                                                              \
+        if ((w)->blocks > 0) SPRY_BY_TYPE((w)->type, V, kernel<V><<<(unsigned)(w)->blocks, THREADS>>>(__VA_ARGS__));   \
     } while (0)
 
 template <typename WHAT> static void resolve(const spryi_vector_work *w)
@@ -368,7 +357,7 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
     int previous;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    cudaError_t code = w->n == 0 ? cudaSuccess : cudaMemsetAsync(x, 0, (size_t)w->n * (w->type == SPRY_F64 ? 8 : 4), 0);
+    cudaError_t code = w->n == 0 ? cudaSuccess : cudaMemsetAsync(x, 0, (size_t)w->n * spry_type_bytes(w->type), 0);
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "clear");
     (void)cudaSetDevice(previous);
     return status;

@@ -57,12 +57,12 @@ extern const spryi_format spryi_format_bsr;
 extern const spryi_kernel spryi_bsr_portable_cpu, spryi_bsr_avx2_cpu, spryi_bsr_avx512_cpu;
 extern const spryi_kernel spryi_bsr_blocks_cuda, spryi_bsr_scatter_cuda;
 
-/* A product as the kernels see it. alpha and beta hold an f32 exactly. */
+/* A product as the kernels see it. */
 typedef struct spryi_bsr_job {
     spryi_run_args args; /* first, for the driver */
     const void *offsets, *columns, *values;
     const void *masks; /* NULL: no fill */
-    double alpha, beta;
+    spryi_scalar alpha, beta;
     int64_t block, rows, chunks; /* chunks of block rows of about equal work */
     int64_t tail_column;         /* the block column whose x is in tail, because x ends in it; -1: none */
     double tail[SPRYI_BSR_MOST_BLOCK];

@@ -14,17 +14,30 @@
 #include <string.h>
 
 /* Lanes all ones where their bit of the mask is set. */
-static inline __m256i bits_pd(unsigned mask)
+static inline __m256i bits_f64(unsigned mask)
 {
     const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
     return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(mask), bit), bit);
 }
 
-static inline __m256i bits_ps(unsigned mask)
+static inline __m256i bits_f32(unsigned mask)
 {
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), bit), bit);
 }
+
+typedef __m256d vec_f64;
+typedef __m256 vec_f32;
+#define VEC SPRYI_TYPED(vec)
+#define WIDTH ((int)(32 / sizeof(SPRY_V)))
+#define LOAD(p) SPRYI_MM256(loadu)(p)
+#define STORE(p, v) SPRYI_MM256(storeu)(p, v)
+#define FMA(a, b, c) SPRYI_MM256(fmadd)(a, b, c)
+#define ADD(a, b) SPRYI_MM256(add)(a, b)
+#define SET1(s) SPRYI_MM256(set1)(s)
+#define ZERO() SPRYI_MM256(setzero)()
+#define BITS(mask) SPRYI_TYPED(bits)(mask)
+#define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
 #include "core/instantiate.h"
@@ -54,48 +67,10 @@ const spryi_kernel spryi_bsr_avx2_cpu = {
 
 #else /* for each value type and index pair: core/instantiate.h */
 
-#undef VEC
-#undef WIDTH
-#undef MASK_LOAD
-#undef LOAD
-#undef STORE
-#undef FMA
-#undef ADD
-#undef SET1
-#undef ZERO
-#undef FIRST_LANES
-#undef ONLY
-
-#if SPRY_IS_F64
-#define VEC __m256d
-#define WIDTH 4
-#define MASK_LOAD(p, lanes) _mm256_maskload_pd(p, lanes)
-#define LOAD(p) _mm256_loadu_pd(p)
-#define STORE(p, v) _mm256_storeu_pd(p, v)
-#define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
-#define ADD(a, b) _mm256_add_pd(a, b)
-#define SET1(s) _mm256_set1_pd(s)
-#define ZERO() _mm256_setzero_pd()
-#define FIRST_LANES(n) _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))
-#define ONLY(v, mask) _mm256_and_pd(v, _mm256_castsi256_pd(bits_pd(mask)))
-#else
-#define VEC __m256
-#define WIDTH 8
-#define MASK_LOAD(p, lanes) _mm256_maskload_ps(p, lanes)
-#define LOAD(p) _mm256_loadu_ps(p)
-#define STORE(p, v) _mm256_storeu_ps(p, v)
-#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define ADD(a, b) _mm256_add_ps(a, b)
-#define SET1(s) _mm256_set1_ps(s)
-#define ZERO() _mm256_setzero_ps()
-#define FIRST_LANES(n) _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
-#define ONLY(v, mask) _mm256_and_ps(v, _mm256_castsi256_ps(bits_ps(mask)))
-#endif
-
 /* Up to WIDTH rows of a column. */
 static inline __attribute__((always_inline)) VEC SPRY_FN(column)(const SPRY_V *p, const int rows)
 {
-    return rows >= WIDTH ? LOAD(p) : MASK_LOAD(p, FIRST_LANES(rows));
+    return rows >= WIDTH ? LOAD(p) : SPRYI_MM256(maskload)(p, BITS((1u << rows) - 1));
 }
 
 /* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */

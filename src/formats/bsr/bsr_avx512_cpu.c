@@ -41,38 +41,6 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
 
 #else /* for each value type and index pair: core/instantiate.h */
 
-#undef VEC
-#undef MASKZ_LOAD
-#undef LOAD
-#undef STORE
-#undef FMA
-#undef MASK_FMA
-#undef ADD
-#undef SET1
-#undef ZERO
-
-#if SPRY_IS_F64
-#define VEC __m512d
-#define MASKZ_LOAD(mask, p) _mm512_maskz_loadu_pd(mask, p)
-#define LOAD(p) _mm512_loadu_pd(p)
-#define STORE(p, v) _mm512_storeu_pd(p, v)
-#define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
-#define MASK_FMA(a, b, c, mask) _mm512_mask3_fmadd_pd(a, b, c, mask)
-#define ADD(a, b) _mm512_add_pd(a, b)
-#define SET1(s) _mm512_set1_pd(s)
-#define ZERO() _mm512_setzero_pd()
-#else
-#define VEC __m256
-#define MASKZ_LOAD(mask, p) _mm256_maskz_loadu_ps(mask, p)
-#define LOAD(p) _mm256_loadu_ps(p)
-#define STORE(p, v) _mm256_storeu_ps(p, v)
-#define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
-#define MASK_FMA(a, b, c, mask) _mm256_mask3_fmadd_ps(a, b, c, mask)
-#define ADD(a, b) _mm256_add_ps(a, b)
-#define SET1(s) _mm256_set1_ps(s)
-#define ZERO() _mm256_setzero_ps()
-#endif
-
 /* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
 static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
                                                                    const int masked, SPRY_V *sum)
@@ -80,18 +48,19 @@ static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_b
     const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = job->columns;
     const __mmask8 lanes = (__mmask8)((1u << r) - 1);
-    VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
+    SPRYI_TYPED(eight) v[4] = {EIGHT(setzero)(), EIGHT(setzero)(), EIGHT(setzero)(), EIGHT(setzero)()};
     for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
         const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
         for (int j = 0; j < r; j++) {
-            VEC column = r == 8 ? LOAD(Ax + j * r) : MASKZ_LOAD(lanes, Ax + j * r);
+            SPRYI_TYPED(eight) column = r == 8 ? EIGHT(loadu)(Ax + j * r) : EIGHT(maskz_loadu)(lanes, Ax + j * r);
             if (masked)
-                v[j & 3] = MASK_FMA(column, SET1(x[j]), v[j & 3], (__mmask8)spryi_bsr_mask(job->masks, r, b * r + j));
+                v[j & 3] = EIGHT(mask3_fmadd)(column, EIGHT(set1)(x[j]), v[j & 3],
+                                              (__mmask8)spryi_bsr_mask(job->masks, r, b * r + j));
             else
-                v[j & 3] = FMA(column, SET1(x[j]), v[j & 3]);
+                v[j & 3] = EIGHT(fmadd)(column, EIGHT(set1)(x[j]), v[j & 3]);
         }
     }
-    STORE(sum, ADD(ADD(v[0], v[1]), ADD(v[2], v[3])));
+    EIGHT(storeu)(sum, EIGHT(add)(EIGHT(add)(v[0], v[1]), EIGHT(add)(v[2], v[3])));
 }
 
 #endif

@@ -16,10 +16,8 @@ const spryi_bsr_steps *spryi_bsr_steps_of(spry_type value_type, spry_index_type 
     {                                                                                                                  \
         count_##s, fill_##s, lengths_##s, rows_##s, fault_##s                                                          \
     }
-    static const spryi_bsr_steps steps[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = {
-        {STEPS(f32_32_32), STEPS(f32_64_32), STEPS(f32_64_64)},
-        {STEPS(f64_32_32), STEPS(f64_64_32), STEPS(f64_64_64)},
-    };
+#define STEPS_OF_ROW(tag, s, v, c, argument) {STEPS(tag##_32_32), STEPS(tag##_64_32), STEPS(tag##_64_64)},
+    static const spryi_bsr_steps steps[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = {SPRYI_PLAIN_ROWS(STEPS_OF_ROW, 0)};
 #undef STEPS
     return &steps[spryi_value_slot(value_type)][spryi_index_pair(offset_type, index_type)];
 }

@@ -132,11 +132,7 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
     const SPRY_V *Ax = A->values;
     const int64_t block = s->head.block, size = blocks * block * block;
     SPRY_V *values = (SPRY_V *)s->values + first * block * block;
-#if SPRY_IS_F64
-    double *to = values;
-#else
-    double *to = work->sums;
-#endif
+    double *to = work->sums ? work->sums : (double *)(void *)values;
     memset(to, 0, (size_t)size * sizeof *to);
     memset(work->masks, 0, (size_t)(blocks * block) * sizeof *work->masks);
     for (int64_t i = begin; i < end; i++) {
@@ -154,9 +150,7 @@ static void SPRY_FN(scatter)(const spryi_bsr *s, const spry_arrays *A, int64_t b
             work->masks[column] = (uint16_t)(work->masks[column] | bit);
         }
     }
-#if !SPRY_IS_F64
-    for (int64_t v = 0; v < size; v++) values[v] = (SPRY_V)to[v];
-#endif
+    for (int64_t v = 0; v < size && work->sums; v++) values[v] = (SPRY_V)to[v];
 }
 
 static void SPRY_FN(fill)(const spryi_bsr *s, const spry_arrays *A, int64_t I, const spryi_bsr_scratch *work)

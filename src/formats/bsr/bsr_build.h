@@ -9,7 +9,7 @@ typedef struct spryi_bsr_scratch {
     void *slots;     /* of index_type, one a block column: where it is in list; -1: not there. Left at -1 */
     void *list;      /* of index_type: the block columns of the row */
     uint16_t *masks; /* block of each */
-    double *sums;    /* block * block of each, for f32; NULL for f64 */
+    double *sums;    /* block * block of each, for types narrower than f64; NULL for f64 */
 } spryi_bsr_scratch;
 
 /* bsr_blocks.c: the steps, by type. A block row is `block` rows of A. */

@@ -240,8 +240,7 @@ static spry_status detect(int64_t *block, const spry_arrays *a, spry_error *err)
     block_order o;
     scratch offsets, columns;
     spry_arrays sample;
-    SPRY_CUDA_TRY(a->offset_type == SPRY_I32 ? take_groups<int32_t>(&sample, &offsets, &columns, a, err)
-                                             : take_groups<int64_t>(&sample, &offsets, &columns, a, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, take_groups<P>(&sample, &offsets, &columns, a, err)));
     SPRY_CUDA_TRY(start(&o, &sample, err));
     for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
         SPRY_CUDA_TRY(order(&o, &sample, (uint32_t)r, err));
@@ -296,11 +295,9 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, spryi_bsr_value_count(h) * (int64_t)spry_type_bytes(a->value_type),
                                  "values of blocks", err));
     if (masks > 0) SPRY_CUDA_TRY(spry_cuda_make(c, &s->masks, masks, "masks of blocks", err));
-    SPRY_CUDA_TRY(a->offset_type == SPRY_I32 ? set_offsets<int32_t>(&o, a, s, err)
-                                             : set_offsets<int64_t>(&o, a, s, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, set_offsets<P>(&o, a, s, err)));
     if (h->blocks > 0)
-        SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<double>(&o, a, s, masks > 0 ? s->masks : NULL, err)
-                                                : fill<float>(&o, a, s, masks > 0 ? s->masks : NULL, err));
+        SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V>(&o, a, s, masks > 0 ? s->masks : NULL, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "bsr", err); /* before the scratch goes */
     return SPRY_OK;
 }

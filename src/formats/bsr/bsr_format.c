@@ -63,7 +63,7 @@ static spry_status fill(spry_context *context, spryi_bsr *s, const spry_arrays *
     spryi_bsr_scratch *work = NULL;
     int threads = spryi_threads(context, A->rows + A->nnz);
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
-    SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, h->block, most, h->value_type == SPRY_F32, err));
+    SPRYI_TRY(spryi_bsr_scratch_make(context, work, threads, A, h->block, most, h->value_type != SPRY_F64, err));
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
     /* static: a thread fills what it will multiply, so that it lies on its node */
 #pragma omp parallel for num_threads(threads) schedule(static)

@@ -34,19 +34,21 @@ int64_t spryi_bsr_cut(const spryi_bsr *s, int64_t part, int64_t parts)
 spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args)
 {
     const spryi_bsr *s = args->storage;
-    return (spryi_bsr_job){
+    const size_t size = spry_type_bytes(args->vector_type);
+    spryi_bsr_job job = {
         .args = *args,
         .offsets = s->offsets,
         .columns = s->columns,
         .values = s->values,
         .masks = spryi_bsr_masks(s),
-        .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
-        .beta = spryi_value_at(args->beta, args->vector_type, 0),
         .block = s->head.block,
         .rows = s->head.rows,
         .chunks = chunk_count(s),
         .tail_column = -1,
     };
+    memcpy(&job.alpha, args->alpha, size);
+    memcpy(&job.beta, args->beta, size);
+    return job;
 }
 
 void spryi_bsr_pad_x(spryi_bsr_job *job)

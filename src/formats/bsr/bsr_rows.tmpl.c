@@ -5,7 +5,7 @@
 
 static inline void SPRY_FN(put)(const spryi_bsr_job *job, int64_t I, int r, const SPRY_V *sum)
 {
-    const SPRY_V alpha = (SPRY_V)job->alpha, beta = (SPRY_V)job->beta;
+    const SPRY_V alpha = SPRY_SCALAR(job->alpha), beta = SPRY_SCALAR(job->beta);
     const int64_t left = job->rows - I * r;
     SPRY_V *y = (SPRY_V *)job->args.y + I * r;
     for (int i = 0; i < r && i < left; i++) y[i] = beta == 0 ? alpha * sum[i] : alpha * sum[i] + beta * y[i];

@@ -74,7 +74,7 @@ template <int R, typename V> static __global__ void __launch_bounds__(BSR_THREAD
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
-    return ((const spryi_bsr *)request->storage)->head.cols * (request->vector_type == SPRY_F64 ? 8 : 4);
+    return ((const spryi_bsr *)request->storage)->head.cols * (int64_t)spry_type_bytes(request->vector_type);
 }
 
 template <typename V> struct scatter_launch {

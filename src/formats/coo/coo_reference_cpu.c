@@ -48,7 +48,7 @@ static spry_status SPRY_FN(run)(const spryi_run_args *args, spry_error *err)
     const SPRY_V *Ax = s->a.values, *x = args->x;
     const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
     SPRY_V *y = args->y;
-    spryi_scale(y, s->a.value_type, 0, s->a.rows, (double)beta);
+    spryi_scale(y, args->vector_type, 0, s->a.rows, &beta);
     if (!isfinite(alpha)) SPRY_FN(spoil_empty_rows)(s, y);
     for (int64_t k = 0; k < s->a.nnz;) {
         SPRY_J row = Ai[k];

@@ -479,8 +479,7 @@ spry_status spry_cuda_coo_split(void **splits, int64_t *bytes, const spry_arrays
 {
     coo_splits *s = (coo_splits *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
-    spry_status status = type == SPRY_F64 ? find_splits<double, int32_t>(s, a, every_row, err)
-                                          : find_splits<float, int32_t>(s, a, every_row, err);
+    spry_status status = SPRY_BY_TYPE(type, V, find_splits<V, int32_t>(s, a, every_row, err));
     if (status != SPRY_OK) {
         spry_cuda_coo_discard(s);
         return status;

@@ -46,15 +46,12 @@ static spry_status turn(const spry_arrays *a, void *offsets, int32_t *rows, void
     const unsigned blocks = convert_blocks(a->nnz), columns = convert_blocks(a->cols + 1);
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
     SPRY_CUDA_TRY(spry_cuda_order_columns(a, 1, &keys, &other, err));
-    if (a->offset_type == SPRY_I32)
-        find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (int32_t *)offsets);
-    else
-        find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (int64_t *)offsets);
+    SPRY_BY_TYPE(a->offset_type, P, find_offsets<<<columns, CONVERT_THREADS>>>(keys, a->nnz, a->cols, (P *)offsets));
     SPRY_CUDA_TRY(launched(err, "csc: offsets"));
-    if (a->nnz > 0 && a->value_type == SPRY_F32)
-        gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const float *)a->values, rows, (float *)values);
-    else if (a->nnz > 0)
-        gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const double *)a->values, rows, (double *)values);
+    if (a->nnz > 0)
+        SPRY_BY_TYPE(a->value_type, V,
+                     gather<<<blocks, CONVERT_THREADS>>>(keys, a->nnz, row_of, (const V *)a->values, rows,
+                                                         (V *)values));
     SPRY_CUDA_TRY(launched(err, "csc: entries"));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "csc", err); /* before the scratch goes */
     return SPRY_OK;
@@ -64,7 +61,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     const spry_arrays *a = &c->csr;
     spryi_csr *s = (spryi_csr *)c->storage;
-    const int64_t offset_bytes = (a->cols + 1) * (a->offset_type == SPRY_I32 ? 4 : 8);
+    const int64_t offset_bytes = (a->cols + 1) * (int64_t)spry_index_type_bytes(a->offset_type);
     const int64_t value_bytes = a->nnz * (int64_t)spry_type_bytes(a->value_type);
     void *offsets = NULL, *rows = NULL, *values = NULL;
     if (a->nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "csc: more entries than a key can number");

@@ -46,10 +46,8 @@ static inline __attribute__((always_inline)) void SPRY_FN(move_of)(const transpo
     const SPRY_J *Aj = t->a->indices;
     SPRY_P *place = (SPRY_P *)t->places + part * t->a->cols, at[TOGETHER];
     SPRY_J *rows = t->rows;
-    const uint32_t *from4 = t->a->values;
-    const uint64_t *from8 = t->a->values;
-    uint32_t *to4 = t->values;
-    uint64_t *to8 = t->values;
+    const char *from = t->a->values;
+    char *to = t->values;
     int64_t i = part_begin(t, part);
     const int64_t last = Ap[part_begin(t, part + 1)];
     for (int64_t k = Ap[i], n; k < last; k += n) {
@@ -57,11 +55,10 @@ static inline __attribute__((always_inline)) void SPRY_FN(move_of)(const transpo
         for (int64_t q = 0; q < n; q++) {
             at[q] = place[Aj[k + q]]++;
             __builtin_prefetch(rows + at[q], 1);
-            if (width == 4) __builtin_prefetch(to4 + at[q], 1);
-            if (width == 8) __builtin_prefetch(to8 + at[q], 1);
+            if (width > 0) __builtin_prefetch(to + (int64_t)at[q] * width, 1);
         }
-        for (int64_t q = 0; width == 4 && q < n; q++) to4[at[q]] = from4[k + q];
-        for (int64_t q = 0; width == 8 && q < n; q++) to8[at[q]] = from8[k + q];
+        for (int64_t q = 0; width > 0 && q < n; q++)
+            memcpy(to + (int64_t)at[q] * width, from + (k + q) * width, (size_t)width);
         for (int64_t q = 0; q < n; i += q < n) { /* row i may go on in the next ones */
             const int64_t end = Ap[i + 1] - k < n ? Ap[i + 1] - k : n;
             for (; q < end; q++) rows[at[q]] = (SPRY_J)i;
@@ -71,9 +68,11 @@ static inline __attribute__((always_inline)) void SPRY_FN(move_of)(const transpo
 
 static void SPRY_FN(move)(const transposition *t, int part)
 {
-    switch (spry_type_bytes(t->a->value_type)) {
+    const int width = (int)spry_type_bytes(t->a->value_type);
+    switch (width) {
+    case 0: SPRY_FN(move_of)(t, part, 0); break;
     case 4: SPRY_FN(move_of)(t, part, 4); break;
     case 8: SPRY_FN(move_of)(t, part, 8); break;
-    default: SPRY_FN(move_of)(t, part, 0); break;
+    default: SPRY_FN(move_of)(t, part, width); break;
     }
 }

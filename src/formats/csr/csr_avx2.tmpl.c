@@ -4,8 +4,8 @@
 static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, VEC sums)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
-    VEC result = MUL(SET1((SPRY_V)job->alpha), sums);
-    if (job->beta != 0) result = FMA(SET1((SPRY_V)job->beta), MASK_LOAD(y, count), result);
+    VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
+    if (SPRY_SCALAR(job->beta) != 0) result = FMA(SET1(SPRY_SCALAR(job->beta)), MASK_LOAD(y, count), result);
     MASK_STORE(y, count, result);
 }
 
@@ -30,7 +30,7 @@ static void SPRY_FN(short_rows)(const spryi_csr_job *job, int64_t begin, int64_t
     const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = job->columns;
     const SPRY_V *Ax = job->values, *x = job->x;
-    const SPRY_V alpha = (SPRY_V)job->alpha, beta = (SPRY_V)job->beta;
+    const SPRY_V alpha = SPRY_SCALAR(job->alpha), beta = SPRY_SCALAR(job->beta);
     SPRY_V *y = job->y;
     for (int64_t i = begin; i < end; i++) {
         int64_t k = Ap[i], stop = Ap[i + 1];

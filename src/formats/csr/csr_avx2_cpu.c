@@ -105,7 +105,7 @@ typedef __m128 four_f32;
 #define SET1(s) SPRYI_MM256(set1)(s)
 #define ZERO() SPRYI_MM256(setzero)()
 #define GATHER(x, Aj) SPRYI_TYPED(gather)(x, Aj, sizeof(SPRY_J) == 8)
-#define FOUR_X SPRYI_PASTE(spryi_four, SPRYI_TYPED(SPRYI_PS))
+#define FOUR_X SPRYI_JOIN(spryi_four, SPRYI_TYPED(SPRYI_PS))
 
 /* The plain loops, which patterns use; then this level's. */
 #define SPRYI_TEMPLATE "formats/csr/csr_portable.tmpl.c"

@@ -5,12 +5,12 @@ static inline void SPRY_FN(put)(const spryi_csr_job *job, int64_t i, int count, 
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
     MASK mask = (MASK)first_lanes(count);
-    VEC result = MUL(SET1((SPRY_V)job->alpha), sums);
+    VEC result = MUL(SET1(SPRY_SCALAR(job->alpha)), sums);
     if (job->stream_y && count == LANES && (uintptr_t)y % sizeof(VEC) == 0) {
         STREAM(y, result);
         return;
     }
-    if (job->beta != 0) result = FMA(SET1((SPRY_V)job->beta), MASKZ_LOAD(mask, y), result);
+    if (SPRY_SCALAR(job->beta) != 0) result = FMA(SET1(SPRY_SCALAR(job->beta)), MASKZ_LOAD(mask, y), result);
     MASK_STORE(y, mask, result);
 }
 
@@ -306,15 +306,7 @@ SPRYI_INLINE void SPRY_FN(shared_groups)(const spryi_csr_job *job, int64_t begin
 
 static void SPRY_FN(shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
 {
-    switch (group) {
-    case 2: SPRY_FN(shared_groups)(job, begin, end, 2); break;
-    case 3: SPRY_FN(shared_groups)(job, begin, end, 3); break;
-    case 4: SPRY_FN(shared_groups)(job, begin, end, 4); break;
-    case 5: SPRY_FN(shared_groups)(job, begin, end, 5); break;
-    case 6: SPRY_FN(shared_groups)(job, begin, end, 6); break;
-    case 7: SPRY_FN(shared_groups)(job, begin, end, 7); break;
-    default: SPRY_FN(shared_groups)(job, begin, end, 8); break;
-    }
+    SPRYI_BY_GROUP(group, SPRY_FN(shared_groups), job, begin, end)
     if (job->stream_y) _mm_sfence();
 }
 
@@ -397,15 +389,7 @@ SPRYI_INLINE void SPRY_FN(span_groups_of)(const spryi_csr_job *job, int64_t begi
 static void SPRY_FN(span_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const spryi_csr_span *span,
                                  int group)
 {
-    switch (group) {
-    case 2: SPRY_FN(span_groups_of)(job, begin, end, span, 2); break;
-    case 3: SPRY_FN(span_groups_of)(job, begin, end, span, 3); break;
-    case 4: SPRY_FN(span_groups_of)(job, begin, end, span, 4); break;
-    case 5: SPRY_FN(span_groups_of)(job, begin, end, span, 5); break;
-    case 6: SPRY_FN(span_groups_of)(job, begin, end, span, 6); break;
-    case 7: SPRY_FN(span_groups_of)(job, begin, end, span, 7); break;
-    default: SPRY_FN(span_groups_of)(job, begin, end, span, 8); break;
-    }
+    SPRYI_BY_GROUP(group, SPRY_FN(span_groups_of), job, begin, end, span)
     if (job->stream_y) _mm_sfence();
 }
 

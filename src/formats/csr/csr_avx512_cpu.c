@@ -139,10 +139,10 @@ SPRYI_INLINE __m512i offsets_f32(const void *Ap, const int wide, int64_t first, 
 }
 
 /* Integers as wide as the numbers: INDEX(add) is _mm512_add_epi32 or _mm512_add_epi64. */
-#define INDEX(name) SPRYI_PASTE(_mm512_##name, SPRYI_TYPED(INDEX))
+#define INDEX(name) SPRYI_JOIN(_mm512_##name, SPRYI_TYPED(INDEX))
 #define INDEX_f32 epi32
 #define INDEX_f64 epi64
-#define INDEX_LESS(a, b) SPRYI_PASTE(INDEX(cmplt), mask)(a, b)
+#define INDEX_LESS(a, b) SPRYI_JOIN(INDEX(cmplt), mask)(a, b)
 
 static inline __m512i index_in_all_f32(int64_t k)
 {

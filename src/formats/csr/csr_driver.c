@@ -3,18 +3,22 @@
 #include "core/assemble.h"
 #include "formats/shared/run_blocks.h"
 
+#include <string.h>
+
 spryi_csr_job spryi_csr_job_of(const spryi_run_args *args)
 {
     const spryi_csr *s = args->storage;
-    return (spryi_csr_job){
+    const size_t size = spry_type_bytes(args->vector_type);
+    spryi_csr_job job = {
         .offsets = s->a.offsets,
         .columns = s->a.indices,
         .values = s->a.values,
         .x = args->x,
         .y = args->y,
-        .alpha = spryi_value_at(args->alpha, args->vector_type, 0),
-        .beta = spryi_value_at(args->beta, args->vector_type, 0),
     };
+    memcpy(&job.alpha, args->alpha, size);
+    memcpy(&job.beta, args->beta, size);
+    return job;
 }
 
 void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spryi_csr_loops *loops,
@@ -58,12 +62,13 @@ static void run_blocks(const spryi_run_args *args, int64_t begin, int64_t end)
 /* The pieces of each long row, in order. */
 static void finish_long_rows(const spryi_csr *s, const spryi_csr_job *job, spry_type type)
 {
+    const double alpha = spryi_value_at(&job->alpha, type, 0), beta = spryi_value_at(&job->beta, type, 0);
     for (int64_t l = 0; l < s->blocks.long_count; l++) {
         const spryi_csr_long_row *row = &s->blocks.long_rows[l];
         double sum = 0;
         for (int64_t p = 0; p < row->count; p++) sum += job->sums[row->first + p];
-        double y = job->alpha * sum;
-        if (job->beta != 0) y += job->beta * spryi_value_at(job->y, type, row->row);
+        double y = alpha * sum;
+        if (beta != 0) y += beta * spryi_value_at(job->y, type, row->row);
         spryi_set_value(job->y, type, row->row, y);
     }
 }
@@ -73,7 +78,7 @@ spry_status spryi_csr_drive(const spryi_run_args *args, const spryi_csr_loops lo
     const spryi_csr *s = args->storage;
     product p = {.args = *args, .job = spryi_csr_job_of(args), .loops = spryi_csr_pick_loops(s, loops)};
     p.job.sums = args->workspace;
-    p.job.stream_y = p.job.beta == 0 &&
+    p.job.stream_y = spryi_value_at(args->beta, args->vector_type, 0) == 0 &&
                      s->a.rows * (int64_t)spry_type_bytes(args->vector_type) >= SPRYI_CSR_STREAM_BYTES;
     spryi_run_blocks(&p.args, s->blocks.count, run_blocks);
     finish_long_rows(s, &p.job, args->vector_type);

@@ -13,11 +13,11 @@
 
 enum { SPRYI_CSR_STREAM_BYTES = 16 << 20 }; /* from this size y is streamed: it would not stay near a core anyway */
 
-/* The arrays and vectors that the loops work on. alpha and beta hold an f32 exactly. */
+/* The arrays and vectors that the loops work on. */
 typedef struct spryi_csr_job {
     const void *offsets, *columns, *values, *x; /* of a pattern values is NULL */
     void *y;
-    double alpha, beta;
+    spryi_scalar alpha, beta; /* of the vectors' type: SPRY_SCALAR(job->alpha) */
     int stream_y; /* y is large and not read: kernels may write it around the cache, which saves reading it in */
     double *sums; /* of the pieces of long rows */
 } spryi_csr_job;
@@ -55,6 +55,37 @@ void spryi_csr_run_block(const spryi_csr *s, const spryi_csr_job *job, const spr
 
 /* Functions whose `const int` parameters are constants where they are called: one source, a copy for each case. */
 #define SPRYI_INLINE static inline __attribute__((always_inline))
+
+/* function(..., group) with the group, 2 to 8 rows, as a constant. */
+#define SPRYI_BY_GROUP(group, function, ...)                                                                           \
+    switch (group) {                                                                                                   \
+    case 2: function(__VA_ARGS__, 2); break;                                                                           \
+    case 3: function(__VA_ARGS__, 3); break;                                                                           \
+    case 4: function(__VA_ARGS__, 4); break;                                                                           \
+    case 5: function(__VA_ARGS__, 5); break;                                                                           \
+    case 6: function(__VA_ARGS__, 6); break;                                                                           \
+    case 7: function(__VA_ARGS__, 7); break;                                                                           \
+    default: function(__VA_ARGS__, 8); break;                                                                          \
+    }
+
+/* In a template: its loops plain_rows and so on as kind_rows, of values or of a pattern's ones. */
+#define SPRYI_CSR_LOOPS(kind, has_values)                                                                              \
+    static inline void SPRY_FN(kind##_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)                      \
+    {                                                                                                                  \
+        SPRY_FN(plain_rows)(job, begin, end, has_values);                                                              \
+    }                                                                                                                  \
+    static inline void SPRY_FN(kind##_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)                   \
+    {                                                                                                                  \
+        SPRY_FN(plain_strided)(job, begin, end, has_values);                                                           \
+    }                                                                                                                  \
+    static inline void SPRY_FN(kind##_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)         \
+    {                                                                                                                  \
+        SPRY_FN(plain_shared)(job, begin, end, group, has_values);                                                     \
+    }                                                                                                                  \
+    static inline void SPRY_FN(kind##_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)                   \
+    {                                                                                                                  \
+        SPRY_FN(plain_piece)(job, piece, has_values);                                                                  \
+    }
 
 /*
  * Ask for the matrix ahead of its use, in loops that every level has. The portable level leaves that to the processor.

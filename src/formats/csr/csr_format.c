@@ -171,19 +171,14 @@ int spryi_csr_device_sections(void *storage, spryi_section *sections)
     spry_arrays *a = &s->a;
     int count = 0;
     /* The struct's constness is a promise to callers; the copy that is listed here belongs to the plan. */
-    sections[count++] = (spryi_section){.name = "offsets",
-                                        .array = (void **)(uintptr_t)&a->offsets,
-                                        .count = a->rows + 1,
-                                        .item_bytes = (int64_t)spry_index_type_bytes(a->offset_type)};
-    sections[count++] = (spryi_section){.name = "columns",
-                                        .array = (void **)(uintptr_t)&a->indices,
-                                        .count = a->nnz,
-                                        .item_bytes = (int64_t)spry_index_type_bytes(a->index_type)};
-    if (a->value_type != SPRY_PATTERN)
-        sections[count++] = (spryi_section){.name = "values",
-                                            .array = (void **)(uintptr_t)&a->values,
-                                            .count = a->nnz,
-                                            .item_bytes = (int64_t)spry_type_bytes(a->value_type)};
+    const int64_t offset_bytes = (int64_t)spry_index_type_bytes(a->offset_type);
+    const int64_t index_bytes = (int64_t)spry_index_type_bytes(a->index_type);
+    const int64_t value_bytes = (int64_t)spry_type_bytes(a->value_type);
+    void **offsets = (void **)(uintptr_t)&a->offsets, **columns = (void **)(uintptr_t)&a->indices;
+    sections[count++] = (spryi_section){"offsets", offsets, NULL, a->rows + 1, offset_bytes};
+    sections[count++] = (spryi_section){"columns", columns, NULL, a->nnz, index_bytes};
+    if (value_bytes > 0)
+        sections[count++] = (spryi_section){"values", (void **)(uintptr_t)&a->values, NULL, a->nnz, value_bytes};
     return count;
 }
 

@@ -350,11 +350,10 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;
     merge_splits *s = (merge_splits *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
-    int f64 = request->vector_type == SPRY_F64;
-    s->tile = f64 ? shape<double>::tile : shape<float>::tile;
-    s->piece_entries = f64 ? shape<double>::piece : shape<float>::piece;
+    s->tile = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::tile));
+    s->piece_entries = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::piece));
     s->blocks = a->nnz > 0 ? ceil_div(a->nnz, s->tile) : 1;
-    spry_status status = a->offset_type == SPRY_I32 ? find_splits<int32_t>(s, a, err) : find_splits<int64_t>(s, a, err);
+    spry_status status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, err));
     if (status != SPRY_OK) {
         discard(request->device, s);
         return status;

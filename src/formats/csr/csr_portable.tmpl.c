@@ -3,41 +3,43 @@
  * csr_avx512_cpu: vectors save none of a pattern's two loads an entry. has_values: 0 for a pattern.
  */
 
-SPRYI_INLINE void SPRY_FN(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_V sum)
+SPRYI_INLINE void SPRY_FN(plain_put)(const spryi_csr_job *job, int64_t i, SPRY_C sum)
 {
     SPRY_V *y = (SPRY_V *)job->y + i;
-    *y = job->beta == 0 ? (SPRY_V)job->alpha * sum : (SPRY_V)job->alpha * sum + (SPRY_V)job->beta * *y;
+    const SPRY_C alpha = SPRY_SCALAR(job->alpha), beta = SPRY_SCALAR(job->beta);
+    *y = (SPRY_V)(beta == 0 ? alpha * sum : alpha * sum + beta * (SPRY_C)*y);
 }
 
 /* Entries k .. end - 1 times their x. Four sums, so that one addition need not wait for the one before. */
-SPRYI_INLINE SPRY_V SPRY_FN(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
+SPRYI_INLINE SPRY_C SPRY_FN(plain_dot)(const spryi_csr_job *job, int64_t k, int64_t end, const int has_values)
 {
     const SPRY_J *Aj = job->columns;
-    const SPRY_V *Ax = job->values, *x = job->x;
-    SPRY_V s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    const SPRY_S *Ax = job->values;
+    const SPRY_V *x = job->x;
+    SPRY_C s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     if (has_values) {
         for (; k + 4 <= end; k += 4) {
-            s0 += Ax[k] * x[Aj[k]];
-            s1 += Ax[k + 1] * x[Aj[k + 1]];
-            s2 += Ax[k + 2] * x[Aj[k + 2]];
-            s3 += Ax[k + 3] * x[Aj[k + 3]];
+            s0 += (SPRY_C)Ax[k] * (SPRY_C)x[Aj[k]];
+            s1 += (SPRY_C)Ax[k + 1] * (SPRY_C)x[Aj[k + 1]];
+            s2 += (SPRY_C)Ax[k + 2] * (SPRY_C)x[Aj[k + 2]];
+            s3 += (SPRY_C)Ax[k + 3] * (SPRY_C)x[Aj[k + 3]];
         }
-        for (; k < end; k++) s0 += Ax[k] * x[Aj[k]];
+        for (; k < end; k++) s0 += (SPRY_C)Ax[k] * (SPRY_C)x[Aj[k]];
         return (s0 + s1) + (s2 + s3);
     }
     for (; k + 8 <= end; k += 8) {
         spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J));
-        s0 += x[Aj[k]] + x[Aj[k + 4]];
-        s1 += x[Aj[k + 1]] + x[Aj[k + 5]];
-        s2 += x[Aj[k + 2]] + x[Aj[k + 6]];
-        s3 += x[Aj[k + 3]] + x[Aj[k + 7]];
+        s0 += (SPRY_C)x[Aj[k]] + (SPRY_C)x[Aj[k + 4]];
+        s1 += (SPRY_C)x[Aj[k + 1]] + (SPRY_C)x[Aj[k + 5]];
+        s2 += (SPRY_C)x[Aj[k + 2]] + (SPRY_C)x[Aj[k + 6]];
+        s3 += (SPRY_C)x[Aj[k + 3]] + (SPRY_C)x[Aj[k + 7]];
     }
     spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J)); /* needed or not: no branch */
     for (; k + 2 <= end; k += 2) {
-        s0 += x[Aj[k]];
-        s1 += x[Aj[k + 1]];
+        s0 += (SPRY_C)x[Aj[k]];
+        s1 += (SPRY_C)x[Aj[k + 1]];
     }
-    if (k < end) s2 += x[Aj[k]];
+    if (k < end) s2 += (SPRY_C)x[Aj[k]];
     return (s0 + s1) + (s2 + s3);
 }
 
@@ -54,36 +56,37 @@ SPRYI_INLINE void SPRY_FN(plain_rows)(const spryi_csr_job *job, int64_t begin, i
  */
 SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values)
 {
+    const spryi_csr_job own = *job; /* a copy that no store can change */
     enum { VALUES = 8, ONES = 16 };
-    const SPRY_P *Ap = job->offsets;
+    const SPRY_P *Ap = own.offsets;
     const int64_t first = Ap[begin], length = Ap[begin + 1] - first;
-    const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
+    const SPRY_J *Aj = (const SPRY_J *)own.columns + first;
     int64_t i = begin;
     for (; has_values && i + VALUES <= end; i += VALUES) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + first + (i - begin) * length;
-        SPRY_V sum[VALUES] = {0};
+        const SPRY_S *Ax = (const SPRY_S *)own.values + first + (i - begin) * length;
+        SPRY_C sum[VALUES] = {0};
         for (int64_t j = 0; j < length; j++) {
-            const SPRY_V *x = (const SPRY_V *)job->x + Aj[j] + (i - begin);
-            for (int r = 0; r < VALUES; r++) sum[r] += Ax[r * length + j] * x[r];
+            const SPRY_V *x = (const SPRY_V *)own.x + Aj[j] + (i - begin);
+            for (int r = 0; r < VALUES; r++) sum[r] += (SPRY_C)Ax[r * length + j] * (SPRY_C)x[r];
         }
-        for (int r = 0; r < VALUES; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
+        for (int r = 0; r < VALUES; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
     for (; !has_values && i + ONES <= end; i += ONES) {
-        SPRY_V sum[ONES] = {0};
+        SPRY_C sum[ONES] = {0};
         for (int64_t j = 0; j < length; j++) {
-            const SPRY_V *x = (const SPRY_V *)job->x + Aj[j] + (i - begin);
-            for (int r = 0; r < ONES; r++) sum[r] += x[r];
+            const SPRY_V *x = (const SPRY_V *)own.x + Aj[j] + (i - begin);
+            for (int r = 0; r < ONES; r++) sum[r] += (SPRY_C)x[r];
         }
-        for (int r = 0; r < ONES; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
+        for (int r = 0; r < ONES; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
     for (; i < end; i++) {
-        const SPRY_V *Ax = has_values ? (const SPRY_V *)job->values + first + (i - begin) * length : NULL;
-        SPRY_V sum = 0;
+        const SPRY_S *Ax = has_values ? (const SPRY_S *)own.values + first + (i - begin) * length : NULL;
+        SPRY_C sum = 0;
         for (int64_t j = 0; j < length; j++) {
-            const SPRY_V x = ((const SPRY_V *)job->x)[Aj[j] + (i - begin)];
-            sum += has_values ? Ax[j] * x : x;
+            const SPRY_C x = (SPRY_C)((const SPRY_V *)own.x)[Aj[j] + (i - begin)];
+            sum += has_values ? (SPRY_C)Ax[j] * x : x;
         }
-        SPRY_FN(plain_put)(job, i, sum);
+        SPRY_FN(plain_put)(&own, i, sum);
     }
 }
 
@@ -91,23 +94,24 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
 SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
                                         const int has_values)
 {
-    const SPRY_P *Ap = job->offsets;
-    const SPRY_V *x = job->x;
+    const spryi_csr_job own = *job; /* a copy that no store can change */
+    const SPRY_P *Ap = own.offsets;
+    const SPRY_V *x = own.x;
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = Ap[i], length = Ap[i + 1] - first;
         if (!has_values) {
-            const SPRY_V sum = SPRY_FN(plain_dot)(job, first, first + length, 0);
-            for (int r = 0; r < group; r++) SPRY_FN(plain_put)(job, i + r, sum);
+            const SPRY_C sum = SPRY_FN(plain_dot)(&own, first, first + length, 0);
+            for (int r = 0; r < group; r++) SPRY_FN(plain_put)(&own, i + r, sum);
             continue;
         }
-        const SPRY_J *Aj = (const SPRY_J *)job->columns + first;
-        const SPRY_V *Ax = (const SPRY_V *)job->values + first;
-        SPRY_V sum[SPRYI_MAX_GROUP] = {0};
+        const SPRY_J *Aj = (const SPRY_J *)own.columns + first;
+        const SPRY_S *Ax = (const SPRY_S *)own.values + first;
+        SPRY_C sum[SPRYI_MAX_GROUP] = {0};
         for (int64_t j = 0; j < length; j++) {
-            SPRY_V xj = x[Aj[j]];
-            for (int r = 0; r < group; r++) sum[r] += Ax[r * length + j] * xj;
+            SPRY_C xj = (SPRY_C)x[Aj[j]];
+            for (int r = 0; r < group; r++) sum[r] += (SPRY_C)Ax[r * length + j] * xj;
         }
-        for (int r = 0; r < group; r++) SPRY_FN(plain_put)(job, i + r, sum[r]);
+        for (int r = 0; r < group; r++) SPRY_FN(plain_put)(&own, i + r, sum[r]);
     }
 }
 
@@ -116,45 +120,8 @@ SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr
     job->sums[piece->piece] = (double)SPRY_FN(plain_dot)(job, piece->begin, piece->end, has_values);
 }
 
-static inline void SPRY_FN(pattern_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_rows)(job, begin, end, 0);
-}
-
-static inline void SPRY_FN(pattern_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_strided)(job, begin, end, 0);
-}
-
-static inline void SPRY_FN(pattern_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
-{
-    SPRY_FN(plain_shared)(job, begin, end, group, 0);
-}
-
-static inline void SPRY_FN(pattern_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
-{
-    SPRY_FN(plain_piece)(job, piece, 0);
-}
-
-static inline void SPRY_FN(value_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_rows)(job, begin, end, 1);
-}
-
-static inline void SPRY_FN(value_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_strided)(job, begin, end, 1);
-}
-
-static inline void SPRY_FN(value_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
-{
-    SPRY_FN(plain_shared)(job, begin, end, group, 1);
-}
-
-static inline void SPRY_FN(value_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
-{
-    SPRY_FN(plain_piece)(job, piece, 1);
-}
+SPRYI_CSR_LOOPS(pattern, 0)
+SPRYI_CSR_LOOPS(value, 1)
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
 {

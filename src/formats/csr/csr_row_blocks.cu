@@ -92,8 +92,7 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
                                          spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;
-    const int f64 = request->vector_type == SPRY_F64;
-    const size_t offset_bytes = (size_t)(a->rows + 1) * (a->offset_type == SPRY_I32 ? 4 : 8);
+    const size_t offset_bytes = (size_t)(a->rows + 1) * spry_index_type_bytes(a->offset_type);
     spry_status status = SPRY_OK;
     cutter c = {};
     csr_row_blocks *s = (csr_row_blocks *)calloc(1, sizeof *s);
@@ -109,8 +108,8 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
             goto done;
         }
     }
-    c.nnz_per_wg = f64 ? row_block_shape<double>::nnz_per_wg : row_block_shape<float>::nnz_per_wg;
-    c.part = f64 ? row_block_shape<double>::part : row_block_shape<float>::part;
+    c.nnz_per_wg = SPRY_BY_TYPE(request->vector_type, V, int(row_block_shape<V>::nnz_per_wg));
+    c.part = SPRY_BY_TYPE(request->vector_type, V, int(row_block_shape<V>::part));
     cut_any(&c, offsets, a->offset_type, a->rows); /* counts */
     c.block = (csr_row_block *)malloc((size_t)(c.blocks + 1) * sizeof *c.block);
     c.long_rows = (csr_long_row *)malloc((size_t)(c.long_count + 1) * sizeof *c.long_rows);

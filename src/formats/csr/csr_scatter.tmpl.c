@@ -3,23 +3,23 @@
  * in csr_scatter_avx512.tmpl.c. has_values: 0 for a pattern.
  */
 
-SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
+SPRYI_INLINE void SPRY_FN(fetch)(const SPRY_S *Ax, const SPRY_J *Aj, int64_t k, const int has_values)
 {
-    if (has_values) spryi_csr_fetch_near(Ax, k * (int64_t)sizeof(SPRY_V));
+    if (has_values) spryi_csr_fetch_near(Ax, k * (int64_t)sizeof(SPRY_S));
     spryi_csr_fetch_near(Aj, k * (int64_t)sizeof(SPRY_J));
 }
 
 /* sum + a_k x */
-SPRYI_INLINE SPRY_V SPRY_FN(plus)(SPRY_V sum, const SPRY_V *Ax, int64_t k, SPRY_V x, const int has_values)
+SPRYI_INLINE SPRY_V SPRY_FN(plus)(SPRY_V sum, const SPRY_S *Ax, int64_t k, SPRY_V x, const int has_values)
 {
-    return has_values ? sum + Ax[k] * x : sum + x;
+    return (SPRY_V)((SPRY_C)sum + (has_values ? (SPRY_C)Ax[k] * (SPRY_C)x : (SPRY_C)x));
 }
 
 /* Entries k .. end - 1 of a row, whose x is x. */
 SPRYI_INLINE void SPRY_FN(scatter)(const spryi_csr_job *job, SPRY_V x, int64_t k, int64_t end, const int has_values)
 {
     const SPRY_J *Aj = job->columns;
-    const SPRY_V *Ax = job->values;
+    const SPRY_S *Ax = job->values;
     SPRY_V *y = job->y;
     for (; k + 8 <= end; k += 8) {
         SPRY_FN(fetch)(Ax, Aj, k, has_values);
@@ -41,24 +41,26 @@ SPRYI_INLINE void SPRY_FN(plain_strided)(const spryi_csr_job *job, int64_t begin
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = (const SPRY_J *)job->columns + Ap[begin];
-    const SPRY_V *Ax = job->values, *x = job->x;
+    const SPRY_S *Ax = job->values;
+    const SPRY_V *x = job->x;
     const int64_t length = Ap[begin + 1] - Ap[begin];
     for (int64_t i = begin, k = Ap[begin]; i < end; i++, k += length) {
         SPRY_V *y = (SPRY_V *)job->y + (i - begin);
         for (int64_t j = 0; j < length; j++) {
-            if (has_values && j % 8 == 0) spryi_csr_fetch(Ax, (k + j) * (int64_t)sizeof(SPRY_V));
+            if (has_values && j % 8 == 0) spryi_csr_fetch(Ax, (k + j) * (int64_t)sizeof(SPRY_S));
             y[Aj[j]] = SPRY_FN(plus)(y[Aj[j]], Ax, k + j, x[i], has_values);
         }
     }
 }
 
 /* A group's rows are added before they are scattered: one reading of the columns, one change of y. */
-SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int group,
-                                          const int has_values)
+SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begin, int64_t end, const int has_values,
+                                          const int group)
 {
     enum { STEP = 8 };
     const SPRY_P *Ap = job->offsets;
-    const SPRY_V *Ax = job->values, *x = job->x;
+    const SPRY_S *Ax = job->values;
+    const SPRY_V *x = job->x;
     SPRY_V *y = job->y;
     for (int64_t i = begin; i < end; i += group) {
         const int64_t first = Ap[i], length = Ap[i + 1] - first;
@@ -69,7 +71,7 @@ SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begi
             SPRY_FN(fetch)(Ax, Aj, j, has_values);
             for (int r = 0; r < group; r++) {
                 const int64_t k = first + r * length + j;
-                if (has_values) spryi_csr_fetch(Ax, k * (int64_t)sizeof(SPRY_V));
+                if (has_values) spryi_csr_fetch(Ax, k * (int64_t)sizeof(SPRY_S));
                 for (int q = 0; q < STEP; q++) sum[q] = SPRY_FN(plus)(sum[q], Ax, k + q, x[i + r], has_values);
             }
             for (int q = 0; q < STEP; q++) y[Aj[j + q]] += sum[q];
@@ -83,63 +85,16 @@ SPRYI_INLINE void SPRY_FN(scatter_groups)(const spryi_csr_job *job, int64_t begi
 }
 
 SPRYI_INLINE void SPRY_FN(plain_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group,
-                                        const int has_values)
-{
-    switch (group) {
-    case 2: SPRY_FN(scatter_groups)(job, begin, end, 2, has_values); break;
-    case 3: SPRY_FN(scatter_groups)(job, begin, end, 3, has_values); break;
-    case 4: SPRY_FN(scatter_groups)(job, begin, end, 4, has_values); break;
-    case 5: SPRY_FN(scatter_groups)(job, begin, end, 5, has_values); break;
-    case 6: SPRY_FN(scatter_groups)(job, begin, end, 6, has_values); break;
-    case 7: SPRY_FN(scatter_groups)(job, begin, end, 7, has_values); break;
-    default: SPRY_FN(scatter_groups)(job, begin, end, 8, has_values); break;
-    }
-}
+                                        const int has_values){
+    SPRYI_BY_GROUP(group, SPRY_FN(scatter_groups), job, begin, end, has_values)}
 
 SPRYI_INLINE void SPRY_FN(plain_piece)(const spryi_csr_job *job, const spryi_csr_block *piece, const int has_values)
 {
     SPRY_FN(scatter)(job, ((const SPRY_V *)job->x)[piece->row], piece->begin, piece->end, has_values);
 }
 
-static inline void SPRY_FN(value_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_rows)(job, begin, end, 1);
-}
-
-static inline void SPRY_FN(value_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_strided)(job, begin, end, 1);
-}
-
-static inline void SPRY_FN(value_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
-{
-    SPRY_FN(plain_shared)(job, begin, end, group, 1);
-}
-
-static inline void SPRY_FN(value_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
-{
-    SPRY_FN(plain_piece)(job, piece, 1);
-}
-
-static inline void SPRY_FN(pattern_rows)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_rows)(job, begin, end, 0);
-}
-
-static inline void SPRY_FN(pattern_strided)(const spryi_csr_job *job, int64_t begin, int64_t end)
-{
-    SPRY_FN(plain_strided)(job, begin, end, 0);
-}
-
-static inline void SPRY_FN(pattern_shared)(const spryi_csr_job *job, int64_t begin, int64_t end, int group)
-{
-    SPRY_FN(plain_shared)(job, begin, end, group, 0);
-}
-
-static inline void SPRY_FN(pattern_piece)(const spryi_csr_job *job, const spryi_csr_block *piece)
-{
-    SPRY_FN(plain_piece)(job, piece, 0);
-}
+SPRYI_CSR_LOOPS(pattern, 0)
+SPRYI_CSR_LOOPS(value, 1)
 
 static inline spry_status SPRY_FN(plain_run)(const spryi_run_args *args, spry_error *err)
 {

@@ -16,13 +16,6 @@ enum {
     NEIGHBOURS = 64        /* columns of a strided run that are looked at for neighbours */
 };
 
-/* Eight numbers in one register, by one name where code is instantiated by type: EIGHT(add)(a, b). */
-typedef __m256 eight_f32;
-typedef __m512d eight_f64;
-#define EIGHT(name) SPRYI_TYPED(EIGHT)(name)
-#define EIGHT_f32(name) _mm256_##name##_ps
-#define EIGHT_f64(name) _mm512_##name##_pd
-
 /* The first `count` of eight lanes, all from 8 on. */
 static inline __mmask8 first_lanes(int count)
 {

@@ -60,7 +60,7 @@ template <typename V, typename P, typename J> static __global__ void __launch_bo
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
 {
     (void)auxiliary;
-    return ((const spryi_csr *)request->storage)->a.cols * (request->vector_type == SPRY_F64 ? 8 : 4);
+    return ((const spryi_csr *)request->storage)->a.cols * (int64_t)spry_type_bytes(request->vector_type);
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)

@@ -1,3 +1,4 @@
+#ifndef SPRYI_TEMPLATE
 /*
  * y = alpha*A^T*x + beta*y, row i of A adding a_ij x_i to y_j. Chunks of rows are scattered phase by phase straight
  * into y, or all at once into windows that are then added in order (chunks.h). Which is done, and in which order the
@@ -14,8 +15,9 @@ typedef struct product {
     spryi_run_args args; /* first, for the driver of blocks */
     const spryi_csr *s;
     const spryi_csr_loops *loops;
-    spryi_csr_job job; /* its y is where phases scatter to */
-    size_t bytes;      /* of a number */
+    spryi_csr_job job;  /* its y is where phases scatter to */
+    double alpha, beta; /* what is asked of them; loops have the job's */
+    size_t bytes;       /* of a number */
 } product;
 
 static void scatter_chunk(const product *p, const spryi_csr_job *job, const spryi_csr_chunk *chunk)
@@ -31,29 +33,13 @@ static void set_to_zero(const product *p, void *numbers, int64_t begin, int64_t 
 
 enum { SLICE = 2048 }; /* columns a thread finishes at a time */
 
-/* sums += window; y = alpha*sums + beta*y, where sums may be y if beta is 0. */
-#define VECTOR_STEPS(V)                                                                                                \
-    static void add_##V(V *restrict sums, const V *restrict window, int64_t count)                                     \
-    {                                                                                                                  \
-        for (int64_t j = 0; j < count; j++) sums[j] += window[j];                                                      \
-    }                                                                                                                  \
-    static void finish_##V(V *y, const V *sums, int64_t count, V alpha, V beta)                                        \
-    {                                                                                                                  \
-        if (beta == 0)                                                                                                 \
-            for (int64_t j = 0; j < count; j++) y[j] = alpha * sums[j];                                                \
-        else                                                                                                           \
-            for (int64_t j = 0; j < count; j++) y[j] = alpha * sums[j] + beta * y[j];                                  \
-    }
-VECTOR_STEPS(float)
-VECTOR_STEPS(double)
+#define SPRYI_TEMPLATE "formats/csr/csr_scatter_driver.c" /* its second half */
+#include "core/instantiate_types.h"
 
 /* y = alpha*sums + beta*y from column `begin` on, where sums begins. */
 static void finish_columns(const product *p, const void *sums, int64_t begin, int64_t count)
 {
-    if (p->args.vector_type == SPRY_F64)
-        finish_double((double *)p->args.y + begin, sums, count, p->job.alpha, p->job.beta);
-    else
-        finish_float((float *)p->args.y + begin, sums, count, (float)p->job.alpha, (float)p->job.beta);
+    SPRYI_BY_TYPE(p->args.vector_type, finish, (p, sums, begin, count));
 }
 
 /* Chunks begin .. end - 1, each into its window. */
@@ -70,30 +56,9 @@ static void fill_windows(const spryi_run_args *args, int64_t begin, int64_t end)
     }
 }
 
-/* The sums over the windows of all columns in slices first .. last - 1. */
 static void add_windows(const spryi_run_args *args, int64_t first, int64_t last)
 {
-    const product *p = (const product *)args;
-    const spryi_csr_chunks *t = &p->s->chunks;
-    union {
-        float f32[SLICE];
-        double f64[SLICE];
-    } sums;
-    for (int64_t slice = first; slice < last; slice++) {
-        const int64_t begin = slice * SLICE, end = spryi_block_end(slice, SLICE, p->s->a.cols);
-        memset(&sums, 0, (size_t)(end - begin) * p->bytes);
-        for (int64_t c = 0; c < t->count; c++) {
-            const spryi_csr_range w = t->list[c].window;
-            const int64_t from = begin > w.begin ? begin : w.begin, to = end < w.end ? end : w.end;
-            const int64_t at = t->list[c].at + from - w.begin;
-            if (to <= from) continue;
-            if (args->vector_type == SPRY_F64)
-                add_double(sums.f64 + (from - begin), (const double *)args->workspace + at, to - from);
-            else
-                add_float(sums.f32 + (from - begin), (const float *)args->workspace + at, to - from);
-        }
-        finish_columns(p, &sums, begin, end - begin);
-    }
+    SPRYI_BY_TYPE(args->vector_type, add_windows, ((const product *)args, first, last));
 }
 
 static void with_windows(const product *p)
@@ -107,8 +72,8 @@ static void scatter_in_phase(const product *p, const spryi_csr_chunk *chunk)
 {
     const spryi_csr_chunks *t = &p->s->chunks;
     for (int64_t r = chunk->ranges_begin; r < chunk->ranges_end; r++)
-        if (p->job.y == p->args.y && p->job.beta != 0)
-            spryi_scale(p->job.y, p->args.vector_type, t->ranges[r].begin, t->ranges[r].end, p->job.beta);
+        if (p->job.y == p->args.y && p->beta != 0)
+            spryi_scale(p->job.y, p->args.vector_type, t->ranges[r].begin, t->ranges[r].end, p->args.beta);
         else
             set_to_zero(p, p->job.y, t->ranges[r].begin, t->ranges[r].end);
     scatter_chunk(p, &p->job, chunk);
@@ -126,7 +91,7 @@ static void with_phases(const product *p)
 #pragma omp for schedule(static)
             for (int64_t c = t->phases[phase]; c < t->phases[phase + 1]; c++) scatter_in_phase(p, &t->list[c]);
         }
-        if (p->job.alpha != 1) {
+        if (p->alpha != 1) {
 #pragma omp for schedule(static)
             for (int64_t slice = 0; slice < slices; slice++) {
                 const int64_t begin = slice * SLICE;
@@ -143,11 +108,52 @@ spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_
     if (s->a.cols == 0) return SPRY_OK; /* y may be NULL */
     product p = {.args = *args, .s = s, .job = spryi_csr_job_of(args), .loops = spryi_csr_pick_loops(s, loops)};
     p.bytes = spry_type_bytes(args->vector_type);
+    p.alpha = spryi_value_at(args->alpha, args->vector_type, 0);
+    p.beta = spryi_value_at(args->beta, args->vector_type, 0);
     /* beta*y and the sums can share y only where the sums need no factor: alpha*x could over- or underflow */
-    if (p.job.beta != 0 && p.job.alpha != 1) p.job.y = args->workspace;
+    if (p.beta != 0 && p.alpha != 1) p.job.y = args->workspace;
     if (s->chunks.phase_count > 0)
         with_phases(&p);
     else
         with_windows(&p);
     return SPRY_OK;
 }
+
+#else /* for each type of vectors: core/instantiate_types.h */
+
+static void SPRY_FN(add)(SPRY_V *restrict sums, const SPRY_V *restrict window, int64_t count)
+{
+    for (int64_t j = 0; j < count; j++) sums[j] += window[j];
+}
+
+/* sums may be y from `begin` on if beta is 0. */
+static void SPRY_FN(finish)(const product *p, const void *of_columns, int64_t begin, int64_t count)
+{
+    const SPRY_V *sums = of_columns, alpha = SPRY_SCALAR(p->job.alpha), beta = SPRY_SCALAR(p->job.beta);
+    SPRY_V *y = (SPRY_V *)p->args.y + begin;
+    if (beta == 0)
+        for (int64_t j = 0; j < count; j++) y[j] = alpha * sums[j];
+    else
+        for (int64_t j = 0; j < count; j++) y[j] = alpha * sums[j] + beta * y[j];
+}
+
+/* The sums over the windows of all columns in slices first .. last - 1. */
+static void SPRY_FN(add_windows)(const product *p, int64_t first, int64_t last)
+{
+    const spryi_csr_chunks *t = &p->s->chunks;
+    SPRY_V sums[SLICE];
+    for (int64_t slice = first; slice < last; slice++) {
+        const int64_t begin = slice * SLICE, end = spryi_block_end(slice, SLICE, p->s->a.cols);
+        memset(sums, 0, (size_t)(end - begin) * sizeof *sums);
+        for (int64_t c = 0; c < t->count; c++) {
+            const spryi_csr_range w = t->list[c].window;
+            const int64_t from = begin > w.begin ? begin : w.begin, to = end < w.end ? end : w.end;
+            if (to <= from) continue;
+            SPRY_FN(add)
+            (sums + (from - begin), (const SPRY_V *)p->args.workspace + t->list[c].at + from - w.begin, to - from);
+        }
+        SPRY_FN(finish)(p, sums, begin, end - begin);
+    }
+}
+
+#endif

@@ -20,11 +20,7 @@ enum { AHEAD = 2048 }; /* bytes, at which columns are fetched */
 
 static void relate_rows(const spry_arrays *csr, int64_t begin, int64_t end, uint8_t *relation)
 {
-    switch (spryi_index_pair(csr->offset_type, csr->index_type)) {
-    case 0: relate_rows_32_32(csr->offsets, csr->indices, begin, end, relation); break;
-    case 1: relate_rows_64_32(csr->offsets, csr->indices, begin, end, relation); break;
-    default: relate_rows_64_64(csr->offsets, csr->indices, begin, end, relation); break;
-    }
+    SPRYI_BY_PAIR(csr, relate_rows, csr->offsets, csr->indices, begin, end, relation);
 }
 
 /* The runs of one block. full: there are more than would pay, the rest is not looked at. */

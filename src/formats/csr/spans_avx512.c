@@ -46,11 +46,7 @@ typedef struct search {
 /* Spans of rows begin .. end - 1, of one row in `group`, to w; -1: there are more than `room`. */
 static int64_t cut_rows(const search *s, int64_t begin, int64_t end, int group, spryi_csr_span *w, int64_t room)
 {
-    switch (spryi_index_pair(s->csr->offset_type, s->csr->index_type)) {
-    case 0: return cut_rows_32_32(s, begin, end, group, w, room);
-    case 1: return cut_rows_64_32(s, begin, end, group, w, room);
-    default: return cut_rows_64_64(s, begin, end, group, w, room);
-    }
+    return SPRYI_BY_PAIR(s->csr, cut_rows, s, begin, end, group, w, room);
 }
 
 static int is_general(const search *s, const spryi_csr_block *block)

@@ -44,8 +44,7 @@ spry_status spryi_ell_make(spry_context *context, spryi_ell *s, const spry_array
     s->block_rows = rows_of_block(m, width);
     s->block_count = spryi_blocks_of(m, s->block_rows);
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_ell_list, err));
-    const fill_fn fill =
-        fill_table[spryi_value_slot(csr->value_type)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    const fill_fn fill = SPRYI_INSTANCE(fill_table, csr);
     int threads = spryi_threads(context, m + m * width);
     int64_t nnz = 0;
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : nnz)
@@ -58,8 +57,7 @@ done:
 
 void spryi_ell_take(spry_context *context, const spryi_ell *s, const int64_t *offsets, void *columns, void *values)
 {
-    const take_fn take =
-        take_table[spryi_value_slot(s->a.value_type)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
     int threads = spryi_threads(context, s->a.rows * s->width);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t c = 0; c < spryi_blocks_of(s->a.rows, CHUNK_ROWS); c++)

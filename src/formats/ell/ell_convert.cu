@@ -64,11 +64,7 @@ spry_status spry_cuda_make_slots(spryi_conversion *c, spryi_ell *s, spry_error *
     SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->lengths, a->rows * (int64_t)sizeof(int32_t), "row lengths", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, slots * (int64_t)sizeof(int32_t), "ell columns", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, slots * (int64_t)spry_type_bytes(a->value_type), "ell values", err));
-    const int f64 = a->value_type == SPRY_F64, narrow = a->offset_type == SPRY_I32;
-    return f64 && narrow ? fill<double, int32_t>(a, s, err)
-           : f64         ? fill<double, int64_t>(a, s, err)
-           : narrow      ? fill<float, int32_t>(a, s, err)
-                         : fill<float, int64_t>(a, s, err);
+    return SPRY_BY_TYPE(a->offset_type, P, SPRY_BY_TYPE(a->value_type, V, fill<V, P>(a, s, err)));
 }
 
 static spry_status convert(spryi_conversion *c, spry_error *err)

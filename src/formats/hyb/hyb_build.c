@@ -78,8 +78,7 @@ spry_status spryi_hyb_make(spry_context *context, spryi_hyb *s, const spry_array
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_hyb_list, err));
     if (rest == 0) goto done;
     SPRYI_TRY(SPRYI_NEW(context, &at, chunks + 1, "row chunks", err));
-    const fill_fn fill =
-        fill_table[spryi_value_slot(csr->value_type)][spryi_index_pair(csr->offset_type, csr->index_type)];
+    const fill_fn fill = SPRYI_INSTANCE(fill_table, csr);
     int threads = spryi_threads(context, csr->rows + rest);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t c = 0; c < chunks; c++)
@@ -103,8 +102,7 @@ spry_status spryi_hyb_to_csr(spry_context *context, spry_matrix **csr, const voi
     for (int64_t k = 0; k < s->rest; k++) c.offsets[spryi_index_at(s->rows, s->a.index_type, k) + 1]++;
     spryi_scan(c.offsets, s->a.rows);
     spryi_ell_take(context, &first, c.offsets, c.indices, c.values);
-    const take_fn take =
-        take_table[spryi_value_slot(s->a.value_type)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
     int threads = spryi_threads(context, s->a.rows + s->rest);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int64_t b = 0; b < spryi_blocks_of(s->a.rows, CHUNK_ROWS); b++)

@@ -63,10 +63,9 @@ static spry_status width_of_share(int64_t *width, const spry_arrays *a, int64_t 
     SPRY_CUDA_CHECK(cudaMemsetAsync(counts.at, 0, (size_t)bytes), "hyb: row length counts", err);
     unsigned long long *rows_of = (unsigned long long *)counts.at;
     const unsigned blocks = convert_blocks(a->rows);
-    if (a->rows > 0 && a->offset_type == SPRY_I32)
-        count_lengths<<<blocks, CONVERT_THREADS>>>((const int32_t *)a->offsets, a->rows, rows_of);
-    else if (a->rows > 0)
-        count_lengths<<<blocks, CONVERT_THREADS>>>((const int64_t *)a->offsets, a->rows, rows_of);
+    if (a->rows > 0)
+        SPRY_BY_TYPE(a->offset_type, P,
+                     count_lengths<<<blocks, CONVERT_THREADS>>>((const P *)a->offsets, a->rows, rows_of));
     SPRY_CUDA_TRY(launched(err, "hyb: row length counts"));
     int64_t *on_host = (int64_t *)malloc((size_t)bytes);
     if (!on_host) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: row length counts");
@@ -105,9 +104,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spryi_hyb *s,
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->rows, bytes, "rest's rows", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->columns, bytes, "rest's columns", err));
     SPRY_CUDA_TRY(spry_cuda_make(c, &s->values, s->rest * value_bytes, "rest's values", err));
-    if (s->rest > 0)
-        SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill_rest<double, P>(a, s, before, err)
-                                                : fill_rest<float, P>(a, s, before, err));
+    if (s->rest > 0) SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill_rest<V, P>(a, s, before, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "hyb", err); /* before the scratch goes */
     return SPRY_OK;
 }
@@ -122,7 +119,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (share > 0) SPRY_CUDA_TRY(width_of_share(&s->ell.width, a, share, err));
     SPRY_CUDA_TRY(spryi_ell_cost(&c->cost, s->ell.width, a, err)); /* before the rest is known: a width too large */
     s->a = shape_of(a);
-    return a->offset_type == SPRY_I32 ? make<int32_t>(c, s, err) : make<int64_t>(c, s, err);
+    return SPRY_BY_TYPE(a->offset_type, P, make<P>(c, s, err));
 }
 
 const spryi_converter spry_cuda_to_hyb = {"hyb", convert};

@@ -23,8 +23,6 @@
 static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell, const spryi_kernel *coo,
                              spry_error *err)
 {
-    static const float one_f32 = 1;
-    static const double one_f64 = 1;
     const spryi_hyb *s = args->storage;
     const int slot = spryi_value_slot(args->vector_type);
     const int pair = spryi_index_pair(s->a.offset_type, s->a.index_type);
@@ -38,18 +36,19 @@ static spry_status run_parts(const spryi_run_args *args, const spryi_kernel *ell
     if (status != SPRY_OK || s->rest == 0) return status;
     const spryi_coo rest = spryi_hyb_coo(s);
     part.storage = &rest;
-    part.beta = args->vector_type == SPRY_F64 ? (const void *)&one_f64 : &one_f32;
+    part.beta = spryi_one_of(args->vector_type);
     return (*coo->spmv)[slot][spryi_index_pair(s->a.index_type, s->a.index_type)](&part, err);
 }
 
 static const spryi_run_table portable_t = SPRYI_TABLE(run_t);
 
+#define RUN_ROW(tag, s, v, c, run) {run, run, run},
 #define KERNEL(way, level, coo, transposed)                                                                            \
     static spry_status run_##way(const spryi_run_args *args, spry_error *err)                                          \
     {                                                                                                                  \
         return run_parts(args, &spryi_ell_##way##_cpu, &spryi_coo_##coo##_cpu, err);                                   \
     }                                                                                                                  \
-    static const spryi_run_table runs_##way = {{run_##way, run_##way, run_##way}, {run_##way, run_##way, run_##way}};  \
+    static const spryi_run_table runs_##way = {SPRYI_PLAIN_ROWS(RUN_ROW, run_##way)};                                  \
     const spryi_kernel spryi_hyb_##way##_cpu = {                                                                       \
         .name = "hyb_" #way "_cpu",                                                                                    \
         .format = "hyb",                                                                                               \

@@ -80,21 +80,9 @@ const spryi_kernel spryi_packed_avx512_cpu = {
 
 #include "core/avx512_lanes.h"
 
-#undef STORE
-#undef EXPAND
-#undef REDUCE
-#undef VECTORS
-#if SPRY_IS_F64
-#define STORE(p, v) _mm512_storeu_pd(p, v)
-#define EXPAND(mask, v) _mm512_maskz_expand_pd(mask, v)
-#define REDUCE(v) _mm512_reduce_add_pd(v)
-#define VECTORS 4 /* of 32 lanes */
-#else
-#define STORE(p, v) _mm512_storeu_ps(p, v)
-#define EXPAND(mask, v) _mm512_maskz_expand_ps(mask, v)
-#define REDUCE(v) _mm512_reduce_add_ps(v)
-#define VECTORS 2
-#endif
+#define EXPAND(mask, v) SPRYI_MM512(maskz_expand)(mask, v)
+#define REDUCE(v) SPRYI_MM512(reduce_add)(v)
+#define VECTORS (32 / LANES)
 
 /* A slice as it is multiplied. The addresses of the next slot move on with each slot. */
 typedef struct SPRY_FN(cursor) {

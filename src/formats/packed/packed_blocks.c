@@ -9,11 +9,7 @@
 
 int spryi_packed_has_blocks(const spry_arrays *csr, int64_t row, int64_t rows, int b, int64_t long_over)
 {
-    switch (spryi_index_pair(csr->offset_type, csr->index_type)) {
-    case 0: return has_blocks_32_32(csr, row, rows, b, long_over);
-    case 1: return has_blocks_64_32(csr, row, rows, b, long_over);
-    default: return has_blocks_64_64(csr, row, rows, b, long_over);
-    }
+    return SPRYI_BY_PAIR(csr, has_blocks, csr, row, rows, b, long_over);
 }
 
 int spryi_packed_find_block(const spry_arrays *csr)

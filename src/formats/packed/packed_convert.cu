@@ -292,8 +292,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     SPRY_CUDA_TRY(c->guard(c->request, "packed", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));
     const int64_t *numbers = (const int64_t *)counts.at;
-    SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<uint64_t>(a, s, rows, groups, numbers, err)
-                                            : fill<uint32_t>(a, s, rows, groups, numbers, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(a, s, rows, groups, numbers, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "packed", err); /* before the scratch goes */
     return SPRY_OK;
 }
@@ -303,7 +302,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (c->request->options->op == SPRY_TRANSPOSE)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: windows of a transposed product are made on the host");
     ((spryi_packed *)c->storage)->a = shape_of(&c->csr);
-    return c->csr.offset_type == SPRY_I32 ? make<int32_t>(c, err) : make<int64_t>(c, err);
+    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));
 }
 
 const spryi_converter spry_cuda_to_packed = {"packed", convert};

@@ -96,9 +96,7 @@ spryi_packed_group spryi_packed_group_of(const spry_arrays *csr, int64_t block, 
 
 void spryi_packed_make_slices(spryi_packed_group *g)
 {
-    const spry_arrays *a = g->csr;
-    const int slot = a->value_type == SPRY_PATTERN ? 0 : spryi_value_slot(a->value_type); /* of a pattern, any */
-    make_table[slot][spryi_index_pair(a->offset_type, a->index_type)](g);
+    SPRYI_INSTANCE(make_table, g->csr)(g);
 }
 
 #else /* once for each value type and pair of index types */

@@ -49,8 +49,7 @@ spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const 
     const spryi_packed *s = storage;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
-    const copy_fn copy = copy_table[s->a.value_type == SPRY_PATTERN ? 0 : spryi_value_slot(s->a.value_type)]
-                                   [spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    const copy_fn copy = SPRYI_INSTANCE(copy_table, &s->a);
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     int threads = spryi_threads(context, s->a.nnz + s->a.rows);
 #pragma omp parallel for num_threads(threads) schedule(static)

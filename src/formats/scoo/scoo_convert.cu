@@ -60,12 +60,9 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(
         spry_cuda_make(c, &s->values, nnz * (int64_t)spry_type_bytes(a->value_type), "values of slices", err));
     const unsigned blocks = convert_blocks(s->head.slices + 1);
-    if (a->offset_type == SPRY_I32)
-        find_offsets<<<blocks, CONVERT_THREADS>>>((const int32_t *)a->offsets, a->rows, s->head.height, s->head.slices,
-                                                  (int32_t *)s->offsets);
-    else
-        find_offsets<<<blocks, CONVERT_THREADS>>>((const int64_t *)a->offsets, a->rows, s->head.height, s->head.slices,
-                                                  (int64_t *)s->offsets);
+    SPRY_BY_TYPE(a->offset_type, P,
+                 find_offsets<<<blocks, CONVERT_THREADS>>>((const P *)a->offsets, a->rows, s->head.height,
+                                                           s->head.slices, (P *)s->offsets));
     SPRY_CUDA_TRY(launched(err, "scoo: offsets"));
     scratch key_space, other_space, row_space;
     SPRY_CUDA_TRY(key_space.make(nnz * (int64_t)sizeof(uint64_t), "scoo: keys", err));
@@ -75,9 +72,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     int32_t *row_of = (int32_t *)row_space.at;
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, row_of, err));
     SPRY_CUDA_TRY(spry_cuda_order_blocks(a, row_of, (uint32_t)s->head.height, 1, &keys, &other, err));
-    if (nnz > 0)
-        SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<double>(a, s, keys, row_of, err)
-                                                : fill<float>(a, s, keys, row_of, err));
+    if (nnz > 0) SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V>(a, s, keys, row_of, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "scoo", err); /* before the scratch goes */
     return SPRY_OK;
 }

@@ -249,14 +249,13 @@ static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, 
                            spry_error *err)
 {
     enum { OWN = 1024 }; /* left for what the kernel itself declares */
-    const int64_t size = h->value_type == SPRY_F64 ? 8 : 4;
+    const spry_type type = (spry_type)h->value_type;
+    const int64_t size = (int64_t)spry_type_bytes(type);
     int most = 0, count = 0;
     cudaError_t code = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
     if (code == cudaSuccess) code = cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
     most -= OWN;
-    if (code == cudaSuccess)
-        code = size == 8 ? cudaFuncSetAttribute(scoo_shared<double>, cudaFuncAttributeMaxDynamicSharedMemorySize, most)
-                         : cudaFuncSetAttribute(scoo_shared<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    if (code == cudaSuccess) code = SPRY_BY_TYPE(type, V, allow_shared_memory(scoo_shared<V>, most));
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "scoo_shared_cuda: shared memory");
     *multiprocessors = count;
     c->ranges = (int)ceil_div(h->height * size, most / size * size);

@@ -25,12 +25,6 @@ static const chunk_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_T
 static const block_fn kinds_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(find_kinds);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_chunk);
 
-/* The row of the tables for a value type; a pattern has no values, so any does. */
-static int slot_of(const spry_arrays *a)
-{
-    return a->value_type == SPRY_PATTERN ? 0 : spryi_value_slot(a->value_type);
-}
-
 /* ---- blocks ---------------------------------------------------------------------------------------- */
 
 /* Slots and rows before chunk k. */
@@ -127,7 +121,7 @@ spry_status spryi_sell_survey(spry_context *context, spryi_sell *s, const spry_a
     int32_t *lengths = NULL;
     uint16_t *orders = NULL;
     const int64_t rows = window_rows(s->c, s->sigma), windows = spryi_blocks_of(csr->rows, rows);
-    const lengths_fn lengths_of = lengths_table[0][spryi_index_pair(csr->offset_type, csr->index_type)];
+    const lengths_fn lengths_of = SPRYI_INSTANCE(lengths_table, csr);
     int threads = spryi_threads(context, csr->rows);
     s->chunk_count = spryi_blocks_of(csr->rows, s->c);
     SPRYI_TRY(SPRYI_NEW(context, &s->offsets, s->chunk_count + 1, "chunk offsets", err));
@@ -152,15 +146,16 @@ done:
 spry_status spryi_sell_make(spry_context *context, spryi_sell *s, const spry_arrays *csr, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    const int pair = spryi_index_pair(csr->offset_type, csr->index_type);
+    const chunk_fn fill = SPRYI_INSTANCE(fill_table, csr);
+    const block_fn find_kinds = SPRYI_INSTANCE(kinds_table, csr);
     SPRYI_TRY(spryi_allocate_arrays(context, s, spryi_sell_list, err));
     int threads = spryi_threads(context, csr->rows + s->slots);
     const int64_t blocks = spryi_sell_block_count(s);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t b = 0; b < blocks; b++) {
         int64_t begin = spryi_sell_block_begin(s, b), end = spryi_sell_block_begin(s, b + 1);
-        for (int64_t chunk = begin; chunk < end; chunk++) fill_table[slot_of(csr)][pair](s, csr, chunk);
-        kinds_table[slot_of(csr)][pair](s, csr, begin, end);
+        for (int64_t chunk = begin; chunk < end; chunk++) fill(s, csr, chunk);
+        find_kinds(s, csr, begin, end);
     }
 done:
     return status;
@@ -171,7 +166,7 @@ spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const vo
     const spryi_sell *s = storage;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
-    const take_fn take = take_table[slot_of(&s->a)][spryi_index_pair(s->a.offset_type, s->a.index_type)];
+    const take_fn take = SPRYI_INSTANCE(take_table, &s->a);
     SPRYI_TRY(spryi_start_csr(context, &c, &s->a, err));
     for (int64_t l = 0; l < s->a.rows; l++) c.offsets[spryi_sell_row(s, l) + 1] = s->lengths[l];
     spryi_scan(c.offsets, s->a.rows);

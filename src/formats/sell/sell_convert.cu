@@ -170,7 +170,7 @@ template <typename P> static spry_status make(spryi_conversion *c, const key_lay
         set_lanes<<<convert_blocks(lanes), CONVERT_THREADS>>>(Ap, keys, a->rows, lanes, *layout, s->lengths,
                                                               s->permutation);
     SPRY_CUDA_TRY(launched(err, "sell: lanes"));
-    SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<double, P>(a, s, err) : fill<float, P>(a, s, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V, P>(a, s, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "sell", err); /* before the scratch goes */
     return SPRY_OK;
 }
@@ -190,7 +190,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRY_CUDA_TRY(
         spry_cuda_make(c, (void **)&s->offsets, (s->chunk_count + 1) * (int64_t)sizeof(int64_t), "chunk offsets", err));
     const key_layout layout = {s->sigma, longest, bits_of(s->sigma - 1), bits_of(longest)};
-    return a->offset_type == SPRY_I32 ? make<int32_t>(c, &layout, err) : make<int64_t>(c, &layout, err);
+    return SPRY_BY_TYPE(a->offset_type, P, make<P>(c, &layout, err));
 }
 
 const spryi_converter spry_cuda_to_sell = {"sell", convert};

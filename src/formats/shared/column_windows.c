@@ -1,3 +1,4 @@
+#ifndef SPRYI_TEMPLATE
 #include "formats/shared/column_windows.h"
 
 #include "core/assemble.h"
@@ -157,33 +158,14 @@ static void fill_windows(const spryi_run_args *args, int64_t begin, int64_t end)
     }
 }
 
-#define TAKE_SUMS(type)                                                                                                \
-    static void take_sums_##type(const spryi_run_args *args, int64_t begin, int64_t end)                               \
-    {                                                                                                                  \
-        const spryi_windows *w = ((const product *)args)->windows;                                                     \
-        const type alpha = *(const type *)args->alpha, beta = *(const type *)args->beta;                               \
-        type *y = args->y, sum[CHUNK] = {0};                                                                           \
-        for (int64_t p = 0; p < w->count; p++) {                                                                       \
-            const spryi_window *part = &w->parts[p];                                                                   \
-            if (part->high == part->low) continue;                                                                     \
-            const type *window = (const type *)args->workspace + part->at;                                             \
-            int64_t from = part->low > begin ? part->low : begin, to = part->high < end ? part->high : end;            \
-            for (int64_t j = from; j < to; j++) sum[j - begin] += window[j - part->low];                               \
-        }                                                                                                              \
-        for (int64_t j = begin; j < end; j++)                                                                          \
-            y[j] = beta == 0 ? alpha * sum[j - begin] : alpha * sum[j - begin] + beta * y[j];                          \
-    }
-TAKE_SUMS(double)
-TAKE_SUMS(float)
+#define SPRYI_TEMPLATE "formats/shared/column_windows.c" /* its second half */
+#include "core/instantiate_types.h"
 
-static void take_sums(const spryi_run_args *args, int64_t begin, int64_t end)
+static void take_sums_of_chunks(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     for (int64_t c = begin; c < end; c++) {
         const int64_t stop = spryi_block_end(c, CHUNK, ((const product *)args)->n);
-        if (args->vector_type == SPRY_F64)
-            take_sums_double(args, c * CHUNK, stop);
-        else
-            take_sums_float(args, c * CHUNK, stop);
+        SPRYI_BY_TYPE(args->vector_type, take_sums, (args, c * CHUNK, stop));
     }
 }
 
@@ -193,6 +175,26 @@ spry_status spryi_run_windows(const spryi_run_args *args, const spryi_windows *w
     if (windows->count == 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "op", "this storage was not made for the transposed product");
     const product p = {*args, windows, n, add};
-    const spryi_step steps[] = {{windows->count, fill_windows}, {spryi_blocks_of(n, CHUNK), take_sums}};
+    const spryi_step steps[] = {{windows->count, fill_windows}, {spryi_blocks_of(n, CHUNK), take_sums_of_chunks}};
     return spryi_run_steps(&p.args, steps, 2);
 }
+
+#else /* for each type of vectors: core/instantiate_types.h */
+
+static void SPRY_FN(take_sums)(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const spryi_windows *w = ((const product *)args)->windows;
+    const SPRY_V alpha = *(const SPRY_V *)args->alpha, beta = *(const SPRY_V *)args->beta;
+    SPRY_V *y = args->y, sum[CHUNK] = {0};
+    for (int64_t p = 0; p < w->count; p++) {
+        const spryi_window *part = &w->parts[p];
+        if (part->high == part->low) continue;
+        const SPRY_V *window = (const SPRY_V *)args->workspace + part->at;
+        int64_t from = part->low > begin ? part->low : begin, to = part->high < end ? part->high : end;
+        for (int64_t j = from; j < to; j++) sum[j - begin] += window[j - part->low];
+    }
+    for (int64_t j = begin; j < end; j++)
+        y[j] = beta == 0 ? alpha * sum[j - begin] : alpha * sum[j - begin] + beta * y[j];
+}
+
+#endif

@@ -107,7 +107,7 @@ extern const spryi_kernel spryi_swept_reference_cpu, spryi_swept_barrier_cuda;
 /* Groups of a batch, and slots of a thread in it. */
 static inline int64_t spryi_swept_unroll(int32_t value_type)
 {
-    return value_type == SPRY_F64 ? SPRYI_SWEPT_BATCH_BYTES / 8 : SPRYI_SWEPT_BATCH_BYTES / 4;
+    return SPRYI_SWEPT_BATCH_BYTES / (int64_t)spry_type_bytes((spry_type)value_type);
 }
 
 /* Where entry `position` of a block's group lies, from the block's first slot. */

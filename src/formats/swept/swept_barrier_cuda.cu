@@ -168,7 +168,8 @@ template <typename V> static __global__ void __launch_bounds__(THREADS, 1)
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_swept_sizes *h = &((const spryi_swept *)request->storage)->sizes;
-    const int64_t needed = h->most_sums * (h->value_type == SPRY_F64 ? 8 : 4);
+    const spry_type type = (spry_type)h->value_type;
+    const int64_t needed = h->most_sums * (int64_t)spry_type_bytes(type);
     int most = 0;
     *auxiliary = NULL;
     *bytes = 0;
@@ -179,10 +180,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
                                 "them",
                                 (long long)needed, most - SPRYI_SWEPT_OWN_BYTES);
     most -= SPRYI_SWEPT_OWN_BYTES;
-    if (code == cudaSuccess)
-        code = h->value_type == SPRY_F64
-                   ? cudaFuncSetAttribute(swept_barrier<double>, cudaFuncAttributeMaxDynamicSharedMemorySize, most)
-                   : cudaFuncSetAttribute(swept_barrier<float>, cudaFuncAttributeMaxDynamicSharedMemorySize, most);
+    if (code == cudaSuccess) code = SPRY_BY_TYPE(type, V, allow_shared_memory(swept_barrier<V>, most));
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "swept_barrier_cuda: shared memory");
 }
 
@@ -191,7 +189,7 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
 {
     (void)auxiliary;
     const spryi_swept_sizes *h = &((const spryi_swept *)request->storage)->sizes;
-    return h->pieces * (h->value_type == SPRY_F64 ? 8 : 4) + h->shared_rows * 4;
+    return h->pieces * (int64_t)spry_type_bytes((spry_type)h->value_type) + h->shared_rows * 4;
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)

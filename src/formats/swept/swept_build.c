@@ -289,8 +289,7 @@ static spry_status pack_blocks(spry_context *context, swept_build *made, spry_er
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &made->targets, h->nnz, "slots of entries", err));
     SPRYI_TRY(spryi_allocate(context, &scratch, threads, (size_t)bytes, "scratch memory of sorting", err));
-    const pack_fn pack =
-        packs[spryi_value_slot(made->a->value_type)][spryi_index_pair(made->a->offset_type, made->a->index_type)];
+    const pack_fn pack = SPRYI_INSTANCE(packs, made->a);
 #pragma omp parallel num_threads(threads)
     {
         packing p = sizes;
@@ -337,8 +336,7 @@ static spry_status fill_blocks(spry_context *context, swept_build *made, spry_er
         if (s->blocks[b].all_sums - s->blocks[b].sums > most) most = s->blocks[b].all_sums - s->blocks[b].sums;
     const int threads = threads_for(context, h);
     SPRYI_TRY(SPRYI_NEW(context, &owner, threads * (most + 1), "rows of further sums", err));
-    const fill_fn fill =
-        fills[spryi_value_slot(made->a->value_type)][spryi_index_pair(made->a->offset_type, made->a->index_type)];
+    const fill_fn fill = SPRYI_INSTANCE(fills, made->a);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int64_t b = 0; b < h->blocks; b++) {
         const spryi_swept_block *block = &s->blocks[b];

@@ -504,7 +504,7 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     spryi_swept_cost(s, &c->cost);
     SPRY_CUDA_TRY(c->guard(c->request, "swept", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));
-    SPRY_CUDA_TRY(a->value_type == SPRY_F64 ? fill<uint64_t>(&m, records, err) : fill<uint32_t>(&m, records, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(&m, records, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "swept", err); /* before the scratch goes */
     return SPRY_OK;
 }
@@ -514,7 +514,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     if (c->csr.value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: a pattern");
     if (c->csr.nnz >= UINT32_MAX)
         return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "swept: more entries than a key can number");
-    return c->csr.offset_type == SPRY_I32 ? make<int32_t>(c, err) : make<int64_t>(c, err);
+    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, err));
 }
 
 const spryi_converter spry_cuda_to_swept = {"swept", convert};

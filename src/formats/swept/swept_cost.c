@@ -13,7 +13,8 @@ enum {
 static int64_t sum_limit(const spryi_build_request *request, const spryi_swept_sizes *h)
 {
     const int64_t bytes = request->shared_bytes > 0 ? request->shared_bytes : SPRYI_SWEPT_GPU_BYTES;
-    const int64_t size = h->value_type == SPRY_F64 ? 8 : 4, most = (bytes - SPRYI_SWEPT_OWN_BYTES) / size;
+    const int64_t size = (int64_t)spry_type_bytes((spry_type)h->value_type),
+                  most = (bytes - SPRYI_SWEPT_OWN_BYTES) / size;
     const int64_t given = request->parameters[1];
     if (given > 0 && given < most) return given;
     return most < SPRYI_SWEPT_MOST_SUMS - 1 ? most : SPRYI_SWEPT_MOST_SUMS - 1;
@@ -147,7 +148,7 @@ spry_status spryi_swept_count_all(spryi_swept *s, spry_error *err)
 int spryi_swept_arrays(spryi_swept *s, spryi_section *list)
 {
     const spryi_swept_sizes *h = &s->sizes;
-    const int64_t slots = spryi_swept_slots(h), value_bytes = h->value_type == SPRY_F64 ? 8 : 4;
+    const int64_t slots = spryi_swept_slots(h), value_bytes = (int64_t)spry_type_bytes((spry_type)h->value_type);
     const spryi_section arrays[] = {
         {"blocks", (void **)&s->blocks, NULL, h->blocks, sizeof *s->blocks},
         {"bitmaps", (void **)&s->bitmaps, NULL, h->bitmaps, sizeof *s->bitmaps},

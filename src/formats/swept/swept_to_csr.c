@@ -57,9 +57,8 @@ spry_status spryi_swept_to_csr(spry_context *context, spry_matrix **csr, const v
     SPRYI_TRY(SPRYI_NEW(context, &rows, threads * h->most_sums, "rows of sums", err));
     a.sorted = h->shared_rows == 0 ? SPRY_KNOWN_YES : SPRY_NOT_KNOWN; /* pieces are of rows as they were stored */
     memset(at, 0, (size_t)(a.rows + 1) * sizeof *at);
-    const int slot = spryi_value_slot(a.value_type), pair = spryi_index_pair(a.offset_type, a.index_type);
-    const count_fn count = counts[slot][pair];
-    const unpack_fn unpack = unpacks[slot][pair];
+    const count_fn count = SPRYI_INSTANCE(counts, &a);
+    const unpack_fn unpack = SPRYI_INSTANCE(unpacks, &a);
     for (int pass = 0; pass < 2; pass++) {
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
         for (int64_t b = 0; b < h->blocks; b++) {

@@ -8,6 +8,7 @@
 #include "formats/csr/csr.h"
 #include "studies/kernels/study_kernels.h"
 
+#define SPRYI_ANY_ROW
 #define SPRYI_TEMPLATE "studies/kernels/csr_reference.tmpl.c"
 #include "core/instantiate.h"
 
