@@ -86,7 +86,8 @@ static int can_run(const spryi_device *device, const spryi_kernel *kernel, const
            (kernel->deterministic || request->allow_nondeterministic) &&
            spryi_kernel_offers(kernel, request->operation) &&
            device->ops->find_kernel(device, kernel, &functions, &reason) &&
-           has_row(request->operation == SPRYI_OP_SPMV_T ? functions.spmv_t : functions.spmv, request->row);
+           (request->operation == SPRYI_OP_SPGEMM ||
+            has_row(request->operation == SPRYI_OP_SPMV_T ? functions.spmv_t : functions.spmv, request->row));
 }
 
 spry_status spryi_select_kernel(const spryi_device *device, const spryi_kernel **kernel, const spryi_format *format,
