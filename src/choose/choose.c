@@ -84,8 +84,7 @@ static double deviation_without(const length_counts *c, int64_t drop)
 /* Row offsets of a layout whose own do not run over rows. */
 static spry_status make_offsets(spry_context *context, int64_t **offsets, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, offsets, a->rows + 1, "row offsets", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, offsets, a->rows + 1, "row offsets", err));
     memset(*offsets, 0, (size_t)(a->rows + 1) * sizeof **offsets);
     const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
     for (int64_t k = 0; k < a->nnz; k++) (*offsets)[spryi_index_at(rows, a->index_type, k) + 1]++;
@@ -307,8 +306,7 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
 {
     if (decide_before_tree(choice, A, options)) return SPRY_OK;
     spryi_row_profile rows;
-    spry_status status = find_profile(&rows, A, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(find_profile(&rows, A, err));
     if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, options, err);
     follow_tree(choice, &rows);
     prefer_fewer_bytes(choice, A, &rows);

@@ -29,8 +29,7 @@ static spry_status expand(spry_context *context, void **indices, const void *off
                           const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
                           spry_error *err)
 {
-    spry_status status = spryi_allocate(context, indices, nnz, spry_index_type_bytes(index_type), "row indices", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, indices, nnz, spry_index_type_bytes(index_type), "row indices", err));
     int threads = spryi_threads(context, majors + nnz);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
     for (int64_t i = 0; i < majors; i++) {

@@ -88,8 +88,7 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
     if (format && strcmp(format, "csc") == 0) {
         layout = SPRY_CSC;
     } else if (format) {
-        spry_status status = spryi_parse_format(&c->format, parameters, format, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_parse_format(&c->format, parameters, format, err));
         c->layout = c->format->name;
         if (c->format->sections) return build(context, c, A, parameters, err);
         if (strcmp(c->format->name, "coo") == 0) layout = SPRY_COO;
@@ -146,8 +145,7 @@ static spry_status make_head(spryi_container_head *head, const content *c, const
     snprintf(head->layout, sizeof head->layout, "%s", c->layout);
     memcpy(head->parameters, c->parameters, strlen(c->parameters));
     uint64_t hashes[SPRYI_MOST_SECTIONS], end = SPRYI_CONTAINER_HEAD;
-    spry_status status = spryi_container_hash(A->context, parts, count, hashes, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_container_hash(A->context, parts, count, hashes, err));
     for (int s = 0; s < count; s++) {
         spryi_container_section *section = &head->sections[s];
         snprintf(section->name, sizeof section->name, "%s", parts[s].name);

@@ -15,10 +15,8 @@ static spry_status index_array(spry_context *context, const spryi_mtx *head, spr
     int64_t kept = 0, k = 0;
     size_t index_bytes = spry_index_type_bytes(e->index_type);
     for (int64_t v = 0; v < e->count; v++) kept += spryi_value_at(e->values, e->value_type, v) != 0;
-    spry_status status = spryi_allocate(context, &e->rows, kept, index_bytes, "row indices of the array", err);
-    if (status == SPRY_OK)
-        status = spryi_allocate(context, &e->cols, kept, index_bytes, "column indices of the array", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->rows, kept, index_bytes, "row indices of the array", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->cols, kept, index_bytes, "column indices of the array", err));
     kept = 0;
     for (int64_t j = 0; j < head->n && k < e->count; j++) {
         int64_t first = head->symmetry == SPRY_GENERAL ? 0 : head->symmetry == SPRY_SYMMETRIC ? j : j + 1;

@@ -153,8 +153,7 @@ static spry_status make_head(const writing *w, const char *comment, int threads,
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_arrays *a = &w->A->a;
     size_t capacity = spryi_mtx_comment(NULL, comment) + 256;
-    spry_status status = SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err));
     char *to = *text + snprintf(*text, capacity, "%%%%MatrixMarket matrix coordinate %s %s\n", fields[w->field],
                                 symmetries[w->lower ? a->symmetry : SPRY_GENERAL]);
     to += spryi_mtx_comment(to, comment);
@@ -274,10 +273,9 @@ static spry_status write_head(writing *w, const char *text, size_t bytes, int gz
 {
     if (!gzip) return spryi_output_write(&w->output, text, bytes, err);
     press p;
-    spry_status status = create_press(w->A->context, &p, bytes, 1, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(create_press(w->A->context, &p, bytes, 1, err));
     size_t packed = pack(&p, text, bytes);
-    status = spryi_output_write(&w->output, p.packed, packed, err);
+    spry_status status = spryi_output_write(&w->output, p.packed, packed, err);
     destroy_press(w->A->context, &p);
     return status;
 }

@@ -67,9 +67,8 @@ spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
                                 "read: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
     spryi_text text;
-    spry_status status = spryi_text_open(context, &text, path, err);
-    if (status != SPRY_OK) return status;
-    status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
+    SPRYI_OK_OR_RETURN(spryi_text_open(context, &text, path, err));
+    spry_status status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
     spryi_text_close(&text);
     return status;
 }
@@ -117,8 +116,7 @@ static spry_status write_numbers(const spryi_output *output, const spry_vector *
         to = spryi_decimal_write_value(to, v->data, v->type, i);
         *to++ = '\n';
         if (to - text < PIECE_BYTES - SPRYI_NUMBER_CHARS - 1) continue;
-        spry_status status = spryi_output_write(output, text, (size_t)(to - text), err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_output_write(output, text, (size_t)(to - text), err));
         to = text;
     }
     return spryi_output_write(output, text, (size_t)(to - text), err);

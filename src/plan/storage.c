@@ -15,10 +15,9 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
     spry_spmv_options o = *options;
     const spryi_driver *named = options->device ? spryi_driver_named(options->device) : NULL;
     const spryi_driver *kind = named ? named : spryi_driver_named("cpu");
-    spry_status status = spryi_choose_format(A, options, kind, &choice, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, kind, &choice, err));
     o.format = choice.format->name;
-    status = spry_predict_storage(context, storage, A, &o, err);
+    spry_status status = spry_predict_storage(context, storage, A, &o, err);
     if (status == SPRY_OK && storage->refused && strcmp(o.format, "csr") != 0) {
         spryi_choose_instead(&choice, o.format);
         o.format = choice.format->name;

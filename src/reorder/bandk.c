@@ -70,9 +70,8 @@ static spry_status put_in_order(spry_context *context, spryi_graph *g, spryi_lev
                                 spry_error *err)
 {
     spryi_graph ordered;
-    spry_status status = spryi_cuthill_mckee(context, levels, g, starts, err);
-    if (status == SPRY_OK) status = spryi_renumber(context, &ordered, g, levels->order, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_cuthill_mckee(context, levels, g, starts, err));
+    SPRYI_OK_OR_RETURN(spryi_renumber(context, &ordered, g, levels->order, err));
     spryi_graph_clear(context, g);
     *g = ordered;
     return SPRY_OK;

@@ -10,8 +10,7 @@
 static spry_status invert(spry_context *context, int64_t **inverse, const int64_t *perm, int64_t n, const char *name,
                           spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, inverse, n, "inverse permutation", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, inverse, n, "inverse permutation", err));
     memset(*inverse, 0xff, (size_t)n * sizeof **inverse);
     for (int64_t i = 0; i < n; i++) {
         if (perm[i] < 0 || perm[i] >= n)
