@@ -220,12 +220,9 @@ static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry
 
 spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays, spry_error *err)
 {
-    if (!context || !A || !arrays)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !A     ? "A"
-                                   : "arrays",
-                          "matrix: context, A and arrays must not be NULL");
+    const char *missing = !context ? "context" : !A ? "A" : !arrays ? "arrays" : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "matrix: context, A and arrays must not be NULL");
     spry_status status = SPRY_OK;
     spry_matrix *made = NULL;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(arrays, err));
@@ -253,13 +250,7 @@ static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t ro
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, INT32_MAX, "rows is %lld, expected 0 to %d",
                                 (long long)rows, INT32_MAX);
     if (!offsets) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "offsets", "offsets is NULL");
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = rows;
-    a.cols = cols;
-    a.nnz = offsets[rows];
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = type;
+    spry_arrays a = spryi_types_of(rows, cols, offsets[rows], (int32_t)type, SPRY_I32, SPRY_I32);
     a.offsets = offsets;
     a.indices = columns;
     a.values = values;

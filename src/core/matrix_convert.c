@@ -38,12 +38,8 @@ static spryi_field field_of(const spry_matrix *A, spry_type value_type, int merg
 spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
                                 const spry_convert_options *options, spry_error *err)
 {
-    if (!context || !B || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !B     ? "B"
-                                   : "A",
-                          "convert: context, B and A must not be NULL");
+    const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "convert: context, B and A must not be NULL");
     spry_status status = SPRY_OK;
     spryi_compressed a = {0};
     int64_t duplicates = 0;

@@ -170,9 +170,8 @@ static spry_status fail_structure(const char *name, const char *section, fault f
 {
     if (found == FALLS)
         return spryi_fail_file(err, SPRY_BAD_FILE, name, 0,
-                               "section %s: offsets fall, expected them to rise from 0 "
-                               "to %lld",
-                               section, (long long)a->nnz);
+                               "section %s: offsets fall, expected them to rise from 0 to %lld", section,
+                               (long long)a->nnz);
     if (found == OUT_OF_RANGE)
         return spryi_fail_file(err, SPRY_BAD_FILE, name, 0, "section %s: an index lies outside the %lld x %lld matrix",
                                section, (long long)a->rows, (long long)a->cols);

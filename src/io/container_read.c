@@ -161,8 +161,7 @@ static spry_status check_table(const opened *file, spry_error *err)
     const unsigned char *unused = (const unsigned char *)&h->sections[h->section_count];
     if (end != h->file_bytes || !is_zero(unused, (uint64_t)((const unsigned char *)(h + 1) - unused)))
         return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
-                               "head makes no sense: sections end at byte %llu, the "
-                               "file at %llu",
+                               "head makes no sense: sections end at byte %llu, the file at %llu",
                                (unsigned long long)end, (unsigned long long)h->file_bytes);
     return SPRY_OK;
 }
@@ -199,14 +198,8 @@ static spry_status take_section(const opened *file, int s, const char *name, int
 
 static spry_arrays arrays_of(const spryi_container_head *h, spry_layout layout)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_arrays a = spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
     a.layout = layout;
-    a.rows = h->rows;
-    a.cols = h->cols;
-    a.nnz = h->nnz;
-    a.offset_type = (spry_index_type)h->offset_type;
-    a.index_type = (spry_index_type)h->index_type;
-    a.value_type = (spry_type)h->value_type;
     a.sorted = (spry_known)h->sorted;
     /* Duplicates are easily seen in sorted entries alone: elsewhere the claim is not kept. */
     a.unique = a.sorted == SPRY_KNOWN_YES || h->unique == SPRY_KNOWN_NO ? (spry_known)h->unique : SPRY_NOT_KNOWN;
@@ -337,27 +330,18 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     SPRYI_TRY(spryi_allocate(file->context, &storage, 1, format->storage_size, "storage of a container", err));
     memset(storage, 0, format->storage_size);
     SPRYI_TRY(fill_storage(file, format, storage, err));
-    if (format->check(storage, &fault) != SPRY_OK) {
-        status = fail_storage(file, &fault, err);
-        goto done;
-    }
+    if (format->check(storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
     SPRYI_TRY(format->to_csr(file->context, &made, storage, err));
-    if (made->a.rows != h->rows || made->a.cols != h->cols || !is_type_of(h, &made->a)) {
-        status = spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
-                                 "head makes no sense: sizes or types differ from "
-                                 "the storage's");
-        goto done;
-    }
+    if (made->a.rows != h->rows || made->a.cols != h->cols || !is_type_of(h, &made->a))
+        SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
+                                  "head makes no sense: sizes or types differ from the storage's"));
     /* Sound whatever the storage was, and of known order, which formats forget. */
     status = spry_matrix_check(made, NULL, &fault);
     if (status == SPRY_OUT_OF_MEMORY) {
         if (err) *err = fault;
         goto done;
     }
-    if (status != SPRY_OK) {
-        status = fail_storage(file, &fault, err);
-        goto done;
-    }
+    if (status != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
     if (h->value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) drop_ones(made);
     made->a.symmetry = (spry_symmetry)h->symmetry;
     made->symmetry_holds = 0; /* the file's word */
@@ -413,9 +397,8 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
     } else if (format && format->sections) {
         SPRYI_TRY(read_storage(&file, &made, format, err));
     } else {
-        status = spryi_fail_file(err, SPRY_BAD_FILE, file.name, 0, "holds format %s, which this library does not know",
-                                 file.head.layout);
-        goto done;
+        SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file.name, 0, "holds format %s, which this library does not know",
+                                  file.head.layout));
     }
     SPRYI_TRY(convert(&made, options, err));
     *A = made;

@@ -184,8 +184,7 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     spryi_container_head head;
     spryi_container_part parts[SPRYI_MOST_SECTIONS];
     spryi_section sections[SPRYI_MOST_SECTIONS];
-    spryi_output output;
-    int open = 0;
+    spryi_output output = {.fd = -1};
     if (options && options->comment)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a container (.spry) holds no comment");
     SPRYI_TRY(spryi_container_check_machine(path, err));
@@ -193,14 +192,9 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     int count = list_parts(&c, A, parts, sections);
     SPRYI_TRY(make_head(&head, &c, A, parts, count, err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
-    open = 1;
     status = write_file(&output, &head, parts, err);
 done:
     if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
     clear(A->context, &c);
-    if (open) {
-        spry_status closed = spryi_output_close(&output, status == SPRY_OK, err);
-        if (status == SPRY_OK) status = closed;
-    }
-    return status;
+    return spryi_output_close(&output, status, err);
 }

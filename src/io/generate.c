@@ -275,12 +275,9 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
 spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                  const spry_read_options *options, spry_error *err)
 {
-    if (!context || !A || !spec)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !A     ? "A"
-                                   : "spec",
-                          "generate: context, A and spec must not be NULL");
+    const char *missing = !context ? "context" : !A ? "A" : !spec ? "spec" : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "generate: context, A and spec must not be NULL");
     spryi_generation g = {.context = context};
     spry_status status = check_options(options, err);
     if (strncmp(spec, "gen:", 4) == 0) spec += 4;

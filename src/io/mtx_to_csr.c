@@ -58,11 +58,10 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
                              .local = 1};
     e->rows = e->cols = e->values = NULL;
     SPRYI_TRY(spryi_group(context, &a, &entries, e->index_type, err));
-    if (offset_type == SPRY_I32 && a.nnz > INT32_MAX) {
-        status = spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
-                                 "%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz, INT32_MAX);
-        goto done;
-    }
+    if (offset_type == SPRY_I32 && a.nnz > INT32_MAX)
+        SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
+                                  "%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz,
+                                  INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
     /* A pattern's duplicates count as their sum: each of its entries is 1. */
     if (!e->sorted || head->symmetry != SPRY_GENERAL || value_type != a.value_type)

@@ -125,21 +125,15 @@ static spry_status write_numbers(const spryi_output *output, const spry_vector *
 spry_status spry_vector_write(spry_context *context, spry_vector v, const char *path, const char *comment,
                               spry_error *err)
 {
-    spryi_output output;
+    spryi_output output = {.fd = -1};
     char *text = NULL;
-    int open = 0;
     spry_status status = check_write(context, &v, path, err);
     if (status != SPRY_OK) return status;
     SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
-    open = 1;
     SPRYI_TRY(write_head(context, &output, comment, v.length, err));
     status = write_numbers(&output, &v, text, err);
 done:
     spryi_release(context, text);
-    if (open) {
-        spry_status closed = spryi_output_close(&output, status == SPRY_OK, err);
-        if (status == SPRY_OK) status = closed;
-    }
-    return status;
+    return spryi_output_close(&output, status, err);
 }

@@ -114,12 +114,10 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
         view = NULL;
         goto done;
     }
-    if (a->device > 0) {
-        status = spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
-                            "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
-                            "offset types of the other, and is not transposed there");
-        goto done;
-    }
+    if (a->device > 0)
+        SPRYI_TRY(spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
+                             "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
+                             "offset types of the other, and is not transposed there"));
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSR;
     options.value_type = plan->job.type;

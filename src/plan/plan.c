@@ -195,12 +195,8 @@ static spry_status make_storage(spry_plan *plan, spry_error *err)
 spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
                            const spry_spmv_options *options, spry_error *err)
 {
-    if (!context || !plan || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !plan  ? "plan"
-                                   : "A",
-                          "context, plan and A must not be NULL");
+    const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, plan and A must not be NULL");
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_plan *made = NULL;

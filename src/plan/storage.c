@@ -30,12 +30,8 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                  const spry_spmv_options *options, spry_error *err)
 {
-    if (!context || !storage || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context   ? "context"
-                          : !storage ? "storage"
-                                     : "A",
-                          "context, storage and A must not be NULL");
+    const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, storage and A must not be NULL");
     spry_status status = SPRY_OK;
     const spryi_format *format = NULL;
     spryi_cost cost = {0};

@@ -69,8 +69,7 @@ static spry_status resolve(settings *s, const spry_reorder_options *o, const spr
     if (by == SPRYI_CSRK_TABLE && table->gpu_major == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
                           "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
-                          "with "
-                          "spry_context_load_tuning");
+                          "with spry_context_load_tuning");
     if (by == SPRYI_CSRK_TABLE)
         spryi_csrk_tune_by(&s->ssrs, &s->srs, table, a->rows, a->nnz);
     else if (by == SPRYI_CSRK_CPU)
@@ -135,12 +134,9 @@ done:
 spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
                          const spry_reorder_options *options, spry_error *err)
 {
-    if (!context || !ordering || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context    ? "context"
-                          : !ordering ? "ordering"
-                                      : "A",
-                          "reorder: context, ordering and A must not be NULL");
+    const char *missing = !context ? "context" : !ordering ? "ordering" : !A ? "A" : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "reorder: context, ordering and A must not be NULL");
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_ordering *made = NULL;

@@ -359,8 +359,7 @@ static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
     char mirrored[48] = "nothing stored";
     if (u->row < 0) /* only before its duplicates were summed and rounded */
         return spryi_fail(err, SPRY_NOT_CONVERGED, "A",
-                          "not symmetric: the matrix differs from its transposed, conjugate gradients need A = "
-                          "A^T");
+                          "not symmetric: the matrix differs from its transposed, conjugate gradients need A = A^T");
     if (u->stored) snprintf(mirrored, sizeof mirrored, "%.17g", u->mirrored);
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
                             "not symmetric: %.17g at (%lld, %lld), counted from 1, but %s at (%lld, %lld); conjugate "
@@ -411,8 +410,7 @@ static spry_status judge(const solving *s, const spry_cg_result *result, spry_er
     case SPRY_VERDICT_STAGNATION:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
                                 "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
-                                "at "
-                                "%.3g, expected at most %g",
+                                "at %.3g, expected at most %g",
                                 (long long)k, (long long)result->restarts, result->true_residual, s->state.tolerance);
     default:
         return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
