@@ -65,6 +65,7 @@ endif()
 # spry_prepare_sources(LIST): sets flags by file name and takes out of LIST what this target cannot have.
 #   *_avx2*.c, *_avx512*.c   compiled for that level; left out on other processors than x86-64
 #   *.tmpl.c                 included by others, never compiled by itself
+#   *.gen.c                  a program of its own, which the build runs to write a table
 #   generate*.c              no fused multiply-add, so that a generated matrix is the same everywhere
 #   spgemm/, studies/        likewise, so that all accumulators and processor levels give the same bits
 #   csr_scatter_portable.c   -O2 in a release, see below
@@ -73,7 +74,7 @@ function(spry_prepare_sources list)
   set(kept)
   foreach(source IN LISTS ${list})
     get_filename_component(name ${source} NAME)
-    if(name MATCHES "\\.tmpl\\.c$")
+    if(name MATCHES "\\.(tmpl|gen)\\.c$")
       continue()
     endif()
     set(options)

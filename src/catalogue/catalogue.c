@@ -94,8 +94,7 @@ int spry_format_count(void)
 spry_status spry_format_get_info(int index, spry_format_info *info, spry_error *err)
 {
     if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "info must not be NULL");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     const spryi_format *format = spryi_format_at(index);
     if (!format)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spry_format_count() - 1,
@@ -127,8 +126,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
     if (!context || !info)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
                           "context and info must not be NULL");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     if (!kernel)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, count - 1,
                                 "kernel %d does not exist, expected 0 to %d", index, count - 1);

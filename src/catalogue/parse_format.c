@@ -80,8 +80,7 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
     for (const char *next = text + length; *next == ':';) {
         next++;
         length = strcspn(next, ":");
-        spry_status status = parse_parameter(found, values, next, length, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(parse_parameter(found, values, next, length, err));
         next += length;
     }
     memcpy(parameters, values, sizeof values);

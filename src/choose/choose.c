@@ -32,6 +32,7 @@
 #include "formats/packed/packed.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -84,8 +85,7 @@ static double deviation_without(const length_counts *c, int64_t drop)
 /* Row offsets of a layout whose own do not run over rows. */
 static spry_status make_offsets(spry_context *context, int64_t **offsets, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, offsets, a->rows + 1, "row offsets", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, offsets, a->rows + 1, "row offsets", err));
     memset(*offsets, 0, (size_t)(a->rows + 1) * sizeof **offsets);
     const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
     for (int64_t k = 0; k < a->nnz; k++) (*offsets)[spryi_index_at(rows, a->index_type, k) + 1]++;
@@ -130,10 +130,14 @@ static const char *cost_of_csr(const spry_matrix *A)
     return "converted once";
 }
 
-static void choose(spryi_choice *choice, const char *format, const char *reason)
+void spryi_choose(spryi_choice *choice, const char *format, const char *reason, ...)
 {
     choice->format = spryi_find_format(format);
-    snprintf(choice->reason, sizeof choice->reason, "%s", reason);
+    const int used = snprintf(choice->reason, sizeof choice->reason, "%s: ", format);
+    va_list list;
+    va_start(list, reason);
+    vsnprintf(choice->reason + used, sizeof choice->reason - (size_t)used, reason, list);
+    va_end(list);
 }
 
 int spryi_rows_are_uniform(const spryi_row_profile *rows)
@@ -143,24 +147,20 @@ int spryi_rows_are_uniform(const spryi_row_profile *rows)
 
 static void follow_tree(spryi_choice *choice, const spryi_row_profile *rows)
 {
-    char text[sizeof choice->reason];
     if (spryi_rows_are_uniform(rows)) {
         int near = rows->longest <= NEAR * rows->mean;
-        snprintf(text, sizeof text,
-                 "%s: rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
-                 "%.0f, is %s %.2g times the mean %.1f",
-                 near ? "ell" : "hyb", rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR,
-                 rows->mean);
-        choose(choice, near ? "ell" : "hyb", text);
+        spryi_choose(choice, near ? "ell" : "hyb",
+                     "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
+                     "%.0f, is %s %.2g times the mean %.1f",
+                     rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
         return;
     }
     int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
-    snprintf(text, sizeof text,
-             "%s: row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
-             "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
-             sparse ? "coo" : "csr", rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
-             sparse ? "" : "not ");
-    choose(choice, sparse ? "coo" : "csr", text);
+    spryi_choose(choice, sparse ? "coo" : "csr",
+                 "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
+                 "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
+                 rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
+                 sparse ? "" : "not ");
 }
 
 /* ---- bytes ---------------------------------------------------------------------------------------- */
@@ -221,15 +221,14 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
     const double other = (value + index) * (ell ? rows->longest / rows->mean : 1);
     const int fewer = csr <= CLEARLY_FEWER * other;
     if (!fewer && (ell || rows->mean < SHORT)) return;
-    choice->format = spryi_find_format("csr");
     if (!fewer)
-        snprintf(choice->reason, sizeof choice->reason,
-                 "csr: with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU", rows->mean, SHORT);
+        spryi_choose(choice, "csr", "with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU",
+                     rows->mean, SHORT);
     else
-        snprintf(choice->reason, sizeof choice->reason,
-                 "csr: its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow "
-                 "from the row before",
-                 csr, ell ? "ell" : "hyb", other, 100 * unread);
+        spryi_choose(choice, "csr",
+                     "its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow "
+                     "from the row before",
+                     csr, ell ? "ell" : "hyb", other, 100 * unread);
 }
 
 /* After that. */
@@ -244,11 +243,10 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
     const double csr = read_bytes(a, unread_columns(a, 0));
     const int behind = guess.block > 1 && a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS;
     if (guess.unmarked < UNMARKED || guess.bytes > csr || behind) return;
-    choice->format = spryi_find_format("packed");
-    snprintf(choice->reason, sizeof choice->reason,
-             "packed: %.0f %% of its slices of 32 rows have no index an entry, so that x is not gathered, and its "
-             "product reads %.1f bytes an entry, csr's %.1f",
-             100 * guess.unmarked, guess.bytes, csr);
+    spryi_choose(choice, "packed",
+                 "%.0f %% of its slices of 32 rows have no index an entry, so that x is not gathered, and its product "
+                 "reads %.1f bytes an entry, csr's %.1f",
+                 100 * guess.unmarked, guess.bytes, csr);
 }
 
 /*
@@ -271,34 +269,31 @@ static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, con
     if (status != SPRY_OK || blocks.block < LEAST_BLOCK || rows->mean < LEAST_BLOCKS * (double)blocks.block ||
         bsr > CLEARLY_FEWER * csr)
         return status;
-    choice->format = spryi_find_format("bsr");
     choice->parameters[0] = blocks.block;
-    snprintf(choice->reason, sizeof choice->reason,
-             "bsr: a sample finds blocks of %d x %d, so that its product reads %.1f bytes an entry, csr's %.1f",
-             (int)blocks.block, (int)blocks.block, bsr, csr);
+    spryi_choose(choice, "bsr",
+                 "a sample finds blocks of %d x %d, so that its product reads %.1f bytes an entry, csr's %.1f",
+                 (int)blocks.block, (int)blocks.block, bsr, csr);
     return SPRY_OK;
 }
 
 /* Cases that the tree is not asked about. 1: decided. */
 static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
 {
-    char text[sizeof choice->reason];
     int few = options->expected_calls > 0 && options->expected_calls < FEW_CALLS;
     if (options->op == SPRY_TRANSPOSE && !few) {
-        choose(choice, "csc", "csc: the transposed product works by columns");
+        spryi_choose(choice, "csc", "the transposed product works by columns");
         return 1;
     }
     if (A->a.device > 0) {
-        choose(choice, "csr", "csr: the matrix is in device memory, where its arrays serve as they are");
+        spryi_choose(choice, "csr", "the matrix is in device memory, where its arrays serve as they are");
         return 1;
     }
     if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
-    snprintf(text, sizeof text, "csr: %s; %s",
-             few             ? "too few calls expected for a conversion to pay"
-             : A->a.nnz == 0 ? "no entries"
-                             : "a pattern takes no values in it",
-             cost_of_csr(A));
-    choose(choice, "csr", text);
+    spryi_choose(choice, "csr", "%s; %s",
+                 few             ? "too few calls expected for a conversion to pay"
+                 : A->a.nnz == 0 ? "no entries"
+                                 : "a pattern takes no values in it",
+                 cost_of_csr(A));
     return 1;
 }
 
@@ -307,8 +302,7 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
 {
     if (decide_before_tree(choice, A, options)) return SPRY_OK;
     spryi_row_profile rows;
-    spry_status status = find_profile(&rows, A, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(find_profile(&rows, A, err));
     if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, options, err);
     follow_tree(choice, &rows);
     prefer_fewer_bytes(choice, A, &rows);
@@ -318,8 +312,7 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
 
 void spryi_choose_instead(spryi_choice *choice, const char *refused)
 {
-    choice->format = spryi_find_format("csr");
-    snprintf(choice->reason, sizeof choice->reason, "csr: %s would take more memory than is allowed", refused);
+    spryi_choose(choice, "csr", "%s would take more memory than is allowed", refused);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------- */

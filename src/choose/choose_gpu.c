@@ -15,14 +15,11 @@
  */
 #include "choose/choose_gpu.h"
 
-#include "catalogue/catalogue.h"
-
 #include "choose/blocks.h"
 #include "core/assemble.h"
 #include "core/error.h"
 #include "formats/packed/packed.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- scattered columns ----------------------------------------------------------------------------- */
@@ -109,15 +106,8 @@ typedef struct gpu_view {
     int slices;  /* 1: none is so long that a slice would have to be as wide */
 } gpu_view;
 
-static void choose(spryi_choice *choice, const char *format, const char *reason)
-{
-    choice->format = spryi_find_format(format);
-    snprintf(choice->reason, sizeof choice->reason, "%s: %s", format, reason);
-}
-
 static int choose_swept(spryi_choice *choice, const spry_arrays *a, const spryi_row_profile *rows)
 {
-    char text[sizeof choice->reason - 16];
     const int slices = rows->longest <= MOST_LONGEST * rows->mean;
     const int by_warps = a->value_type == SPRY_F32 && !slices && a->nnz >= LEAST_BY_WARPS;
     const int64_t x_bytes = a->cols * (int64_t)spry_type_bytes(a->value_type);
@@ -127,34 +117,31 @@ static int choose_swept(spryi_choice *choice, const spry_arrays *a, const spryi_
         share = by_warps ? scattered_share(a, WARP) : 0;
         if (share < SCATTERED_WARPS) return 0;
     }
-    snprintf(text, sizeof text,
-             "neighbouring entries gather x from all over (%.0f %% from sectors of their own), which a GPU's row "
-             "blocks sweep in order",
-             100 * share);
-    choose(choice, "swept", text);
+    spryi_choose(choice, "swept",
+                 "neighbouring entries gather x from all over (%.0f %% from sectors of their own), which a GPU's row "
+                 "blocks sweep in order",
+                 100 * share);
     return 1;
 }
 
 static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
 {
-    char text[sizeof choice->reason - 16];
     const int least = v->packed.stepped >= STEPPED ? LEAST_STEPPED_SLICES : LEAST_SLICES / (int)v->block;
     const int enough = v->packed.slices >= least;
     const int worth = v->block >= LEAST_BLOCK || (v->block == 2 && v->rows->mean >= LONG_ROWS);
     if (!worth || v->bsr_bytes > CLEARLY_LESS * v->csr_bytes) return 0;
     const int packed = v->packed.bytes <= AS_LITTLE * v->bsr_bytes && enough;
-    snprintf(text, sizeof text,
-             "a sample finds blocks of %d x %d, which store %.1f bytes an entry in bsr, %.1f in packed, %.1f in csr%s",
-             (int)v->block, (int)v->block, v->bsr_bytes, v->packed.bytes, v->csr_bytes,
-             packed || enough ? "" : ", with too few slices to fill a GPU");
-    choose(choice, packed ? "packed" : "bsr", text);
+    spryi_choose(choice, packed ? "packed" : "bsr",
+                 "a sample finds blocks of %d x %d, which store %.1f bytes an entry in bsr, %.1f in packed, %.1f in "
+                 "csr%s",
+                 (int)v->block, (int)v->block, v->bsr_bytes, v->packed.bytes, v->csr_bytes,
+                 packed || enough ? "" : ", with too few slices to fill a GPU");
     if (!packed) choice->parameters[0] = v->block;
     return 1;
 }
 
 static int choose_packed(spryi_choice *choice, const gpu_view *v)
 {
-    char text[sizeof choice->reason - 16];
     const double beside_values = v->packed.bytes - (double)spry_type_bytes(v->a->value_type);
     const int steps = v->packed.stepped >= STEPPED && beside_values <= LITTLE && v->a->nnz >= LEAST_STEPPED &&
                       (v->packed.block == 1 || v->packed.slices >= LEAST_STEPPED_SLICES);
@@ -163,24 +150,21 @@ static int choose_packed(spryi_choice *choice, const gpu_view *v)
     /* long rows lie apart in packed: sell cannot, and csr's kernel for f64 is no faster */
     const int apart = !v->slices && many && v->a->value_type == SPRY_F64 && v->packed.bytes <= AS_LITTLE * v->csr_bytes;
     if (!v->uniform || !((v->slices && less && (steps || many)) || apart)) return 0;
-    snprintf(text, sizeof text,
-             "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and it "
-             "stores %.1f bytes an entry, csr %.1f%s",
-             v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes,
-             v->slices ? "" : ", with its long rows apart");
-    choose(choice, "packed", text);
+    spryi_choose(choice, "packed",
+                 "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
+                 "it stores %.1f bytes an entry, csr %.1f%s",
+                 v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes,
+                 v->slices ? "" : ", with its long rows apart");
     return 1;
 }
 
 static void choose_by_rows(spryi_choice *choice, const gpu_view *v)
 {
-    char text[sizeof choice->reason - 16];
     if (!v->uniform || !v->slices) {
-        snprintf(text, sizeof text,
-                 "row lengths vary (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
-                 "a GPU's kernels cut csr by entries",
-                 v->rows->body_deviation, v->rows->longest, v->rows->mean);
-        choose(choice, "csr", text);
+        spryi_choose(choice, "csr",
+                     "row lengths vary (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), "
+                     "and a GPU's kernels cut csr by entries",
+                     v->rows->body_deviation, v->rows->longest, v->rows->mean);
         return;
     }
     const int resident = v->a->rows < (int64_t)RESIDENT_SLICES * SPRYI_PACKED_LANES;
@@ -188,17 +172,16 @@ static void choose_by_rows(spryi_choice *choice, const gpu_view *v)
     const int local = v->a->value_type == SPRY_F64 && v->a->nnz >= LEAST_LOCAL &&
                       scattered_share(v->a, WARP) < SCATTERED;
     if (v->a->rows < LEAST_ROWS || (resident && !even && !local)) {
-        snprintf(text, sizeof text,
-                 "%lld rows (longest %.0f, mean %.1f) are too few for a GPU to go by rows, so entries are cut evenly",
-                 (long long)v->a->rows, v->rows->longest, v->rows->mean);
-        choose(choice, "csr", text);
+        spryi_choose(choice, "csr",
+                     "%lld rows (longest %.0f, mean %.1f) are too few for a GPU to go by rows, so entries are cut "
+                     "evenly",
+                     (long long)v->a->rows, v->rows->longest, v->rows->mean);
         return;
     }
-    snprintf(text, sizeof text,
-             "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
-             "packed would store %.1f bytes an entry, csr %.1f: not clearly less, or too few slices",
-             v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes);
-    choose(choice, "sell", text);
+    spryi_choose(choice, "sell",
+                 "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
+                 "packed would store %.1f bytes an entry, csr %.1f: not clearly less, or too few slices",
+                 v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes);
 }
 
 spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows,

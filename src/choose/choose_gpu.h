@@ -15,6 +15,10 @@ typedef struct spryi_row_profile {
 /* Rows of one length but for few: a deviation of at most half the mean. */
 int spryi_rows_are_uniform(const spryi_row_profile *rows);
 
+/* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
+void spryi_choose(spryi_choice *choice, const char *format, const char *reason, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /*
  * The format for many products of A, which is in host memory and has values and entries: choice->format, with the
  * reason. Looks at samples of the columns; A that is not CSR is converted for that.

@@ -1,6 +1,7 @@
 /* From a matrix's arrays to compressed ones, and from those to a matrix: the ends of assemble.c. */
 #include "core/assemble.h"
 #include "core/error.h"
+#include "core/kernel.h"
 #include "core/memory.h"
 
 #include <string.h>
@@ -10,14 +11,8 @@ enum { SPARSE_ROWS = 32 };
 
 spry_arrays spryi_compressed_view(const spryi_compressed *a)
 {
-    spry_arrays view = SPRY_INIT(spry_arrays);
-    view.layout = SPRY_CSR;
-    view.rows = a->majors;
-    view.cols = a->minors;
-    view.nnz = a->nnz;
-    view.offset_type = SPRY_I64;
-    view.index_type = a->index_type;
-    view.value_type = a->value_type;
+    spry_arrays view =
+        spryi_types_of(a->majors, a->minors, a->nnz, (int32_t)a->value_type, SPRY_I64, (int32_t)a->index_type);
     view.offsets = a->offsets;
     view.indices = a->indices;
     view.values = a->values;
@@ -29,8 +24,7 @@ static spry_status expand(spry_context *context, void **indices, const void *off
                           const int64_t *labels, int64_t majors, int64_t nnz, spry_index_type index_type,
                           spry_error *err)
 {
-    spry_status status = spryi_allocate(context, indices, nnz, spry_index_type_bytes(index_type), "row indices", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, indices, nnz, spry_index_type_bytes(index_type), "row indices", err));
     int threads = spryi_threads(context, majors + nnz);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4096)
     for (int64_t i = 0; i < majors; i++) {

@@ -40,6 +40,13 @@ spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what
         if (status != SPRY_OK) goto done;                                                                              \
     } while (0)
 
+/* Returns a failure of the call at once. For functions that hold nothing to release at that point. */
+#define SPRYI_OK_OR_RETURN(call)                                                                                       \
+    do {                                                                                                               \
+        const spry_status failure = (call);                                                                            \
+        if (failure != SPRY_OK) return failure;                                                                        \
+    } while (0)
+
 /* Every option struct passes here: NULL is fine; a size of 0, or larger than ours, is not. */
 spry_status spryi_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err);
 #define SPRYI_CHECK_OPTIONS(options, err)                                                                              \

@@ -78,8 +78,7 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
     if (a->layout < SPRY_CSR || a->layout > SPRY_CSC)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "layout", a->layout, SPRY_CSC,
                                 "arrays: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)a->layout);
-    spry_status status = spryi_check_value_type("arrays", a->value_type, SPRY_F32, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_check_value_type("arrays", a->value_type, SPRY_F32, err));
     int coo = a->layout == SPRY_COO;
     int pair = spryi_index_pair(coo ? SPRY_I64 : a->offset_type, a->index_type);
     if (pair < 0)
@@ -121,8 +120,7 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
                                 "arrays: nnz is %lld in a matrix of %lld rows and %lld columns, expected 0",
                                 (long long)a->nnz, (long long)a->rows, (long long)a->cols);
     spry_index_type offset_type = a->layout == SPRY_COO ? SPRY_I64 : a->offset_type, index_type = a->index_type;
-    spry_status status = spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, a->nnz, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_pick_index_types(&offset_type, &index_type, a->rows, a->cols, a->nnz, err));
     if (a->symmetry < SPRY_GENERAL || a->symmetry > SPRY_SKEW_SYMMETRIC)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "symmetry", a->symmetry, SPRY_SKEW_SYMMETRIC,
                                 "arrays: symmetry is %d, expected SPRY_GENERAL, SPRY_SYMMETRIC or SPRY_SKEW_SYMMETRIC",
@@ -144,7 +142,6 @@ static spry_status check_alignment(const char *name, const void *array, size_t i
 
 static spry_status check_pointers(const spry_arrays *a, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const size_t index_bytes = spry_index_type_bytes(a->index_type);
     const char *missing = NULL;
     if (a->layout != SPRY_COO && !a->offsets) missing = "offsets";
@@ -158,11 +155,11 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
                           "arrays: values is given with SPRY_PATTERN, which has none");
     if (a->layout == SPRY_COO)
-        SPRYI_TRY(check_alignment("row_indices", a->row_indices, index_bytes, err));
+        SPRYI_OK_OR_RETURN(check_alignment("row_indices", a->row_indices, index_bytes, err));
     else
-        SPRYI_TRY(check_alignment("offsets", a->offsets, spry_index_type_bytes(a->offset_type), err));
-    SPRYI_TRY(check_alignment("indices", a->indices, index_bytes, err));
-    SPRYI_TRY(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
+        SPRYI_OK_OR_RETURN(check_alignment("offsets", a->offsets, spry_index_type_bytes(a->offset_type), err));
+    SPRYI_OK_OR_RETURN(check_alignment("indices", a->indices, index_bytes, err));
+    SPRYI_OK_OR_RETURN(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
     int64_t first = spryi_offset_of(a, 0), last = spryi_offset_of(a, offset_count(a) - 1);
     if (first != 0)
@@ -172,16 +169,14 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz,
                                 "offsets[%lld] is %lld, expected nnz = %lld", (long long)(offset_count(a) - 1),
                                 (long long)last, (long long)a->nnz);
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static spry_status copy_array(spry_matrix *A, int slot, const void **array, int64_t count, size_t size,
                               const char *what, spry_error *err)
 {
     if (!*array) return SPRY_OK;
-    spry_status status = spryi_allocate(A->context, &A->owned[slot], count, size, what, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(A->context, &A->owned[slot], count, size, what, err));
     if (count > 0) memcpy(A->owned[slot], *array, (size_t)count * size);
     *array = A->owned[slot];
     return SPRY_OK;
@@ -189,15 +184,12 @@ static spry_status copy_array(spry_matrix *A, int slot, const void **array, int6
 
 static spry_status copy_arrays(spry_matrix *A, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     size_t index_bytes = spry_index_type_bytes(A->a.index_type);
-    SPRYI_TRY(
+    SPRYI_OK_OR_RETURN(
         copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spry_index_type_bytes(A->a.offset_type), "offsets", err));
-    SPRYI_TRY(copy_array(A, 1, &A->a.row_indices, A->a.nnz, index_bytes, "row indices", err));
-    SPRYI_TRY(copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err));
-    SPRYI_TRY(copy_array(A, 3, &A->a.values, A->a.nnz, spry_type_bytes(A->a.value_type), "values", err));
-done:
-    return status;
+    SPRYI_OK_OR_RETURN(copy_array(A, 1, &A->a.row_indices, A->a.nnz, index_bytes, "row indices", err));
+    SPRYI_OK_OR_RETURN(copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err));
+    return copy_array(A, 3, &A->a.values, A->a.nnz, spry_type_bytes(A->a.value_type), "values", err);
 }
 
 /* Unused fields are cleared, so that nothing later mistakes them for arrays. */
@@ -216,8 +208,7 @@ static spry_arrays tidy(const spry_arrays *a)
 static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
                               spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, A, 1, "matrix handle", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, A, 1, "matrix handle", err));
     **A = (spry_matrix){.context = context, .a = tidy(a), .field = field};
     atomic_init(&(*A)->references, 1);
     return SPRY_OK;
@@ -225,12 +216,9 @@ static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry
 
 spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays, spry_error *err)
 {
-    if (!context || !A || !arrays)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !A     ? "A"
-                                   : "arrays",
-                          "matrix: context, A and arrays must not be NULL");
+    const char *missing = !context ? "context" : !A ? "A" : !arrays ? "arrays" : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "matrix: context, A and arrays must not be NULL");
     spry_status status = SPRY_OK;
     spry_matrix *made = NULL;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(arrays, err));
@@ -258,13 +246,7 @@ static spry_status borrow_csr(spry_context *context, spry_matrix **A, int64_t ro
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "rows", rows, INT32_MAX, "rows is %lld, expected 0 to %d",
                                 (long long)rows, INT32_MAX);
     if (!offsets) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "offsets", "offsets is NULL");
-    spry_arrays a = SPRY_INIT(spry_arrays);
-    a.layout = SPRY_CSR;
-    a.rows = rows;
-    a.cols = cols;
-    a.nnz = offsets[rows];
-    a.offset_type = a.index_type = SPRY_I32;
-    a.value_type = type;
+    spry_arrays a = spryi_types_of(rows, cols, offsets[rows], (int32_t)type, SPRY_I32, SPRY_I32);
     a.offsets = offsets;
     a.indices = columns;
     a.values = values;

@@ -350,8 +350,7 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     if (report) fill_report(report, &falling, bad_ends, &t);
     if (!offsets_sound) return fail_offsets(a, &falling, err);
     if (t.out_of_range.count > 0) return fail_range(a, &t, err);
-    status = check_claims(A, &t, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_claims(A, &t, err));
     A->symmetry_holds = 1;
     A->a.sorted = t.unsorted.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
     A->a.unique = t.duplicate.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;

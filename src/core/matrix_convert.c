@@ -7,17 +7,15 @@ static spry_status check_types(const spry_convert_options *o, spry_error *err)
     if (o->layout < SPRY_LAYOUT_DEFAULT || o->layout > SPRY_CSC)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "layout", o->layout, SPRY_CSC,
                                 "convert: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)o->layout);
-    spry_status status = spryi_check_value_type("convert", o->value_type, SPRY_TYPE_DEFAULT, err);
-    if (status == SPRY_OK) status = spryi_check_index_type("convert", "offset_type", o->offset_type, err);
-    if (status == SPRY_OK) status = spryi_check_index_type("convert", "index_type", o->index_type, err);
-    return status;
+    SPRYI_OK_OR_RETURN(spryi_check_value_type("convert", o->value_type, SPRY_TYPE_DEFAULT, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("convert", "offset_type", o->offset_type, err));
+    return spryi_check_index_type("convert", "index_type", o->index_type, err);
 }
 
 /* Fills in the defaults of *o and checks that the types hold A's sizes. */
 static spry_status resolve_options(spry_convert_options *o, const spry_arrays *A, spry_error *err)
 {
-    spry_status status = check_types(o, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_types(o, err));
     if (o->layout == SPRY_LAYOUT_DEFAULT) o->layout = SPRY_CSR;
     if (o->value_type == SPRY_TYPE_DEFAULT) o->value_type = A->value_type;
     if (o->index_type == SPRY_INDEX_DEFAULT) o->index_type = A->index_type;
@@ -40,12 +38,8 @@ static spryi_field field_of(const spry_matrix *A, spry_type value_type, int merg
 spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
                                 const spry_convert_options *options, spry_error *err)
 {
-    if (!context || !B || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !B     ? "B"
-                                   : "A",
-                          "convert: context, B and A must not be NULL");
+    const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "convert: context, B and A must not be NULL");
     spry_status status = SPRY_OK;
     spryi_compressed a = {0};
     int64_t duplicates = 0;

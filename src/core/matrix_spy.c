@@ -74,8 +74,7 @@ spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, i
     int64_t cells = (int64_t)height * width, *pictures = NULL;
     int threads = cells > CELLS_TO_SHARE ? 1 : spryi_threads(A->context, A->a.nnz);
     if (threads > 1) {
-        spry_status status = SPRYI_NEW(A->context, &pictures, threads * cells, "pictures", err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(SPRYI_NEW(A->context, &pictures, threads * cells, "pictures", err));
         memset(pictures, 0, (size_t)threads * (size_t)cells * sizeof *pictures);
     }
     memset(counts, 0, (size_t)cells * sizeof *counts);

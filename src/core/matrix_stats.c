@@ -138,8 +138,7 @@ spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats
 {
     if (!A || !stats)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "stats", "stats: A and stats must not be NULL");
-    spry_status status = SPRYI_CHECK_OPTIONS(stats, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(stats, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
     return collect(A, &(mirroring){.sign = 1}, stats, err);
@@ -150,8 +149,7 @@ spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)
     if (A->symmetry_holds || A->a.symmetry == SPRY_GENERAL) return SPRY_OK;
     int skew = A->a.symmetry == SPRY_SKEW_SYMMETRIC;
     spry_matrix_stats s;
-    spry_status status = collect(A, &(mirroring){.sign = skew ? -1 : 1, .nan_pair = 1}, &s, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(collect(A, &(mirroring){.sign = skew ? -1 : 1, .nan_pair = 1}, &s, err));
     if (s.value_symmetric == SPRY_KNOWN_YES) return SPRY_OK;
     return spryi_fail(err, SPRY_INVALID_MATRIX, "symmetry", "the matrix was said to be %s, but its %s are not",
                       skew ? "skew-symmetric" : "symmetric",

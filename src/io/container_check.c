@@ -139,8 +139,7 @@ static spry_status look_at_parts(spry_context *context, const spryi_container_pa
     first[count] = chunks;
     uint64_t *hashes = NULL;
     int faults[SPRYI_MOST_SECTIONS] = {0};
-    spry_status status = SPRYI_NEW(context, &hashes, chunks, "hashes of the chunks", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &hashes, chunks, "hashes of the chunks", err));
     int threads = spryi_threads(context, chunks * (SPRYI_CONTAINER_CHUNK / 8));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) reduction(max : faults) if (threads > 1)
     for (int64_t c = 0; c < chunks; c++) {
@@ -171,9 +170,8 @@ static spry_status fail_structure(const char *name, const char *section, fault f
 {
     if (found == FALLS)
         return spryi_fail_file(err, SPRY_BAD_FILE, name, 0,
-                               "section %s: offsets fall, expected them to rise from 0 "
-                               "to %lld",
-                               section, (long long)a->nnz);
+                               "section %s: offsets fall, expected them to rise from 0 to %lld", section,
+                               (long long)a->nnz);
     if (found == OUT_OF_RANGE)
         return spryi_fail_file(err, SPRY_BAD_FILE, name, 0, "section %s: an index lies outside the %lld x %lld matrix",
                                section, (long long)a->rows, (long long)a->cols);

@@ -69,17 +69,15 @@ static spry_status check_origin(opened *file, spry_error *err)
 /* Head first: it tells how many bytes there have to be, and one more is looked for. Nothing was taken of the feed. */
 static spry_status open_feed(opened *file, spryi_feed *feed, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_feed_hold(feed, SPRYI_CONTAINER_HEAD, file->name, err));
+    SPRYI_OK_OR_RETURN(spryi_feed_hold(feed, SPRYI_CONTAINER_HEAD, file->name, err));
     file->base = (const unsigned char *)feed->held;
     file->bytes = spryi_feed_held(feed);
-    SPRYI_TRY(check_origin(file, err));
+    SPRYI_OK_OR_RETURN(check_origin(file, err));
     uint64_t most = file->head.file_bytes < INT64_MAX ? file->head.file_bytes + 1 : INT64_MAX;
-    SPRYI_TRY(spryi_feed_hold(feed, (int64_t)most, file->name, err));
+    SPRYI_OK_OR_RETURN(spryi_feed_hold(feed, (int64_t)most, file->name, err));
     file->bytes = spryi_feed_held(feed);
     file->base = file->block = spryi_feed_give(feed);
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static spry_status open_bytes(opened *file, spryi_text *text, spry_error *err)
@@ -163,16 +161,14 @@ static spry_status check_table(const opened *file, spry_error *err)
     const unsigned char *unused = (const unsigned char *)&h->sections[h->section_count];
     if (end != h->file_bytes || !is_zero(unused, (uint64_t)((const unsigned char *)(h + 1) - unused)))
         return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
-                               "head makes no sense: sections end at byte %llu, the "
-                               "file at %llu",
+                               "head makes no sense: sections end at byte %llu, the file at %llu",
                                (unsigned long long)end, (unsigned long long)h->file_bytes);
     return SPRY_OK;
 }
 
 static spry_status check_head(opened *file, spry_error *err)
 {
-    spry_status status = check_origin(file, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_origin(file, err));
     const char *odd = odd_field(&file->head);
     if (odd) return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0, "head makes no sense: %s", odd);
     if ((uint64_t)file->bytes != file->head.file_bytes)
@@ -202,14 +198,8 @@ static spry_status take_section(const opened *file, int s, const char *name, int
 
 static spry_arrays arrays_of(const spryi_container_head *h, spry_layout layout)
 {
-    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_arrays a = spryi_types_of(h->rows, h->cols, h->nnz, h->value_type, h->offset_type, h->index_type);
     a.layout = layout;
-    a.rows = h->rows;
-    a.cols = h->cols;
-    a.nnz = h->nnz;
-    a.offset_type = (spry_index_type)h->offset_type;
-    a.index_type = (spry_index_type)h->index_type;
-    a.value_type = (spry_type)h->value_type;
     a.sorted = (spry_known)h->sorted;
     /* Duplicates are easily seen in sorted entries alone: elsewhere the claim is not kept. */
     a.unique = a.sorted == SPRY_KNOWN_YES || h->unique == SPRY_KNOWN_NO ? (spry_known)h->unique : SPRY_NOT_KNOWN;
@@ -232,7 +222,6 @@ static spry_status create(const opened *file, spry_matrix **A, const spry_arrays
 static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout, spry_error *err)
 {
     const spryi_container_head *h = &file->head;
-    spry_status status = SPRY_OK;
     spry_matrix *made = NULL;
     spry_arrays a = arrays_of(h, layout);
     spryi_container_part parts[3];
@@ -245,15 +234,15 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
         return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0, "has %u sections, expected %d",
                                (unsigned)h->section_count, count);
     for (int s = 0; s < count; s++) {
-        SPRYI_TRY(take_section(file, s, parts[s].name, parts[s].count, parts[s].item_bytes, &data[s], err));
+        SPRYI_OK_OR_RETURN(take_section(file, s, parts[s].name, parts[s].count, parts[s].item_bytes, &data[s], err));
         parts[s].data = data[s];
     }
     a.offsets = coo ? NULL : data[0];
     a.row_indices = coo ? data[0] : NULL;
     a.indices = data[1];
     a.values = data[2];
-    SPRYI_TRY(spryi_container_verify(file->context, file->name, h, parts, count, &a, err));
-    SPRYI_TRY(create(file, &made, &a, err));
+    SPRYI_OK_OR_RETURN(spryi_container_verify(file->context, file->name, h, parts, count, &a, err));
+    SPRYI_OK_OR_RETURN(create(file, &made, &a, err));
     made->a.ownership = SPRY_COPY;
     made->field = (spryi_field)h->field;
     made->owned[0] = file->block;
@@ -261,8 +250,7 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
     made->mapping_bytes = (size_t)file->bytes;
     file->block = file->mapping = NULL;
     *A = made;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /* ---- storages of formats ----------------------------------------------------------------------- */
@@ -275,7 +263,6 @@ static spry_status fail_storage(const opened *file, const spry_error *fault, spr
 /* Numbers first, which then tell how long the arrays are. All sections were verified, and are copied. */
 static spry_status fill_storage(const opened *file, const spryi_format *format, void *storage, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     spryi_section sections[SPRYI_MOST_SECTIONS];
     const void *data = NULL;
     int count = format->sections(storage, sections);
@@ -284,21 +271,22 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
                                (unsigned)file->head.section_count, count, format->name);
     for (int s = 0; s < count; s++) {
         if (sections[s].array) continue;
-        SPRYI_TRY(take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
+        SPRYI_OK_OR_RETURN(
+            take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
         memcpy(sections[s].inside, data, (size_t)(sections[s].count * sections[s].item_bytes));
     }
     (void)format->sections(storage, sections);
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
         void *array = NULL;
-        SPRYI_TRY(take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
-        SPRYI_TRY(spryi_allocate(file->context, &array, sections[s].count, (size_t)sections[s].item_bytes,
-                                 sections[s].name, err));
+        SPRYI_OK_OR_RETURN(
+            take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
+        SPRYI_OK_OR_RETURN(spryi_allocate(file->context, &array, sections[s].count, (size_t)sections[s].item_bytes,
+                                          sections[s].name, err));
         *sections[s].array = array;
         memcpy(array, data, (size_t)(sections[s].count * sections[s].item_bytes));
     }
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static spry_status verify_storage(const opened *file, spry_error *err)
@@ -342,27 +330,18 @@ static spry_status read_storage(opened *file, spry_matrix **A, const spryi_forma
     SPRYI_TRY(spryi_allocate(file->context, &storage, 1, format->storage_size, "storage of a container", err));
     memset(storage, 0, format->storage_size);
     SPRYI_TRY(fill_storage(file, format, storage, err));
-    if (format->check(storage, &fault) != SPRY_OK) {
-        status = fail_storage(file, &fault, err);
-        goto done;
-    }
+    if (format->check(storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
     SPRYI_TRY(format->to_csr(file->context, &made, storage, err));
-    if (made->a.rows != h->rows || made->a.cols != h->cols || !is_type_of(h, &made->a)) {
-        status = spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
-                                 "head makes no sense: sizes or types differ from "
-                                 "the storage's");
-        goto done;
-    }
+    if (made->a.rows != h->rows || made->a.cols != h->cols || !is_type_of(h, &made->a))
+        SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
+                                  "head makes no sense: sizes or types differ from the storage's"));
     /* Sound whatever the storage was, and of known order, which formats forget. */
     status = spry_matrix_check(made, NULL, &fault);
     if (status == SPRY_OUT_OF_MEMORY) {
         if (err) *err = fault;
         goto done;
     }
-    if (status != SPRY_OK) {
-        status = fail_storage(file, &fault, err);
-        goto done;
-    }
+    if (status != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
     if (h->value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) drop_ones(made);
     made->a.symmetry = (spry_symmetry)h->symmetry;
     made->symmetry_holds = 0; /* the file's word */
@@ -395,8 +374,7 @@ static spry_status convert(spry_matrix **A, const spry_read_options *options, sp
     o.offset_type = options->offset_type;
     if (o.offset_type == SPRY_I32 && o.index_type == SPRY_INDEX_DEFAULT) o.index_type = SPRY_I32;
     o.keep_duplicates = 1;
-    spry_status status = spry_matrix_convert((*A)->context, &converted, *A, &o, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_matrix_convert((*A)->context, &converted, *A, &o, err));
     spryi_matrix_release(*A);
     *A = converted;
     return SPRY_OK;
@@ -419,9 +397,8 @@ spry_status spryi_container_read(spryi_text *text, spry_matrix **A, const spry_r
     } else if (format && format->sections) {
         SPRYI_TRY(read_storage(&file, &made, format, err));
     } else {
-        status = spryi_fail_file(err, SPRY_BAD_FILE, file.name, 0, "holds format %s, which this library does not know",
-                                 file.head.layout);
-        goto done;
+        SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file.name, 0, "holds format %s, which this library does not know",
+                                  file.head.layout));
     }
     SPRYI_TRY(convert(&made, options, err));
     *A = made;

@@ -88,8 +88,7 @@ static spry_status resolve(spry_context *context, content *c, const spry_matrix 
     if (format && strcmp(format, "csc") == 0) {
         layout = SPRY_CSC;
     } else if (format) {
-        spry_status status = spryi_parse_format(&c->format, parameters, format, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_parse_format(&c->format, parameters, format, err));
         c->layout = c->format->name;
         if (c->format->sections) return build(context, c, A, parameters, err);
         if (strcmp(c->format->name, "coo") == 0) layout = SPRY_COO;
@@ -146,8 +145,7 @@ static spry_status make_head(spryi_container_head *head, const content *c, const
     snprintf(head->layout, sizeof head->layout, "%s", c->layout);
     memcpy(head->parameters, c->parameters, strlen(c->parameters));
     uint64_t hashes[SPRYI_MOST_SECTIONS], end = SPRYI_CONTAINER_HEAD;
-    spry_status status = spryi_container_hash(A->context, parts, count, hashes, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_container_hash(A->context, parts, count, hashes, err));
     for (int s = 0; s < count; s++) {
         spryi_container_section *section = &head->sections[s];
         snprintf(section->name, sizeof section->name, "%s", parts[s].name);
@@ -186,8 +184,7 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     spryi_container_head head;
     spryi_container_part parts[SPRYI_MOST_SECTIONS];
     spryi_section sections[SPRYI_MOST_SECTIONS];
-    spryi_output output;
-    int open = 0;
+    spryi_output output = {.fd = -1};
     if (options && options->comment)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a container (.spry) holds no comment");
     SPRYI_TRY(spryi_container_check_machine(path, err));
@@ -195,14 +192,9 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     int count = list_parts(&c, A, parts, sections);
     SPRYI_TRY(make_head(&head, &c, A, parts, count, err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
-    open = 1;
     status = write_file(&output, &head, parts, err);
 done:
     if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
     clear(A->context, &c);
-    if (open) {
-        spry_status closed = spryi_output_close(&output, status == SPRY_OK, err);
-        if (status == SPRY_OK) status = closed;
-    }
-    return status;
+    return spryi_output_close(&output, status, err);
 }

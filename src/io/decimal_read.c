@@ -96,22 +96,13 @@ static void spell(const spryi_decimal *d, char *text, size_t size)
     snprintf(text + digits, size - (size_t)digits, "e%lld", (long long)exponent);
 }
 
-static double undecided_f64(const spryi_decimal *d)
+/* By the C library; a float of type f32 is exact as a double. */
+static double undecided(const spryi_decimal *d, spry_type type)
 {
     char text[MOST_DIGITS + 40];
     spell(d, text, sizeof text);
     int saved = errno;
-    double value = strtod(text, NULL);
-    errno = saved;
-    return d->negative ? -value : value;
-}
-
-static float undecided_f32(const spryi_decimal *d)
-{
-    char text[MOST_DIGITS + 40];
-    spell(d, text, sizeof text);
-    int saved = errno;
-    float value = strtof(text, NULL);
+    double value = type == SPRY_F64 ? strtod(text, NULL) : (double)strtof(text, NULL);
     errno = saved;
     return d->negative ? -value : value;
 }
@@ -126,10 +117,11 @@ double spryi_decimal_f64(const spryi_decimal *d)
 {
     if (d->special) return special(d);
     double value, next;
-    if (!spryi_nearest_f64(d->digits, d->exponent, d->negative, &value)) return undecided_f64(d);
+    if (!spryi_nearest_f64(d->digits, d->exponent, d->negative, &value)) return undecided(d, SPRY_F64);
     if (!d->cut) return value;
     /* The value lies between digits and digits + 1: 19 of them, so the sum does not overflow. */
-    if (!spryi_nearest_f64(d->digits + 1, d->exponent, d->negative, &next) || next != value) return undecided_f64(d);
+    if (!spryi_nearest_f64(d->digits + 1, d->exponent, d->negative, &next) || next != value)
+        return undecided(d, SPRY_F64);
     return value;
 }
 
@@ -137,8 +129,9 @@ float spryi_decimal_f32(const spryi_decimal *d)
 {
     if (d->special) return (float)special(d);
     float value, next;
-    if (!spryi_nearest_f32(d->digits, d->exponent, d->negative, &value)) return undecided_f32(d);
+    if (!spryi_nearest_f32(d->digits, d->exponent, d->negative, &value)) return (float)undecided(d, SPRY_F32);
     if (!d->cut) return value;
-    if (!spryi_nearest_f32(d->digits + 1, d->exponent, d->negative, &next) || next != value) return undecided_f32(d);
+    if (!spryi_nearest_f32(d->digits + 1, d->exponent, d->negative, &next) || next != value)
+        return (float)undecided(d, SPRY_F32);
     return value;
 }

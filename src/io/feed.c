@@ -41,8 +41,7 @@ static spry_status grow(spryi_feed *feed, spry_error *err)
 {
     int64_t held = spryi_feed_held(feed), larger = held < FIRST_BYTES / 2 ? FIRST_BYTES : 2 * held;
     char *fresh = NULL;
-    spry_status status = SPRYI_NEW(feed->context, &fresh, larger, "bytes read from a pipe", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(feed->context, &fresh, larger, "bytes read from a pipe", err));
     if (held > 0) memcpy(fresh, feed->held + feed->begin, (size_t)held);
     spryi_release(feed->context, feed->held);
     feed->held = fresh;
@@ -55,8 +54,7 @@ static spry_status grow(spryi_feed *feed, spry_error *err)
 spry_status spryi_feed_hold(spryi_feed *feed, int64_t bytes, const char *name, spry_error *err)
 {
     while (spryi_feed_held(feed) < bytes && !feed->at_end) {
-        spry_status status = feed->end == feed->capacity ? grow(feed, err) : SPRY_OK;
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(feed->end == feed->capacity ? grow(feed, err) : SPRY_OK);
         int64_t room = feed->capacity - feed->end, missing = bytes - spryi_feed_held(feed), got;
         int number = read_some(feed, feed->held + feed->end, missing < room ? missing : room, &got);
         if (number != 0) return spryi_fail_errno(err, name, "cannot be read", number);

@@ -204,10 +204,9 @@ static spry_status set_keys(spryi_generation *g, text list, unsigned legal, unsi
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, keys[k].name, "gen:%s: %s is given twice",
                               g->generator->info.name, keys[k].name);
         *seen |= 1u << k;
-        spry_status status = k == SPRYI_KEY_ORDER || k == SPRYI_KEY_KIND ? set_word(g, (spryi_key)k, value, err)
-                             : k < SPRYI_KEY_AX                          ? set_integer(g, (spryi_key)k, value, err)
-                                                                         : set_real(g, (spryi_key)k, value, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(k == SPRYI_KEY_ORDER || k == SPRYI_KEY_KIND ? set_word(g, (spryi_key)k, value, err)
+                           : k < SPRYI_KEY_AX                          ? set_integer(g, (spryi_key)k, value, err)
+                                                                       : set_real(g, (spryi_key)k, value, err));
     }
     return SPRY_OK;
 }
@@ -239,8 +238,7 @@ static spry_status parse(spryi_generation *g, const char *spec, spry_error *err)
     g->n[SPRYI_KEY_X] = g->n[SPRYI_KEY_Y] = g->n[SPRYI_KEY_Z] = g->n[SPRYI_KEY_DOF] = 1;
     const char *parameters = g->generator->info.parameters;
     unsigned legal = 0, seen = 0;
-    spry_status status = set_keys(g, (text){parameters, strlen(parameters)}, ~0u, &legal, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(set_keys(g, (text){parameters, strlen(parameters)}, ~0u, &legal, err));
     if (by_degree && !(legal >> SPRYI_KEY_ORDER & 1))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "order", "gen:%s has no order, so no ':d'",
                           g->generator->info.name);
@@ -256,8 +254,7 @@ int spry_generator_count(void)
 spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err)
 {
     if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "generator: info must not be NULL");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     if (index < 0 || index >= GENERATORS)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, GENERATORS - 1,
                                 "generator: index is %d, expected 0 to %d", index, GENERATORS - 1);
@@ -278,12 +275,9 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
 spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const char *spec,
                                  const spry_read_options *options, spry_error *err)
 {
-    if (!context || !A || !spec)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !A     ? "A"
-                                   : "spec",
-                          "generate: context, A and spec must not be NULL");
+    const char *missing = !context ? "context" : !A ? "A" : !spec ? "spec" : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "generate: context, A and spec must not be NULL");
     spryi_generation g = {.context = context};
     spry_status status = check_options(options, err);
     if (strncmp(spec, "gen:", 4) == 0) spec += 4;

@@ -37,10 +37,9 @@ static spry_status check_memory(spryi_generation *g, spry_index_type offset_type
 
 static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const spryi_kind *kind = g->generator->kind;
     int threads = spryi_threads(g->context, g->rows + (int64_t)g->entries);
-    SPRYI_TRY(SPRYI_NEW(g->context, &a->offsets, a->majors + 1, "row offsets", err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(g->context, &a->offsets, a->majors + 1, "row offsets", err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, ROWS_A_BLOCK)
     for (int64_t i = 0; i < a->majors; i++) {
         spryi_sink sink = {0};
@@ -49,9 +48,11 @@ static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_err
     }
     spryi_scan(a->offsets, a->majors);
     a->nnz = a->offsets[a->majors];
-    SPRYI_TRY(spryi_allocate(g->context, &a->indices, a->nnz, spry_index_type_bytes(a->index_type), "columns", err));
+    SPRYI_OK_OR_RETURN(
+        spryi_allocate(g->context, &a->indices, a->nnz, spry_index_type_bytes(a->index_type), "columns", err));
     if (a->value_type != SPRY_PATTERN)
-        SPRYI_TRY(spryi_allocate(g->context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
+        SPRYI_OK_OR_RETURN(
+            spryi_allocate(g->context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, ROWS_A_BLOCK)
     for (int64_t i = 0; i < a->majors; i++) {
         spryi_sink sink = {.indices = a->indices,
@@ -62,11 +63,10 @@ static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_err
         kind->row(g, i, &sink);
     }
     if (kind->loose) {
-        SPRYI_TRY(spryi_sort(g->context, a, err));
-        SPRYI_TRY(spryi_merge(g->context, a, a->value_type, 0, NULL, err));
+        SPRYI_OK_OR_RETURN(spryi_sort(g->context, a, err));
+        SPRYI_OK_OR_RETURN(spryi_merge(g->context, a, a->value_type, 0, NULL, err));
     }
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static void release_work(spryi_generation *g)
@@ -79,21 +79,18 @@ static void release_work(spryi_generation *g)
 
 static spry_status build_list(spryi_generation *g, spryi_compressed *a, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     spryi_entries entries = {.majors = g->rows,
                              .minors = g->cols,
                              .index_type = SPRY_I32,
                              .value_type = SPRY_PATTERN,
                              .owned = 1};
-    SPRYI_TRY(g->generator->kind->list(g, &entries.nnz, err));
+    SPRYI_OK_OR_RETURN(g->generator->kind->list(g, &entries.nnz, err));
     entries.major = g->work[0];
     entries.minor = g->work[1];
     g->work[0] = g->work[1] = NULL;
     release_work(g);
-    SPRYI_TRY(spryi_group(g->context, a, &entries, a->index_type, err));
-    SPRYI_TRY(spryi_merge(g->context, a, SPRY_PATTERN, 0, NULL, err));
-done:
-    return status;
+    SPRYI_OK_OR_RETURN(spryi_group(g->context, a, &entries, a->index_type, err));
+    return spryi_merge(g->context, a, SPRY_PATTERN, 0, NULL, err);
 }
 
 /* ---- new labels ------------------------------------------------------------------------------ */
@@ -191,8 +188,7 @@ done:
 static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_type value_type, spry_error *err)
 {
     if (value_type == SPRY_PATTERN) return SPRY_OK;
-    spry_status status = spryi_allocate(g->context, &a->values, a->nnz, spry_type_bytes(value_type), "values", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(g->context, &a->values, a->nnz, spry_type_bytes(value_type), "values", err));
     a->value_type = value_type;
     uint64_t seed = g->generator->kind->value_seed;
     if (seed == 0) seed = (uint64_t)g->n[SPRYI_KEY_SEED];

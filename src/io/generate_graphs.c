@@ -153,11 +153,8 @@ static spry_status rmat_shape(spryi_generation *g, spry_error *err)
 
 static spry_status list_create(spryi_generation *g, int64_t nnz, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_allocate(g->context, &g->work[0], nnz, sizeof(int32_t), "edges", err));
-    SPRYI_TRY(spryi_allocate(g->context, &g->work[1], nnz, sizeof(int32_t), "edges", err));
-done:
-    return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(g->context, &g->work[0], nnz, sizeof(int32_t), "edges", err));
+    return spryi_allocate(g->context, &g->work[1], nnz, sizeof(int32_t), "edges", err);
 }
 
 static spry_status rmat_list(spryi_generation *g, int64_t *nnz, spry_error *err)

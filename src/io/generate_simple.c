@@ -17,22 +17,7 @@ static void rectangle_shape(spryi_generation *g, double share)
     g->entries = share * (double)g->rows * (double)g->cols;
 }
 
-/* ---- diagonal -------------------------------------------------------------------------------- */
-
-static spry_status diagonal_shape(spryi_generation *g, spry_error *err)
-{
-    return rows_shape(g, 1, err);
-}
-
-static void diagonal_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
-{
-    (void)g;
-    spryi_put(sink, i, 0);
-}
-
-const spryi_kind spryi_kind_diagonal = {.shape = diagonal_shape, .row = diagonal_row, .mirror = SPRYI_MIRROR_VALUES};
-
-/* ---- banded: |i - j| <= half ----------------------------------------------------------------- */
+/* ---- banded: |i - j| <= half; diagonal: half is 0 ---------------------------------------------- */
 
 static spry_status banded_shape(spryi_generation *g, spry_error *err)
 {
@@ -48,6 +33,7 @@ static void banded_row(const spryi_generation *g, int64_t i, spryi_sink *sink)
     for (int64_t j = first; j <= last; j++) spryi_put(sink, j, 0);
 }
 
+const spryi_kind spryi_kind_diagonal = {.shape = banded_shape, .row = banded_row, .mirror = SPRYI_MIRROR_VALUES};
 const spryi_kind spryi_kind_banded = {.shape = banded_shape, .row = banded_row, .mirror = SPRYI_MIRROR_PATTERN};
 
 /* ---- arrow: the first rows and columns, and the diagonal --------------------------------------- */

@@ -33,8 +33,7 @@ struct spryi_inflater {
 spry_status spryi_inflater_create(spry_context *context, spryi_inflater **inflater, int gzip, spry_error *err)
 {
     spryi_inflater *made = NULL;
-    spry_status status = SPRYI_NEW(context, &made, 1, "gzip buffers", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &made, 1, "gzip buffers", err));
     memset(made, 0, offsetof(spryi_inflater, input));
     made->stage = IN_MEMBER;
     made->gzip = gzip;

@@ -147,17 +147,15 @@ done:
 
 static spry_status allocate_entries(spry_context *context, const spryi_mtx *head, spryi_mtx_entries *e, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     size_t index_bytes = spry_index_type_bytes(e->index_type);
     if (!head->array) {
-        SPRYI_TRY(spryi_allocate(context, &e->rows, e->count, index_bytes, "row indices of the file", err));
-        SPRYI_TRY(spryi_allocate(context, &e->cols, e->count, index_bytes, "column indices of the file", err));
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->rows, e->count, index_bytes, "row indices of the file", err));
+        SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->cols, e->count, index_bytes, "column indices of the file", err));
     }
     if (e->value_type != SPRY_PATTERN)
-        SPRYI_TRY(
+        SPRYI_OK_OR_RETURN(
             spryi_allocate(context, &e->values, e->count, spry_type_bytes(e->value_type), "values of the file", err));
-done:
-    return status;
+    return SPRY_OK;
 }
 
 void spryi_mtx_release(spry_context *context, spryi_mtx_entries *entries)

@@ -23,8 +23,7 @@ static spry_status next_line(cursor *c, const char **start, const char **end, sp
 {
     *start = *end = NULL;
     while (c->p == c->block->end) {
-        spry_status status = spryi_text_next(c->text, c->block, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_text_next(c->text, c->block, err));
         c->p = c->block->text;
         if (c->block->finished) return SPRY_OK;
     }
@@ -92,21 +91,19 @@ static spry_status read_banner(spryi_mtx *head, const char *p, const char *end, 
     if (which(w, banners) < 0)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "expected a banner such as " BANNER ", found %s", spryi_mtx_show(w.p, w.end).text);
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(read_choice(head, &p, end, objects, "'matrix'", &object, err));
-    SPRYI_TRY(read_choice(head, &p, end, layouts, "'coordinate' or 'array'", &head->array, err));
-    SPRYI_TRY(read_choice(head, &p, end, fields, "'real', 'double', 'integer' or 'pattern'", &field, err));
-    SPRYI_TRY(read_choice(head, &p, end, symmetries, "'general', 'symmetric', 'skew-symmetric' or 'hermitian'",
-                          &symmetry, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, objects, "'matrix'", &object, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, layouts, "'coordinate' or 'array'", &head->array, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, fields, "'real', 'double', 'integer' or 'pattern'", &field, err));
+    SPRYI_OK_OR_RETURN(read_choice(head, &p, end, symmetries, "'general', 'symmetric', 'skew-symmetric' or 'hermitian'",
+                                   &symmetry, err));
     w = spryi_next_word(&p, end);
     if (w.p < w.end)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines, "expected the end of the banner, found %s",
                                spryi_mtx_show(w.p, w.end).text);
-    SPRYI_TRY(check_banner(head, object, field, symmetry, err));
+    SPRYI_OK_OR_RETURN(check_banner(head, object, field, symmetry, err));
     head->field = meaning[field];
     head->symmetry = kinds[symmetry];
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------- */
@@ -150,10 +147,9 @@ static spry_status count_array(spryi_mtx *head, spry_error *err)
 
 static spry_status read_sizes(spryi_mtx *head, const char *p, const char *end, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(read_size(head, &p, end, "rows", &head->m, err));
-    SPRYI_TRY(read_size(head, &p, end, "columns", &head->n, err));
-    if (!head->array) SPRYI_TRY(read_size(head, &p, end, "entries", &head->entries, err));
+    SPRYI_OK_OR_RETURN(read_size(head, &p, end, "rows", &head->m, err));
+    SPRYI_OK_OR_RETURN(read_size(head, &p, end, "columns", &head->n, err));
+    if (!head->array) SPRYI_OK_OR_RETURN(read_size(head, &p, end, "entries", &head->entries, err));
     spryi_word w = spryi_next_word(&p, end);
     if (w.p < w.end)
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
@@ -164,13 +160,12 @@ static spry_status read_sizes(spryi_mtx *head, const char *p, const char *end, s
                                "the banner says %s, but the matrix is not square: %lld rows, %lld columns",
                                head->symmetry == SPRY_SYMMETRIC ? "symmetric" : "skew-symmetric", (long long)head->m,
                                (long long)head->n);
-    if (head->array) SPRYI_TRY(count_array(head, err));
+    if (head->array) SPRYI_OK_OR_RETURN(count_array(head, err));
     if (head->entries > 0 && (head->m == 0 || head->n == 0))
         return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
                                "%lld entries in a matrix of %lld rows and %lld columns, expected 0",
                                (long long)head->entries, (long long)head->m, (long long)head->n);
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /* An entry is at least two one-digit indices and perhaps a value, each with a character behind it. */
@@ -178,8 +173,7 @@ static spry_status check_room(spryi_text *text, const spryi_mtx *head, spry_erro
 {
     int64_t least = (head->array ? 0 : 4) + (head->field == SPRYI_FIELD_PATTERN ? 0 : 2);
     int64_t needed = head->entries * least; /* entries are at most INT64_MAX / 64 */
-    spry_status status = spryi_text_look_ahead(text, needed > LOOK_AT_LEAST ? needed : LOOK_AT_LEAST, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_text_look_ahead(text, needed > LOOK_AT_LEAST ? needed : LOOK_AT_LEAST, err));
     int64_t most = (spryi_text_most_left(text) + 1) / least; /* the last line may lack its newline */
     if (head->entries <= most) return SPRY_OK;
     return spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
@@ -199,8 +193,7 @@ spry_status spryi_mtx_check_aside(const spryi_text *text, int64_t aside, int64_t
 static spry_status find_size_line(cursor *c, spryi_mtx *head, const char **start, const char **end, spry_error *err)
 {
     for (;;) {
-        spry_status status = next_line(c, start, end, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(next_line(c, start, end, err));
         if (!*end)
             return spryi_fail_file(err, SPRY_BAD_FILE, head->name, c->line,
                                    "the file ends before its size line, expected '%s'",
@@ -214,27 +207,23 @@ static spry_status find_size_line(cursor *c, spryi_mtx *head, const char **start
                                    "the line has more than %d characters, the format allows 1024", SPRYI_LINE_BYTES);
         if (!comment && w.p < w.end) return SPRY_OK;
         head->aside += *end - *start + 1;
-        status = spryi_mtx_check_aside(c->text, head->aside, c->line, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_mtx_check_aside(c->text, head->aside, c->line, err));
     }
 }
 
 spry_status spryi_mtx_read_head(spryi_text *text, spryi_block *block, spryi_mtx *head, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const char *start, *end;
     cursor c = {text, block, NULL, 0};
     block->text = block->end = NULL;
     *head = (spryi_mtx){.name = text->name};
 
-    SPRYI_TRY(next_line(&c, &start, &end, err));
+    SPRYI_OK_OR_RETURN(next_line(&c, &start, &end, err));
     if (!end) return spryi_fail_file(err, SPRY_BAD_FILE, text->name, 0, "the file is empty, expected " BANNER);
     head->lines = 1;
-    SPRYI_TRY(read_banner(head, start, end, err));
-    SPRYI_TRY(find_size_line(&c, head, &start, &end, err));
-    SPRYI_TRY(read_sizes(head, start, end, err));
+    SPRYI_OK_OR_RETURN(read_banner(head, start, end, err));
+    SPRYI_OK_OR_RETURN(find_size_line(&c, head, &start, &end, err));
+    SPRYI_OK_OR_RETURN(read_sizes(head, start, end, err));
     spryi_text_unread(text, block, c.p);
-    SPRYI_TRY(check_room(text, head, err));
-done:
-    return status;
+    return check_room(text, head, err);
 }

@@ -95,26 +95,13 @@ ALWAYS_INLINE uint64_t up_to_19_digits(const char *p, unsigned count)
     return some_digits(p, count);
 }
 
-static const uint64_t powers_of_ten[20] = {1,
-                                           10,
-                                           100,
-                                           1000,
-                                           10000,
-                                           100000,
-                                           1000000,
-                                           10000000,
-                                           100000000,
-                                           1000000000,
-                                           10000000000,
-                                           100000000000,
-                                           1000000000000,
-                                           10000000000000,
-                                           100000000000000,
-                                           1000000000000000,
-                                           10000000000000000,
-                                           100000000000000000,
-                                           1000000000000000000,
-                                           10000000000000000000u};
+/* clang-format off */
+static const uint64_t powers_of_ten[20] = {
+    1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000, 100000000000,
+    1000000000000, 10000000000000, 100000000000000, 1000000000000000, 10000000000000000, 100000000000000000,
+    1000000000000000000, 10000000000000000000u,
+};
+/* clang-format on */
 
 /* The first character at or behind p + at that is no digit, where mask has the bits from `at` on. */
 #define FIRST(mask) ((unsigned)__builtin_ctzll(mask))
@@ -232,13 +219,12 @@ static inline const char *fast_blanks(const char *p)
 /* Appends the digits at p to *value; *count grows by how many. Sixteen more characters may be read each round. */
 static inline const char *fast_digits(const char *p, uint64_t *value, int *count)
 {
-    static const uint64_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000};
     for (;;) {
         uint64_t digits = spryi_as_digits(spryi_load8(p)), stop = spryi_not_digits(digits);
         if (stop != 0) {
             unsigned bits = (unsigned)__builtin_ctzll(stop) & ~7u;
             if (bits == 0) return p;
-            *value = *value * tens[bits >> 3] + spryi_join_digits(digits << (64 - bits));
+            *value = *value * powers_of_ten[bits >> 3] + spryi_join_digits(digits << (64 - bits));
             *count += (int)(bits >> 3);
             return p + (bits >> 3);
         }

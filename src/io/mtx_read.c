@@ -13,8 +13,7 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     }
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK || !options) return status;
-    status = spryi_check_value_type("read", options->value_type, SPRY_TYPE_DEFAULT, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_check_value_type("read", options->value_type, SPRY_TYPE_DEFAULT, err));
     if ((unsigned)options->offset_type > SPRY_I64 || (unsigned)options->index_type > SPRY_I64 ||
         (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
@@ -65,13 +64,11 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
                                     const char *name, const spry_read_options *options, spry_error *err)
 {
     /* No text at all may come as NULL. */
-    spry_status status = check_options(context, A, text || bytes == 0 ? "" : NULL, "text", options, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", options, err));
     spryi_text opened;
     if (!name) name = "memory";
-    status = spryi_text_open_memory(context, &opened, text, bytes, name, err);
-    if (status != SPRY_OK) return status;
-    status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
+    SPRYI_OK_OR_RETURN(spryi_text_open_memory(context, &opened, text, bytes, name, err));
+    spry_status status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
     spryi_text_close(&opened);
     return status;
 }
@@ -79,14 +76,12 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
 spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                              spry_error *err)
 {
-    spry_status status = check_options(context, A, path, "path", options, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", options, err));
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     if (strncmp(path, "gen:", 4) == 0) return spry_matrix_generate(context, A, path + 4, options, err);
     spryi_text opened;
-    status = spryi_text_open(context, &opened, path, err);
-    if (status != SPRY_OK) return status;
-    status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
+    SPRYI_OK_OR_RETURN(spryi_text_open(context, &opened, path, err));
+    spry_status status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
     spryi_text_close(&opened);
     return status;
 }

@@ -15,10 +15,8 @@ static spry_status index_array(spry_context *context, const spryi_mtx *head, spr
     int64_t kept = 0, k = 0;
     size_t index_bytes = spry_index_type_bytes(e->index_type);
     for (int64_t v = 0; v < e->count; v++) kept += spryi_value_at(e->values, e->value_type, v) != 0;
-    spry_status status = spryi_allocate(context, &e->rows, kept, index_bytes, "row indices of the array", err);
-    if (status == SPRY_OK)
-        status = spryi_allocate(context, &e->cols, kept, index_bytes, "column indices of the array", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->rows, kept, index_bytes, "row indices of the array", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &e->cols, kept, index_bytes, "column indices of the array", err));
     kept = 0;
     for (int64_t j = 0; j < head->n && k < e->count; j++) {
         int64_t first = head->symmetry == SPRY_GENERAL ? 0 : head->symmetry == SPRY_SYMMETRIC ? j : j + 1;
@@ -60,11 +58,10 @@ spry_status spryi_mtx_to_csr(spry_context *context, spry_matrix **A, const spryi
                              .local = 1};
     e->rows = e->cols = e->values = NULL;
     SPRYI_TRY(spryi_group(context, &a, &entries, e->index_type, err));
-    if (offset_type == SPRY_I32 && a.nnz > INT32_MAX) {
-        status = spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
-                                 "%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz, INT32_MAX);
-        goto done;
-    }
+    if (offset_type == SPRY_I32 && a.nnz > INT32_MAX)
+        SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, head->name, head->lines,
+                                  "%lld entries do not fit 32-bit offsets, which hold %d", (long long)a.nnz,
+                                  INT32_MAX));
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &e->index_type, head->m, head->n, a.nnz, err));
     /* A pattern's duplicates count as their sum: each of its entries is 1. */
     if (!e->sorted || head->symmetry != SPRY_GENERAL || value_type != a.value_type)

@@ -153,8 +153,7 @@ static spry_status make_head(const writing *w, const char *comment, int threads,
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
     const spry_arrays *a = &w->A->a;
     size_t capacity = spryi_mtx_comment(NULL, comment) + 256;
-    spry_status status = SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(w->A->context, text, (int64_t)capacity, "head of the file", err));
     char *to = *text + snprintf(*text, capacity, "%%%%MatrixMarket matrix coordinate %s %s\n", fields[w->field],
                                 symmetries[w->lower ? a->symmetry : SPRY_GENERAL]);
     to += spryi_mtx_comment(to, comment);
@@ -255,10 +254,7 @@ static spry_status create_press(spry_context *context, press *p, size_t bytes, i
     if (status != SPRY_OK || !gzip) return status;
     spryi_gzip_allocate_with(&p->z, context);
     int result = deflateInit2(&p->z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-    if (result != Z_OK) {
-        status = spryi_gzip_fail(result, err);
-        goto done;
-    }
+    if (result != Z_OK) SPRYI_TRY(spryi_gzip_fail(result, err));
     p->packed_bytes = deflateBound(&p->z, (uLong)bytes);
     status = SPRYI_NEW(context, &p->packed, (int64_t)p->packed_bytes, "gzip to write", err);
     if (status != SPRY_OK) (void)deflateEnd(&p->z);
@@ -274,10 +270,9 @@ static spry_status write_head(writing *w, const char *text, size_t bytes, int gz
 {
     if (!gzip) return spryi_output_write(&w->output, text, bytes, err);
     press p;
-    spry_status status = create_press(w->A->context, &p, bytes, 1, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(create_press(w->A->context, &p, bytes, 1, err));
     size_t packed = pack(&p, text, bytes);
-    status = spryi_output_write(&w->output, p.packed, packed, err);
+    spry_status status = spryi_output_write(&w->output, p.packed, packed, err);
     destroy_press(w->A->context, &p);
     return status;
 }
@@ -319,10 +314,10 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
                           "write: format %s is for containers, whose names end in .spry", options->format);
     int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context),
-        gzip = spryi_output_named(path, ".gz"), open = 0;
+        gzip = spryi_output_named(path, ".gz");
     char *head = NULL;
     size_t head_bytes = 0;
-    writing w = {.A = A, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
+    writing w = {.A = A, .output.fd = -1, .pieces = (A->a.nnz + PIECE_ENTRIES - 1) / PIECE_ENTRIES};
     w.field = resolve_field(A, threads);
     /* A skew-symmetric pattern, which can only be empty, has no banner of its own. */
     int lower = A->a.symmetry != SPRY_GENERAL && !(options && options->full);
@@ -330,15 +325,10 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     w.lower = lower && !(w.field == SPRYI_FIELD_PATTERN && A->a.symmetry == SPRY_SKEW_SYMMETRIC);
     SPRYI_TRY(make_head(&w, options ? options->comment : NULL, threads, &head, &head_bytes, err));
     SPRYI_TRY(spryi_output_open(&w.output, path, err));
-    open = 1;
     SPRYI_TRY(write_head(&w, head, head_bytes, gzip, err));
     SPRYI_TRY(write_all(&w, gzip, threads, err));
 done:
     if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
     spryi_release(A->context, head);
-    if (open) {
-        spry_status closed = spryi_output_close(&w.output, status == SPRY_OK, err);
-        if (status == SPRY_OK) status = closed;
-    }
-    return status;
+    return spryi_output_close(&w.output, status, err);
 }

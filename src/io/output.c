@@ -38,6 +38,7 @@ static int open_nameless(spryi_output *output)
     output->fd = open(length > 0 ? folder : ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     if (output->fd >= 0 && access(path_of_fd(output->fd).text, F_OK) == 0) return 1;
     if (output->fd >= 0) (void)close(output->fd);
+    output->fd = -1;
 #endif
     return 0;
 }
@@ -151,14 +152,14 @@ static int flush_file(int fd)
     return copy >= 0 && close(copy) == 0;
 }
 
-spry_status spryi_output_close(spryi_output *output, int ok, spry_error *err)
+spry_status spryi_output_close(spryi_output *output, spry_status status, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    if (output->fd == STDOUT_FILENO && output->direct) return SPRY_OK;
-    if (ok && !flush_file(output->fd)) status = spryi_fail_errno(err, output->name, "cannot be written", errno);
-    if (ok && status == SPRY_OK && !output->direct && !put_in_place(output))
+    if (output->fd < 0 || (output->fd == STDOUT_FILENO && output->direct)) return status;
+    if (status == SPRY_OK && !flush_file(output->fd))
+        status = spryi_fail_errno(err, output->name, "cannot be written", errno);
+    if (status == SPRY_OK && !output->direct && !put_in_place(output))
         status = spryi_fail_errno(err, output->name, "cannot be put in place", errno);
-    if ((!ok || status != SPRY_OK) && output->beside[0]) (void)unlink(output->beside);
+    if (status != SPRY_OK && output->beside[0]) (void)unlink(output->beside);
     (void)close(output->fd);
     return status;
 }

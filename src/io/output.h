@@ -23,11 +23,14 @@ typedef struct spryi_output {
 /* 1: path ends with the suffix, and something stands before it. */
 int spryi_output_named(const char *path, const char *suffix);
 
-/* path "-" is standard output. On failure nothing is left to close. */
+/* path "-" is standard output. fd is to be -1 before, and is after a failure. */
 spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err);
 spry_status spryi_output_write(const spryi_output *output, const void *data, size_t bytes, spry_error *err);
 
-/* Closes. The file appears under its name if ok is 1 and closing succeeds; else nothing of it remains. */
-spry_status spryi_output_close(spryi_output *output, int ok, spry_error *err);
+/*
+ * Closes what is open. The file appears under its name if status is SPRY_OK and closing succeeds; else nothing of it
+ * remains. Returns status, or what closing has come to.
+ */
+spry_status spryi_output_close(spryi_output *output, spry_status status, spry_error *err);
 
 #endif

@@ -49,8 +49,7 @@ static spry_status recognise(spryi_text *text, spry_error *err)
 {
     char magic[2] = {0, 0};
     int64_t got = 0;
-    spry_status status = peek(text, magic, 2, &got, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(peek(text, magic, 2, &got, err));
     int gzip = got == 2 && magic[0] == '\x1f' && magic[1] == '\x8b';
     if (!gzip && text->feed.fd < 0) return SPRY_OK;
     return spryi_inflater_create(text->context, &text->inflater, gzip, err);
@@ -187,8 +186,7 @@ static spry_status read_range(const spryi_text *text, spryi_block *block, int64_
     for (int64_t want = (at_start ? 0 : 1) + range + TAIL_BYTES;; want += TAIL_BYTES) {
         if (want > BUFFER_BYTES) want = BUFFER_BYTES;
         int64_t got;
-        spry_status status = read_at(text, block->buffer + have, want - have, from + have, &got, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(read_at(text, block->buffer + have, want - have, from + have, &got, err));
         have += got;
         int complete = have < want || want == BUFFER_BYTES; /* a line past a full buffer is too long anyway */
         if (have < want && from + have < text->bytes)

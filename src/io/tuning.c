@@ -157,8 +157,7 @@ static spry_status read_table(FILE *file, const char *path, spryi_tuning *t, spr
                                    LINE_BYTES - 2);
         split(&l, text);
         if (l.count == 0) continue;
-        spry_status status = take_line(&l, &headed, t, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(take_line(&l, &headed, t, err));
     }
     if (ferror(file)) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
     return complete(&l, headed, t, err);

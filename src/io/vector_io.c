@@ -67,9 +67,8 @@ spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
                                 "read: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
     spryi_text text;
-    spry_status status = spryi_text_open(context, &text, path, err);
-    if (status != SPRY_OK) return status;
-    status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
+    SPRYI_OK_OR_RETURN(spryi_text_open(context, &text, path, err));
+    spry_status status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
     spryi_text_close(&text);
     return status;
 }
@@ -117,8 +116,7 @@ static spry_status write_numbers(const spryi_output *output, const spry_vector *
         to = spryi_decimal_write_value(to, v->data, v->type, i);
         *to++ = '\n';
         if (to - text < PIECE_BYTES - SPRYI_NUMBER_CHARS - 1) continue;
-        spry_status status = spryi_output_write(output, text, (size_t)(to - text), err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_output_write(output, text, (size_t)(to - text), err));
         to = text;
     }
     return spryi_output_write(output, text, (size_t)(to - text), err);
@@ -127,21 +125,15 @@ static spry_status write_numbers(const spryi_output *output, const spry_vector *
 spry_status spry_vector_write(spry_context *context, spry_vector v, const char *path, const char *comment,
                               spry_error *err)
 {
-    spryi_output output;
+    spryi_output output = {.fd = -1};
     char *text = NULL;
-    int open = 0;
     spry_status status = check_write(context, &v, path, err);
     if (status != SPRY_OK) return status;
     SPRYI_TRY(SPRYI_NEW(context, &text, PIECE_BYTES, "text to write", err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
-    open = 1;
     SPRYI_TRY(write_head(context, &output, comment, v.length, err));
     status = write_numbers(&output, &v, text, err);
 done:
     spryi_release(context, text);
-    if (open) {
-        spry_status closed = spryi_output_close(&output, status == SPRY_OK, err);
-        if (status == SPRY_OK) status = closed;
-    }
-    return status;
+    return spryi_output_close(&output, status, err);
 }

@@ -112,10 +112,9 @@ static spry_status select_device(spry_spgemm_plan *plan, const spry_spgemm_optio
 static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_options *o, const char *why, spry_error *err)
 {
     const spryi_selection_request request = request_for(plan, o);
-    spry_status status =
+    SPRYI_OK_OR_RETURN(
         o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, &request, err)
-                  : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err);
-    if (status != SPRY_OK) return status;
+                  : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
     if (!why)
         why = request.device             ? "it was asked for"
               : plan->device->number > 0 ? "A, B or C is there"
@@ -133,9 +132,8 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
     const spryi_spgemm_job *job = &plan->job;
     spry_index_type index_type = job->b.index_type;
     plan->offset_type = plan->options.offset_type;
-    spry_status status =
-        spryi_pick_index_types(&plan->offset_type, &index_type, job->a.rows, job->b.cols, plan->nnz, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(
+        spryi_pick_index_types(&plan->offset_type, &index_type, job->a.rows, job->b.cols, plan->nnz, err));
     const int64_t entry = (int64_t)(spry_type_bytes(job->type) + spry_index_type_bytes(index_type));
     *result_bytes = plan->nnz * entry + (job->a.rows + 1) * (int64_t)spry_index_type_bytes(plan->offset_type);
     return SPRY_OK;
@@ -151,10 +149,9 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
                             const spry_spgemm_options *o, plan_use use, spry_error *err)
 {
     spry_type type = SPRY_F64;
-    spry_status status = check_options(o, err);
-    if (status == SPRY_OK) status = check_operands(&type, A, B, o, err);
-    if (status == SPRY_OK) status = SPRYI_NEW(context, plan, 1, "plan", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_options(o, err));
+    SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
     spry_spgemm_plan *made = *plan;
     *made = (spry_spgemm_plan){
         .context = context,
@@ -241,8 +238,7 @@ static spry_status check_arguments(const void *context, const void *out, const c
 {
     const char *missing = !context ? "context" : !out ? name : !A ? "A" : !B ? "B" : NULL;
     if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "spgemm: %s must not be NULL", missing);
-    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
     if (options) *o = *options;
     return SPRY_OK;
 }
@@ -251,8 +247,7 @@ spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, con
                              const spry_spgemm_options *options, spry_error *err)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
-    spry_status status = check_arguments(context, plan, "plan", A, B, options, &o, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_arguments(context, plan, "plan", A, B, options, &o, err));
     if (o.drop_zeros)
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: a plan keeps one structure, which must not depend on values: drop_zeros is for "
@@ -337,10 +332,9 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
 {
     spry_spgemm_plan *plan = NULL;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
-    spry_status status = check_arguments(context, C, "C", A, B, options, &o, err);
-    if (status == SPRY_OK) status = SPRYI_CHECK_OPTIONS(o.info, err);
-    if (status == SPRY_OK) status = make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_arguments(context, C, "C", A, B, options, &o, err));
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(o.info, err));
+    SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
     if (o.info) tell(plan, o.info);
     *C = plan->C;
     plan->C = NULL;

@@ -75,9 +75,8 @@ static spry_status in_device(spry_spgemm_plan *plan, spry_status (*step)(spry_sp
                              spry_error *err)
 {
     int previous;
-    spry_status status = plan->device->ops->enter(plan->device, &previous, err);
-    if (status != SPRY_OK) return status;
-    status = step(plan, err);
+    SPRYI_OK_OR_RETURN(plan->device->ops->enter(plan->device, &previous, err));
+    spry_status status = step(plan, err);
     plan->device->ops->leave(plan->device, previous);
     return status;
 }
@@ -87,7 +86,6 @@ static spry_status in_device(spry_spgemm_plan *plan, spry_status (*step)(spry_sp
 /* One operand's arrays to the device, slots of inputs from `first` on; those that are there stay. */
 static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     if (to->device > 0) {
         hold(plan, spryi_arrays_bytes(to));
         return SPRY_OK;
@@ -97,27 +95,24 @@ static spry_status upload(spry_spgemm_plan *plan, spry_arrays *to, int first, sp
                              to->nnz * (int64_t)spry_type_bytes(to->value_type)};
     void **inputs = plan->there->inputs + first;
     for (int n = 0; n < 3; n++) {
-        SPRYI_TRY(take(&plan->there->product, &inputs[n], bytes[n], "operand", err));
-        SPRYI_TRY(copy_to(plan, inputs[n], *arrays[n], bytes[n], err));
+        SPRYI_OK_OR_RETURN(take(&plan->there->product, &inputs[n], bytes[n], "operand", err));
+        SPRYI_OK_OR_RETURN(copy_to(plan, inputs[n], *arrays[n], bytes[n], err));
         *arrays[n] = inputs[n];
     }
     to->device = plan->device->number;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /* New values of the operands, structures unchanged. */
 static spry_status upload_values(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const spry_arrays *from[] = {&plan->job.a, &plan->job.b};
     for (int m = 0; m < 2; m++) {
         void *to = plan->there->inputs[3 * m + 2];
         const int64_t bytes = from[m]->nnz * (int64_t)spry_type_bytes(from[m]->value_type);
-        if (to) SPRYI_TRY(copy_to(plan, to, from[m]->values, bytes, err));
+        if (to) SPRYI_OK_OR_RETURN(copy_to(plan, to, from[m]->values, bytes, err));
     }
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
@@ -179,21 +174,19 @@ static void cut_evenly(int64_t *cuts, int64_t chunks, const int64_t *scan, int64
 /* Twice as many chunks, with the products of the rows looked up the first time. */
 static spry_status cut_finer(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     there *t = plan->there;
     const int64_t rows = t->product.a.rows, chunks = 2 * plan->chunks < rows ? 2 * plan->chunks : rows;
     int64_t *cuts = NULL;
     if (!t->scan) {
-        SPRYI_TRY(SPRYI_NEW(plan->context, &t->scan, rows + 1, "products of the rows", err));
-        SPRYI_TRY(plan->device->ops->spgemm->scan_products(&t->product, t->scan, err));
+        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &t->scan, rows + 1, "products of the rows", err));
+        SPRYI_OK_OR_RETURN(plan->device->ops->spgemm->scan_products(&t->product, t->scan, err));
     }
-    SPRYI_TRY(SPRYI_NEW(plan->context, &cuts, chunks + 1, "chunks", err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &cuts, chunks + 1, "chunks", err));
     spryi_release(plan->context, t->cuts);
     t->cuts = cuts;
     plan->chunks = chunks;
     cut_evenly(cuts, chunks, t->scan, rows);
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static spry_status count_chunk(spry_spgemm_plan *plan, int64_t chunk, spry_error *err)
@@ -225,9 +218,9 @@ static spry_status make_room(spry_spgemm_plan *plan, int64_t nnz, spry_error *er
     if (t->c_values && t->room >= nnz) return SPRY_OK;
     empty_room(plan);
     void *columns = NULL, *values = NULL;
-    spry_status status = take(&plan->there->product, &columns, nnz * 4, "columns of C", err);
-    if (status != SPRY_OK) return status;
-    status = take(&plan->there->product, &values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
+    SPRYI_OK_OR_RETURN(take(&plan->there->product, &columns, nnz * 4, "columns of C", err));
+    spry_status status =
+        take(&plan->there->product, &values, nnz * (int64_t)spry_type_bytes(plan->job.type), "values of C", err);
     if (status != SPRY_OK) {
         give(&plan->there->product, columns, nnz * 4);
         return status;
@@ -281,8 +274,7 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     spryi_kernel_functions functions;
     plan->peak_bytes = 0;
     (void)plan->device->ops->find_kernel(plan->device, plan->kernel, &functions, &reason); /* selected: it is there */
-    spry_status status = SPRYI_NEW(plan->context, &plan->there, 1, "plan", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &plan->there, 1, "plan", err));
     *plan->there = (there){.kernel = functions.spgemm};
     return in_device(plan, count_there, err);
 }
@@ -445,10 +437,9 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 
 static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = count(plan, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(count(plan, err));
     const double start = spryi_now_us();
-    status = fill(plan, err);
+    spry_status status = fill(plan, err);
     plan->run_us = spryi_now_us() - start;
     return status;
 }

@@ -70,28 +70,26 @@ spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_s
 /* Counts C's rows: offsets and nnz. */
 static spry_status count(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
-    SPRYI_TRY(spryi_make_columns(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
     job->threads = kernel->sequential ? 1 : spryi_spgemm_threads(plan->context, job);
     const int64_t held = spryi_spgemm_held_bytes(plan);
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), 0, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), 0, err));
     job->sizes = kernel->sizes(job, SPRYI_COUNT, room(plan, held));
     const int64_t bytes = job->sizes.bytes;
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes, 0, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes, 0, err));
     if (kernel->uses_bitmaps && !spryi_spgemm_rows_repeat(&job->a))
-        SPRYI_TRY(spryi_spgemm_make_bitmaps(plan->context, job, room(plan, held + bytes), err));
-    SPRYI_TRY(spryi_spgemm_admit(plan, held + bytes + job->bitmaps.bytes, 0, err));
-    SPRYI_TRY(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
-    SPRYI_TRY(spryi_spgemm_take_workspace(plan, bytes, err));
+        SPRYI_OK_OR_RETURN(spryi_spgemm_make_bitmaps(plan->context, job, room(plan, held + bytes), err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + bytes + job->bitmaps.bytes, 0, err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &job->offsets, job->a.rows + 1, "row offsets", err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_take_workspace(plan, bytes, err));
     plan->workspace_bytes = held - plan->input_bytes + bytes + job->bitmaps.bytes;
     job->b_rises = spryi_spgemm_rises(plan->context, &job->b);
     spryi_spgemm_function(job, kernel->count)(job);
     spryi_scan(job->offsets, job->a.rows);
     plan->nnz = job->offsets[job->a.rows];
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /* C's own offsets: the job's narrowed, or a copy. */
@@ -99,9 +97,8 @@ static spry_status make_offsets(const spry_spgemm_plan *plan, void **offsets, sp
 {
     const spryi_spgemm_job *job = &plan->job;
     const int64_t n = job->a.rows + 1;
-    spry_status status =
-        spryi_allocate(plan->context, offsets, n, spry_index_type_bytes(plan->offset_type), "row offsets of C", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(
+        spryi_allocate(plan->context, offsets, n, spry_index_type_bytes(plan->offset_type), "row offsets of C", err));
     if (plan->offset_type == SPRY_I64)
         memcpy(*offsets, job->offsets, (size_t)n * sizeof *job->offsets);
     else
@@ -115,15 +112,13 @@ spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err)
     spry_arrays c = spryi_types_of(job->a.rows, job->b.cols, plan->nnz, (int32_t)job->type, (int32_t)plan->offset_type,
                                    (int32_t)job->b.index_type);
     void *offsets;
-    spry_status status = make_offsets(plan, &offsets, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(make_offsets(plan, &offsets, err));
     c.offsets = offsets;
     c.indices = job->columns;
     c.values = job->values;
     c.sorted = c.unique = SPRY_KNOWN_YES;
     job->columns = job->values = NULL; /* adopted now, also on failure */
-    status = spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_matrix_adopt(plan->context, &plan->C, &c, SPRYI_REAL, err));
     job->columns = (void *)(uintptr_t)plan->C->a.indices;
     job->values = (void *)(uintptr_t)plan->C->a.values;
     return SPRY_OK;
@@ -179,20 +174,18 @@ static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 
 static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_make_columns(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
     double start = spryi_now_us();
-    SPRYI_TRY(spryi_spgemm_one_pass(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_spgemm_one_pass(plan, err));
     if (!plan->C) {
-        SPRYI_TRY(count(plan, err));
+        SPRYI_OK_OR_RETURN(count(plan, err));
         start = spryi_now_us();
-        SPRYI_TRY(ready(plan, err));
-        SPRYI_TRY(fill(plan, err));
+        SPRYI_OK_OR_RETURN(ready(plan, err));
+        SPRYI_OK_OR_RETURN(fill(plan, err));
     }
     if (plan->options.drop_zeros) spryi_drop_zeros(plan->C);
     plan->run_us = spryi_now_us() - start;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static int64_t larger(int64_t a, int64_t b)

@@ -73,17 +73,15 @@ static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view
 static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const spry_matrix *view,
                            const spry_convert_options *options, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     spry_context *context = plan->context;
-    SPRYI_TRY(spry_matrix_convert(context, &operand->csr, view, options, err));
+    SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &operand->csr, view, options, err));
     operand->bytes = spryi_arrays_bytes(&operand->csr->a);
     if (!plan->single_run && view->a.value_type != SPRY_PATTERN) {
-        if (plan->device->driver->host_memory) SPRYI_TRY(admit_origins(plan, &view->a, &operand->csr->a, err));
-        SPRYI_TRY(find_origins(context, &operand->from, &view->a, options, err));
+        if (plan->device->driver->host_memory) SPRYI_OK_OR_RETURN(admit_origins(plan, &view->a, &operand->csr->a, err));
+        SPRYI_OK_OR_RETURN(find_origins(context, &operand->from, &view->a, options, err));
         operand->bytes += operand->csr->a.nnz * (int64_t)sizeof *operand->from;
     }
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /*
@@ -116,12 +114,10 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
         view = NULL;
         goto done;
     }
-    if (a->device > 0) {
-        status = spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
-                            "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
-                            "offset types of the other, and is not transposed there");
-        goto done;
-    }
+    if (a->device > 0)
+        SPRYI_TRY(spryi_fail(err, SPRY_UNSUPPORTED, to == &plan->a ? "A" : "B",
+                             "spgemm: a matrix in device memory has to be CSR with 32-bit columns and the value and "
+                             "offset types of the other, and is not transposed there"));
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSR;
     options.value_type = plan->job.type;
@@ -152,34 +148,30 @@ static int common_pair(const spry_arrays *a, const spry_arrays *b)
 
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
     if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns: what does not fit is refused */
-    SPRYI_TRY(make_operand(plan, &plan->a, SPRY_NO_TRANSPOSE, pair, err));
+    SPRYI_OK_OR_RETURN(make_operand(plan, &plan->a, SPRY_NO_TRANSPOSE, pair, err));
     if (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE)
         plan->b.csr = spryi_matrix_retain(plan->a.csr);
     else
-        SPRYI_TRY(make_operand(plan, &plan->b, plan->options.op_b, pair, err));
+        SPRYI_OK_OR_RETURN(make_operand(plan, &plan->b, plan->options.op_b, pair, err));
     plan->job.a = plan->a.csr->a;
     plan->job.b = plan->b.csr->a;
     plan->converted_bytes = plan->a.bytes + plan->b.bytes;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     if (!plan->kernel->spgemm->needs_csc || plan->columns.csr) return SPRY_OK;
     spry_convert_options options = SPRY_INIT(spry_convert_options);
     options.layout = SPRY_CSC;
     options.keep_duplicates = 1;
     plan->columns.given = spryi_matrix_retain(plan->b.csr);
-    SPRYI_TRY(convert(plan, &plan->columns, plan->b.csr, &options, err));
+    SPRYI_OK_OR_RETURN(convert(plan, &plan->columns, plan->b.csr, &options, err));
     plan->job.b_columns = plan->columns.csr->a;
     plan->converted_bytes += plan->columns.bytes;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 static void refresh(spryi_operand *operand)

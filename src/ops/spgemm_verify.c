@@ -121,8 +121,7 @@ static void check_random_row(const check *v, const spryi_row_sum *bx, int64_t i,
 static spry_status check_random(spry_context *context, check *v, spry_error *err)
 {
     spryi_row_sum *bx = NULL;
-    spry_status status = SPRYI_NEW(context, &bx, v->b.rows, "op(B)*x", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &bx, v->b.rows, "op(B)*x", err));
 #pragma omp parallel for num_threads(spryi_threads(context, v->b.nnz)) schedule(dynamic, 1024)
     for (int64_t i = 0; i < v->b.rows; i++) bx[i] = row_of_b(v, i);
 #pragma omp parallel num_threads(spryi_threads(context, v->c.nnz + v->a.nnz))

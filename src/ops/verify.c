@@ -166,21 +166,15 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
                              const void *alpha, spry_vector x, const void *beta, spry_vector y_before, spry_vector y,
                              spry_error *err)
 {
-    if (!context || !verification || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !A     ? "A"
-                                   : "verification",
-                          "context, verification and A must not be NULL");
+    const char *missing = !context ? "context" : !A ? "A" : !verification ? "verification" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, verification and A must not be NULL");
     spry_status status = SPRY_OK;
     spryi_row_sum *rows = NULL;
     double b = beta ? spryi_value_at(beta, x.type, 0) : 0;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
-    if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE) {
-        status = spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", op, SPRY_TRANSPOSE,
-                                  "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)op);
-        goto done;
-    }
+    if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", op, SPRY_TRANSPOSE,
+                                "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)op);
     SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
     int64_t m = y.length;
     verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .sum_row = sum_row_by(context)};

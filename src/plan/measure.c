@@ -77,16 +77,15 @@ static int lengthen(int64_t *runs, double us)
 
 static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_measurement *m, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     double us, batch[BATCHES];
     int64_t runs = 1;
-    SPRYI_TRY(time_runs(plan, x, y, 1, &m->first_us, err));
+    SPRYI_OK_OR_RETURN(time_runs(plan, x, y, 1, &m->first_us, err));
     do { /* warms up, too */
-        SPRYI_TRY(time_runs(plan, x, y, runs, &us, err));
+        SPRYI_OK_OR_RETURN(time_runs(plan, x, y, runs, &us, err));
     } while (lengthen(&runs, us));
     double sum = 0;
     for (int b = 0; b < BATCHES; b++) {
-        SPRYI_TRY(time_runs(plan, x, y, runs, &us, err));
+        SPRYI_OK_OR_RETURN(time_runs(plan, x, y, runs, &us, err));
         batch[b] = us / (double)runs;
         sum += batch[b];
         if (!lengthen(&runs, us)) continue;
@@ -102,8 +101,7 @@ static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_m
     m->runs = runs * BATCHES;
     m->gflops = 2e-3 * (double)plan->A->a.nnz / m->median_us;
     m->gbps = 1e-3 * csr_bytes(plan) / m->median_us;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 spry_status spry_plan_measure(spry_plan *plan, spry_measurement *measurement, spry_error *err)

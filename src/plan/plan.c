@@ -90,15 +90,12 @@ static spry_status select_named_kernel(spry_plan *plan, const spry_spmv_options 
 {
     const spryi_device *d = plan->device;
     spryi_selection_request request = request_for(plan, o);
-    spry_status status = SPRY_OK;
     const char *reason;
     if (o->format && strcmp(o->format, "auto") != 0 && spryi_find_kernel(o->kernel)) {
-        status = spryi_parse_format(&plan->format, plan->parameters, o->format, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_parse_format(&plan->format, plan->parameters, o->format, err));
         request.format = plan->format->name;
     }
-    status = spryi_select_named_kernel(d, &plan->kernel, &request, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_select_named_kernel(d, &plan->kernel, &request, err));
     d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     plan->format = spryi_find_format(plan->kernel->format);
     snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", plan->kernel->name);
@@ -119,21 +116,18 @@ static spry_status select_instead(spry_plan *plan, const spry_spmv_options *o, s
 /* The format and the kernel: those named, or a choice for the matrix; csr where that has no kernel for the types. */
 static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
-    spry_status status;
     if (o->kernel) return select_named_kernel(plan, o, err);
     if (!is_auto(o)) {
-        status = spryi_parse_format(&plan->format, plan->parameters, o->format, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_parse_format(&plan->format, plan->parameters, o->format, err));
         snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
     } else {
         spryi_choice choice = {0};
-        status = spryi_choose_format(plan->A, o, plan->device->driver, &choice, err);
-        if (status != SPRY_OK) return status;
+        SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
         plan->format = choice.format;
         memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
         snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     }
-    status = select_kernel(plan, o, err);
+    spry_status status = select_kernel(plan, o, err);
     if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return status;
     const char *passed = plan->format->name;
     status = select_instead(plan, o, err);
@@ -186,18 +180,16 @@ static spry_status allocate_vectors(spry_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const int64_t size = (int64_t)spry_type_bytes(plan->vector_type), cleared = plan->workspace_bytes;
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(spryi_add_maps(plan, err));
+    SPRYI_OK_OR_RETURN(spryi_add_maps(plan, err));
     if (plan->workspace_bytes > 0) {
-        SPRYI_TRY(d->ops->allocate(d, &plan->workspace, plan->workspace_bytes, "workspace", err));
-        SPRYI_TRY(d->ops->clear(d, plan->workspace, cleared, err));
+        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->workspace, plan->workspace_bytes, "workspace", err));
+        SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->workspace, cleared, err));
     }
     if (plan->options.vector_device != d->number) {
-        SPRYI_TRY(d->ops->allocate(d, &plan->x, plan->x_length * size, "x", err));
-        SPRYI_TRY(d->ops->allocate(d, &plan->y, plan->y_length * size, "y", err));
+        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->x, plan->x_length * size, "x", err));
+        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->y, plan->y_length * size, "y", err));
     }
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /* The chosen format's storage of plan->A. */
@@ -211,12 +203,8 @@ static spry_status make_storage(spry_plan *plan, spry_error *err)
 spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
                            const spry_spmv_options *options, spry_error *err)
 {
-    if (!context || !plan || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !plan  ? "plan"
-                                   : "A",
-                          "context, plan and A must not be NULL");
+    const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, plan and A must not be NULL");
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_plan *made = NULL;
@@ -288,8 +276,7 @@ spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry
 {
     if (!plan || !info)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     *info = (spry_plan_info){
         .struct_size = sizeof *info,
         .op = plan->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv",

@@ -56,11 +56,10 @@ static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *pla
     const spryi_format *format;
     spryi_csrk shape = {0};
     spryi_cost cost;
-    spry_status status = spryi_parse_format(&format, request.parameters, text, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_parse_format(&format, request.parameters, text, err));
     how->k = strcmp(format->name, "csr2") == 0 ? 2 : 3;
     if (strcmp(format->name, "csr2") != 0 && strcmp(format->name, "csr3") != 0) return SPRY_OK;
-    status = spryi_csrk_resolve(&shape, &cost, &plan->context->tuning, &request, a, how->k, err);
+    spry_status status = spryi_csrk_resolve(&shape, &cost, &plan->context->tuning, &request, a, how->k, err);
     how->srs = shape.srs;
     how->ssrs = shape.ssrs;
     return status;
@@ -69,22 +68,20 @@ static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *pla
 /* The permutations of x and of y, from a permutation of rows, and of columns where the matrix is square. */
 static spry_status make_maps(spry_plan *plan, const int64_t *perm, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     spryi_plan_order *order = plan->order;
     const spry_arrays *a = &plan->A->a;
     const int square = a->rows == a->cols;
     if (square || plan->op == SPRY_TRANSPOSE) {
-        SPRYI_TRY(SPRYI_NEW(plan->context, &order->x_from, a->rows, "permutation of x", err));
+        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &order->x_from, a->rows, "permutation of x", err));
         for (int64_t i = 0; i < a->rows; i++) order->x_from[i] = (int32_t)perm[i];
         order->bytes += a->rows * (int64_t)sizeof *order->x_from;
     }
     if (square || plan->op == SPRY_NO_TRANSPOSE) {
-        SPRYI_TRY(SPRYI_NEW(plan->context, &order->y_from, a->rows, "permutation of y", err));
+        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &order->y_from, a->rows, "permutation of y", err));
         for (int64_t i = 0; i < a->rows; i++) order->y_from[perm[i]] = (int32_t)i;
         order->bytes += a->rows * (int64_t)sizeof *order->y_from;
     }
-done:
-    return status;
+    return SPRY_OK;
 }
 
 spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *o, spry_error *err)

@@ -162,14 +162,12 @@ static spry_status copy_csr(const spryi_device *d, device_csr *csr, spry_error *
 {
     spry_arrays *a = &csr->a;
     const size_t offset = spry_index_type_bytes(a->offset_type), index = spry_index_type_bytes(a->index_type);
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(copy_array(d, &csr->copies[0], &a->offsets, a->rows + 1, offset, "offsets", err));
-    SPRYI_TRY(copy_array(d, &csr->copies[1], &a->indices, a->nnz, index, "columns", err));
+    SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[0], &a->offsets, a->rows + 1, offset, "offsets", err));
+    SPRYI_OK_OR_RETURN(copy_array(d, &csr->copies[1], &a->indices, a->nnz, index, "columns", err));
     if (a->value_type != SPRY_PATTERN)
-        SPRYI_TRY(copy_array(d, &csr->copies[2], &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
-    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
-done:
-    return status;
+        SPRYI_OK_OR_RETURN(
+            copy_array(d, &csr->copies[2], &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
+    return d->ops->synchronize(d, NULL, err);
 }
 
 /* Copies that the storage uses as they are become its own. */
@@ -283,15 +281,12 @@ static spry_status overwrite(const spry_plan *plan, void *fresh, spryi_copy kind
     const spryi_device *d = plan->device;
     spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
     const int count = spryi_list_device_sections(plan->format, fresh, from);
-    spry_status status = SPRY_OK;
     spryi_list_device_sections(plan->format, plan->stored.storage, to);
     for (int s = 0; s < count; s++)
         if (from[s].array && *from[s].array != *to[s].array)
-            SPRYI_TRY(
+            SPRYI_OK_OR_RETURN(
                 d->ops->copy(d, *to[s].array, *from[s].array, from[s].count * from[s].item_bytes, kind, NULL, err));
-    SPRYI_TRY(d->ops->synchronize(d, NULL, err));
-done:
-    return status;
+    return d->ops->synchronize(d, NULL, err);
 }
 
 spry_status spryi_renew_storage(spry_plan *plan, spry_error *err)

@@ -89,15 +89,13 @@ static spry_status check_apart(const spry_plan *plan, const spry_vector *x, cons
 static spry_status check_run(const spry_plan *plan, const spry_vector *x, const spry_vector *y,
                              const spry_run_options *options, spry_error *err)
 {
-    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
-    if (status == SPRY_OK) status = check_vector(plan, x, "x", plan->x_length, err);
-    if (status == SPRY_OK) status = check_vector(plan, y, "y", plan->y_length, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
+    SPRYI_OK_OR_RETURN(check_vector(plan, x, "x", plan->x_length, err));
+    SPRYI_OK_OR_RETURN(check_vector(plan, y, "y", plan->y_length, err));
     if (columns_of(x) != columns_of(y))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", columns_of(y), columns_of(x),
                                 "y has %lld columns, x has %lld", (long long)columns_of(y), (long long)columns_of(x));
-    status = check_apart(plan, x, y, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(check_apart(plan, x, y, err));
     int scalar_device = options ? options->scalar_device : 0;
     if (scalar_device != 0 && scalar_device != plan->device->number)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
@@ -161,7 +159,6 @@ static spry_status run_mapped(const spry_plan *plan, const spryi_run_args *args,
 {
     static const double zero = 0; /* of any type */
     const spryi_device *d = plan->device;
-    spry_status status = SPRY_OK;
     spryi_run_args inner = *args;
     spryi_vector_map map = {.type = plan->vector_type, .threads = args->threads, .stream = args->stream};
     if (maps_x(plan) && plan->x_length > 0) {
@@ -170,7 +167,7 @@ static spry_status run_mapped(const spry_plan *plan, const spryi_run_args *args,
         map.permutation = plan->order ? plan->order->x_from : NULL;
         map.scaling = scaling_of_x(plan);
         map.length = plan->x_length;
-        SPRYI_TRY(d->ops->map(d, &map, err));
+        SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
     }
     if (!maps_y(plan)) return plan->run(&inner, err);
     map.permutation = plan->order ? plan->order->y_from : NULL;
@@ -178,7 +175,7 @@ static spry_status run_mapped(const spry_plan *plan, const spryi_run_args *args,
         inner.y = (char *)args->workspace + plan->t_at;
         inner.beta = args->scalars_on_device ? plan->order->zero : &zero;
     }
-    SPRYI_TRY(plan->run(&inner, err));
+    SPRYI_OK_OR_RETURN(plan->run(&inner, err));
     map.to = args->y;
     map.from = inner.y;
     map.scaling = scaling_of_y(plan);
@@ -186,9 +183,7 @@ static spry_status run_mapped(const spry_plan *plan, const spryi_run_args *args,
     map.length = plan->y_length;
     map.beta = args->beta;
     map.beta_on_device = args->scalars_on_device;
-    status = d->ops->map(d, &map, err);
-done:
-    return status;
+    return d->ops->map(d, &map, err);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------ */
@@ -211,16 +206,14 @@ static spry_status run_staged(const spry_plan *plan, spryi_run_args *args, spry_
     const int64_t size = (int64_t)spry_type_bytes(plan->vector_type);
     const int reads_y = args->scalars_on_device || spryi_value_at(args->beta, plan->vector_type, 0) != 0;
     void *y = args->y;
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(d->ops->copy(d, plan->x, args->x, plan->x_length * size, SPRYI_TO_DEVICE, args->stream, err));
-    if (reads_y) SPRYI_TRY(d->ops->copy(d, plan->y, y, plan->y_length * size, SPRYI_TO_DEVICE, args->stream, err));
+    SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->x, args->x, plan->x_length * size, SPRYI_TO_DEVICE, args->stream, err));
+    if (reads_y)
+        SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->y, y, plan->y_length * size, SPRYI_TO_DEVICE, args->stream, err));
     args->x = plan->x;
     args->y = plan->y;
-    SPRYI_TRY(run_column(plan, args, err));
-    SPRYI_TRY(d->ops->copy(d, y, plan->y, plan->y_length * size, SPRYI_FROM_DEVICE, args->stream, err));
-    SPRYI_TRY(d->ops->synchronize(d, args->stream, err));
-done:
-    return status;
+    SPRYI_OK_OR_RETURN(run_column(plan, args, err));
+    SPRYI_OK_OR_RETURN(d->ops->copy(d, y, plan->y, plan->y_length * size, SPRYI_FROM_DEVICE, args->stream, err));
+    return d->ops->synchronize(d, args->stream, err);
 }
 
 spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,

@@ -15,10 +15,9 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
     spry_spmv_options o = *options;
     const spryi_driver *named = options->device ? spryi_driver_named(options->device) : NULL;
     const spryi_driver *kind = named ? named : spryi_driver_named("cpu");
-    spry_status status = spryi_choose_format(A, options, kind, &choice, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, kind, &choice, err));
     o.format = choice.format->name;
-    status = spry_predict_storage(context, storage, A, &o, err);
+    spry_status status = spry_predict_storage(context, storage, A, &o, err);
     if (status == SPRY_OK && storage->refused && strcmp(o.format, "csr") != 0) {
         spryi_choose_instead(&choice, o.format);
         o.format = choice.format->name;
@@ -31,12 +30,8 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                  const spry_spmv_options *options, spry_error *err)
 {
-    if (!context || !storage || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context   ? "context"
-                          : !storage ? "storage"
-                                     : "A",
-                          "context, storage and A must not be NULL");
+    const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, storage and A must not be NULL");
     spry_status status = SPRY_OK;
     const spryi_format *format = NULL;
     spryi_cost cost = {0};

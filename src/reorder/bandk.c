@@ -37,31 +37,23 @@ static void reverse(int32_t *order, int64_t count)
     }
 }
 
-/* Super-rows in order; those that hold columns alone (of a rectangular matrix) are left out. */
-static void point_to_rows(spryi_bandk *to, const int32_t *order, const spryi_groups *groups, const spryi_graph *g)
+/*
+ * Where the groups begin, in that order, in rows or in super-rows that have any; weight is that of members, NULL: 1.
+ * Groups that hold columns alone (of a rectangular matrix) are left out.
+ */
+static void point_to_groups(int64_t *ptr, int64_t *count, const int32_t *order, const spryi_groups *groups,
+                            const int32_t *weight, int in_rows)
 {
-    to->sr_ptr[0] = 0;
+    ptr[0] = 0;
     for (int32_t p = 0; p < groups->count; p++) {
-        int64_t rows = 0;
-        for (int32_t m = groups->starts[order[p]]; m < groups->starts[order[p] + 1]; m++)
-            rows += g->weight ? g->weight[groups->members[m]] : 1;
-        if (rows == 0) continue;
-        to->sr_ptr[to->sr_count + 1] = to->sr_ptr[to->sr_count] + rows;
-        to->sr_count++;
-    }
-}
-
-static void point_to_super_rows(spryi_bandk *to, const int32_t *order, const spryi_groups *groups,
-                                const spryi_graph *super_rows)
-{
-    to->ssr_ptr[0] = 0;
-    for (int32_t p = 0; p < groups->count; p++) {
-        int64_t count = 0;
-        for (int32_t m = groups->starts[order[p]]; m < groups->starts[order[p] + 1]; m++)
-            count += super_rows->weight[groups->members[m]] > 0;
-        if (count == 0) continue;
-        to->ssr_ptr[to->ssr_count + 1] = to->ssr_ptr[to->ssr_count] + count;
-        to->ssr_count++;
+        int64_t size = 0;
+        for (int32_t m = groups->starts[order[p]]; m < groups->starts[order[p] + 1]; m++) {
+            const int32_t rows = weight ? weight[groups->members[m]] : 1;
+            size += in_rows ? rows : rows > 0;
+        }
+        if (size == 0) continue;
+        ptr[*count + 1] = ptr[*count] + size;
+        ++*count;
     }
 }
 
@@ -70,9 +62,8 @@ static spry_status put_in_order(spry_context *context, spryi_graph *g, spryi_lev
                                 spry_error *err)
 {
     spryi_graph ordered;
-    spry_status status = spryi_cuthill_mckee(context, levels, g, starts, err);
-    if (status == SPRY_OK) status = spryi_renumber(context, &ordered, g, levels->order, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_cuthill_mckee(context, levels, g, starts, err));
+    SPRYI_OK_OR_RETURN(spryi_renumber(context, &ordered, g, levels->order, err));
     spryi_graph_clear(context, g);
     *g = ordered;
     return SPRY_OK;
@@ -100,7 +91,7 @@ static spry_status order_super_rows(spry_context *context, spryi_bandk *to, int3
     SPRYI_TRY(SPRYI_NEW(context, &to->ssr_ptr, (int64_t)groups.count + 1, "ssr_ptr", err));
     rename_all(order, super_rows->nodes, levels.order);
     reverse(coarse_levels.order, groups.count);
-    point_to_super_rows(to, coarse_levels.order, &groups, super_rows);
+    point_to_groups(to->ssr_ptr, &to->ssr_count, coarse_levels.order, &groups, super_rows->weight, 0);
 done:
     spryi_groups_clear(context, &groups);
     spryi_graph_clear(context, &coarse);
@@ -135,7 +126,7 @@ spry_status spryi_bandk_make(spry_context *context, spryi_bandk *bandk, spryi_lo
     rename_all(made.order, g->nodes, levels.order);
     reverse(made.order, g->nodes);
     reverse(super_rows, groups.count);
-    point_to_rows(&made, super_rows, &groups, g);
+    point_to_groups(made.sr_ptr, &made.sr_count, super_rows, &groups, g->weight, 1);
     *bandk = made;
     made = (spryi_bandk){0};
 done:

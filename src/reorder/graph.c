@@ -53,14 +53,12 @@ static spry_status add_transpose(spry_context *context, spryi_compressed *sum, c
 {
     const int64_t n = A->majors;
     const int threads = spryi_threads(context, n + A->nnz);
-    spry_status status = SPRYI_NEW(context, &sum->offsets, n + 1, "offsets of the graph", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &sum->offsets, n + 1, "offsets of the graph", err));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
     for (int64_t i = 0; i < n; i++) sum->offsets[i + 1] = united_row(NULL, A, T, i);
     spryi_scan(sum->offsets, n);
     sum->nnz = sum->offsets[n];
-    status = spryi_allocate(context, &sum->indices, sum->nnz, sizeof(int32_t), "graph", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &sum->indices, sum->nnz, sizeof(int32_t), "graph", err));
     int32_t *indices = sum->indices;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
     for (int64_t i = 0; i < n; i++) united_row(indices + sum->offsets[i], A, T, i);
@@ -73,10 +71,8 @@ static spry_status join_columns(spry_context *context, spryi_compressed *graph, 
 {
     const int64_t m = A->majors, n = A->minors, nnz = A->nnz;
     const int32_t *Aj = A->indices;
-    spry_status status = SPRYI_NEW(context, &graph->offsets, m + n + 1, "offsets of the graph", err);
-    if (status != SPRY_OK) return status;
-    status = spryi_allocate(context, &graph->indices, 2 * nnz, sizeof(int32_t), "graph", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &graph->offsets, m + n + 1, "offsets of the graph", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(context, &graph->indices, 2 * nnz, sizeof(int32_t), "graph", err));
     int32_t *indices = graph->indices;
     graph->nnz = 2 * nnz;
     memcpy(graph->offsets, A->offsets, (size_t)(m + 1) * sizeof *graph->offsets);

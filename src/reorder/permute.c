@@ -10,8 +10,7 @@
 static spry_status invert(spry_context *context, int64_t **inverse, const int64_t *perm, int64_t n, const char *name,
                           spry_error *err)
 {
-    spry_status status = SPRYI_NEW(context, inverse, n, "inverse permutation", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, inverse, n, "inverse permutation", err));
     memset(*inverse, 0xff, (size_t)n * sizeof **inverse);
     for (int64_t i = 0; i < n; i++) {
         if (perm[i] < 0 || perm[i] >= n)
@@ -88,12 +87,8 @@ static int moves_alike(const int64_t *row_perm, const int64_t *col_perm, int64_t
 spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const spry_matrix *A, const int64_t *row_perm,
                                 const int64_t *col_perm, spry_error *err)
 {
-    if (!context || !B || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context ? "context"
-                          : !B     ? "B"
-                                   : "A",
-                          "permute: context, B and A must not be NULL");
+    const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "permute: context, B and A must not be NULL");
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "permute: the matrix is in device memory, not host memory");
     spry_status status = SPRY_OK;
@@ -149,12 +144,9 @@ static void measure(const spry_arrays *a, const int64_t *row_inverse, const int6
 spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_ordering_figures *figures,
                                       const spry_matrix *A, spry_error *err)
 {
-    if (!ordering || !figures || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !ordering  ? "ordering"
-                          : !figures ? "figures"
-                                     : "A",
-                          "figures: ordering, figures and A must not be NULL");
+    const char *missing = !ordering ? "ordering" : !figures ? "figures" : !A ? "A" : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "figures: ordering, figures and A must not be NULL");
     spry_status status = SPRY_OK;
     spry_context *context = ordering->context;
     spry_arrays rows, pattern = A->a;

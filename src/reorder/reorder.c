@@ -42,7 +42,6 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
 static spry_status resolve(settings *s, const spry_reorder_options *o, const spry_arrays *a, const spryi_tuning *table,
                            spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, TUNINGS);
     if (how < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "method",
@@ -53,8 +52,8 @@ static spry_status resolve(settings *s, const spry_reorder_options *o, const spr
                           o->tuning);
     if (o->k != 0 && o->k != 2 && o->k != 3)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "k", o->k, 3, "reorder: k is %d, expected 2 or 3", o->k);
-    SPRYI_TRY(check_size("srs", o->srs, err));
-    SPRYI_TRY(check_size("ssrs", o->ssrs, err));
+    SPRYI_OK_OR_RETURN(check_size("srs", o->srs, err));
+    SPRYI_OK_OR_RETURN(check_size("ssrs", o->ssrs, err));
     *s = (settings){.how = (method)how};
     if (how != BANDK) {
         if (o->k != 0 || o->srs != 0 || o->ssrs != 0 || o->tuning)
@@ -70,8 +69,7 @@ static spry_status resolve(settings *s, const spry_reorder_options *o, const spr
     if (by == SPRYI_CSRK_TABLE && table->gpu_major == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tuning",
                           "reorder: tuning is table, but the context has no table with formulas for GPUs: load one "
-                          "with "
-                          "spry_context_load_tuning");
+                          "with spry_context_load_tuning");
     if (by == SPRYI_CSRK_TABLE)
         spryi_csrk_tune_by(&s->ssrs, &s->srs, table, a->rows, a->nnz);
     else if (by == SPRYI_CSRK_CPU)
@@ -81,8 +79,7 @@ static spry_status resolve(settings *s, const spry_reorder_options *o, const spr
     if (o->srs > 0) s->srs = o->srs;
     if (o->ssrs > 0) s->ssrs = o->ssrs;
     if (o->k == 2) s->ssrs = 0;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 /* ---- methods ---------------------------------------------------------------------------------------- */
@@ -137,12 +134,9 @@ done:
 spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
                          const spry_reorder_options *options, spry_error *err)
 {
-    if (!context || !ordering || !A)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context    ? "context"
-                          : !ordering ? "ordering"
-                                      : "A",
-                          "reorder: context, ordering and A must not be NULL");
+    const char *missing = !context ? "context" : !ordering ? "ordering" : !A ? "A" : NULL;
+    if (missing)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "reorder: context, ordering and A must not be NULL");
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_ordering *made = NULL;
@@ -186,8 +180,7 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
     if (!ordering || !info)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !ordering ? "ordering" : "info",
                           "ordering and info must not be NULL");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     *info = (spry_ordering_info){
         .struct_size = sizeof *info,
         .method = ordering->method,

@@ -68,20 +68,19 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
 
 static spry_status check_options(solving *s, const spry_cg_options *o, spry_error *err)
 {
-    spry_status status = spryi_solve_check_struct(o->struct_size, sizeof *o, "spry_cg_options", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_check_struct(o->struct_size, sizeof *o, "spry_cg_options", err));
     s->o = o;
     s->names = (spryi_solve_plan){o->device, o->format, o->kernel};
     s->state.tolerance = o->tolerance != 0 ? o->tolerance : s->x.type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64;
     if (!(s->state.tolerance > 0 && isfinite(s->state.tolerance)))
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "tolerance", 0, 0,
-                                "cg: tolerance is %g, expected a number above 0", s->state.tolerance);
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tolerance", "cg: tolerance is %g, expected a number above 0",
+                          s->state.tolerance);
     if (o->max_iterations < 0 || o->patience < 0)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience", 0, 0,
-                                "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",
-                                (long long)o->max_iterations, (long long)o->patience);
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience",
+                          "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",
+                          (long long)o->max_iterations, (long long)o->patience);
     if ((unsigned)o->precond > SPRY_PRECOND_JACOBI)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_JACOBI,
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "precond", o->precond, SPRY_PRECOND_JACOBI,
                                 "cg: precond is %d, expected SPRY_PRECOND_NONE or SPRY_PRECOND_JACOBI",
                                 (int)o->precond);
     return SPRY_OK;
@@ -89,16 +88,15 @@ static spry_status check_options(solving *s, const spry_cg_options *o, spry_erro
 
 static spry_status check_vectors(const solving *s, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = spryi_solve_check_vector(&s->x, "x", a->rows, a, s->device, err);
-    if (status == SPRY_OK) status = spryi_solve_check_vector(&s->b, "b", a->rows, a, s->device, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&s->x, "x", a->rows, a, s->device, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_check_vector(&s->b, "b", a->rows, a, s->device, err));
     if (s->x.type != s->b.type)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "b", s->b.type, s->x.type, "cg: b is %s, x is %s",
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "b", s->b.type, s->x.type, "cg: b is %s, x is %s",
                                 spry_type_name(s->b.type), spry_type_name(s->x.type));
     uintptr_t x = (uintptr_t)s->x.data, b = (uintptr_t)s->b.data;
     size_t bytes = (size_t)s->n * spry_type_bytes(s->x.type);
     if (bytes > 0 && x < b + bytes && b < x + bytes)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "x", 0, 0, "cg: x and b overlap");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "x", "cg: x and b overlap");
     return SPRY_OK;
 }
 
@@ -198,8 +196,7 @@ static int tell(const solving *s, int64_t from)
 /* The carried residual says that x is good: is it? If not, go on from b - A*x, or see that this leads nowhere. */
 static spry_status confirm(solving *s, spry_cg_result *result, spry_error *err)
 {
-    spry_status status = find_true_residual(s, result, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(find_true_residual(s, result, err));
     if (!isfinite(result->true_residual))
         result->verdict = SPRY_VERDICT_NOT_FINITE;
     else if (result->true_residual <= s->state.tolerance)
@@ -361,11 +358,10 @@ static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
 {
     char mirrored[48] = "nothing stored";
     if (u->row < 0) /* only before its duplicates were summed and rounded */
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", 0, 0,
-                                "not symmetric: the matrix differs from its transposed, conjugate gradients need A = "
-                                "A^T");
+        return spryi_fail(err, SPRY_NOT_CONVERGED, "A",
+                          "not symmetric: the matrix differs from its transposed, conjugate gradients need A = A^T");
     if (u->stored) snprintf(mirrored, sizeof mirrored, "%.17g", u->mirrored);
-    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
                             "not symmetric: %.17g at (%lld, %lld), counted from 1, but %s at (%lld, %lld); conjugate "
                             "gradients need A = A^T",
                             u->value, (long long)u->row + 1, (long long)u->column + 1, mirrored,
@@ -375,11 +371,11 @@ static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
 static spry_status tell_diagonal(const solving *s, int64_t row, spry_error *err)
 {
     if (!(s->bad_entry > 0 && isfinite(s->bad_entry)))
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", row, 0,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
                                 "zero diagonal: entry (%lld, %lld), counted from 1, is not above 0, which jacobi "
                                 "divides by",
                                 (long long)row + 1, (long long)row + 1);
-    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", row, 0,
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", row, 0,
                             "bad diagonal: entry (%lld, %lld), counted from 1, is %.3Lg, which has no reciprocal in %s",
                             (long long)row + 1, (long long)row + 1, ldexpl(s->bad_entry, s->scaled.a),
                             spry_type_name(s->x.type));
@@ -401,24 +397,23 @@ static spry_status judge(const solving *s, const spry_cg_result *result, spry_er
     case SPRY_VERDICT_NOT_SYMMETRIC: return tell_unequal(&s->unequal, err);
     case SPRY_VERDICT_BAD_DIAGONAL: return tell_diagonal(s, result->bad_row, err);
     case SPRY_VERDICT_NEGATIVE_CURVATURE:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "A", k, 0,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", k, 0,
                                 "negative curvature: p'Ap is %.3Lg in iteration %lld, so the matrix is not positive "
                                 "definite; relative residual %.3g",
                                 curvature(s), (long long)k + 1, result->true_residual);
     case SPRY_VERDICT_OUT_OF_RANGE:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, 0,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, 0,
                                 "out of range: the largest entry of x is about %.2Lg, which %s does not hold: the true "
                                 "relative residual is %.3g, expected at most %g",
                                 ldexpl(1, s->scaled.x_exponent), spry_type_name(s->x.type), result->true_residual,
                                 s->state.tolerance);
     case SPRY_VERDICT_STAGNATION:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
                                 "stagnation after %lld iterations and %lld restarts: the true relative residual stays "
-                                "at "
-                                "%.3g, expected at most %g",
+                                "at %.3g, expected at most %g",
                                 (long long)k, (long long)result->restarts, result->true_residual, s->state.tolerance);
     default:
-        return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
+        return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, k, s->state.limit,
                                 "%s after %lld iterations: the true relative residual is %.3g, expected at most %g",
                                 text, (long long)k, result->true_residual, s->state.tolerance);
     }
@@ -518,8 +513,8 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
                     const spry_cg_options *options, spry_error *err)
 {
     if (!context || !A)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", 0, 0, "cg: %s is NULL",
-                                !context ? "context" : "A");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "cg: %s is NULL",
+                          !context ? "context" : "A");
     const spry_cg_options defaults = SPRY_INIT(spry_cg_options);
     solving s = {.context = context, .A = A, .x = x, .b = b};
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -528,7 +523,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     told.bad_row = -1;
     spry_status status = check_options(&s, options ? options : &defaults, err);
     if (status == SPRY_OK && result)
-        status = spryi_solve_check_struct(result->struct_size, sizeof *result, "spry_cg_result", err);
+        status = spryi_check_struct(result->struct_size, sizeof *result, "spry_cg_result", err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "cg", err);
     s.n = a.rows;

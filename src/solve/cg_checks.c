@@ -68,11 +68,10 @@ spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int6
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_vector d = {0};
-    spry_status status = spry_matrix_get_arrays(A, &a, err);
-    if (status == SPRY_OK) status = spry_vector_create(context, &d, a.rows, SPRY_F64, 0, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
+    SPRYI_OK_OR_RETURN(spry_vector_create(context, &d, a.rows, SPRY_F64, 0, err));
     add_diagonal(&a, d.data);
-    status = spry_vector_create(context, D, a.rows, type, 0, err);
+    spry_status status = spry_vector_create(context, D, a.rows, type, 0, err);
     const double most = spryi_limits_of(type).largest;
     *bad_row = -1;
     for (int64_t i = 0; status == SPRY_OK && i < a.rows; i++) {

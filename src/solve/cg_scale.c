@@ -117,9 +117,8 @@ spry_status spryi_cg_scale_matrix(spry_context *context, spry_matrix **made, spr
                                   int exponent, spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
-    spry_status status = spry_matrix_get_arrays(A, &a, err);
-    if (status == SPRY_OK) status = spry_vector_create(context, values, a.nnz, a.value_type, 0, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
+    SPRYI_OK_OR_RETURN(spry_vector_create(context, values, a.nnz, a.value_type, 0, err));
     for (int64_t k = 0; k < a.nnz; k++)
         spryi_set_value(values->data, a.value_type, k, ldexp(spryi_value_of(&a, k), exponent));
     a.values = values->data;

@@ -33,8 +33,7 @@ typedef struct ranking {
 
 static spry_status check_options(ranking *r, const spry_pagerank_options *o, spry_error *err)
 {
-    spry_status status = spryi_solve_check_struct(o->struct_size, sizeof *o, "spry_pagerank_options", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_check_struct(o->struct_size, sizeof *o, "spry_pagerank_options", err));
     spryi_rank_state *s = &r->state;
     r->o = o;
     r->names = (spryi_solve_plan){o->device, o->format, o->kernel};
@@ -44,25 +43,25 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
     s->norm = o->norm;
     s->teleports = o->zero_columns == SPRY_ZERO_TELEPORT;
     if (!(s->alpha > 0 && s->alpha < 1))
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "alpha", 0, 1,
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "alpha", 0, 1,
                                 "pagerank: alpha is %g, expected a number between 0 and 1, neither included", s->alpha);
     if (!(s->tolerance > 0 && isfinite(s->tolerance)))
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "tolerance", 0, 0,
-                                "pagerank: tolerance is %g, expected a number above 0", s->tolerance);
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tolerance",
+                          "pagerank: tolerance is %g, expected a number above 0", s->tolerance);
     if (s->limit < 1)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "max_iterations", s->limit, 1,
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "max_iterations", s->limit, 1,
                                 "pagerank: max_iterations is %lld, expected 1 or more", (long long)s->limit);
     if ((unsigned)o->norm > SPRY_NORM_INF || (unsigned)o->edges > SPRY_ROW_TO_COLUMN ||
         (unsigned)o->zero_columns > SPRY_ZERO_DROP)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "options", 0, 0,
-                                "pagerank: norm, edges or zero_columns is none of its values");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "options",
+                          "pagerank: norm, edges or zero_columns is none of its values");
     return SPRY_OK;
 }
 
 static spry_status refuse_zero_columns(const spryi_links *links, spry_pagerank_result *result, spry_error *err)
 {
     result->verdict = SPRY_VERDICT_ZERO_COLUMN;
-    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, "zero_columns", links->zero_columns, 0,
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, "zero_columns", links->zero_columns, 0,
                             "%lld of the nodes link nowhere, the first is %lld (counted from 1): their columns cannot "
                             "be "
                             "divided by their sums of 0; zero columns can 'teleport' (count as linking everywhere) or "
@@ -160,7 +159,7 @@ static spry_status iterate(ranking *r, spry_pagerank_result *result, spry_error 
 static spry_status judge(const ranking *r, const spry_pagerank_result *result, spry_error *err)
 {
     if (result->verdict == SPRY_VERDICT_CONVERGED) return SPRY_OK;
-    return spryi_solve_fail(err, SPRY_NOT_CONVERGED, NULL, result->iterations, r->state.limit,
+    return spryi_fail_value(err, SPRY_NOT_CONVERGED, NULL, result->iterations, r->state.limit,
                             "not converged (%s) after %lld iterations: the last step was %.3g, expected at most %g",
                             spry_verdict_text(result->verdict), (long long)result->iterations, result->residual,
                             r->state.tolerance);
@@ -183,16 +182,15 @@ static spry_status make_vectors(ranking *r, spry_error *err)
 static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_matrix *A, const spry_arrays *a,
                           spry_error *err)
 {
-    spry_status status = spryi_solve_fetch(r->context, &r->host, A, err);
-    if (status == SPRY_OK)
-        status = spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, err));
+    SPRYI_OK_OR_RETURN(
+        spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err));
     result->zero_columns = r->links.zero_columns;
     result->first_zero_column = r->links.first_zero_column;
     result->as_it_stands = r->links.factors.data == NULL;
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT)
         return refuse_zero_columns(&r->links, result, err);
-    status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, err);
+    spry_status status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, err);
     if (status == SPRY_OK) status = spryi_vector_work_init(r->context, &r->work, r->device, r->n, r->x.type, err);
     if (status == SPRY_OK) status = make_vectors(r, err);
     r->state.n = (double)r->n;
@@ -225,8 +223,8 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
                           const spry_pagerank_options *options, spry_error *err)
 {
     if (!context || !A)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", 0, 0, "pagerank: %s is NULL",
-                                !context ? "context" : "A");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
+                          !context ? "context" : "A");
     const spry_pagerank_options defaults = SPRY_INIT(spry_pagerank_options);
     ranking r = {.context = context, .x = x};
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -235,11 +233,11 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     told.first_zero_column = -1;
     spry_status status = check_options(&r, options ? options : &defaults, err);
     if (status == SPRY_OK && result)
-        status = spryi_solve_check_struct(result->struct_size, sizeof *result, "spry_pagerank_result", err);
+        status = spryi_check_struct(result->struct_size, sizeof *result, "spry_pagerank_result", err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "pagerank", err);
     if (status == SPRY_OK && a.rows == 0)
-        status = spryi_solve_fail(err, SPRY_INVALID_SIZE, "A", 0, 1,
+        status = spryi_fail_value(err, SPRY_INVALID_SIZE, "A", 0, 1,
                                   "pagerank: the matrix is empty, expected 1 x 1 or more");
     r.device = spryi_solve_device_number(context, &r.names, &a);
     if (status == SPRY_OK) status = spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err);

@@ -69,7 +69,7 @@ static void exchange(spry_arrays *a)
 
 static spry_status refuse_entry(const spry_arrays *a, int64_t k, spry_error *err)
 {
-    return spryi_solve_fail(err, SPRY_INVALID_MATRIX, "values", k, a->nnz,
+    return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", k, a->nnz,
                             "pagerank: entry %lld of %lld (counted from 1) is %g, expected finite numbers >= 0",
                             (long long)k + 1, (long long)a->nnz, spryi_value_of(a, k));
 }
@@ -83,7 +83,7 @@ static spry_status invert(spryi_links *links, const double *sums, int64_t n, spr
         double factor = sums[j] == 0 ? 0 : 1 / sums[j];
         /* z = factor * x must not vanish, nor may the factor overflow */
         if (sums[j] != 0 && !(factor <= of.largest && factor >= of.least_normal * (double)n * 1024))
-            return spryi_solve_fail(err, SPRY_INVALID_MATRIX, "values", j, n,
+            return spryi_fail_value(err, SPRY_INVALID_MATRIX, "values", j, n,
                                     "pagerank: the links of node %lld sum to %g, by which %s cannot be divided",
                                     (long long)j + 1, sums[j], spry_type_name(type));
         spryi_set_value(links->factors.data, type, j, factor);
@@ -106,13 +106,12 @@ spry_status spryi_links_make(spry_context *context, spryi_links *links, const sp
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_vector sums = {0};
-    spry_status status = spry_matrix_get_arrays(A, &a, err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     *links = (spryi_links){.first_zero_column = -1};
     int threads = a.nnz < 100000 ? 1 : spry_context_threads(context);
     entry_facts facts = look(&a, threads);
     if (facts.bad >= 0) return refuse_entry(&a, facts.bad, err);
-    status = spry_vector_create(context, &sums, a.cols, SPRY_F64, 0, err);
+    spry_status status = spry_vector_create(context, &sums, a.cols, SPRY_F64, 0, err);
     if (status != SPRY_OK) return status;
     add_up(&a, edges == SPRY_ROW_TO_COLUMN, sums.data, threads);
     if (!sums_to_one(sums.data, a.cols, a.value_type)) {

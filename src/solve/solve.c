@@ -2,35 +2,14 @@
 
 #include "core/device.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-spry_status spryi_solve_fail(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
-                             const char *format, ...)
-{
-    if (!err) return status;
-    *err = (spry_error){.status = status, .value = value, .limit = limit};
-    if (argument) snprintf(err->argument, sizeof err->argument, "%s", argument);
-    va_list list;
-    va_start(list, format);
-    vsnprintf(err->message, sizeof err->message, format, list);
-    va_end(list);
-    return status;
-}
-
-spry_status spryi_solve_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err)
-{
-    if (struct_size == our_size) return SPRY_OK;
-    return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)struct_size, (int64_t)our_size,
-                            "%s: struct_size is %zu, expected %zu: set it with SPRY_INIT", type, struct_size, our_size);
-}
-
 spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err)
 {
     if (a->rows != a->cols)
-        return spryi_solve_fail(err, SPRY_INVALID_SIZE, "A", a->cols, a->rows,
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "A", a->cols, a->rows,
                                 "%s: the matrix is %lld x %lld, expected a square one", method, (long long)a->rows,
                                 (long long)a->cols);
     return SPRY_OK;
@@ -40,23 +19,23 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
                                      int device, spry_error *err)
 {
     if (v->length != n)
-        return spryi_solve_fail(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, n, "%s has %lld entries, expected %lld", name,
                                 (long long)v->length, (long long)n);
     if (spry_type_bytes(v->type) == 0 || (a->value_type != SPRY_PATTERN && v->type != a->value_type))
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, v->type, a->value_type, "%s is %s, expected %s", name,
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, a->value_type, "%s is %s, expected %s", name,
                                 spry_type_name(v->type),
                                 a->value_type == SPRY_PATTERN ? "f32 or f64" : spry_type_name(a->value_type));
     if (v->columns < 0 || v->columns > 1)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1, "%s has %lld columns, expected one",
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1, "%s has %lld columns, expected one",
                                 name, (long long)v->columns);
     if (v->device != 0 && v->device != device)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, v->device, device,
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, device,
                                 "%s is on device %d, but the work is done on device %d: expected host memory (0) or "
                                 "that device",
                                 name, v->device, device);
     if ((!v->data && n > 0) || (uintptr_t)v->data % spry_type_bytes(v->type) != 0)
-        return spryi_solve_fail(err, SPRY_INVALID_ARGUMENT, name, 0, 0, "%s: data is %s", name,
-                                v->data ? "not aligned to its type" : "NULL");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is %s", name,
+                          v->data ? "not aligned to its type" : "NULL");
     return SPRY_OK;
 }
 

@@ -1,19 +1,11 @@
-/*
- * Common work of the methods. They stand on the public header, and on headers of core that need no object file, so
- * errors are filled and options are checked here.
- */
+/* Common work of the methods, which stand on the public header, some headers of core and the passes of vectors. */
 #ifndef SPRYI_SOLVE_H
 #define SPRYI_SOLVE_H
 
 #include "core/clock.h"
 #include "core/element.h"
+#include "core/error.h"
 #include "spry/spry.h"
-
-/* Fills err, if there is one, and returns status. argument may be NULL. */
-spry_status spryi_solve_fail(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
-                             const char *format, ...) __attribute__((format(printf, 6, 7)));
-
-spry_status spryi_solve_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err);
 
 /* One column of n entries and of the type that products with A take, aligned to it, on the host or on `device`. */
 spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,

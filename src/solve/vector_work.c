@@ -21,14 +21,13 @@ spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, 
         (spryi_vector_work){.ops = ops_of(context, device), .context = context, .device = device, .type = type, .n = n};
     if (w->ops) w->ordinal = spryi_device_at(context, device)->ordinal;
     if (!w->ops)
-        return spryi_solve_fail(err, SPRY_UNSUPPORTED, "device", device, 0, "no vector work for device %d", device);
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", device, 0, "no vector work for device %d", device);
     w->blocks = (n + w->ops->block - 1) / w->ops->block;
     if (w->blocks > w->ops->most_blocks) w->blocks = w->ops->most_blocks;
     w->threads = spry_context_threads(context);
     if (w->threads > w->blocks / 4) w->threads = w->blocks < 8 ? 1 : (int)(w->blocks / 4);
-    spry_status status = spry_vector_create(context, &w->partials, w->blocks * SPRYI_MOST_SUMS, SPRY_F64, device, err);
-    if (status == SPRY_OK) status = spry_vector_create(context, &w->state, (STATE + 7) / 8, SPRY_F64, device, err);
-    return status;
+    SPRYI_OK_OR_RETURN(spry_vector_create(context, &w->partials, w->blocks * SPRYI_MOST_SUMS, SPRY_F64, device, err));
+    return spry_vector_create(context, &w->state, (STATE + 7) / 8, SPRY_F64, device, err);
 }
 
 void spryi_vector_work_clear(spryi_vector_work *w)

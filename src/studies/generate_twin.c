@@ -314,7 +314,6 @@ static void size_up(twin *t)
 
 static spry_status twin_list(spryi_generation *g, int64_t *nnz, spry_error *err)
 {
-    spry_status status = SPRY_OK;
     const int64_t n = g->rows, entries = g->n[SPRYI_KEY_ENTRIES];
     twin t = {.n = n,
               .hub = n / 2,
@@ -329,10 +328,10 @@ static spry_status twin_list(spryi_generation *g, int64_t *nnz, spry_error *err)
     *nnz = 0;
     if (t.dof > n) t.dof = 1;
     while (t.mask + 1 < 2 * (uint64_t)(t.pairs_left + t.singles_left) + 2) t.mask = 2 * t.mask + 1;
-    SPRYI_TRY(spryi_allocate(g->context, &g->work[0], entries, sizeof(int32_t), "edges", err));
-    SPRYI_TRY(spryi_allocate(g->context, &g->work[1], entries, sizeof(int32_t), "edges", err));
-    SPRYI_TRY(spryi_allocate(g->context, &g->work[2], n, sizeof(int32_t), "row lengths", err));
-    SPRYI_TRY(spryi_allocate(g->context, &g->work[3], (int64_t)t.mask + 1, sizeof(uint64_t), "pairs", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(g->context, &g->work[0], entries, sizeof(int32_t), "edges", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(g->context, &g->work[1], entries, sizeof(int32_t), "edges", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(g->context, &g->work[2], n, sizeof(int32_t), "row lengths", err));
+    SPRYI_OK_OR_RETURN(spryi_allocate(g->context, &g->work[3], (int64_t)t.mask + 1, sizeof(uint64_t), "pairs", err));
     t.rows = g->work[0];
     t.cols = g->work[1];
     t.length = memset(g->work[2], 0, (size_t)n * sizeof(int32_t));
@@ -344,8 +343,7 @@ static spry_status twin_list(spryi_generation *g, int64_t *nnz, spry_error *err)
         draw_twin(&t);
     }
     *nnz = t.nnz;
-done:
-    return status;
+    return SPRY_OK;
 }
 
 const spryi_kind spryi_kind_twin = {.shape = twin_shape, .list = twin_list, .value_seed = 7, .words = words};

@@ -19,8 +19,8 @@ cat "$@" | tr '\n' '\0' | xargs -0 "$nm" -A -g -f posix | awk -v table="$root/te
             if (count > 0) folders[entry[1]] = 1
         }
     }
-    # "PATH/spry_objects.dir/src/FOLDER/FILE.o: NAME TYPE [VALUE SIZE]"
-    { file = $1; sub(/:$/, "", file); sub(/.*\.dir\/(\.\/)?(src\/)?/, "", file)
+    # "PATH/spry_objects.dir/src/FOLDER/FILE.o: NAME TYPE [VALUE SIZE]", or generated/ for src/
+    { file = $1; sub(/:$/, "", file); sub(/.*\.dir\/(\.\/)?((src|generated)\/)?/, "", file)
       folder = file; sub(/\/.*/, "", folder) }
     !(folder in folders) { print file ": directions.txt does not have its folder"; bad = 1 }
     $3 ~ /^[TDRBC]$/ { home[$2] = folder; from[$2] = file }

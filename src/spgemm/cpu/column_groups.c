@@ -1,5 +1,6 @@
 #include "core/assemble.h"
 #include "core/context.h"
+#include "core/error.h"
 #include "core/memory.h"
 #include "spgemm/spgemm.h"
 
@@ -14,8 +15,7 @@ spry_status spryi_spgemm_make_column_groups(spry_context *context, spryi_spgemm_
 {
     const spry_arrays *b = &job->b;
     const int32_t *restrict offsets = b->offsets, *restrict columns = b->indices;
-    spry_status status = SPRYI_NEW(context, &job->column_groups, b->nnz, "column groups of B", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->column_groups, b->nnz, "column groups of B", err));
     uint32_t *restrict groups = job->column_groups;
 #pragma omp parallel for num_threads(spryi_threads(context, b->nnz)) schedule(dynamic, 4096)
     for (int64_t i = 0; i < b->rows; i++) {

@@ -81,8 +81,7 @@ spry_status spryi_spgemm_cut(spry_context *context, spryi_spgemm_job *job, spry_
     const spry_arrays *a = &job->a;
     int64_t work = job->piece_work > 0 ? job->piece_work : PIECE_WORK;
     job->pieces.count = (a->nnz + a->rows + work - 1) / work;
-    spry_status status = SPRYI_NEW(context, &job->pieces.rows, 2 * job->pieces.count + 1, "pieces of rows", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &job->pieces.rows, 2 * job->pieces.count + 1, "pieces of rows", err));
     job->pieces.products = job->pieces.rows + job->pieces.count + 1;
     int threads = spryi_threads(context, a->nnz);
 #pragma omp parallel for num_threads(threads)

@@ -2,51 +2,26 @@
 #include "core/family.h"
 #include "studies/kernels/study_kernels.h"
 
-const spryi_kernel spryi_csr_scalar_cuda = {
-    .name = "csr_scalar_cuda",
-    .format = "csr",
-    .device = "cuda",
-    .idea = "a thread a row",
-    .source = "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2",
-    .study = 1,
-    .deterministic = 1,
-    .pattern = 1,
-    .operations = SPRYI_OP_SPMV,
-};
+#define KERNEL(layout, way, atomic, idea_text, source_text)                                                            \
+    const spryi_kernel spryi_##layout##_##way##_cuda = {                                                               \
+        .name = #layout "_" #way "_cuda",                                                                              \
+        .format = #layout,                                                                                             \
+        .device = "cuda",                                                                                              \
+        .idea = idea_text,                                                                                             \
+        .source = source_text,                                                                                         \
+        .study = 1,                                                                                                    \
+        .deterministic = !(atomic),                                                                                    \
+        .pattern = !(atomic),                                                                                          \
+        .operations = SPRYI_OP_SPMV,                                                                                   \
+    };
 
-const spryi_kernel spryi_csr_vector_shared_cuda = {
-    .name = "csr_vector_shared_cuda",
-    .format = "csr",
-    .device = "cuda",
-    .idea = "a warp a row, added up in shared memory",
-    .source = "Meister 2013, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3",
-    .study = 1,
-    .deterministic = 1,
-    .pattern = 1,
-    .operations = SPRYI_OP_SPMV,
-};
-
-const spryi_kernel spryi_coo_atomic_cuda = {
-    .name = "coo_atomic_cuda",
-    .format = "coo",
-    .device = "cuda",
-    .idea = "a thread an entry, added to y by atomics",
-    .source = "Evtushenko 2019 and the lecture Sparse Methods, COO",
-    .study = 1,
-    .deterministic = 0,
-    .operations = SPRYI_OP_SPMV,
-};
-
-const spryi_kernel spryi_hyb_atomic_cuda = {
-    .name = "hyb_atomic_cuda",
-    .format = "hyb",
-    .device = "cuda",
-    .idea = "ELL by a thread a row, then the rest by atomics",
-    .source = "Evtushenko 2019 and the lecture Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5",
-    .study = 1,
-    .deterministic = 0,
-    .operations = SPRYI_OP_SPMV,
-};
+KERNEL(csr, scalar, 0, "a thread a row", "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2")
+KERNEL(csr, vector_shared, 0, "a warp a row, added up in shared memory",
+       "Meister 2013, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3")
+KERNEL(coo, atomic, 1, "a thread an entry, added to y by atomics",
+       "Evtushenko 2019 and the lecture Sparse Methods, COO")
+KERNEL(hyb, atomic, 1, "ELL by a thread a row, then the rest by atomics",
+       "Evtushenko 2019 and the lecture Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
 
 /* clang-format off */
 static const spryi_kernel *const kernels[] = {
