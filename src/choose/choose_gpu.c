@@ -126,7 +126,7 @@ static int choose_swept(spryi_choice *choice, const spry_arrays *a, const spryi_
 
 static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
 {
-    const int least = v->packed.stepped >= STEPPED ? LEAST_STEPPED_SLICES : LEAST_SLICES / (int)v->block;
+    const int least = v->packed.strided >= STEPPED ? LEAST_STEPPED_SLICES : LEAST_SLICES / (int)v->block;
     const int enough = v->packed.slices >= least;
     const int worth = v->block >= LEAST_BLOCK || (v->block == 2 && v->rows->mean >= LONG_ROWS);
     if (!worth || v->bsr_bytes > CLEARLY_LESS * v->csr_bytes) return 0;
@@ -143,7 +143,7 @@ static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
 static int choose_packed(spryi_choice *choice, const gpu_view *v)
 {
     const double beside_values = v->packed.bytes - (double)spry_type_bytes(v->a->value_type);
-    const int steps = v->packed.stepped >= STEPPED && beside_values <= LITTLE && v->a->nnz >= LEAST_STEPPED &&
+    const int steps = v->packed.strided >= STEPPED && beside_values <= LITTLE && v->a->nnz >= LEAST_STEPPED &&
                       (v->packed.block == 1 || v->packed.slices >= LEAST_STEPPED_SLICES);
     const int many = v->packed.slices >= LEAST_SLICES;
     const int less = v->packed.bytes <= CLEARLY_LESS * v->csr_bytes;

@@ -90,7 +90,7 @@ typedef struct spryi_build_request {
 /* What a format takes for a matrix, exact, known before it is built. */
 typedef struct spryi_cost {
     int64_t bytes;       /* of the format's arrays; what a plan adds beside them (row blocks, runs) is left out */
-    int64_t words;       /* of the same arrays, values and indices alike: the count of the lecture Sparse Methods */
+    int64_t words;       /* of the same arrays, values and indices alike: the count of Sparse Methods */
     int64_t padding;     /* stored entries that are none of A's */
     char parameters[64]; /* as resolved: "c=16:sigma=4096"; "" where there are none */
 } spryi_cost;

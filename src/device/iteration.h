@@ -132,7 +132,7 @@ SPRYI_BOTH_SIDES void spryi_cg_dotted(spryi_cg_state *s, const double *sums)
 }
 
 /* After step: r.r, r.z of the new r. */
-SPRYI_BOTH_SIDES void spryi_cg_stepped(spryi_cg_state *s, const double *sums)
+SPRYI_BOTH_SIDES void spryi_cg_strided(spryi_cg_state *s, const double *sums)
 {
     if (s->stop) return;
     if (s->halves) s->beta = sums[1] / s->rz;
@@ -170,7 +170,7 @@ SPRYI_BOTH_SIDES double spryi_rank_shift(const spryi_rank_state *s)
 }
 
 /* After rank_step: ||d||_1, the sum of squares or the largest of |d|, sum of x_k, of it over zero columns. */
-SPRYI_BOTH_SIDES void spryi_rank_stepped(spryi_rank_state *s, const double *sums)
+SPRYI_BOTH_SIDES void spryi_rank_strided(spryi_rank_state *s, const double *sums)
 {
     if (s->stop) {
         s->finished = 1;

@@ -44,7 +44,8 @@ typedef struct spryi_vector_ops {
     spry_status (*step)(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
                         spry_error *err);
     /* ... then x += alpha p; p = D r + beta p. */
-    spry_status (*turn)(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err);
+    spry_status (*next_direction)(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D,
+                                  spry_error *err);
     spry_status (*clear)(const spryi_vector_work *w, void *x, spry_error *err); /* x = 0 */
     /* state.distance = (b - q).(b - q) */
     spry_status (*distance)(const spryi_vector_work *w, const void *b, const void *q, spry_error *err);

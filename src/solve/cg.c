@@ -179,7 +179,7 @@ static spry_status advance(solving *s, spry_cg_result *result, spry_error *err)
         status = product(s, s->p, result, err);
         if (status == SPRY_OK) status = ops->dots(&s->work, p, q, D, err);
         if (status == SPRY_OK) status = ops->step(&s->work, x, r, p, q, D, err);
-        if (status == SPRY_OK) status = ops->turn(&s->work, x, p, r, D, err);
+        if (status == SPRY_OK) status = ops->next_direction(&s->work, x, p, r, D, err);
     }
     return status == SPRY_OK ? look(s, result, err) : status;
 }

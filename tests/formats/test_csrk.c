@@ -246,11 +246,11 @@ static void test_for_gpu(void **state)
                                              .value_type = SPRY_F64,
                                              .massively_parallel = 1,
                                              .compute_major = cases[c].major};
-        spryi_cost figure = {0};
+        spryi_cost cost = {0};
         void *storage = NULL;
         spryi_section sections[SPRYI_MOST_SECTIONS];
-        assert_int_equal(SPRY_OK, cases[c].format->predict(context, &figure, &request, NULL));
-        assert_string_equal(cases[c].parameters, figure.parameters);
+        assert_int_equal(SPRY_OK, cases[c].format->predict(context, &cost, &request, NULL));
+        assert_string_equal(cases[c].parameters, cost.parameters);
         assert_int_equal(SPRY_OK, cases[c].format->build(context, &storage, &request, NULL));
         const spryi_csrk *s = storage;
         assert_int_equal(cases[c].sr_count, s->sr_count);
@@ -263,9 +263,9 @@ static void test_for_gpu(void **state)
             assert_non_null(*sections[n].array);
             bytes += sections[n].count * sections[n].item_bytes;
         }
-        assert_int_equal(figure.bytes, bytes);
-        assert_int_equal(figure.bytes, cases[c].format->storage_bytes(storage));
-        assert_int_equal(figure.bytes, cases[c].format->owned_bytes(storage)); /* the GPU's copy */
+        assert_int_equal(cost.bytes, bytes);
+        assert_int_equal(cost.bytes, cases[c].format->storage_bytes(storage));
+        assert_int_equal(cost.bytes, cases[c].format->owned_bytes(storage)); /* the GPU's copy */
         cases[c].format->destroy(context, storage);
     }
     spry_matrix_destroy(A);

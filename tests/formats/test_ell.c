@@ -1,4 +1,4 @@
-/* Format ELL: the layout as it is drawn, figures of the lecture, stepped runs, storages that are damaged. */
+/* Format ELL: the layout as it is drawn, figures of the lecture, strided runs, storages that are damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +73,7 @@ static void padding_is_not_multiplied(void **state)
     spry_context_destroy(context);
 }
 
-/* A grid has stepped runs; where one is claimed that is none, check sees it, as it sees other damage. */
+/* A grid has strided runs; where one is claimed that is none, check sees it, as it sees other damage. */
 static void check_sees_damage(void **state)
 {
     (void)state;
@@ -83,10 +83,10 @@ static void check_sees_damage(void **state)
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=100,y=20", NULL, NULL), SPRY_OK);
     spry_plan *plan = plan_of(context, &A, "ell", NULL);
     spryi_ell *s = plan->stored.storage;
-    int64_t stepped = -1;
-    for (int64_t q = 0; q < s->a.rows / SPRYI_ELL_SLICE && stepped < 0; q++)
-        if (s->runs[q] > 1) stepped = q;
-    assert_true(stepped >= 0);
+    int64_t strided = -1;
+    for (int64_t q = 0; q < s->a.rows / SPRYI_ELL_SLICE && strided < 0; q++)
+        if (s->runs[q] > 1) strided = q;
+    assert_true(strided >= 0);
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_ell.check(s, &err), SPRY_OK);
 #define REFUSE(place, value)                                                                                           \
@@ -102,7 +102,7 @@ static void check_sees_damage(void **state)
     REFUSE(s->lengths[0], s->lengths[0] - 1);
     REFUSE(((int32_t *)s->columns)[7], (int32_t)s->a.cols);
     REFUSE(((int32_t *)s->columns)[7], -1);
-    REFUSE(((int32_t *)s->columns)[stepped * SPRYI_ELL_SLICE + 3], 0);
+    REFUSE(((int32_t *)s->columns)[strided * SPRYI_ELL_SLICE + 3], 0);
     REFUSE(s->runs[0], 200);
     REFUSE(s->width, -1);
     REFUSE(s->width, INT64_MAX);

@@ -231,7 +231,7 @@ static void steps_and_holes(void **state)
     check_band(105, -1, full, holes);
 }
 
-/* Rows of 4 entries that lie at 6 distances are stepped, at 7 they would take too many slots. */
+/* Rows of 4 entries that lie at 6 distances are strided, at 7 they would take too many slots. */
 static void too_many_steps(void **state)
 {
     (void)state;

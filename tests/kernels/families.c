@@ -213,7 +213,7 @@ static void run_of_rows(builder *b, int64_t rows, int64_t length, int step)
 }
 
 /* Runs of 1 to 70 rows; not all of them unless `all`. */
-static void stepped(builder *b, int64_t length, int64_t all, int64_t r)
+static void strided(builder *b, int64_t length, int64_t all, int64_t r)
 {
     (void)r;
     for (int64_t rows = 70; rows >= 1; rows--)
@@ -413,7 +413,7 @@ static line line_of(int number)
     if (number >= family_count()) return large[number - family_count()];
     int64_t length = 1 + (number - TABLE) % LENGTHS;
     switch ((number - TABLE) / LENGTHS) {
-    case 0: return (line){"stepped", stepped, length, is_critical(length), 0, 1, 0};
+    case 0: return (line){"strided", strided, length, is_critical(length), 0, 1, 0};
     case 1: return (line){"shared", shared, length, 20, 1 + 40 / length, length >= 4, 0};
     default: return (line){"constant length", constant, 301, length, 0, 0, 0};
     }

@@ -9,7 +9,7 @@ typedef struct family {
     int64_t rows, cols, nnz;
     int64_t *offsets, *columns;
     int sorted;     /* every row's columns never fall */
-    int structured; /* stepped or shared rows are expected to be found in it */
+    int structured; /* strided or shared rows are expected to be found in it */
     int pieces;     /* it has rows too long for a block */
 } family;
 

@@ -93,7 +93,7 @@ static void discard(const void *device)
 }
 
 /* The host's own storage of A, as for the GPU that there is. */
-static spry_status build_on_host(spry_context *context, void **storage, const spryi_format **format, spryi_cost *figure,
+static spry_status build_on_host(spry_context *context, void **storage, const spryi_format **format, spryi_cost *cost,
                                  const spry_matrix *A, const spry_spmv_options *options, spry_error *err)
 {
     spry_status status = SPRY_OK;
@@ -101,7 +101,7 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
                                    .options = options,
                                    .value_type = A->a.value_type,
                                    .massively_parallel = 1,
-                                   .cost = figure};
+                                   .cost = cost};
     OK(cudaDeviceGetAttribute(&request.compute_major, cudaDevAttrComputeCapabilityMajor, 0));
     OK(cudaDeviceGetAttribute(&request.units, cudaDevAttrMultiProcessorCount, 0));
     OK(cudaDeviceGetAttribute(&request.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
@@ -156,15 +156,15 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     spry_plan *plan = NULL;
     void *host = NULL;
     spry_error expected = SPRY_ERROR_INIT, err = SPRY_ERROR_INIT;
-    spryi_cost figure = {0};
-    spry_status wanted = build_on_host(context, &host, &format, &figure, on_host, &options, &expected);
+    spryi_cost cost = {0};
+    spry_status wanted = build_on_host(context, &host, &format, &cost, on_host, &options, &expected);
     spry_status got = spry_plan_spmv(context, &plan, A, &options, &err);
     if (got != wanted || strcmp(err.message, expected.message) != 0)
         fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
     if (plan) {
         if (!plan->stored.made_there) fail_msg("%s: was made on the host", what);
-        if (strcmp(plan->stored.parameters, figure.parameters) != 0)
-            fail_msg("%s: made with %s, on the host %s", what, plan->stored.parameters, figure.parameters);
+        if (strcmp(plan->stored.parameters, cost.parameters) != 0)
+            fail_msg("%s: made with %s, on the host %s", what, plan->stored.parameters, cost.parameters);
         compare(what, plan, host);
         format->destroy(context, host);
     }

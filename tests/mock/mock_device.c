@@ -515,11 +515,11 @@ PASS(step, step(p->w, p->out[0], p->out[1], p->out[2], p->in[0], p->in[1], NULL)
     (void)err;
     return later((pass_task){step_now, w, {x, r, p}, {q, D}});
 }
-PASS(turn, turn(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x, void *p,
-     const void *r, const void *D)
+PASS(next_direction, next_direction(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w,
+     void *x, void *p, const void *r, const void *D)
 {
     (void)err;
-    return later((pass_task){turn_now, w, {x, p}, {r, D}});
+    return later((pass_task){next_direction_now, w, {x, p}, {r, D}});
 }
 PASS(clear, clear(p->w, p->out[0], NULL), const spryi_vector_work *w, void *x)
 {
@@ -555,7 +555,7 @@ static const spryi_vector_ops *vector_ops(const spryi_device *device)
                                      .start = start,
                                      .dots = dots,
                                      .step = step,
-                                     .turn = turn,
+                                     .next_direction = next_direction,
                                      .clear = clear,
                                      .distance = distance,
                                      .rank_start = rank_start,

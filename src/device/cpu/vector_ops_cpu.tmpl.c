@@ -131,8 +131,8 @@ static void SPRY_FN(shrink)(const spryi_vector_work *w, void *r, const void *q, 
     (length_of(w, k.first), AT(r, k.first), AT(q, k.first), AT(D, k.first), (SPRY_V)alpha, SUMS(k.first));
 }
 
-static void SPRY_FN(turn)(const spryi_vector_work *w, void *x_, void *p_, const void *r_, const void *D_, double alpha,
-                          double beta)
+static void SPRY_FN(next_direction)(const spryi_vector_work *w, void *x_, void *p_, const void *r_, const void *D_,
+                                    double alpha, double beta)
 {
     SPRY_V *x = x_, *p = p_, a = (SPRY_V)alpha, c = (SPRY_V)beta;
     const SPRY_V *r = r_, *D = D_;

@@ -88,15 +88,16 @@ static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, c
     else
         SPRYI_BY_TYPE(w->type, step, (w, x, r, p, q, D, state->alpha, state->beta));
     add_blocks(w, 2, sums);
-    spryi_cg_stepped(state, sums);
+    spryi_cg_strided(state, sums);
     return SPRY_OK;
 }
 
-static spry_status turn(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err)
+static spry_status next_direction(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D,
+                                  spry_error *err)
 {
     (void)err;
     const spryi_cg_state *state = w->state.data;
-    if (state->halves) SPRYI_BY_TYPE(w->type, turn, (w, x, p, r, D, state->alpha, state->beta));
+    if (state->halves) SPRYI_BY_TYPE(w->type, next_direction, (w, x, p, r, D, state->alpha, state->beta));
     return SPRY_OK;
 }
 
@@ -151,7 +152,7 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
             if (partials[b * SPRYI_MOST_SUMS + 1] > most) most = partials[b * SPRYI_MOST_SUMS + 1];
         if (state->norm == SPRY_NORM_INF) sums[1] = most;
     }
-    spryi_rank_stepped(state, sums);
+    spryi_rank_strided(state, sums);
     return SPRY_OK;
 }
 
@@ -162,7 +163,7 @@ const spryi_vector_ops TABLE = {
     .start = start,
     .dots = dots,
     .step = step,
-    .turn = turn,
+    .next_direction = next_direction,
     .clear = clear,
     .distance = distance,
     .rank_start = rank_start,

@@ -9,7 +9,7 @@
  * b, b + grid, ... The grid depends on the length alone (at most MOST_BLOCKS), sums are added by fixed trees and
  * without atomics: the same bits in every run and on every GPU.
  * Cost: the bytes of the vectors; CG 9 numbers a row (11 with jacobi), PageRank 4 (3 where columns sum to 1 as they
- * stand); the second kernel and an idle turn take some microseconds each, which counts below some 100 000 rows.
+ * stand); the second kernel and an idle pass take some microseconds each, which counts below some 100 000 rows.
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
 #include "device/cuda/reduce.cuh"
@@ -103,12 +103,12 @@ struct dotted {
         spryi_cg_dotted(s, sums);
     }
 };
-struct stepped {
+struct strided {
     enum { SUMS = 2 };
     typedef spryi_cg_state state;
     static __device__ void go(state *s, const double *sums)
     {
-        spryi_cg_stepped(s, sums);
+        spryi_cg_strided(s, sums);
     }
 };
 struct measured {
@@ -127,12 +127,12 @@ struct rank_started {
         s->zero_mass = sums[0];
     }
 };
-struct rank_stepped {
+struct rank_strided {
     enum { SUMS = 4 };
     typedef spryi_rank_state state;
     static __device__ void go(state *s, const double *sums)
     {
-        spryi_rank_stepped(s, sums);
+        spryi_rank_strided(s, sums);
     }
 };
 
@@ -313,13 +313,13 @@ static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, c
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
     LAUNCH_TYPED(w, step_kernel, cg_state(w), (V *)x, (V *)r, (V *)p, (const V *)q, (const V *)D, w->n, partials_of(w));
-    resolve<stepped>(w);
+    resolve<strided>(w);
     return leave(previous, "cg step", err);
 }
 
-template <typename V> static __global__ void turn_kernel(const spryi_cg_state *state, V *__restrict__ x,
-                                                         V *__restrict__ p, const V *__restrict__ r,
-                                                         const V *__restrict__ D, int64_t n)
+template <typename V> static __global__ void direction_kernel(const spryi_cg_state *state, V *__restrict__ x,
+                                                              V *__restrict__ p, const V *__restrict__ r,
+                                                              const V *__restrict__ D, int64_t n)
 {
     if (!state->halves) return;
     const V alpha = (V)state->alpha, beta = (V)state->beta;
@@ -341,15 +341,16 @@ template <typename V> static __global__ void turn_kernel(const spryi_cg_state *s
 }
 
 /* Started in every iteration and idle in most: so few blocks. It takes no sums, so their number is free. */
-static spry_status turn(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D, spry_error *err)
+static spry_status next_direction(const spryi_vector_work *w, void *x, void *p, const void *r, const void *D,
+                                  spry_error *err)
 {
     int previous;
     spryi_vector_work few = *w;
     if (few.blocks > IDLE_BLOCKS) few.blocks = IDLE_BLOCKS;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    LAUNCH_TYPED(&few, turn_kernel, cg_state(w), (V *)x, (V *)p, (const V *)r, (const V *)D, w->n);
-    return leave(previous, "cg turn", err);
+    LAUNCH_TYPED(&few, direction_kernel, cg_state(w), (V *)x, (V *)p, (const V *)r, (const V *)D, w->n);
+    return leave(previous, "cg next direction", err);
 }
 
 static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
@@ -480,7 +481,7 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
     if (status != SPRY_OK) return status;
     LAUNCH_TYPED(w, rank_step_kernel, rank_state(w), (V *)z, (const V *)y_before, (const V *)y, (const V *)s, w->n,
                  partials_of(w));
-    resolve<rank_stepped>(w);
+    resolve<rank_strided>(w);
     return leave(previous, "pagerank step", err);
 }
 
@@ -501,5 +502,6 @@ static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *
 
 /* In the order of the struct: C++17 has no names here. */
 extern const spryi_vector_ops spry_cuda_vector_ops;
-const spryi_vector_ops spry_cuda_vector_ops = {TILE, MOST_BLOCKS, SPRYI_MOST_AHEAD, start,      dots,      step,
-                                               turn, clear,       distance,         rank_start, rank_step, rank_finish};
+const spryi_vector_ops spry_cuda_vector_ops = {TILE,     MOST_BLOCKS, SPRYI_MOST_AHEAD, start,
+                                               dots,     step,        next_direction,   clear,
+                                               distance, rank_start,  rank_step,        rank_finish};

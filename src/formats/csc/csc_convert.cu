@@ -35,7 +35,7 @@ template <typename V> static __global__ void gather(const uint64_t *__restrict__
 }
 
 /* rows, values and offsets of A in columns. */
-static spry_status turn(const spry_arrays *a, void *offsets, int32_t *rows, void *values, spry_error *err)
+static spry_status transpose(const spry_arrays *a, void *offsets, int32_t *rows, void *values, spry_error *err)
 {
     scratch key_space, other_space, row_space;
     SPRY_CUDA_TRY(key_space.make(a->nnz * (int64_t)sizeof(uint64_t), "csc: keys", err));
@@ -78,7 +78,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     s->a.values = values;
     s->a.symmetry = SPRY_GENERAL;
     s->vector_type = c->request->options->vector_type;
-    return turn(a, offsets, (int32_t *)rows, values, err);
+    return transpose(a, offsets, (int32_t *)rows, values, err);
 }
 
 const spryi_converter spry_cuda_to_csc = {"csc", convert};

@@ -329,13 +329,13 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
     find_rows<<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>(Ap, a->rows, s->tile, s->blocks, first_row);
     on_host = (found_row *)malloc(bytes);
     if (!on_host) status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rows of blocks");
-    for (int turn = 0; status == SPRY_OK && turn < 2; turn++) {
-        const int longest = turn == 0 ? cut<SOME>::longest : cut<MANY>::longest;
+    for (int attempt = 0; status == SPRY_OK && attempt < 2; attempt++) {
+        const int longest = attempt == 0 ? cut<SOME>::longest : cut<MANY>::longest;
         describe_tiles<<<(unsigned)ceil_div(s->blocks, 256), 256>>>(Ap, s->blocks, longest, first_row, s->tiles, found);
         status = launched(err, "csr_merge_cuda: splits");
         if (status == SPRY_OK) code = cudaMemcpy(on_host, found, bytes, cudaMemcpyDeviceToHost);
         if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: splits");
-        if (turn == 0 && status == SPRY_OK) s->kind = kind_of(on_host, s->blocks, a->nnz);
+        if (attempt == 0 && status == SPRY_OK) s->kind = kind_of(on_host, s->blocks, a->nnz);
         if (s->kind != MANY) break;
     }
     if (status == SPRY_OK) status = cut_long_rows(s, on_host, err);

@@ -9,7 +9,7 @@
  * Cost: bytes of CSR, an atomic addition an entry, which the second-level cache makes, and three passes over a vector
  *       as long as y. Columns with very many entries are slow: their additions come one after the other. Not
  *       deterministic: additions come in any order.
- * Source: the transposed product of the COO kernel of Evtushenko 2019 (additions by atomics) on CSR; CSC of the lecture
+ * Source: the transposed product of the COO kernel of Evtushenko 2019 (additions by atomics) on CSR; CSC of
  *         Sparse Methods; this library.
  */
 #include "device/cuda/sums.cuh"

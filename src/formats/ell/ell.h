@@ -12,7 +12,7 @@
  * Beside the two arrays there are the lengths, 4 bytes a row, and for each slice of 16 rows a byte of the runs; both
  * are counted in bytes, but not in words:
  *
- *   runs    0: nothing is known of the slice. r > 0: it begins a stepped run of r slices, whose rows have one length
+ *   runs    0: nothing is known of the slice. r > 0: it begins a strided run of r slices, whose rows have one length
  *           and columns that are those of the row before plus one (grids, bands, diagonals): the columns of the
  *           run's first row are enough, and x is loaded, not gathered. A run ends with its block.
  *   blocks  block_rows rows each, by the matrix alone: the unit that threads share.
@@ -68,16 +68,16 @@ int spryi_ell_list(void *storage, spryi_section *list);
 void spryi_ell_sections(spry_arrays *a, spryi_ell *s, spryi_section *sections, int *count);
 spry_status spryi_ell_check(const spryi_ell *s, spry_error *err);
 
-/* *to: where the rows from i on end, at most `end`, that are a stepped run (1) or none (0). i begins a slice. */
-static inline int spryi_ell_next_is_stepped(const spryi_ell *s, int64_t i, int64_t end, int64_t *to)
+/* *to: where the rows from i on end, at most `end`, that are a strided run (1) or none (0). i begins a slice. */
+static inline int spryi_ell_next_is_strided(const spryi_ell *s, int64_t i, int64_t end, int64_t *to)
 {
     const uint8_t *runs = s->runs + i / SPRYI_ELL_SLICE;
     const int64_t slices = (end - i + SPRYI_ELL_SLICE - 1) / SPRYI_ELL_SLICE;
     int64_t n = *runs;
-    const int stepped = n > 0;
-    while (!stepped && n < slices && runs[n] == 0) n++;
+    const int strided = n > 0;
+    while (!strided && n < slices && runs[n] == 0) n++;
     *to = n < slices ? i + n * SPRYI_ELL_SLICE : end;
-    return stepped;
+    return strided;
 }
 
 #endif

@@ -2,9 +2,9 @@
  * ell_avx2_cpu: the loops of ell_portable_cpu, compiled for AVX2 and FMA.
  *
  * Idea: loops over sixteen rows are vectors to the compiler; what it gains over plain C is registers of four f64 or
- *       eight f32 for the stepped runs, and half the instructions elsewhere.
+ *       eight f32 for the strided runs, and half the instructions elsewhere.
  * Work: a thread takes a block of rows at a time; transposed, a part.
- * Cost: bytes of ELL and of the lengths, less the columns of stepped runs.
+ * Cost: bytes of ELL and of the lengths, less the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
 #include "formats/ell/ell.h"
@@ -22,7 +22,7 @@ const spryi_kernel spryi_ell_avx2_cpu = {
     .name = "ell_avx2_cpu",
     .format = "ell",
     .device = "cpu",
-    .idea = "sixteen rows side by side, padding left out by row lengths, stepped columns not read; AVX2 and FMA",
+    .idea = "sixteen rows side by side, padding left out by row lengths, strided columns not read; AVX2 and FMA",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
     .deterministic = 1,
     .simd = SPRYI_AVX2,

@@ -2,10 +2,10 @@
 /*
  * ell_avx512_cpu: ELL with AVX-512.
  *
- * Idea: sixteen rows, one a lane, slot by slot; lanes past their row's length are masked. Stepped runs (see ell.h) load
+ * Idea: sixteen rows, one a lane, slot by slot; lanes past their row's length are masked. Strided runs (see ell.h) load
  *       x and read no columns. Each slot's stream is fetched ahead by software.
  * Work: a thread takes a block of rows at a time.
- * Cost: bytes of ELL and of the lengths, less the columns of stepped runs.
+ * Cost: bytes of ELL and of the lengths, less the columns of strided runs.
  * Source: Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library.
  */
 #include "core/simd_x86.h"
@@ -25,7 +25,7 @@ const spryi_kernel spryi_ell_avx512_cpu = {
     .name = "ell_avx512_cpu",
     .format = "ell",
     .device = "cpu",
-    .idea = "sixteen rows a step, one a lane, padding masked, stepped columns not read, software prefetch; AVX-512",
+    .idea = "sixteen rows a step, one a lane, padding masked, strided columns not read, software prefetch; AVX-512",
     .source = "Bell and Garland, SpMV on throughput-oriented processors, 2009, section 4.2; runs: this library",
     .deterministic = 1,
     .simd = SPRYI_AVX512,
@@ -86,7 +86,7 @@ static void SPRY_FN(general)(const spryi_run_args *args, int64_t begin, int64_t 
 }
 
 /* Two slices at a time, so that a column is looked up once for 32 rows. */
-static void SPRY_FN(stepped)(const spryi_run_args *args, int64_t begin, int64_t end, int stream_y)
+static void SPRY_FN(strided)(const spryi_run_args *args, int64_t begin, int64_t end, int stream_y)
 {
     const spryi_ell *s = args->storage;
     const SPRY_J *Aj = (const SPRY_J *)s->columns + begin;
@@ -95,11 +95,11 @@ static void SPRY_FN(stepped)(const spryi_run_args *args, int64_t begin, int64_t 
     VEC sum[2 * SPRY_FN(VECTORS)];
     int64_t i = begin;
     for (; i + 2 * SPRYI_ELL_SLICE <= end; i += 2 * SPRYI_ELL_SLICE) {
-        SPRY_FN(stepped_vectors)(Ax + i, Aj, stride, length, x + (i - begin), 2 * SPRY_FN(VECTORS), AHEAD, sum);
+        SPRY_FN(strided_vectors)(Ax + i, Aj, stride, length, x + (i - begin), 2 * SPRY_FN(VECTORS), AHEAD, sum);
         SPRY_FN(put)(args, i, stream_y, 2 * SPRY_FN(VECTORS), sum);
     }
     if (i < end) {
-        SPRY_FN(stepped_vectors)(Ax + i, Aj, stride, length, x + (i - begin), SPRY_FN(VECTORS), AHEAD, sum);
+        SPRY_FN(strided_vectors)(Ax + i, Aj, stride, length, x + (i - begin), SPRY_FN(VECTORS), AHEAD, sum);
         SPRY_FN(put)(args, i, stream_y, SPRY_FN(VECTORS), sum);
     }
 }
@@ -111,8 +111,8 @@ static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t e
                          s->a.rows * (int64_t)sizeof(SPRY_V) >= SPRYI_ELL_STREAM_BYTES;
     const int64_t last = spryi_block_end(end - 1, s->block_rows, s->a.rows);
     for (int64_t i = begin * s->block_rows, to; i < last; i = to)
-        if (spryi_ell_next_is_stepped(s, i, last, &to))
-            SPRY_FN(stepped)(args, i, to, stream_y);
+        if (spryi_ell_next_is_strided(s, i, last, &to))
+            SPRY_FN(strided)(args, i, to, stream_y);
         else
             SPRY_FN(general)(args, i, to, stream_y);
     if (stream_y) _mm_sfence();

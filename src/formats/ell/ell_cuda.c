@@ -5,8 +5,8 @@ const spryi_kernel spryi_ell_slots_cuda = {
     .name = "ell_slots_cuda",
     .format = "ell",
     .device = "cuda",
-    .idea = "a thread a row, slot by slot; stepped slices of 32 rows read one column a slot",
-    .source = "Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; the lecture Sparse Methods; this library",
+    .idea = "a thread a row, slot by slot; strided slices of 32 rows read one column a slot",
+    .source = "Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; Sparse Methods; this library",
     .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };

@@ -94,7 +94,7 @@ static int device_sections(void *storage, spryi_section *list)
     return spryi_sections_for_device(list, spryi_ell_list(storage, list), "runs");
 }
 
-/* A stepped run ends in its block, its rows have one length, and their columns step. */
+/* A strided run ends in its block, its rows have one length, and their columns step. */
 static int run_holds(const spryi_ell *s, int64_t begin, int64_t end)
 {
     if (end > s->a.rows || end - begin > s->block_rows - begin % s->block_rows || s->lengths[begin] == 0) return 0;

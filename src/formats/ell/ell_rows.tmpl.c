@@ -25,8 +25,8 @@ static __attribute__((noinline)) void SPRY_FN(general)(const spryi_run_args *arg
     }
 }
 
-/* Whole slices of a stepped run, of which the first row's columns are read. */
-static __attribute__((noinline)) void SPRY_FN(stepped)(const spryi_run_args *args, int64_t begin, int64_t end)
+/* Whole slices of a strided run, of which the first row's columns are read. */
+static __attribute__((noinline)) void SPRY_FN(strided)(const spryi_run_args *args, int64_t begin, int64_t end)
 {
     const spryi_ell *s = args->storage;
     const SPRY_J *Aj = (const SPRY_J *)s->columns + begin;
@@ -34,7 +34,7 @@ static __attribute__((noinline)) void SPRY_FN(stepped)(const spryi_run_args *arg
     const int64_t length = s->lengths[begin];
     for (int64_t i = begin; i < end; i += SPRYI_SLOT_LANES) {
         SPRY_V sum[SPRYI_SLOT_LANES];
-        SPRY_FN(stepped_sums)
+        SPRY_FN(strided_sums)
         ((const SPRY_V *)s->values + i, Aj, s->a.rows, length, (const SPRY_V *)args->x + (i - begin), sum);
         SPRY_FN(put)((SPRY_V *)args->y + i, SPRYI_SLOT_LANES, alpha, beta, sum);
     }
@@ -45,8 +45,8 @@ static void SPRY_FN(blocks)(const spryi_run_args *args, int64_t begin, int64_t e
     const spryi_ell *s = args->storage;
     const int64_t last = spryi_block_end(end - 1, s->block_rows, s->a.rows);
     for (int64_t i = begin * s->block_rows, to; i < last; i = to)
-        if (spryi_ell_next_is_stepped(s, i, last, &to))
-            SPRY_FN(stepped)(args, i, to);
+        if (spryi_ell_next_is_strided(s, i, last, &to))
+            SPRY_FN(strided)(args, i, to);
         else
             SPRY_FN(general)(args, i, to);
 }

@@ -5,8 +5,8 @@
  *       columns step together (grids) read one column a slot for all of them; which do is found when the plan is made.
  * Work: blocks of 256 threads, a row a thread; a warp lasts as long as the longest of its rows.
  * Cost: values and columns of the entries (padding is not read, but for what shares a sector with an entry), lengths, x
- *       and y; in stepped slices a 32nd of the columns.
- * Source: Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; the lecture Sparse Methods; stepped slices: this
+ *       and y; in strided slices a 32nd of the columns.
+ * Source: Bell and Garland 2008, 4.1; Evtushenko 2019; Meister 2013; Sparse Methods; strided slices: this
  *         library.
  */
 extern "C" {
@@ -39,7 +39,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
 {
     const spryi_ell *s = (const spryi_ell *)request->storage;
     int64_t slices = ceil_div(s->a.rows, SLICE);
-    spry_status status = spry_cuda_new(auxiliary, slices, "stepped slices", err);
+    spry_status status = spry_cuda_new(auxiliary, slices, "strided slices", err);
     if (status != SPRY_OK) return status;
     *bytes = slices;
     if (slices == 0) return SPRY_OK;

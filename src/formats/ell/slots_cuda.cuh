@@ -6,22 +6,22 @@
 
 /*
  * Entries `at`, at + stride, ... of one row, `length` of them: padding is never read. Four entries in flight. In a
- * stepped slice lane l's columns are lane 0's plus l: those alone are read, by all lanes at once.
+ * strided slice lane l's columns are lane 0's plus l: those alone are read, by all lanes at once.
  */
 template <typename V, typename J>
 static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const V *__restrict__ Ax,
                                               const V *__restrict__ x, int64_t at, int64_t stride, int length,
-                                              int stepped, int lane)
+                                              int strided, int lane)
 {
     V sum = 0;
     int s = 0;
-    const J *columns = stepped ? Aj + at - lane : Aj + at;
-    const J add = stepped ? (J)lane : J(0);
+    const J *columns = strided ? Aj + at - lane : Aj + at;
+    const J add = strided ? (J)lane : J(0);
     for (; s + 4 <= length; s += 4, columns += 4 * stride, at += 4 * stride) {
         J j[4];
         V a[4];
 #pragma unroll
-        for (int u = 0; u < 4; u++) j[u] = (stepped ? columns[u * stride] : load_once(columns + u * stride)) + add;
+        for (int u = 0; u < 4; u++) j[u] = (strided ? columns[u * stride] : load_once(columns + u * stride)) + add;
 #pragma unroll
         for (int u = 0; u < 4; u++) a[u] = Ax ? load_once(Ax + at + u * stride) : V(1);
 #pragma unroll
@@ -29,7 +29,7 @@ static __device__ __forceinline__ V sum_slots(const J *__restrict__ Aj, const V 
     }
 #pragma unroll 3
     for (; s < length; s++, columns += stride, at += stride)
-        sum += (Ax ? load_once(Ax + at) : V(1)) * x[(stepped ? *columns : load_once(columns)) + add];
+        sum += (Ax ? load_once(Ax + at) : V(1)) * x[(strided ? *columns : load_once(columns)) + add];
     return sum;
 }
 

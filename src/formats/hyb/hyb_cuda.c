@@ -6,7 +6,7 @@ const spryi_kernel spryi_hyb_segmented_cuda = {
     .format = "hyb",
     .device = "cuda",
     .idea = "ELL by a thread a row, then the rest by segmented sums without atomics",
-    .source = "Bell and Garland 2008, 4.5; the lecture Sparse Methods, HYB; this library",
+    .source = "Bell and Garland 2008, 4.5; Sparse Methods, HYB; this library",
     .deterministic = 1,
     .operations = SPRYI_OP_SPMV,
 };

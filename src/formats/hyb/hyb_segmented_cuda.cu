@@ -8,7 +8,7 @@
  * Cost: as ell_slots_cuda, with the bytes of COO for the rest, and y twice where a row has a rest. Deterministic; with
  *       an infinite alpha, sums of both signs of the two parts of a row give NaN.
  *       Without an ELL part (width 0) it is coo_segmented_cuda.
- * Source: Bell and Garland 2008, 4.4 and 4.5; the lecture Sparse Methods, HYB, made free of atomics; this library.
+ * Source: Bell and Garland 2008, 4.4 and 4.5; Sparse Methods, HYB, made free of atomics; this library.
  */
 #include "device/cuda/cuda_common.cuh"
 

@@ -153,7 +153,7 @@ typedef struct spryi_packed_guess {
     double bytes;    /* an entry */
     int64_t block;   /* see spryi_packed */
     double unmarked; /* share of the slices that have no index an entry: of DIAGONALS, or of blocks */
-    double stepped;  /* share of the slices of DIAGONALS */
+    double strided;  /* share of the slices of DIAGONALS */
     double slices;   /* of the whole matrix */
 } spryi_packed_guess;
 

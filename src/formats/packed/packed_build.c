@@ -131,6 +131,6 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
     return (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
                                 .block = block,
                                 .unmarked = 1 - (double)marked / (double)sum.slices,
-                                .stepped = (double)diagonals / (double)sum.slices,
+                                .strided = (double)diagonals / (double)sum.slices,
                                 .slices = (double)sum.slices * (double)groups / (double)samples};
 }

@@ -122,9 +122,9 @@ static __device__ __forceinline__ void add_entries(const scoo_view &s, const par
 /* The sum of a row's cells, begun where neighbouring threads meet no bank twice. */
 template <typename V> static __device__ __forceinline__ V sum_of_cells(const V *cells, int row, int lanes)
 {
-    const int turn = row * lanes / (128 / (int)sizeof(V));
+    const int first = row * lanes / (128 / (int)sizeof(V));
     V sum = 0;
-    for (int l = 0; l < lanes; l++) sum += cells[row * lanes + ((l + turn) & (lanes - 1))];
+    for (int l = 0; l < lanes; l++) sum += cells[row * lanes + ((l + first) & (lanes - 1))];
     return sum;
 }
 

@@ -12,7 +12,7 @@
  *
  *   permutation  2 bytes a row: the row within its window
  *   lengths      of the lanes, 4 bytes each; 0 for the lanes past the last row
- *   kinds        a byte a chunk: SCATTERED, IN_ORDER (its rows follow each other), or r: it begins a stepped run of
+ *   kinds        a byte a chunk: SCATTERED, IN_ORDER (its rows follow each other), or r: it begins a strided run of
  *                r chunks (see ell.h), all rows of which follow each other
  *   blocks       chunks of about equal cost, found from the offsets; by the matrix alone. A run ends with its block.
  */
@@ -83,12 +83,12 @@ spry_status spryi_sell_to_csr(spry_context *context, spry_matrix **csr, const vo
 /* sell_format.c: the sections of SELL. */
 int spryi_sell_list(void *storage, spryi_section *list);
 
-/* The number of chunks of the stepped run that begins with chunk k, *first = k; where none does 1, *first = -1. */
+/* The number of chunks of the strided run that begins with chunk k, *first = k; where none does 1, *first = -1. */
 static inline int64_t spryi_sell_run(const spryi_sell *s, int64_t k, int64_t *first)
 {
-    const int kind = s->kinds[k], stepped = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
-    *first = stepped ? k : -1;
-    return stepped ? kind : 1;
+    const int kind = s->kinds[k], strided = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
+    *first = strided ? k : -1;
+    return strided ? kind : 1;
 }
 
 #endif

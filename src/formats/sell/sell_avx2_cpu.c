@@ -3,7 +3,7 @@
  *
  * Idea: loops over sixteen lanes are vectors to the compiler: four f64 or eight f32 a register.
  * Work: a thread takes a block of chunks at a time; transposed, a part.
- * Cost: bytes of SELL, less the columns of stepped runs.
+ * Cost: bytes of SELL, less the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "formats/sell/sell.h"

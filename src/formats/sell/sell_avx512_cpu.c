@@ -6,7 +6,7 @@
  *       loaded number by number, which beats the gather instruction where that is microcode. Chunks of other than a
  *       multiple of a register's lanes, and the transposed product, are left to the loops of sell_portable_cpu.
  * Work: a thread takes a block of chunks at a time.
- * Cost: bytes of SELL, less the columns of stepped runs.
+ * Cost: bytes of SELL, less the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "core/simd_x86.h"
@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) void SPRY_FN(chunk_vectors)(const s
         const int64_t l = k * s->c + r;
         const SPRY_V *Ax = values ? values + s->offsets[k] + r : NULL;
         VEC sum[2];
-        if (first >= 0) SPRY_FN(stepped_vectors)
+        if (first >= 0) SPRY_FN(strided_vectors)
         (Ax, (const SPRY_J *)s->columns + s->offsets[first], s->c, s->lengths[l],
          (const SPRY_V *)args->x + (l - first * s->c), vectors, AHEAD, sum);
         else SPRY_FN(general_vectors)(Ax, (const SPRY_J *)s->columns + s->offsets[k] + r, s->c, s->lengths + l, args->x,

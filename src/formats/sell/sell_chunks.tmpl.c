@@ -19,7 +19,7 @@ static inline void SPRY_FN(put)(const spryi_run_args *args, int64_t l, int count
     }
 }
 
-/* Chunk k, which belongs to the stepped run that begins with chunk `first`, or to none: first < 0. */
+/* Chunk k, which belongs to the strided run that begins with chunk `first`, or to none: first < 0. */
 static inline void SPRY_FN(chunk)(const spryi_run_args *args, int64_t k, int64_t first)
 {
     const spryi_sell *s = args->storage;
@@ -29,7 +29,7 @@ static inline void SPRY_FN(chunk)(const spryi_run_args *args, int64_t k, int64_t
         int lanes = s->c - r < SPRYI_SLOT_LANES ? (int)(s->c - r) : SPRYI_SLOT_LANES;
         SPRY_V sum[SPRYI_SLOT_LANES];
         if (left <= 0) return;
-        if (first >= 0 && lanes == SPRYI_SLOT_LANES) SPRY_FN(stepped_sums)
+        if (first >= 0 && lanes == SPRYI_SLOT_LANES) SPRY_FN(strided_sums)
         (Ax ? Ax + r : NULL, (const SPRY_J *)s->columns + s->offsets[first], s->c, s->lengths[l],
          (const SPRY_V *)args->x + (l - first * s->c), sum);
         else SPRY_FN(general_sums)(Ax ? Ax + r : NULL, (const SPRY_J *)s->columns + s->offsets[k] + r, s->c,

@@ -285,7 +285,7 @@ template <typename V, typename J> static __global__ void __launch_bounds__(THREA
 
 static spry_status prepare_steps(const spryi_sell *s, sell_auxiliary *made, int64_t *bytes, spry_error *err)
 {
-    spry_status status = spry_cuda_new((void **)&made->steps, s->chunk_count, "stepped chunks", err);
+    spry_status status = spry_cuda_new((void **)&made->steps, s->chunk_count, "strided chunks", err);
     if (status != SPRY_OK) return status;
     *bytes = s->chunk_count;
     find_steps<<<(unsigned)ceil_div(s->chunk_count, 128), 128>>>(*s, (const int32_t *)s->columns, made->steps);

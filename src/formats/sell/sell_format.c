@@ -169,13 +169,13 @@ static spry_status check_kinds(const spryi_sell *s, spry_error *err)
     for (int64_t b = 0; b < spryi_sell_block_count(s); b++) {
         int64_t end = spryi_sell_block_begin(s, b + 1), chunks = 1;
         for (int64_t chunk = spryi_sell_block_begin(s, b); chunk < end; chunk += chunks) {
-            int kind = s->kinds[chunk], stepped = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
-            chunks = stepped ? kind : 1;
+            int kind = s->kinds[chunk], strided = kind > 0 && kind <= SPRYI_SELL_MOST_RUN;
+            chunks = strided ? kind : 1;
             if (kind == SPRYI_SELL_SCATTERED) continue;
             if (chunk + chunks > end || (chunk + chunks) * s->c > s->a.rows)
                 return bad_chunk("a run that ends outside", chunk, err);
             for (int64_t l = chunk * s->c + 1; l < (chunk + chunks) * s->c; l++)
-                if (spryi_sell_row(s, l) != spryi_sell_row(s, l - 1) + 1 || (stepped && !lane_steps(s, l)))
+                if (spryi_sell_row(s, l) != spryi_sell_row(s, l - 1) + 1 || (strided && !lane_steps(s, l)))
                     return bad_chunk("rows do not follow each other, as said", chunk, err);
         }
     }

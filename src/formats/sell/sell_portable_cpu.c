@@ -1,10 +1,10 @@
 /*
  * sell_portable_cpu: SELL in plain C with OpenMP.
  *
- * Idea: sixteen lanes of a chunk side by side, slot by slot; no slot past a row's length is multiplied. In stepped runs
+ * Idea: sixteen lanes of a chunk side by side, slot by slot; no slot past a row's length is multiplied. In strided runs
  *       (see sell.h) x is read in order and columns are not. Transposed: see shared/column_windows.h.
  * Work: a thread takes a block of chunks at a time; transposed, a part.
- * Cost: bytes of SELL, less the columns of stepped runs.
+ * Cost: bytes of SELL, less the columns of strided runs.
  * Source: Kreutzer et al., A unified sparse matrix data format for efficient general SpMV, 2014.
  */
 #include "formats/sell/sell.h"

@@ -8,7 +8,7 @@
  * SPRYI_SLOT_LANES rows whose x is loaded in order: only the columns of the run's first row are read. Ax NULL: all
  * entries are 1.
  */
-static inline void SPRY_FN(stepped_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
+static inline void SPRY_FN(strided_sums)(const SPRY_V *Ax, const SPRY_J *Aj, int64_t stride, int64_t length,
                                          const SPRY_V *x, SPRY_V sum[SPRYI_SLOT_LANES])
 {
     for (int r = 0; r < SPRYI_SLOT_LANES; r++) sum[r] = 0;

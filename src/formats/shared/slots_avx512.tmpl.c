@@ -4,8 +4,8 @@
  */
 #include "core/avx512_lanes.h"
 
-/* vectors * LANES rows of a stepped run. vectors and ahead, bytes to fetch in each slot, are constants. */
-static inline __attribute__((always_inline)) void SPRY_FN(stepped_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
+/* vectors * LANES rows of a strided run. vectors and ahead, bytes to fetch in each slot, are constants. */
+static inline __attribute__((always_inline)) void SPRY_FN(strided_vectors)(const SPRY_V *Ax, const SPRY_J *Aj,
                                                                            int64_t stride, int64_t length,
                                                                            const SPRY_V *x, const int vectors,
                                                                            const int64_t ahead, VEC *sum)

@@ -6,7 +6,7 @@
  * Cost: bytes of COO, one pass over y, an atomic addition an entry, which the second-level cache makes. Entries of a
  *       row are neighbours, so their additions come one after the other: the longer the rows, the slower (Evtushenko
  *       2019, cost 7). Not deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
- * Source: Evtushenko 2019, listing 7; the lecture Sparse Methods, COO.
+ * Source: Evtushenko 2019, listing 7; Sparse Methods, COO.
  */
 #include "device/cuda/reduce.cuh"
 

@@ -2,14 +2,14 @@
  * hyb_atomic_cuda: HYB, the rest by atomics.
  *
  * Idea: ell_slots_cuda's launch writes y of the ELL part; the next launch, which begins when all of that is written,
- *       adds the entries of the rest by atomicAdd. (Both in one launch, as the lecture Sparse Methods prints it, is a
+ *       adds the entries of the rest by atomicAdd. (Both in one launch, as Sparse Methods prints it, is a
  *       race: a block may add to a y that another has not written yet.)
  * Work: a thread a row, then a thread an entry of the rest; a warp whose 32 entries are of one row adds them up first,
  *       so that a row of a million entries does not mean a million additions to one address.
  * Cost: as ell_slots_cuda, with the bytes of COO and an atomic addition for each entry, or 32 of them, of the rest. Not
  *       deterministic; with an infinite alpha, terms of both signs in a row may give NaN.
  *       Without an ELL part (width 0) it is coo_atomic_cuda.
- * Source: Evtushenko 2019, listing 8; the lecture Sparse Methods, HYB; Bell and Garland 2008, 4.5.
+ * Source: Evtushenko 2019, listing 8; Sparse Methods, HYB; Bell and Garland 2008, 4.5.
  */
 #include "device/cuda/cuda_common.cuh"
 

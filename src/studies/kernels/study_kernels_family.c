@@ -18,10 +18,9 @@
 KERNEL(csr, scalar, 0, "a thread a row", "Evtushenko 2019, CSR-Scalar; Bell and Garland 2008, 4.2")
 KERNEL(csr, vector_shared, 0, "a warp a row, added up in shared memory",
        "Meister 2013, CSR kernel 2 with reduce; Bell and Garland 2008, 4.3")
-KERNEL(coo, atomic, 1, "a thread an entry, added to y by atomics",
-       "Evtushenko 2019 and the lecture Sparse Methods, COO")
+KERNEL(coo, atomic, 1, "a thread an entry, added to y by atomics", "Evtushenko 2019 and Sparse Methods, COO")
 KERNEL(hyb, atomic, 1, "ELL by a thread a row, then the rest by atomics",
-       "Evtushenko 2019 and the lecture Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
+       "Evtushenko 2019 and Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
 
 /* clang-format off */
 static const spryi_kernel *const kernels[] = {
