@@ -33,6 +33,10 @@ struct bench_peers {
     char folder[4096];
 };
 
+/* Skipped, where a peer does not offer what is asked of it; else failed. */
+record_status bench_status_of_peer(int answer);
+/* Takes over what a peer's prepare told, but for its time. */
+void bench_fill_from_peer(record *r, const bench_peer *peer, const char *title, const spry_peer_cost *cost);
 /* CSR in host memory as peers take it. */
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a);
 

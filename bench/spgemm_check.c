@@ -9,14 +9,13 @@
 
 static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
 {
-    char error[256] = "no reason given";
+    spry_peer_error error = {"no reason given"};
     spry_peer_product product = {.us = -1, .peak_bytes = -1};
     const double start = now_us();
-    int result = c->peer->run(c->peer_state, &product, error, sizeof error);
+    int result = c->peer->run(c->peer_state, &product, &error);
     *us = now_us() - start;
     if (result != SPRY_PEER_OK)
-        return record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s: %s",
-                           c->peer->title, error);
+        return record_fail(&c->record, bench_status_of_peer(result), "%s: %s", c->peer->title, error.text);
     if (product.us >= 0) {
         group->children += 1e-6 * *us;
         *us = product.us;
@@ -89,10 +88,10 @@ static spry_index_type index_type(int bytes)
 
 static int fetch_from_peer(spgemm_case *c, host_result *r)
 {
-    char error[256] = "no reason given";
+    spry_peer_error error = {"no reason given"};
     spry_peer_matrix m = {0};
-    if (c->peer->fetch(c->peer_state, &m, error, sizeof error) != SPRY_PEER_OK)
-        return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", error);
+    if (c->peer->fetch(c->peer_state, &m, &error) != SPRY_PEER_OK)
+        return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", error.text);
     spry_arrays *a = &r->arrays;
     a->layout = SPRY_CSR;
     a->rows = m.rows;

@@ -332,27 +332,25 @@ int spmv_add_peer(spmv_group *group, const bench_peer *peer)
         return 1;
     }
     spry_peer_request request = {.matrix = bench_peer_matrix(&group->arrays),
+                                 .variant = peer->kernel->variant,
                                  .transpose = group->op == SPRY_TRANSPOSE,
                                  .threads = threads,
                                  .expected_calls = group->session->options->calls > 0 ? group->session->options->calls
                                                                                       : 1000};
     spry_peer_cost cost = {.threads = threads, .deterministic = peer->kernel->deterministic};
-    char error[256] = "no reason given";
+    spry_peer_error error = {"no reason given"};
     double start = now_us();
-    int result = peer->kernel->prepare(&c->peer_state, &request, &cost, error, sizeof error);
+    c->peer = peer->kernel;
+    int result = c->peer->prepare(&c->peer_state, &request, &cost, &error);
     double setup_us = now_us() - start;
     if (result != SPRY_PEER_OK) {
+        if (c->peer_state) c->peer->destroy(c->peer_state);
         c->peer_state = NULL;
-        record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s", error);
+        record_fail(&c->record, bench_status_of_peer(result), "%s", error.text);
         return 1;
     }
-    c->peer = peer->kernel;
-    snprintf(c->record.reason, sizeof c->record.reason, "%s, version %s", peer->kernel->title, peer->version);
+    bench_fill_from_peer(&c->record, peer, c->peer->title, &cost);
     c->record.setup_us = setup_us - cost.startup_us;
-    c->record.upload_us = cost.upload_us;
-    c->record.threads = cost.threads;
-    c->record.deterministic = cost.deterministic;
-    c->record.bytes = cost.bytes > 0 ? cost.bytes : -1;
     check(group, c);
     return 1;
 }

@@ -14,14 +14,12 @@ typedef struct wrong {
     int transpose;
 } wrong;
 
-static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error, size_t error_size)
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
-    (void)error, (void)error_size;
-    wrong *w = malloc(sizeof *w);
+    wrong *w = spry_peer_new(state, sizeof *w, error);
     if (!w) return SPRY_PEER_FAILED;
     *w = (wrong){request->matrix, request->transpose};
     cost->threads = 1;
-    *state = w;
     return SPRY_PEER_OK;
 }
 
@@ -60,8 +58,8 @@ static int fail(void *state, double alpha, const void *x, double beta, void *y)
     return SPRY_PEER_FAILED;
 }
 
-static const spry_peer_kernel kernels[] = {{"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free},
-                                           {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free}};
+static const spry_peer_kernel kernels[] = {{"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free, 0},
+                                           {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free, 0}};
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
 typedef enum fault { NONE, VALUE, PLACE, ORDER, COUNT, LOST } fault;
@@ -73,14 +71,15 @@ typedef struct product {
     void *values;
 } product;
 
-static int prepare_product(void **state, const spry_peer_spgemm_request *request, fault fault)
+static int prepare_product(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
+                           spry_peer_error *error)
 {
-    product *p = calloc(1, sizeof *p);
+    product *p = spry_peer_new(state, sizeof *p, error);
     if (!p) return SPRY_PEER_FAILED;
     p->a = request->a;
     p->b = request->b;
-    p->fault = fault;
-    *state = p;
+    p->fault = (fault)request->variant;
+    cost->threads = 1;
     return SPRY_PEER_OK;
 }
 
@@ -139,12 +138,12 @@ static void spoil(const product *p)
     if (p->fault == COUNT) p->offsets[p->a.rows]--;
 }
 
-static int run_product(void *state, spry_peer_product *told, char *error, size_t error_size)
+static int run_product(void *state, spry_peer_product *told, spry_peer_error *error)
 {
     product *p = state;
     const size_t most = (size_t)(p->a.rows * p->b.cols) + 1;
     (void)told;
-    snprintf(error, error_size, "failed on purpose");
+    spry_peer_fail(error, SPRY_PEER_FAILED, "failed on purpose");
     if (p->fault == LOST) return SPRY_PEER_FAILED;
     double *sums = malloc((size_t)p->b.cols * sizeof *sums + 1);
     char *marks = malloc((size_t)p->b.cols + 1);
@@ -160,44 +159,27 @@ static int run_product(void *state, spry_peer_product *told, char *error, size_t
     return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
-static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     const product *p = state;
-    (void)error, (void)error_size;
+    (void)error;
     *c = (spry_peer_matrix){p->a.rows,  p->b.cols, p->offsets[p->a.rows], p->a.value_bytes, 8, 8, p->offsets,
                             p->columns, p->values};
     return SPRY_PEER_OK;
 }
 
-#define PREPARE(name, fault)                                                                                           \
-    static int name(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,          \
-                    size_t error_size)                                                                                 \
+#define PRODUCT(name, fault)                                                                                           \
     {                                                                                                                  \
-        (void)error, (void)error_size;                                                                                 \
-        cost->threads = 1;                                                                                             \
-        return prepare_product(state, request, fault);                                                                 \
+        name, "cpu", "on purpose", 1, prepare_product, run_product, fetch, release, destroy_product, fault             \
     }
-PREPARE(prepare_right, NONE)
-PREPARE(prepare_value, VALUE)
-PREPARE(prepare_place, PLACE)
-PREPARE(prepare_order, ORDER)
-PREPARE(prepare_count, COUNT)
-PREPARE(prepare_lost, LOST)
-#define PRODUCT(name, prepare)                                                                                         \
-    {                                                                                                                  \
-        name, "cpu", "on purpose", 1, prepare, run_product, fetch, release, destroy_product                            \
-    }
-static const spry_peer_spgemm products[] = {PRODUCT("spgemm_right", prepare_right),
-                                            PRODUCT("spgemm_wrong", prepare_value),
-                                            PRODUCT("spgemm_misplaced", prepare_place),
-                                            PRODUCT("spgemm_unsorted", prepare_order),
-                                            PRODUCT("spgemm_short", prepare_count),
-                                            PRODUCT("spgemm_lost", prepare_lost)};
+static const spry_peer_spgemm products[] = {PRODUCT("spgemm_right", NONE),      PRODUCT("spgemm_wrong", VALUE),
+                                            PRODUCT("spgemm_misplaced", PLACE), PRODUCT("spgemm_unsorted", ORDER),
+                                            PRODUCT("spgemm_short", COUNT),     PRODUCT("spgemm_lost", LOST)};
 
 static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels, 6, products};
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
-    (void)error, (void)error_size;
+    (void)error;
     return &module;
 }
