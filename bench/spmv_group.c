@@ -273,27 +273,6 @@ int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, 
     return 1;
 }
 
-static void fill_from_plan(spmv_case *c, const char *label)
-{
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    spry_error err = {0};
-    if (spry_plan_get_info(c->plan, &info, &err) != SPRY_OK) {
-        record_fail(&c->record, RECORD_FAILED, "%s", err.message);
-        return;
-    }
-    record *r = &c->record;
-    RECORD_TEXT(r->format, label ? label : info.format);
-    RECORD_TEXT(r->kernel, info.kernel);
-    RECORD_TEXT(r->device, info.device);
-    RECORD_TEXT(r->ordering, info.ordering);
-    RECORD_TEXT(r->reason, info.reason);
-    r->threads = info.threads;
-    r->deterministic = info.deterministic;
-    r->setup_us = info.setup_us;
-    r->upload_us = info.upload_us;
-    r->bytes = info.storage_bytes;
-}
-
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label)
 {
     spmv_case *c = add_case(group);
@@ -306,13 +285,12 @@ int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const cha
     spry_error err = {0};
     c->device = given.vector_device = options->device && strncmp(options->device, "cuda", 4) == 0;
     spry_status status = spry_plan_spmv(group->planner, &c->plan, group->A, &given, &err);
-    if (status != SPRY_OK) {
-        c->plan = NULL;
+    if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, &err);
+    if (label) RECORD_TEXT(c->record.format, label);
+    if (status == SPRY_OK)
+        check(group, c);
+    else
         record_fail(&c->record, bench_status_of(status), "%s", err.message);
-        return 1;
-    }
-    fill_from_plan(c, label);
-    if (c->record.status == RECORD_OK) check(group, c);
     return 1;
 }
 

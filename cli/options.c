@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -263,6 +264,14 @@ int cli_take_number(const char *option, const char *text, double *value)
     if (isspace((unsigned char)text[0]) || end == text || *end || !isfinite(*value))
         return cli_usage_error("--%s is '%s', expected a finite number", option, text);
     return CLI_GO_ON;
+}
+
+int cli_check_range(const char *option, double value, spry_type type)
+{
+    const double size = fabs(value);
+    if (type != SPRY_F32 || size == 0 || (size >= FLT_TRUE_MIN && size <= FLT_MAX)) return CLI_GO_ON;
+    return cli_usage_error("--%s is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64", option,
+                           value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
 }
 
 int cli_take_word(const char *option, const char *text, const char *words, int *index)

@@ -144,19 +144,14 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + 1, top[t].rank);
 }
 
-static cJSON *top_to_json(const ranked *top, int64_t count)
+static int top_to_json(cJSON *o, const ranked *top, int64_t count)
 {
-    cJSON *list = cJSON_CreateArray();
-    for (int64_t t = 0; t < count && list; t++) {
-        cJSON *o = cJSON_CreateObject();
-        int good = cli_json_integer(o, "node", top[t].node + 1) && cli_json_exact(o, "rank", top[t].rank) &&
-                   cJSON_AddItemToArray(list, o);
-        if (good) continue;
-        cJSON_Delete(o);
-        cJSON_Delete(list);
-        return NULL;
+    cJSON *list = cJSON_AddArrayToObject(o, "top");
+    for (int64_t t = 0; t < count; t++) {
+        cJSON *item = cli_json_item(list);
+        if (!cli_json_integer(item, "node", top[t].node + 1) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
     }
-    return list;
+    return list != NULL;
 }
 
 static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_result *r)
@@ -175,16 +170,10 @@ static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_resu
 static int json_line(const cli_input *input, arguments *a, const spry_pagerank_result *r, const cli_convergence *c,
                      const ranked *top, int64_t count, const spry_error *err)
 {
-    cJSON *o = cJSON_CreateObject(), *steps = cli_convergence_to_json(c), *list = top_to_json(top, count);
+    cJSON *o = cJSON_CreateObject();
     cli_run run = run_of(r);
-    int good = o && steps && list && cli_begin_to_json(o, "pagerank", input, &a->shared, &run) &&
-               result_to_json(o, a, r) && cli_end_to_json(o, &run, err);
-    if (good) {
-        good = cJSON_AddItemToObject(o, "convergence", steps) && cJSON_AddItemToObject(o, "top", list);
-    } else {
-        cJSON_Delete(steps);
-        cJSON_Delete(list);
-    }
+    int good = cli_begin_to_json(o, "pagerank", input, &a->shared, &run) && result_to_json(o, a, r) &&
+               cli_end_to_json(o, &run, c, err) && top_to_json(o, top, count);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -245,7 +234,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int status = cli_parse(command, &argc, argv, &a);
     a.o.edges = a.edges >= 0 ? (spry_edges)a.edges : SPRY_ROW_TO_COLUMN;
     a.o.zero_columns = a.zero_columns >= 0 ? (spry_zero_columns)a.zero_columns : SPRY_ZERO_TELEPORT;
-    if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], NULL);
+    if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], NULL);
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0};

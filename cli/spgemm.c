@@ -4,8 +4,6 @@
 
 #include "common/input.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,24 +94,15 @@ static const cli_option options[] =
 
 static int check_arguments(const arguments *a, const product *p)
 {
-    const double size = fabs(a->alpha);
     if (a->estimate && a->out) return cli_usage_error("--estimate multiplies nothing: there is no C for --out");
     if (a->estimate && a->verify) return cli_usage_error("--estimate multiplies nothing: there is no C to --verify");
-    if (a->out && strcmp(a->out, "-") == 0 && a->json.wanted && !cli_for_people(&a->json))
-        return cli_usage_error("--out - and --json both want standard output");
-    if (p->b_path && strcmp(p->a_path, "-") == 0 && strcmp(p->b_path, "-") == 0)
+    if (cli_is_dash(p->b_path) && cli_is_dash(p->a_path))
         return cli_usage_error("A and B are both '-': name A alone to multiply it with itself");
-    if (a->type == SPRY_F32 && size != 0 && !(size >= FLT_TRUE_MIN && size <= FLT_MAX))
-        return cli_usage_error("--alpha is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64",
-                               a->alpha, (double)FLT_TRUE_MIN, (double)FLT_MAX);
-    const char *const inputs[] = {p->a_path, p->b_path};
-    int status = cli_check_matrix_name(a->out);
-    for (int i = 0; i < 2 && status == CLI_GO_ON; i++) {
-        if (!inputs[i]) continue;
-        status = cli_check_output("out", a->out, inputs[i]);
-        if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, inputs[i]);
-    }
-    return status;
+    int status = cli_check_stdout(a->out, &a->json);
+    if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
+    if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
+    if (status == CLI_GO_ON) status = cli_check_outputs(a->out, &a->json, p->a_path);
+    return status == CLI_GO_ON && p->b_path ? cli_check_outputs(a->out, &a->json, p->b_path) : status;
 }
 
 /* alpha must live as long as the options. */
@@ -149,11 +138,7 @@ static int check_names(spry_context *context, const arguments *a)
 static int read_one(const product *p, const arguments *a, const char *path, spry_matrix **A, spry_arrays *arrays)
 {
     spry_error err = {0};
-    spry_read_options reading = SPRY_INIT(spry_read_options);
-    reading.value_type = a->type;
-    reading.offset_type = a->index[0];
-    reading.index_type = a->index[1];
-    int status = cli_read_csr(p->context, A, path, &reading);
+    int status = cli_read_csr(p->context, A, path, a->type, a->index);
     if (status == CLI_GO_ON && spry_matrix_get_arrays(*A, arrays, &err) != SPRY_OK) status = cli_fail(&err);
     return status;
 }
@@ -338,7 +323,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
         printf("  verified        %s, error %.2g of the bound in the worst row: %s\n",
                a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
                r->status == RECORD_OK ? "correct" : record_status_name(r->status));
-    if (a->out && strcmp(a->out, "-") != 0) printf("  C written to    %s\n", a->out);
+    if (a->out && !cli_is_dash(a->out)) printf("  C written to    %s\n", a->out);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
@@ -387,7 +372,7 @@ static int report(const product *p, arguments *a, const record *r, int status)
     int opened = cli_json_open(&a->json);
     if (opened != CLI_GO_ON) return opened;
     if (a->json.wanted && !json_line(r, p, a)) status = CLI_UNSUCCESSFUL;
-    if (cli_for_people(&a->json) && r->status != RECORD_FAILED && !(a->out && strcmp(a->out, "-") == 0)) {
+    if (cli_for_people(&a->json) && r->status != RECORD_FAILED && !cli_is_dash(a->out)) {
         if (a->estimate)
             print_estimate(p, a);
         else

@@ -343,7 +343,7 @@ static int report(tuning *t)
     if (status != CLI_GO_ON) return status;
     write_table(table.stream, t);
     status = cli_output_close(&table, CLI_OK);
-    if (status == CLI_OK && a->out && strcmp(a->out, "-") != 0)
+    if (status == CLI_OK && a->out && !cli_is_dash(a->out))
         cli_message("wrote %s; the command line takes it with SPRY_TUNING=%s, a program with spry_context_load_tuning",
                     a->out, a->out);
     return status;
@@ -396,10 +396,7 @@ static int check_arguments(const arguments *a, int count, char **paths)
     if (a->levels == 2 && strcmp(a->device, "cuda") == 0)
         return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
     if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
-    for (int i = 0; i < count && status == CLI_GO_ON; i++) {
-        status = cli_check_output("out", a->out, paths[i]);
-        if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, paths[i]);
-    }
+    for (int i = 0; i < count && status == CLI_GO_ON; i++) status = cli_check_outputs(a->out, &a->json, paths[i]);
     return status;
 }
 
