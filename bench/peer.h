@@ -66,6 +66,12 @@ typedef struct spry_peer_matrix {
     const void *values;  /* nnz */
 } spry_peer_matrix;
 
+/* Offset or column k of an array whose items have so many bytes. */
+static inline int64_t spry_peer_index(int bytes, const void *array, int64_t k)
+{
+    return bytes == 8 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
 typedef struct spry_peer_request {
     spry_peer_matrix matrix;
     int variant;            /* the kernel's */

@@ -24,12 +24,6 @@ spry_status bench_describe(const bench_session *session, record *r, const bench_
 
 /* ---- statistics --------------------------------------------------------------------------------- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
 /* The value below which a share of the sorted values lies, between neighbours by their distance. */
 static double quantile(const double *sorted, int count, double share)
 {
@@ -42,7 +36,7 @@ static double quantile(const double *sorted, int count, double share)
 
 bench_summary bench_summarise(double *values, int count)
 {
-    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    qsort(values, (size_t)count, sizeof *values, by_value);
     double sum = 0;
     for (int s = 0; s < count; s++) sum += values[s];
     return (bench_summary){.median = quantile(values, count, 0.5),

@@ -75,59 +75,60 @@ static int take_part(void *state, const char *value)
     return status == CLI_GO_ON ? cli_take_integer("part (before the slash)", part, 1, a->parts, &a->part) : status;
 }
 
-static const cli_option options[] =
-    {{"suite", 0, "NAME",
-      "a named list of matrices: mesh, scattered, shuffled; or products,\n"
-      "which are squared. Studies, with their tables: study/",
-      CLI_TEXT, CLI_AT(suite)},
-     {"matrices", 0, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)", CLI_TEXT,
-      CLI_AT(folder)},
-     {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only)},
-     {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
-      .take = take_part},
-     {"op", 0, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)", CLI_WORD, CLI_AT(op)},
-     {"formats", 0, "all|auto|LIST",
-      "the best kernel of each format named, with parameters if wanted\n"
-      "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
-      "all: every kernel of every format (default: csr,auto)",
-      CLI_LIST, CLI_AT(formats)},
-     {"kernels", 0, "LIST", "kernels by name ('spry kernels'), with --peers also peers'", CLI_LIST, CLI_AT(kernels)},
-     {"ordering", 0, "LIST",
-      "none; rcm, bandk, degree: reorder the matrix first, for peers too:\n"
-      "the caller keeps x and y in its numbering, and set-up holds what\n"
-      "it took; plan-rcm, plan-bandk, plan-degree: plans renumber x and y\n"
-      "in every product, without peers; by-format: none and rcm, of csr2\n"
-      "and csr3 none and bandk (default: none)",
-      CLI_OWN, .take = take_orderings},
-     {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(device)},
-     {"type", 0, "f32|f64|all", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(types)},
-     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(index)},
-     {"threads", 0, "N[,N...]",
-      "threads of a product (default: as many as OpenMP would use); of a\n"
-      "list the most, and on the CPU, with the matrix as given, the others\n"
-      "as well",
-      CLI_OWN, .take = take_threads},
-     {"calls", 0, "N",
-      "products that plans are told to expect (default: many); of\n"
-      "spgemm, above 1: plans too, whose numeric phase is timed alone",
-      CLI_INTEGER, CLI_AT(calls), 1, INT64_C(1000000000000)},
-     {"runs", 0, "N",
-      "a short protocol: N runs timed one by one after 5 that are not, in\n"
-      "place of batches in turns; of spgemm too, but in turns",
-      CLI_INTEGER, CLI_AT(runs), 1, 10000},
-     {"time-limit", 0, "SECONDS", "begin no matrix after so long", CLI_INTEGER, CLI_AT(time_limit), 1, 1000000},
-     {"at-once", 0, "N",
-      "read and reorder N matrices at once before they are measured, each\n"
-      "by one thread, which is the set-up that is told (default: 1, by all)",
-      CLI_INTEGER, CLI_AT(at_once), 1, 64},
-     {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(cold)},
-     {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
-      CLI_AT(want_peers)},
-     {"json", 0, "FILE",
-      "JSON lines to standard output (nothing else there) or FILE, each\n"
-      "matrix's when it is done: an interrupted run keeps them",
-      CLI_JSON, CLI_AT(json)},
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"suite", 0, "NAME",
+     "a named list of matrices: mesh, scattered, shuffled; or products,\n"
+     "which are squared. Studies, with their tables: study/",
+     CLI_TEXT, CLI_AT(suite)},
+    {"matrices", 0, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)", CLI_TEXT,
+     CLI_AT(folder)},
+    {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only)},
+    {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
+     .take = take_part},
+    {"op", 0, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)", CLI_WORD, CLI_AT(op)},
+    {"formats", 0, "all|auto|LIST",
+     "the best kernel of each format named, with parameters if wanted\n"
+     "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
+     "all: every kernel of every format (default: csr,auto)",
+     CLI_LIST, CLI_AT(formats)},
+    {"kernels", 0, "LIST", "kernels by name ('spry kernels'), with --peers also peers'", CLI_LIST, CLI_AT(kernels)},
+    {"ordering", 0, "LIST",
+     "none; rcm, bandk, degree: reorder the matrix first, for peers too:\n"
+     "the caller keeps x and y in its numbering, and set-up holds what\n"
+     "it took; plan-rcm, plan-bandk, plan-degree: plans renumber x and y\n"
+     "in every product, without peers; by-format: none and rcm, of csr2\n"
+     "and csr3 none and bandk (default: none)",
+     CLI_OWN, .take = take_orderings},
+    {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(device)},
+    {"type", 0, "f32|f64|all", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(types)},
+    {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(index)},
+    {"threads", 0, "N[,N...]",
+     "threads of a product (default: as many as OpenMP would use); of a\n"
+     "list the most, and on the CPU, with the matrix as given, the others\n"
+     "as well",
+     CLI_OWN, .take = take_threads},
+    {"calls", 0, "N",
+     "products that plans are told to expect (default: many); of\n"
+     "spgemm, above 1: plans too, whose numeric phase is timed alone",
+     CLI_INTEGER, CLI_AT(calls), 1, INT64_C(1000000000000)},
+    {"runs", 0, "N",
+     "a short protocol: N runs timed one by one after 5 that are not, in\n"
+     "place of batches in turns; of spgemm too, but in turns",
+     CLI_INTEGER, CLI_AT(runs), 1, 10000},
+    {"time-limit", 0, "SECONDS", "begin no matrix after so long", CLI_INTEGER, CLI_AT(time_limit), 1, 1000000},
+    {"at-once", 0, "N",
+     "read and reorder N matrices at once before they are measured, each\n"
+     "by one thread, which is the set-up that is told (default: 1, by all)",
+     CLI_INTEGER, CLI_AT(at_once), 1, 64},
+    {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(cold)},
+    {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
+     CLI_AT(want_peers)},
+    {"json", 0, "FILE",
+     "JSON lines to standard output (nothing else there) or FILE, each\n"
+     "matrix's when it is done: an interrupted run keeps them",
+     CLI_JSON, CLI_AT(json)},
+    CLI_END_OF_OPTIONS,
+};
 
 static int is_spgemm(const arguments *a)
 {
@@ -449,7 +450,6 @@ const cli_command cli_bench =
                  "  spry bench --suite products --matrices ~/matrices --peers\n"
                  "  spry bench --suite mesh --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",
      .options = options,
-     .least = 0,
      .most = -1,
      .positional = "matrix FILEs",
      .run = run};

@@ -68,7 +68,7 @@ typedef struct cli_command {
     const char *examples;
     const cli_option *options; /* beside --help, up to a NULL name */
     int least, most;           /* positional arguments; most -1: any number */
-    const char *positional;    /* what they are: "a matrix FILE" */
+    const char *positional;    /* what they are; NULL: one, a matrix FILE */
     int (*run)(const struct cli_command *command, int argc, char **argv);
 } cli_command;
 

@@ -10,20 +10,20 @@ typedef struct arguments {
     const char *format;
 } arguments;
 
-static const cli_option options[] = {{"out", 'o', "OUT",
-                                      "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
-                                      "'-' is standard output",
-                                      CLI_TEXT, CLI_AT(out)},
-                                     {"type", 0, "f32|f64|pattern",
-                                      "round the values to f32, or drop them (default: f64; of a\n"
-                                      "container its own)",
-                                      CLI_CHOICE, CLI_AT(type), SPRY_F32},
-                                     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG,
-                                      CLI_AT(full)},
-                                     {"format", 0, "FORMAT",
-                                      "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
-                                      CLI_AT(format)},
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT",
+     "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
+     "'-' is standard output",
+     CLI_TEXT, CLI_AT(out)},
+    {"type", 0, "f32|f64|pattern",
+     "round the values to f32, or drop them (default: f64; of a\n"
+     "container its own)",
+     CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
+    {"format", 0, "FORMAT", "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
+     CLI_AT(format)},
+    CLI_END_OF_OPTIONS,
+};
 
 static int run(const cli_command *command, int argc, char **argv)
 {
@@ -58,7 +58,4 @@ const cli_command cli_convert =
                  "  spry convert gen:grid5,x=100,y=100 -o grid.mtx.gz --type f32\n"
                  "  spry convert matrix.mtx.gz -o matrix.spry\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

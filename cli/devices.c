@@ -12,11 +12,12 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] = {{"measure", 0, NULL, "measure the copy bandwidth (a second, 1 GB of memory)",
-                                      CLI_FLAG, CLI_AT(measure)},
-                                     CLI_THREADS_OPTION("threads that measure"),
-                                     CLI_JSON_OPTION("JSON lines"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"measure", 0, NULL, "measure the copy bandwidth (a second, 1 GB of memory)", CLI_FLAG, CLI_AT(measure)},
+    CLI_THREADS_OPTION("threads that measure"),
+    CLI_JSON_OPTION("JSON lines"),
+    CLI_END_OF_OPTIONS,
+};
 
 static void print_device(const spry_device_info *d, int threads, double copy_gbps)
 {
@@ -102,7 +103,5 @@ const cli_command cli_devices = {.name = "devices",
                                  .examples = "  spry devices\n"
                                              "  spry devices --measure --json\n",
                                  .options = options,
-                                 .least = 0,
-                                 .most = 0,
                                  .positional = "no arguments",
                                  .run = run};

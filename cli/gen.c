@@ -11,14 +11,15 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] =
-    {{"out", 'o', "OUT", "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output",
-      CLI_TEXT, CLI_AT(out)},
-     {"list", 0, NULL, "list the generators with their parameters", CLI_FLAG, CLI_AT(list)},
-     {"type", 0, "f32|f64|pattern", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
-     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
-     CLI_JSON_OPTION("with --list: JSON lines"),
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT", "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output",
+     CLI_TEXT, CLI_AT(out)},
+    {"list", 0, NULL, "list the generators with their parameters", CLI_FLAG, CLI_AT(list)},
+    {"type", 0, "f32|f64|pattern", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
+    CLI_JSON_OPTION("with --list: JSON lines"),
+    CLI_END_OF_OPTIONS,
+};
 
 static int list_generators(cli_json *json)
 {
@@ -95,7 +96,6 @@ const cli_command cli_gen =
      .examples = "  spry gen --list\n"
                  "  spry gen grid7,x=20,y=20,z=20 -o grid7.mtx.gz\n",
      .options = options,
-     .least = 0,
      .most = 1,
      .positional = "one generator's NAME[,key=value...]",
      .run = run};

@@ -13,11 +13,12 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] = {{"type", 0, "f32|f64|pattern",
-                                      "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
-                                      CLI_AT(type), SPRY_F32},
-                                     CLI_JSON_OPTION("one JSON object"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"type", 0, "f32|f64|pattern", "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
+     CLI_AT(type), SPRY_F32},
+    CLI_JSON_OPTION("one JSON object"),
+    CLI_END_OF_OPTIONS,
+};
 
 typedef struct facts {
     cli_input input;
@@ -192,7 +193,4 @@ const cli_command cli_info =
      .examples = "  spry info matrix.mtx.gz\n"
                  "  spry info gen:rmat16 --json\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -24,12 +24,13 @@ static int take_format(void *state, const char *value)
     return cli_take_word("format", value, names, &index);
 }
 
-static const cli_option options[] = {{"format", 0, "NAME", "kernels of one format", CLI_OWN, .take = take_format},
-                                     {"device", 0, "cpu|cuda", "kernels of one device", CLI_WORD, CLI_AT(device)},
-                                     {"long", 'l', NULL, "each kernel's idea and source, each format's storage",
-                                      CLI_FLAG, CLI_AT(long_form)},
-                                     CLI_JSON_OPTION("JSON lines"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"format", 0, "NAME", "kernels of one format", CLI_OWN, .take = take_format},
+    {"device", 0, "cpu|cuda", "kernels of one device", CLI_WORD, CLI_AT(device)},
+    {"long", 'l', NULL, "each kernel's idea and source, each format's storage", CLI_FLAG, CLI_AT(long_form)},
+    CLI_JSON_OPTION("JSON lines"),
+    CLI_END_OF_OPTIONS,
+};
 
 static int json_kernel(cli_json *json, const spry_kernel_info *k)
 {
@@ -124,7 +125,5 @@ const cli_command cli_kernels =
      .examples = "  spry kernels\n"
                  "  spry kernels --format csr --long\n",
      .options = options,
-     .least = 0,
-     .most = 0,
      .positional = "no arguments",
      .run = run};

@@ -146,13 +146,14 @@ static int missing_value(const cli_command *command, int code)
 
 static int check_positional(const cli_command *command, int given, char **argv)
 {
-    if (given < command->least) return cli_usage_error("%s is missing", command->positional);
-    if (command->most >= 0 && given > command->most) {
-        if (command->most == 0) return cli_usage_error("takes no arguments, but got '%s'", argv[0]);
-        return cli_usage_error("'%s' is one argument too many: expected %s", argv[command->most], command->positional);
-    }
+    const char *expected = command->positional ? command->positional : "a matrix FILE";
+    const int least = command->positional ? command->least : 1, most = command->positional ? command->most : 1;
+    if (given < least) return cli_usage_error("%s is missing", expected);
+    if (given > most && most == 0) return cli_usage_error("takes no arguments, but got '%s'", argv[0]);
+    if (given > most && most > 0)
+        return cli_usage_error("'%s' is one argument too many: expected %s", argv[most], expected);
     for (int i = 0; i < given; i++)
-        if (!argv[i][0]) return cli_usage_error("an argument is empty: expected %s", command->positional);
+        if (!argv[i][0]) return cli_usage_error("an argument is empty: expected %s", expected);
     return CLI_GO_ON;
 }
 

@@ -17,22 +17,23 @@ static const char *const edges[] = {"column-to-row", "row-to-column"};
 static const char *const zero_columns[] = {"abort", "teleport", "drop"};
 static const char *const zero_meanings[] = {"refused", "count as linking everywhere", "lose their mass"};
 
-static const cli_option options[] =
-    {{"alpha", 0, "A", "damping, between 0 and 1 (default: 0.85)", CLI_NUMBER, CLI_AT(o.alpha), 0, 1},
-     {"tol", 0, "T", "stop when a step is at most T long (default: 1e-8)", CLI_NUMBER, CLI_AT(o.tolerance), 0,
-      INT64_MAX},
-     {"norm", 0, "1|2|inf", "in this norm (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
-     {"max-iterations", 0, "N", "stop after N (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1, INT64_MAX},
-     {"edges", 0, "column-to-row|row-to-column",
-      "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)", CLI_CHOICE,
-      CLI_AT(edges)},
-     {"zero-columns", 0, "abort|teleport|drop",
-      "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)", CLI_CHOICE,
-      CLI_AT(zero_columns)},
-     {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
-      1000000},
-     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
-                        "type of values and vectors; pattern: every entry counts 1, whatever its value")};
+static const cli_option options[] = {
+    {"alpha", 0, "A", "damping, between 0 and 1 (default: 0.85)", CLI_NUMBER, CLI_AT(o.alpha), 0, 1},
+    {"tol", 0, "T", "stop when a step is at most T long (default: 1e-8)", CLI_NUMBER, CLI_AT(o.tolerance), 0,
+     INT64_MAX},
+    {"norm", 0, "1|2|inf", "in this norm (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
+    {"max-iterations", 0, "N", "stop after N (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1, INT64_MAX},
+    {"edges", 0, "column-to-row|row-to-column",
+     "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)", CLI_CHOICE,
+     CLI_AT(edges)},
+    {"zero-columns", 0, "abort|teleport|drop",
+     "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)", CLI_CHOICE,
+     CLI_AT(zero_columns)},
+    {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
+     1000000},
+    CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
+                       "type of values and vectors; pattern: every entry counts 1, whatever its value"),
+};
 
 /* ---- the highest ranks -------------------------------------------------------------------------- */
 
@@ -263,7 +264,4 @@ const cli_command cli_pagerank =
                  "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns abort\n"
                  "  spry pagerank gen:rmat16 --type pattern\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -20,30 +20,29 @@ typedef struct facts {
     double permute_us, product_before_us, product_after_us; /* products: NaN where they were not measured */
 } facts;
 
-static const cli_option options[] = {{"method", 0, "rcm|bandk|degree",
-                                      "reverse Cuthill-McKee, Band-k, or longest rows first\n"
-                                      "(default: rcm)",
-                                      CLI_WORD, CLI_AT(method)},
-                                     {"out", 'o', "OUT",
-                                      "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
-                                      "standard output",
-                                      CLI_TEXT, CLI_AT(out)},
-                                     {"perm", 0, "P",
-                                      "write the permutation, a Matrix Market array: line i is the\n"
-                                      "row of FILE that is now row i, counted from 1",
-                                      CLI_TEXT, CLI_AT(perm)},
-                                     {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
-                                     {"k", 0, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)",
-                                      CLI_INTEGER, CLI_AT(k), 2, 3},
-                                     {"srs", 0, "N", "bandk: rows a super-row (default: of --tuning)", CLI_INTEGER,
-                                      CLI_AT(srs), 1, 32768},
-                                     {"ssrs", 0, "N", "bandk: super-rows a super-super-row (default: of --tuning)",
-                                      CLI_INTEGER, CLI_AT(ssrs), 1, 32768},
-                                     {"tuning", 0, "cpu|volta|ampere|hopper|table",
-                                      "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD, CLI_AT(tuning)},
-                                     CLI_THREADS_OPTION("threads"),
-                                     CLI_JSON_OPTION("one JSON object"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"method", 0, "rcm|bandk|degree",
+     "reverse Cuthill-McKee, Band-k, or longest rows first\n"
+     "(default: rcm)",
+     CLI_WORD, CLI_AT(method)},
+    {"out", 'o', "OUT",
+     "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
+     "standard output",
+     CLI_TEXT, CLI_AT(out)},
+    {"perm", 0, "P",
+     "write the permutation, a Matrix Market array: line i is the\n"
+     "row of FILE that is now row i, counted from 1",
+     CLI_TEXT, CLI_AT(perm)},
+    {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
+    {"k", 0, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)", CLI_INTEGER, CLI_AT(k), 2, 3},
+    {"srs", 0, "N", "bandk: rows a super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(srs), 1, 32768},
+    {"ssrs", 0, "N", "bandk: super-rows a super-super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(ssrs), 1, 32768},
+    {"tuning", 0, "cpu|volta|ampere|hopper|table", "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD,
+     CLI_AT(tuning)},
+    CLI_THREADS_OPTION("threads"),
+    CLI_JSON_OPTION("one JSON object"),
+    CLI_END_OF_OPTIONS,
+};
 
 /* ---- what it says ------------------------------------------------------------------------------- */
 
@@ -223,7 +222,4 @@ const cli_command cli_reorder =
      .examples = "  spry reorder matrix.mtx.gz --method rcm -o narrow.mtx.gz --perm order.mtx\n"
                  "  spry reorder gen:grid5,x=300,y=300,shuffle=1 --method bandk --spy before-after.png\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -16,16 +16,17 @@ typedef struct arguments {
 } arguments;
 
 static const char *const preconds[] = {"none", "jacobi"};
-static const cli_option options[] =
-    {{"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
-     {"precond", 0, "none|jacobi", "jacobi divides by the diagonal (default: none)", CLI_CHOICE, CLI_AT(precond)},
-     {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
-      INT64_MAX},
-     {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
-      INT64_MAX},
-     {"b", 'b', "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)", CLI_TEXT,
-      CLI_AT(b)},
-     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors")};
+static const cli_option options[] = {
+    {"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
+    {"precond", 0, "none|jacobi", "jacobi divides by the diagonal (default: none)", CLI_CHOICE, CLI_AT(precond)},
+    {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
+     INT64_MAX},
+    {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
+     INT64_MAX},
+    {"b", 'b', "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)", CLI_TEXT,
+     CLI_AT(b)},
+    CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors"),
+};
 
 /* ---- work --------------------------------------------------------------------------------------- */
 
@@ -156,7 +157,4 @@ const cli_command cli_solve =
      .examples = "  spry solve gen:laplace7\n"
                  "  spry solve stiffness.mtx.gz -b load.mtx --precond jacobi -o x.mtx\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -67,30 +67,31 @@ static int take_verify(void *state, const char *value)
     return status;
 }
 
-static const cli_option options[] =
-    {{"out", 'o', "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
-     {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
-     {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",
-      CLI_WORD, CLI_AT(device)},
-     {"memory-limit", 0, "BYTES",
-      "most that inputs, result and workspace may take together on the\n"
-      "device that computes; K, M and G behind the number are powers of\n"
-      "1024. What does not fit is refused with the bytes it needs",
-      CLI_OWN, .take = take_limit},
-     {"verify", 0, "random|exact",
-      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
-      "every value, against the product in about twice the precision",
-      CLI_OWN, .take = take_verify, .optional = 1},
-     {"estimate", 0, NULL, "tell products, entries of C and bytes; multiply nothing", CLI_FLAG, CLI_AT(estimate)},
-     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
-     {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
-     {"kernel", 0, "NAME", "a kernel of 'spry kernels' whose operation is spgemm", CLI_TEXT, CLI_AT(kernel)},
-     {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
-     {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)",
-      CLI_INDEX, CLI_AT(index)},
-     CLI_THREADS_OPTION("threads of the product"),
-     CLI_JSON_OPTION("a JSON line"),
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
+    {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
+    {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",
+     CLI_WORD, CLI_AT(device)},
+    {"memory-limit", 0, "BYTES",
+     "most that inputs, result and workspace may take together on the\n"
+     "device that computes; K, M and G behind the number are powers of\n"
+     "1024. What does not fit is refused with the bytes it needs",
+     CLI_OWN, .take = take_limit},
+    {"verify", 0, "random|exact",
+     "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
+     "every value, against the product in about twice the precision",
+     CLI_OWN, .take = take_verify, .optional = 1},
+    {"estimate", 0, NULL, "tell products, entries of C and bytes; multiply nothing", CLI_FLAG, CLI_AT(estimate)},
+    {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
+    {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
+    {"kernel", 0, "NAME", "a kernel of 'spry kernels' whose operation is spgemm", CLI_TEXT, CLI_AT(kernel)},
+    {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)", CLI_INDEX,
+     CLI_AT(index)},
+    CLI_THREADS_OPTION("threads of the product"),
+    CLI_JSON_OPTION("a JSON line"),
+    CLI_END_OF_OPTIONS,
+};
 
 static int check_arguments(const arguments *a, const product *p)
 {

@@ -19,28 +19,28 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] =
-    {{"out", 'o', "OUT", "write y as a Matrix Market array; '-' is standard output", CLI_TEXT, CLI_AT(out)},
-     {"x", 0, "random|ones", "the vector x; random is the same on every machine (default: random)", CLI_WORD,
-      CLI_AT(x)},
-     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
-     {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
-     {"transpose", 't', NULL, "multiply with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
-     {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
-     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)", CLI_INDEX,
-      CLI_AT(index)},
-     {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
-     {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
-     {"ordering", 0, "none|rcm|bandk|degree",
-      "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
-     {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
-     {"time", 0, NULL,
-      "measure the product: many runs after the one that is asked for, and\n"
-      "the copy bandwidth, of arrays of at most 256 MB; 'spry bench' compares",
-      CLI_FLAG, CLI_AT(time)},
-     CLI_THREADS_OPTION("threads of the product"),
-     CLI_JSON_OPTION("a JSON line, its times null without --time,"),
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT", "write y as a Matrix Market array; '-' is standard output", CLI_TEXT, CLI_AT(out)},
+    {"x", 0, "random|ones", "the vector x; random is the same on every machine (default: random)", CLI_WORD, CLI_AT(x)},
+    {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
+    {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
+    {"transpose", 't', NULL, "multiply with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
+    {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)", CLI_INDEX,
+     CLI_AT(index)},
+    {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
+    {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
+    {"ordering", 0, "none|rcm|bandk|degree",
+     "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
+    {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
+    {"time", 0, NULL,
+     "measure the product: many runs after the one that is asked for, and\n"
+     "the copy bandwidth, of arrays of at most 256 MB; 'spry bench' compares",
+     CLI_FLAG, CLI_AT(time)},
+    CLI_THREADS_OPTION("threads of the product"),
+    CLI_JSON_OPTION("a JSON line, its times null without --time,"),
+    CLI_END_OF_OPTIONS,
+};
 
 /* The matrix, its plan, the vectors, and what became of them. */
 typedef struct product {
@@ -292,7 +292,4 @@ const cli_command cli_spmv =
                  "  spry spmv matrix.mtx.gz --time\n"
                  "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -51,7 +51,7 @@ typedef struct carry {
 
 static int64_t offset(const spry_peer_matrix *a, int64_t i)
 {
-    return a->offset_bytes == 4 ? ((const int32_t *)a->offsets)[i] : ((const int64_t *)a->offsets)[i];
+    return spry_peer_index(a->offset_bytes, a->offsets, i);
 }
 
 #define V float

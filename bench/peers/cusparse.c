@@ -123,7 +123,15 @@ static cusparseIndexType_t index_type(int bytes)
 
 static int64_t offset_at(const spry_peer_matrix *a, int64_t i)
 {
-    return a->offset_bytes == 8 ? ((const int64_t *)a->offsets)[i] : ((const int32_t *)a->offsets)[i];
+    return spry_peer_index(a->offset_bytes, a->offsets, i);
+}
+
+static void put_index(int bytes, void *array, int64_t k, int64_t value)
+{
+    if (bytes == 8)
+        ((int64_t *)array)[k] = value;
+    else
+        ((int32_t *)array)[k] = (int32_t)value;
 }
 
 static int is_narrow(const spry_peer_matrix *a)
@@ -165,11 +173,7 @@ static int upload_rows(preparation *p, void **rows)
     if (!host) return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for the row indices");
 #pragma omp parallel for schedule(static) num_threads(p->request->threads)
     for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++)
-            if (a->index_bytes == 8)
-                ((int64_t *)host)[k] = i;
-            else
-                ((int32_t *)host)[k] = (int32_t)i;
+        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++) put_index(a->index_bytes, host, k, i);
     int result = upload(p, new_array, rows, host, a->nnz, a->index_bytes, "the row indices");
     free(host);
     return result;
@@ -250,10 +254,7 @@ static int sell_offsets(const spry_peer_matrix *a, sell_arrays *sell)
     sell->offsets = malloc((size_t)(sell->slices + 1) * (size_t)a->offset_bytes);
     if (!sell->offsets) return 0;
     for (int64_t s = 0; s <= sell->slices; s++) {
-        if (a->offset_bytes == 8)
-            ((int64_t *)sell->offsets)[s] = sell->slots;
-        else
-            ((int32_t *)sell->offsets)[s] = (int32_t)sell->slots;
+        put_index(a->offset_bytes, sell->offsets, s, sell->slots);
         int64_t end = (s + 1) * SLICE < a->rows ? (s + 1) * SLICE : a->rows, widest = 0;
         for (int64_t i = s * SLICE; i < end; i++) {
             int64_t width = offset_at(a, i + 1) - offset_at(a, i);
@@ -282,12 +283,8 @@ static int sell_fill(const spry_peer_matrix *a, sell_arrays *sell, int threads)
     if (!sell->columns || !sell->values) return 0;
 #pragma omp parallel for schedule(dynamic, 256) num_threads(threads)
     for (int64_t s = 0; s < sell->slices; s++) {
-        int64_t start, next;
-        if (a->offset_bytes == 8)
-            start = ((const int64_t *)sell->offsets)[s], next = ((const int64_t *)sell->offsets)[s + 1];
-        else
-            start = ((const int32_t *)sell->offsets)[s], next = ((const int32_t *)sell->offsets)[s + 1];
-        size_t width = (size_t)(next - start) / SLICE;
+        int64_t start = spry_peer_index(a->offset_bytes, sell->offsets, s);
+        size_t width = (size_t)(spry_peer_index(a->offset_bytes, sell->offsets, s + 1) - start) / SLICE;
         char *columns = sell->columns + start * a->index_bytes, *values = sell->values + start * a->value_bytes;
         memset(columns, 0xff, width * column_bytes);
         memset(values, 0, width * value_bytes);

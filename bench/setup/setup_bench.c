@@ -8,6 +8,7 @@
  * CSR read once and the format written once, against those of the product, at the same speed.
  */
 
+#include "common/clock.h"
 #include "spry/spry.h"
 
 #include <stdio.h>
@@ -15,12 +16,6 @@
 #include <string.h>
 
 enum { MOST_ROUNDS = 101, MOST_FORMATS = 16 };
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static int fail(const spry_error *err)
 {
