@@ -60,7 +60,7 @@ static void add_numberings_by_format(prepared *p, const bench_session *session)
 
 static void add_numberings(prepared *p, const bench_session *session)
 {
-    const bench_list *orderings = &session->options->orderings;
+    const text_list *orderings = &session->options->orderings;
     for (int i = 0; i < orderings->count; i++)
         if (strcmp(orderings->items[i], "by-format") == 0)
             add_numberings_by_format(p, session);
@@ -129,8 +129,8 @@ static void read_source(prepared *p, spry_context *context, const bench_session 
     const bench_options *o = session->options;
     spry_read_options options = SPRY_INIT(spry_read_options);
     options.value_type = o->f64 ? SPRY_F64 : SPRY_F32;
-    options.offset_type = o->offset_type;
-    options.index_type = o->index_type;
+    options.offset_type = o->index[0];
+    options.index_type = o->index[1];
     p->status = SPRY_OK;
     if (!p->source->path[0]) return;
     add_numberings(p, session);
@@ -175,7 +175,7 @@ static void prepare_batch(prepared *batch, int count, const bench_session *sessi
         read_source(&batch[0], session->context, session);
         for (int n = 0; n < batch[0].count; n++) find_numbering(&batch[0], n, session->context);
     } else {
-#pragma omp parallel num_threads(o->at_once)
+#pragma omp parallel num_threads((int)o->at_once)
         {
 #pragma omp for schedule(dynamic, 1)
             for (int b = 0; b < count; b++) read_source(&batch[count - 1 - b], o->preparer, session);
@@ -246,10 +246,10 @@ static spry_status measure(bench_session *session, prepared *p, spry_error *err)
 static int skip_late(bench_session *session, const bench_source *source, double start_us, spry_status *status,
                      spry_error *err)
 {
-    const double seconds = session->options->seconds;
+    const int64_t seconds = session->options->seconds;
     char reason[80];
-    if (seconds <= 0 || now_us() - start_us <= 1e6 * seconds) return 0;
-    snprintf(reason, sizeof reason, "the time limit of %.0f s had passed", seconds);
+    if (seconds <= 0 || now_us() - start_us <= 1e6 * (double)seconds) return 0;
+    snprintf(reason, sizeof reason, "the time limit of %lld s had passed", (long long)seconds);
     *status = emit_without_matrix(session, source, NULL, RECORD_SKIPPED, reason, err);
     return 1;
 }
@@ -258,7 +258,7 @@ static spry_status run_batches(bench_session *session, spry_error *err)
 {
     const bench_options *o = session->options;
     const double start = now_us();
-    const int most = o->at_once > 1 ? o->at_once : 1;
+    const int64_t most = o->at_once > 1 ? o->at_once : 1;
     spry_status status = SPRY_OK;
     prepared *batch = calloc((size_t)most, sizeof *batch);
     if (!batch) return bench_out_of_memory(err);

@@ -58,7 +58,6 @@ typedef struct bench_subject {
 
 /* ---- choosing cases (choose.c) -------------------------------------------------------------------- */
 
-int bench_list_has(const bench_list *list, const char *item);
 int bench_device_is_there(const bench_session *session, const char *kind); /* 1: "cpu" or "cuda" can be used */
 /*
  * 1: what runs on `kind` belongs to the cases of device `wanted`. With "all", what needs a GPU is not listed where
@@ -66,7 +65,7 @@ int bench_device_is_there(const bench_session *session, const char *kind); /* 1:
  */
 int bench_device_fits(const bench_session *session, const char *wanted, const char *kind, int named);
 /* 1: a format of that name is in the list, with parameters or without. */
-int bench_list_has_format(const bench_list *list, const char *name);
+int bench_list_has_format(const text_list *list, const char *name);
 /* 1: the p-th peer runs: it is one of the operation and device, and named where any is named. */
 int bench_wants_peer(const bench_session *session, const char *device, int p);
 /* Skipped, where the library tells what it cannot do (yet, here, or without wasting memory); else failed. */

@@ -54,17 +54,15 @@ static spry_status upload(spgemm_group *group, spry_error *err)
 {
     spry_arrays a = group->arrays;
     const void *from[3] = {a.offsets, a.indices, a.values};
-    const int64_t bytes[3] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
-                              a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
-                              a.nnz * (int64_t)spry_type_bytes(a.value_type)};
     const spry_context *context = group->session->context;
     spry_status status = bench_measure_gpu_copy(group->session, err);
     const double start = now_us();
     for (int i = 0; i < 3 && status == SPRY_OK && !group->device_A; i++) {
+        const int64_t bytes = csr_part_bytes(&a, i);
         if (group->device_arrays[i]) continue;
-        status = spry_device_allocate(context, &group->device_arrays[i], 1, bytes[i], err);
-        if (status == SPRY_OK && bytes[i] > 0)
-            status = spry_device_copy(context, group->device_arrays[i], 1, from[i], 0, bytes[i], NULL, err);
+        status = spry_device_allocate(context, &group->device_arrays[i], 1, bytes, err);
+        if (status == SPRY_OK && bytes > 0)
+            status = spry_device_copy(context, group->device_arrays[i], 1, from[i], 0, bytes, NULL, err);
     }
     if (status == SPRY_OK) status = spry_device_synchronize(context, 1, NULL, err);
     if (status != SPRY_OK || group->device_A) return status;
@@ -246,7 +244,7 @@ static int add_kernels(spgemm_group *group, int *ours)
     for (int k = 0; k < spry_spgemm_kernel_count() && good; k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_spgemm_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
-        const int named = bench_list_has(&options->kernels, kernel.name);
+        const int named = text_list_has(&options->kernels, kernel.name);
         *ours += named;
         if (!(named || options->all_kernels) || !bench_device_fits(group->session, group->wanted, kernel.device, named))
             continue;
@@ -277,7 +275,7 @@ static int add_cases(spgemm_group *group)
     const bench_options *options = group->session->options;
     const bench_peers *peers = options->peers;
     int ours = 0, good = add_kernels(group, &ours);
-    if (good && !options->all_kernels && (ours == 0 || bench_list_has(&options->formats, "auto")))
+    if (good && !options->all_kernels && (ours == 0 || text_list_has(&options->formats, "auto")))
         good = add_choices(group);
     for (int p = 0; peers && p < peers->count && good; p++)
         if (bench_wants_peer(group->session, group->wanted, p)) good = add_peer(group, &peers->items[p]);

@@ -27,14 +27,14 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
 }
 
 /* With session->runs single runs, in no more turns than these are. */
-static int turns_of(const spgemm_group *group)
+static int64_t turns_of(const spgemm_group *group)
 {
-    const int runs = group->session->options->runs;
+    const int64_t runs = group->session->options->runs;
     return runs > 0 && runs < TURNS ? runs : TURNS;
 }
 
 /* A turn has so many batches, or single runs. */
-static int samples_a_turn(const spgemm_group *group)
+static int64_t samples_a_turn(const spgemm_group *group)
 {
     return group->session->options->runs > 0 ? (group->session->options->runs + TURNS - 1) / TURNS : BATCHES;
 }
@@ -73,19 +73,14 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
     *total += spent;
 }
 
-static double csr_bytes(int64_t rows, int64_t nnz, double entry, double offset)
-{
-    return (double)nnz * entry + (double)(rows + 1) * offset;
-}
-
 static void fill_record(const spgemm_group *group, spgemm_case *c)
 {
     const record *r = &c->record;
-    const spry_arrays *a = &group->arrays;
-    const double entry = (double)spry_type_bytes(a->value_type) + (double)spry_index_type_bytes(a->index_type);
-    const double offset = (double)spry_index_type_bytes(a->offset_type);
-    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->products,
-                     csr_bytes(r->rows, r->nnz, entry, offset) + csr_bytes(r->rows, r->nnz_c, entry, offset));
+    spry_arrays result = group->arrays; /* C has as many rows as A, and its types */
+    result.nnz = r->nnz_c;
+    int64_t bytes = 0;
+    for (int part = 0; part < 3; part++) bytes += csr_part_bytes(&group->arrays, part) + csr_part_bytes(&result, part);
+    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->products, (double)bytes);
 }
 
 int spgemm_measure(spgemm_group *group)
@@ -104,7 +99,7 @@ int spgemm_measure(spgemm_group *group)
         else
             good = 0;
     }
-    const int turns = turns_of(group);
+    const int64_t turns = turns_of(group);
     for (int turn = 0; turn < turns && good; turn++)
         for (int i = 0; i < group->case_count; i++) {
             spgemm_case *c = &group->cases[i];

@@ -45,9 +45,8 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     group->x_length = transpose ? a->rows : a->cols;
     group->y_length = transpose ? a->cols : a->rows;
     double value = (double)spry_type_bytes(a->value_type);
-    group->csr_bytes = (double)a->nnz * (value + (double)spry_index_type_bytes(a->index_type)) +
-                       (double)(a->rows + 1) * (double)spry_index_type_bytes(a->offset_type) +
-                       (double)(a->rows + a->cols) * value;
+    group->csr_bytes = (double)(a->rows + a->cols) * value;
+    for (int part = 0; part < 3; part++) group->csr_bytes += (double)csr_part_bytes(a, part);
     group->x = allocate_pages(vector_bytes(group, group->x_length));
     group->y = allocate_pages(vector_bytes(group, group->y_length));
     group->y_before = allocate_pages(vector_bytes(group, group->y_length));
@@ -251,7 +250,7 @@ void spmv_recheck(spmv_group *group, spmv_case *c)
 
 /* ---- cases -------------------------------------------------------------------------------------- */
 
-static spmv_case *add_case(spmv_group *group)
+static spmv_case *add_case(spmv_group *group, const char *format, const char *kernel, const char *device)
 {
     spmv_case *grown = realloc(group->cases, (size_t)(group->case_count + 1) * sizeof *grown);
     if (!grown) return NULL;
@@ -259,31 +258,28 @@ static spmv_case *add_case(spmv_group *group)
     spmv_case *c = &grown[group->case_count++];
     *c = (spmv_case){.record = group->common};
     c->record.fewer_threads = group->planner != group->session->context;
+    c->device = device && strncmp(device, "cuda", 4) == 0;
+    RECORD_TEXT(c->record.format, format);
+    RECORD_TEXT(c->record.kernel, kernel);
+    RECORD_TEXT(c->record.device, device);
     return c;
 }
 
 int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason)
 {
-    spmv_case *c = add_case(group);
-    if (!c) return 0;
-    RECORD_TEXT(c->record.format, format);
-    RECORD_TEXT(c->record.kernel, kernel);
-    RECORD_TEXT(c->record.device, device);
-    record_fail(&c->record, RECORD_SKIPPED, "%s", reason);
-    return 1;
+    spmv_case *c = add_case(group, format, kernel, device);
+    if (c) record_fail(&c->record, RECORD_SKIPPED, "%s", reason);
+    return c != NULL;
 }
 
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label)
 {
-    spmv_case *c = add_case(group);
+    spmv_case *c = add_case(group, label ? label : options->format, options->kernel, options->device);
     if (!c) return 0;
-    RECORD_TEXT(c->record.format, label ? label : options->format);
-    RECORD_TEXT(c->record.kernel, options->kernel);
-    RECORD_TEXT(c->record.device, options->device);
     RECORD_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     spry_error err = {0};
-    c->device = given.vector_device = options->device && strncmp(options->device, "cuda", 4) == 0;
+    given.vector_device = c->device;
     spry_status status = spry_plan_spmv(group->planner, &c->plan, group->A, &given, &err);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, &err);
     if (label) RECORD_TEXT(c->record.format, label);
@@ -296,15 +292,11 @@ int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const cha
 
 int spmv_add_peer(spmv_group *group, const bench_peer *peer)
 {
-    spmv_case *c = add_case(group);
+    spmv_case *c = add_case(group, peer->format, peer->name, peer->device);
     if (!c) return 0;
     int threads = spry_context_threads(group->planner);
-    RECORD_TEXT(c->record.format, peer->format);
-    RECORD_TEXT(c->record.kernel, peer->name);
-    RECORD_TEXT(c->record.device, peer->device);
     RECORD_TEXT(c->record.ordering, "none");
     c->record.peer = 1;
-    c->device = strcmp(peer->device, "cuda") == 0;
     if (!peer->kernel) {
         record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
         return 1;

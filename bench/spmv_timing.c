@@ -111,7 +111,7 @@ static int is_live(const spmv_case *c)
  */
 static int measure_runs(spmv_group *group, spmv_case *c)
 {
-    const int runs = group->session->options->runs;
+    const int64_t runs = group->session->options->runs;
     const int cold = group->session->options->cold;
     double us = 0, spent = 0, fastest = INFINITY;
     c->samples = malloc((size_t)runs * sizeof *c->samples);

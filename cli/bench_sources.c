@@ -118,7 +118,7 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
-int cli_keep_only(cli_sources *sources, const cli_list *names)
+int cli_keep_only(cli_sources *sources, const text_list *names)
 {
     int kept = 0;
     for (int i = 0; i < names->count; i++) {

@@ -2,6 +2,7 @@
 #ifndef SPRY_CLI_H
 #define SPRY_CLI_H
 
+#include "common/text_list.h"
 #include "spry/spry.h"
 
 #include <stddef.h>
@@ -27,7 +28,7 @@ typedef enum cli_kind {
     CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
     CLI_CHOICE,  /* int, or an enumeration: the word's number, from least on */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
-    CLI_LIST,    /* cli_list, "a,b,c" */
+    CLI_LIST,    /* text_list, "a,b,c" */
     CLI_JSON,    /* cli_json; the value may be left out */
     CLI_OWN      /* take(state, value) */
 } cli_kind;
@@ -94,12 +95,8 @@ spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry
 /* Reports what that said, where no other matrix would change it. */
 int cli_certain(spry_status status, const spry_error *err);
 
-typedef struct cli_list {
-    char **items;
-    int count;
-} cli_list;
-int cli_take_list(const char *option, const char *text, cli_list *list); /* "a,b,c" */
-void cli_release_list(cli_list *list);
+int cli_take_list(const char *option, const char *text, text_list *list); /* "a,b,c" */
+void cli_release_list(text_list *list);
 
 /* The name nearest to a mistyped one, NULL if none is near. */
 const char *cli_nearest(const char *text, const char *const *names, int count);

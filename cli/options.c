@@ -289,7 +289,7 @@ int cli_take_word(const char *option, const char *text, const char *words, int *
     return cli_usage_error("--%s is '%s', expected one of: %s", option, text, all);
 }
 
-static int add_to_list(cli_list *list, const char *item, size_t length)
+static int add_to_list(text_list *list, const char *item, size_t length)
 {
     char *copy = strndup(item, length), **grown = realloc(list->items, (size_t)(list->count + 1) * sizeof *grown);
     if (grown) list->items = grown;
@@ -302,7 +302,7 @@ static int add_to_list(cli_list *list, const char *item, size_t length)
     return CLI_UNSUCCESSFUL;
 }
 
-int cli_take_list(const char *option, const char *text, cli_list *list)
+int cli_take_list(const char *option, const char *text, text_list *list)
 {
     cli_release_list(list);
     for (const char *item = text;; item++) {
@@ -318,11 +318,11 @@ int cli_take_list(const char *option, const char *text, cli_list *list)
     }
 }
 
-void cli_release_list(cli_list *list)
+void cli_release_list(text_list *list)
 {
     for (int i = 0; i < list->count; i++) free(list->items[i]);
     free(list->items);
-    *list = (cli_list){0};
+    *list = (text_list){0};
 }
 
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err)

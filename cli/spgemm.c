@@ -219,8 +219,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
 /* The bytes of a matrix in CSR. */
 static int64_t array_bytes(const spry_arrays *a)
 {
-    return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
-           a->nnz * (int64_t)(spry_index_type_bytes(a->index_type) + spry_type_bytes(a->value_type));
+    return csr_part_bytes(a, 0) + csr_part_bytes(a, 1) + csr_part_bytes(a, 2);
 }
 
 /* One product, so that its first call is its time too. */

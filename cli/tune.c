@@ -155,7 +155,7 @@ static int time_formats(tuning *t, int number, format_list *formats)
                              .device = t->a->device,
                              .f32 = type == SPRY_F32,
                              .f64 = type == SPRY_F64,
-                             .runs = (int)t->a->runs,
+                             .runs = t->a->runs,
                              .skip_bandwidth = 1,
                              .context = t->context,
                              .emit = keep,
