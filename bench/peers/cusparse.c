@@ -32,6 +32,12 @@ enum { MOST_PADDING = 2, SMALL_PADDING = 4096 };
 
 static cusparseHandle_t handle; /* NULL until the first prepare */
 
+/* Arrays in device memory. */
+typedef struct memory {
+    void *arrays[MOST_ARRAYS];
+    int count;
+} memory;
+
 typedef struct cusparse_state {
     cusparseConstSpMatDescr_t A;
     cusparseDnVecDescr_t x, y; /* their pointers are set by each product */
@@ -39,8 +45,7 @@ typedef struct cusparse_state {
     cusparseSpMVAlg_t algorithm;
     cudaDataType type;
     void *buffer;
-    void *arrays[MOST_ARRAYS]; /* everything in device memory that lives as long as the state */
-    int array_count;
+    memory kept;
 } cusparse_state;
 
 /* The state of a preparation. */
@@ -49,9 +54,9 @@ typedef struct preparation {
     const spry_peer_request *request;
     const spry_peer_matrix *a;
     double upload_us;
-    int64_t bytes;                /* of the matrix as stored */
-    void *temporary[MOST_ARRAYS]; /* device memory that goes when the state is ready */
-    int temporary_count;
+    int64_t bytes;    /* of the matrix as stored */
+    memory *kept;     /* with the state, */
+    memory temporary; /* and until the state is ready */
     spry_peer_error *error;
 } preparation;
 
@@ -73,38 +78,32 @@ static int answer(const preparation *p, cusparseStatus_t status, const char *cal
 
 /* ---- device memory ------------------------------------------------------------------------------ */
 
-static int allocate(preparation *p, void **array, size_t bytes, const char *what)
+/* An array that lives as long as the others of its memory. */
+static int new_array(preparation *p, memory *of, void **array, int64_t count, int bytes, const char *what)
 {
-    cudaError_t code = cudaMalloc(array, bytes > 0 ? bytes : 1);
-    if (code == cudaSuccess) return SPRY_PEER_OK;
+    const size_t size = (size_t)count * (size_t)bytes;
+    cudaError_t code = cudaMalloc(array, size > 0 ? size : 1);
+    if (code == cudaSuccess) {
+        of->arrays[of->count++] = *array;
+        return SPRY_PEER_OK;
+    }
     *array = NULL;
     (void)cudaGetLastError();
-    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "cudaMalloc of %zu bytes for %s: %s", bytes, what,
+    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "cudaMalloc of %zu bytes for %s: %s", size, what,
                           cudaGetErrorString(code));
 }
 
-/* Freed by destroy. */
-static int new_array(preparation *p, void **array, int64_t count, int bytes, const char *what)
+static void free_arrays(memory *of)
 {
-    SPRY_PEER_TRY(allocate(p, array, (size_t)count * (size_t)bytes, what));
-    p->s->arrays[p->s->array_count++] = *array;
-    return SPRY_PEER_OK;
+    for (int i = 0; i < of->count; i++) (void)cudaFree(of->arrays[i]);
 }
 
-/* Freed at the end of the preparation. */
-static int new_temporary(preparation *p, void **array, int64_t count, int bytes, const char *what)
-{
-    SPRY_PEER_TRY(allocate(p, array, (size_t)count * (size_t)bytes, what));
-    p->temporary[p->temporary_count++] = *array;
-    return SPRY_PEER_OK;
-}
-
-/* Makes an array of either kind and fills it from the host's; the time is counted as the library counts its own. */
-static int upload(preparation *p, int (*make)(preparation *, void **, int64_t, int, const char *), void **array,
-                  const void *from, int64_t count, int bytes, const char *what)
+/* Makes an array and fills it from the host's; the time is counted as the library counts its own. */
+static int upload(preparation *p, memory *of, void **array, const void *from, int64_t count, int bytes,
+                  const char *what)
 {
     double start = now_us();
-    SPRY_PEER_TRY(make(p, array, count, bytes, what));
+    SPRY_PEER_TRY(new_array(p, of, array, count, bytes, what));
     if (count > 0) {
         cudaError_t code = cudaMemcpy(*array, from, (size_t)count * (size_t)bytes, cudaMemcpyHostToDevice);
         SPRY_PEER_TRY(cuda_answer(p, code, "cudaMemcpy to the GPU"));
@@ -140,13 +139,12 @@ static int is_narrow(const spry_peer_matrix *a)
 }
 
 /* The caller's three arrays; each pointer may be NULL, where the array is not wanted. */
-static int upload_csr(preparation *p, int (*make)(preparation *, void **, int64_t, int, const char *), void **offsets,
-                      void **columns, void **values)
+static int upload_csr(preparation *p, memory *of, void **offsets, void **columns, void **values)
 {
     const spry_peer_matrix *a = p->a;
-    if (offsets) SPRY_PEER_TRY(upload(p, make, offsets, a->offsets, a->rows + 1, a->offset_bytes, "the row offsets"));
-    if (columns) SPRY_PEER_TRY(upload(p, make, columns, a->columns, a->nnz, a->index_bytes, "the columns"));
-    if (values) SPRY_PEER_TRY(upload(p, make, values, a->values, a->nnz, a->value_bytes, "the values"));
+    if (offsets) SPRY_PEER_TRY(upload(p, of, offsets, a->offsets, a->rows + 1, a->offset_bytes, "the row offsets"));
+    if (columns) SPRY_PEER_TRY(upload(p, of, columns, a->columns, a->nnz, a->index_bytes, "the columns"));
+    if (values) SPRY_PEER_TRY(upload(p, of, values, a->values, a->nnz, a->value_bytes, "the values"));
     return SPRY_PEER_OK;
 }
 
@@ -154,7 +152,7 @@ static int make_csr(preparation *p)
 {
     const spry_peer_matrix *a = p->a;
     void *offsets, *columns, *values;
-    SPRY_PEER_TRY(upload_csr(p, new_array, &offsets, &columns, &values));
+    SPRY_PEER_TRY(upload_csr(p, p->kept, &offsets, &columns, &values));
     p->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
     return answer(p,
                   cusparseCreateConstCsr(&p->s->A, a->rows, a->cols, a->nnz, offsets, columns, values,
@@ -174,7 +172,7 @@ static int upload_rows(preparation *p, void **rows)
 #pragma omp parallel for schedule(static) num_threads(p->request->threads)
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++) put_index(a->index_bytes, host, k, i);
-    int result = upload(p, new_array, rows, host, a->nnz, a->index_bytes, "the row indices");
+    int result = upload(p, p->kept, rows, host, a->nnz, a->index_bytes, "the row indices");
     free(host);
     return result;
 }
@@ -184,15 +182,15 @@ static int make_coo(preparation *p)
     const spry_peer_matrix *a = p->a;
     void *offsets, *rows, *columns, *values;
     if (is_narrow(a)) {
-        SPRY_PEER_TRY(upload_csr(p, new_temporary, &offsets, NULL, NULL));
-        SPRY_PEER_TRY(new_array(p, &rows, a->nnz, 4, "the row indices"));
+        SPRY_PEER_TRY(upload_csr(p, &p->temporary, &offsets, NULL, NULL));
+        SPRY_PEER_TRY(new_array(p, p->kept, &rows, a->nnz, 4, "the row indices"));
         SPRY_PEER_TRY(
             answer(p, cusparseXcsr2coo(handle, offsets, (int)a->nnz, (int)a->rows, rows, CUSPARSE_INDEX_BASE_ZERO),
                    "cusparseXcsr2coo"));
     } else {
         SPRY_PEER_TRY(upload_rows(p, &rows));
     }
-    SPRY_PEER_TRY(upload_csr(p, new_array, NULL, &columns, &values));
+    SPRY_PEER_TRY(upload_csr(p, p->kept, NULL, &columns, &values));
     p->bytes = a->nnz * (a->value_bytes + 2 * a->index_bytes);
     return answer(p,
                   cusparseCreateConstCoo(&p->s->A, a->rows, a->cols, a->nnz, rows, columns, values,
@@ -209,16 +207,16 @@ static int make_csc(preparation *p)
     if (!is_narrow(a))
         return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
                               "cuSPARSE converts to CSC with indices 32/32 alone (cusparseCsr2cscEx2)");
-    SPRY_PEER_TRY(upload_csr(p, new_temporary, &csr_offsets, &columns, &csr_values));
-    SPRY_PEER_TRY(new_array(p, &offsets, a->cols + 1, 4, "the column offsets"));
-    SPRY_PEER_TRY(new_array(p, &rows, a->nnz, 4, "the row indices"));
-    SPRY_PEER_TRY(new_array(p, &values, a->nnz, a->value_bytes, "the values by columns"));
+    SPRY_PEER_TRY(upload_csr(p, &p->temporary, &csr_offsets, &columns, &csr_values));
+    SPRY_PEER_TRY(new_array(p, p->kept, &offsets, a->cols + 1, 4, "the column offsets"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &rows, a->nnz, 4, "the row indices"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &values, a->nnz, a->value_bytes, "the values by columns"));
     SPRY_PEER_TRY(answer(p,
                          cusparseCsr2cscEx2_bufferSize(handle, m, n, nnz, csr_values, csr_offsets, columns, values,
                                                        offsets, rows, p->s->type, CUSPARSE_ACTION_NUMERIC,
                                                        CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG_DEFAULT, &bytes),
                          "cusparseCsr2cscEx2_bufferSize"));
-    SPRY_PEER_TRY(new_temporary(p, &workspace, (int64_t)bytes, 1, "the workspace of cusparseCsr2cscEx2"));
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &workspace, (int64_t)bytes, 1, "the workspace of cusparseCsr2cscEx2"));
     SPRY_PEER_TRY(answer(p,
                          cusparseCsr2cscEx2(handle, m, n, nnz, csr_values, csr_offsets, columns, values, offsets, rows,
                                             p->s->type, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
@@ -318,11 +316,10 @@ static int sell_upload(preparation *p, const sell_arrays *sell)
 {
     const spry_peer_matrix *a = p->a;
     void *offsets, *columns, *values;
+    SPRY_PEER_TRY(upload(p, p->kept, &offsets, sell->offsets, sell->slices + 1, a->offset_bytes, "the slice offsets"));
     SPRY_PEER_TRY(
-        upload(p, new_array, &offsets, sell->offsets, sell->slices + 1, a->offset_bytes, "the slice offsets"));
-    SPRY_PEER_TRY(
-        upload(p, new_array, &columns, sell->columns, sell->slots, a->index_bytes, "the columns of the slices"));
-    SPRY_PEER_TRY(upload(p, new_array, &values, sell->values, sell->slots, a->value_bytes, "the values of the slices"));
+        upload(p, p->kept, &columns, sell->columns, sell->slots, a->index_bytes, "the columns of the slices"));
+    SPRY_PEER_TRY(upload(p, p->kept, &values, sell->values, sell->slots, a->value_bytes, "the values of the slices"));
     p->bytes = sell->slots * (a->value_bytes + a->index_bytes) + (sell->slices + 1) * a->offset_bytes;
     return answer(p,
                   cusparseCreateConstSlicedEll(&p->s->A, a->rows, a->cols, a->nnz, sell->slots, SLICE, offsets, columns,
@@ -347,8 +344,8 @@ static int convert_to_bsr(preparation *p, const peer_blocks *blocks, cusparseMat
     void *csr_offsets, *csr_columns, *csr_values, *offsets, *columns, *values;
     int m = (int)a->rows, n = (int)a->cols, size = blocks->size, count = 0;
     int64_t area = (int64_t)size * size;
-    SPRY_PEER_TRY(upload_csr(p, new_temporary, &csr_offsets, &csr_columns, &csr_values));
-    SPRY_PEER_TRY(new_array(p, &offsets, a->rows / size + 1, 4, "the offsets of the rows of blocks"));
+    SPRY_PEER_TRY(upload_csr(p, &p->temporary, &csr_offsets, &csr_columns, &csr_values));
+    SPRY_PEER_TRY(new_array(p, p->kept, &offsets, a->rows / size + 1, 4, "the offsets of the rows of blocks"));
     SPRY_PEER_TRY(answer(p,
                          cusparseXcsr2bsrNnz(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_offsets, csr_columns,
                                              size, descr, offsets, &count),
@@ -356,8 +353,8 @@ static int convert_to_bsr(preparation *p, const peer_blocks *blocks, cusparseMat
     if (count != blocks->count)
         return spry_peer_fail(p->error, SPRY_PEER_FAILED, "cusparseXcsr2bsrNnz: %d blocks of side %d, expected %lld",
                               count, size, (long long)blocks->count);
-    SPRY_PEER_TRY(new_array(p, &columns, count, 4, "the columns of the blocks"));
-    SPRY_PEER_TRY(new_array(p, &values, count * area, a->value_bytes, "the values of the blocks"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &columns, count, 4, "the columns of the blocks"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &values, count * area, a->value_bytes, "the values of the blocks"));
     cusparseStatus_t status = a->value_bytes == 8
                                   ? cusparseDcsr2bsr(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_values,
                                                      csr_offsets, csr_columns, size, descr, values, offsets, columns)
@@ -406,7 +403,7 @@ static void destroy(void *state)
     if (s->x) (void)cusparseDestroyDnVec(s->x);
     if (s->y) (void)cusparseDestroyDnVec(s->y);
     if (s->A) (void)cusparseDestroySpMat(s->A);
-    for (int i = 0; i < s->array_count; i++) (void)cudaFree(s->arrays[i]);
+    free_arrays(&s->kept);
     free(s);
 }
 
@@ -422,14 +419,14 @@ static int finish(preparation *p)
     const void *zero = a->value_bytes == 8 ? (const void *)&zero_f64 : &zero_f32;
     void *x, *y;
     size_t bytes = 0;
-    SPRY_PEER_TRY(new_temporary(p, &x, x_length, a->value_bytes, "x"));
-    SPRY_PEER_TRY(new_temporary(p, &y, y_length, a->value_bytes, "y"));
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &x, x_length, a->value_bytes, "x"));
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &y, y_length, a->value_bytes, "y"));
     SPRY_PEER_TRY(answer(p, cusparseCreateDnVec(&s->x, x_length, x, s->type), "cusparseCreateDnVec"));
     SPRY_PEER_TRY(answer(p, cusparseCreateDnVec(&s->y, y_length, y, s->type), "cusparseCreateDnVec"));
     SPRY_PEER_TRY(
         answer(p, cusparseSpMV_bufferSize(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, &bytes),
                "cusparseSpMV_bufferSize"));
-    SPRY_PEER_TRY(new_array(p, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMV"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMV"));
     cusparseStatus_t status =
         cusparseSpMV_preprocess(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, s->buffer);
     /* It is optional: a format without it is multiplied without it. */
@@ -469,12 +466,13 @@ static int prepare(void **state, const spry_peer_request *request, spry_peer_cos
     SPRY_PEER_TRY(start(&p, cost));
     p.s = spry_peer_new(state, sizeof *p.s, error);
     if (!p.s) return SPRY_PEER_FAILED;
+    p.kept = &p.s->kept;
     p.s->type = a->value_bytes == 8 ? CUDA_R_64F : CUDA_R_32F;
     p.s->op = request->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
     p.s->algorithm = ways[request->variant].algorithm;
     int result = ways[request->variant].make(&p);
     if (result == SPRY_PEER_OK) result = finish(&p);
-    for (int i = 0; i < p.temporary_count; i++) (void)cudaFree(p.temporary[i]);
+    free_arrays(&p.temporary);
     cost->upload_us = p.upload_us;
     cost->bytes = p.bytes;
     cost->threads = 0; /* of the host: as for the library's own GPU kernels */

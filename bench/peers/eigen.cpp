@@ -13,6 +13,15 @@
 
 namespace {
 
+template <typename V, typename I> using csr = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
+
+/* The caller's arrays. */
+template <typename V, typename I> Eigen::Map<const csr<V, I>> view(const spry_peer_matrix &m)
+{
+    const I *offsets = static_cast<const I *>(m.offsets), *columns = static_cast<const I *>(m.columns);
+    return {m.rows, m.cols, m.nnz, offsets, columns, static_cast<const V *>(m.values)};
+}
+
 struct product {
     int threads = 1;
     virtual ~product() = default;
@@ -20,15 +29,11 @@ struct product {
 };
 
 template <typename V, typename I> struct typed_product final : product {
-    using matrix = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
     using vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
-    Eigen::Map<const matrix> a;
+    Eigen::Map<const csr<V, I>> a;
     bool transpose;
 
-    explicit typed_product(const spry_peer_request &r)
-        : a(r.matrix.rows, r.matrix.cols, r.matrix.nnz, static_cast<const I *>(r.matrix.offsets),
-            static_cast<const I *>(r.matrix.columns), static_cast<const V *>(r.matrix.values)),
-          transpose(r.transpose != 0)
+    explicit typed_product(const spry_peer_request &r) : a(view<V, I>(r.matrix)), transpose(r.transpose != 0)
     {
         threads = r.threads;
     }
@@ -127,20 +132,11 @@ struct square {
 };
 
 template <typename V, typename I> struct typed_square final : square {
-    using matrix = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
+    using matrix = csr<V, I>;
     Eigen::Map<const matrix> a, b;
     std::unique_ptr<matrix> c;
 
-    static Eigen::Map<const matrix> view(const spry_peer_matrix &m)
-    {
-        return {m.rows,
-                m.cols,
-                m.nnz,
-                static_cast<const I *>(m.offsets),
-                static_cast<const I *>(m.columns),
-                static_cast<const V *>(m.values)};
-    }
-    explicit typed_square(const spry_peer_spgemm_request &r) : a(view(r.a)), b(view(r.b))
+    explicit typed_square(const spry_peer_spgemm_request &r) : a(view<V, I>(r.a)), b(view<V, I>(r.b))
     {
     }
 
