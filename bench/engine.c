@@ -193,17 +193,11 @@ static void prepare_batch(prepared *batch, int count, const bench_session *sessi
 static spry_status emit_without_matrix(bench_session *session, const bench_source *source, const char *type,
                                        record_status status, const char *reason, spry_error *err)
 {
-    const bench_options *o = session->options;
     record r;
-    record_init(&r);
-    r.op = o->op;
-    r.type = type ? type : o->f64 ? "f64" : "f32";
-    r.state = o->cold ? "cold" : "warm";
-    r.copy_gbps = session->copy_gbps;
-    r.status = status;
-    RECORD_TEXT(r.matrix, source->name);
-    RECORD_TEXT(r.reason, reason);
-    return bench_emit_one(session, &r, err);
+    bench_begin_record(session, &r, source);
+    r.type = type ? type : session->options->f64 ? "f64" : "f32";
+    record_fail(&r, status, "%s", reason);
+    return bench_hand_on(session, &r, 1, err);
 }
 
 static spry_status convert_to_f32(const bench_session *session, spry_matrix **A, spry_error *err)
@@ -300,13 +294,8 @@ static int open_session(bench_session *session, const bench_options *options)
 spry_status bench_run(const bench_options *options, spry_error *err)
 {
     bench_session session;
-    if (!open_session(&session, options)) {
-        if (err) {
-            *err = (spry_error){.status = SPRY_OUT_OF_MEMORY};
-            snprintf(err->message, sizeof err->message, "out of memory for the buffer that flushes the caches");
-        }
-        return SPRY_OUT_OF_MEMORY;
-    }
+    if (!open_session(&session, options))
+        return bench_fail(err, SPRY_OUT_OF_MEMORY, "out of memory for the buffer that flushes the caches");
     spry_status status = run_batches(&session, err);
     free(session.flush);
     return status;

@@ -73,12 +73,20 @@ record_status bench_status_of(spry_status status);
 
 /* ---- results (result.c) --------------------------------------------------------------------------- */
 
+/* Fills in what is known of a record before its matrix is read. */
+void bench_begin_record(const bench_session *session, record *r, const bench_source *source);
 /* Fills in the fields that all records of a subject have in common. */
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err);
 
 typedef struct bench_summary {
     double median, mean, min, spread;
 } bench_summary;
+
+/* 1: the case goes on: nothing went wrong with it. */
+static inline int is_live(const record *r)
+{
+    return r->status == RECORD_OK;
+}
 
 /* Sorts values. count >= 1. Quartiles by linear interpolation. */
 bench_summary bench_summarise(double *values, int count);
@@ -99,9 +107,11 @@ double bench_others_since(bench_processor_time before, double children);
  */
 spry_status bench_emit(bench_session *session, const bench_subject *subject, void *cases, size_t stride, int count,
                        double others, spry_error *err);
-/* Hands on a single record. */
-spry_status bench_emit_one(bench_session *session, const record *r, spry_error *err);
+/* Hands on records as they are. */
+spry_status bench_hand_on(bench_session *session, const record *records, int count, spry_error *err);
 
+/* Fills in an error, where one is wanted. Returns its status. */
+spry_status bench_fail(spry_error *err, spry_status status, const char *message);
 spry_status bench_out_of_memory(spry_error *err);
 uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads); /* the same whatever the threads */
 

@@ -7,11 +7,6 @@
 enum { TURNS = 5, BATCHES = 5, UNTIMED_RUNS = 5 };
 static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most_us = 30e6, warm_us = 50000;
 
-static int is_live(const spgemm_case *c)
-{
-    return c->record.status == RECORD_OK;
-}
-
 /* Some runs, each timed by itself, so that giving C back is no part of it. */
 static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *us)
 {
@@ -92,7 +87,7 @@ int spgemm_measure(spgemm_group *group)
     int good = 1;
     for (int i = 0; i < group->case_count && good; i++) {
         spgemm_case *c = &group->cases[i];
-        if (!is_live(c)) continue;
+        if (!is_live(&c->record)) continue;
         c->samples = malloc((size_t)(TURNS * samples_a_turn(group)) * sizeof *c->samples);
         if (c->samples)
             warm_up(group, c);
@@ -103,8 +98,8 @@ int spgemm_measure(spgemm_group *group)
     for (int turn = 0; turn < turns && good; turn++)
         for (int i = 0; i < group->case_count; i++) {
             spgemm_case *c = &group->cases[i];
-            if (is_live(c) && totals[i] < most_us) take_turn(group, c, &totals[i]);
-            if (is_live(c) && turn == turns - 1) spgemm_recheck(group, c);
+            if (is_live(&c->record) && totals[i] < most_us) take_turn(group, c, &totals[i]);
+            if (is_live(&c->record) && turn == turns - 1) spgemm_recheck(group, c);
         }
     for (int i = 0; i < group->case_count && good; i++) fill_record(group, &group->cases[i]);
     group->others = bench_others_since(before, group->children);

@@ -167,9 +167,7 @@ static int check_formats(const arguments *a)
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(f, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
     }
-    for (int i = 0; i < a->o.formats.count; i++)
-        if (strcmp(a->o.formats.items[i], "all") == 0)
-            return cli_usage_error("--formats: 'all' stands alone, not in a list");
+    if (text_list_has(&a->o.formats, "all")) return cli_usage_error("--formats: 'all' stands alone, not in a list");
     return check_names("formats", "format", &a->o.formats, &known);
 }
 

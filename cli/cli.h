@@ -180,6 +180,8 @@ int cli_check_output(const char *option, const char *output, const char *input);
 int cli_check_outputs(const char *out, const cli_json *json, const char *input);
 /* A vector is written as plain text, and not to standard output beside records; `name` is the vector's. */
 int cli_check_vector_output(const char *out, const cli_json *json, const char *name);
+/* 1: the text ends so, and is longer. */
+int cli_ends_with(const char *text, const char *end);
 /* 1: "-", which is standard input or output. */
 int cli_is_dash(const char *path);
 /* --out and --json may not both be standard output. */

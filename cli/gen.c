@@ -56,9 +56,7 @@ static int generate(const arguments *a, const char *spec)
     snprintf(comment, sizeof comment, "made by: spry gen %.400s", spec);
     reading.value_type = a->type;
     writing.full = a->full;
-    size_t length = strlen(a->out);
-    int container = length > 5 && strcmp(a->out + length - 5, ".spry") == 0; /* which holds no comment */
-    writing.comment = container ? NULL : comment;
+    writing.comment = cli_ends_with(a->out, ".spry") ? NULL : comment; /* a container holds none */
     cli_progress("generating");
     spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
     cli_progress_writing(a->out);

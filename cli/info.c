@@ -38,14 +38,19 @@ static const char *symmetry_text(const facts *f)
     return "not known";
 }
 
+static int last_bin(const spry_matrix_stats *s)
+{
+    int last = SPRY_HISTOGRAM_BINS - 1;
+    while (last > 0 && s->histogram[last] == 0) last--;
+    return last;
+}
+
 static void print_histogram(const spry_matrix_stats *s)
 {
-    int last = 0;
+    const int last = last_bin(s);
     int64_t most = 1;
-    for (int b = 0; b < SPRY_HISTOGRAM_BINS; b++) {
-        if (s->histogram[b] > 0) last = b;
+    for (int b = 0; b <= last; b++)
         if (s->histogram[b] > most) most = s->histogram[b];
-    }
     printf("\n  rows by their number of entries\n");
     for (int b = 0; b <= last; b++) {
         char range[48];
@@ -107,9 +112,7 @@ static void print_facts(const facts *f)
 /* Bins up to the last one that is not empty. */
 static int json_histogram(cJSON *o, const spry_matrix_stats *s)
 {
-    int last = 0;
-    for (int b = 0; b < SPRY_HISTOGRAM_BINS; b++)
-        if (s->histogram[b] > 0) last = b;
+    const int last = last_bin(s);
     cJSON *list = cJSON_AddArrayToObject(o, "histogram");
     for (int b = 0; list && b <= last; b++) {
         cJSON *item = cli_json_item(list);

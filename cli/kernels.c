@@ -106,12 +106,10 @@ static int list_kernels(spry_context *context, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, &a);
-    if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
-    status = cli_open_context(&context, 0);
-    if (status != CLI_GO_ON) return status;
-    status = list_kernels(context, &a);
+    int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = cli_open_context(&context, 0);
+    if (status == CLI_GO_ON) status = list_kernels(context, &a);
     spry_context_destroy(context);
     return status;
 }

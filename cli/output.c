@@ -143,7 +143,7 @@ int cli_check_stdout(const char *out, const cli_json *json)
     return cli_usage_error("--out - and --json both want standard output");
 }
 
-static int ends_with(const char *text, const char *end)
+int cli_ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), of_end = strlen(end);
     return length > of_end && strcmp(text + length - of_end, end) == 0;
@@ -151,7 +151,7 @@ static int ends_with(const char *text, const char *end)
 
 int cli_check_vector_output(const char *out, const cli_json *json, const char *name)
 {
-    if (out && ends_with(out, ".gz"))
+    if (out && cli_ends_with(out, ".gz"))
         return cli_usage_error("--out is '%s': %s is written as plain text, expected a name without .gz", out, name);
     return cli_check_stdout(out, json);
 }
@@ -160,7 +160,8 @@ int cli_check_matrix_name(const char *output)
 {
     struct stat st;
     if (!output || cli_is_dash(output) || (stat(output, &st) == 0 && !S_ISREG(st.st_mode))) return CLI_GO_ON;
-    if (ends_with(output, ".mtx") || ends_with(output, ".mtx.gz") || ends_with(output, ".spry")) return CLI_GO_ON;
+    if (cli_ends_with(output, ".mtx") || cli_ends_with(output, ".mtx.gz") || cli_ends_with(output, ".spry"))
+        return CLI_GO_ON;
     return cli_usage_error("--out is '%s': expected a name that ends in .mtx, .mtx.gz or .spry, or '-'", output);
 }
 

@@ -3,7 +3,6 @@
 #include "common/input.h"
 
 #include <math.h>
-#include <string.h>
 
 int cli_observe(void *user, int64_t iteration, double residual)
 {
@@ -56,17 +55,12 @@ int cli_check_solver(const cli_solver *solver, const char *input, const char *ot
 
 /* ---- what is told ------------------------------------------------------------------------------- */
 
-static int on_gpu(const cli_run *run)
-{
-    size_t length = run->kernel ? strlen(run->kernel) : 0;
-    return length > 5 && strcmp(run->kernel + length - 5, "_cuda") == 0;
-}
-
 void cli_print_begin(const cli_input *input, const cli_run *run, const cli_convergence *convergence)
 {
     spry_device_info gpu = SPRY_INIT(spry_device_info);
     const int threads = spry_context_threads(input->context);
-    if (on_gpu(run) && spry_device_get_info(input->context, 1, &gpu, NULL) == SPRY_OK)
+    if (run->kernel && cli_ends_with(run->kernel, "_cuda") &&
+        spry_device_get_info(input->context, 1, &gpu, NULL) == SPRY_OK)
         printf("  kernel          %s (format %s, on %s)\n", run->kernel, run->format, gpu.description);
     else
         printf("  kernel          %s (format %s, %d thread%s)\n", run->kernel, run->format, threads,

@@ -36,25 +36,16 @@ typedef struct product {
 /* "4G", "1.5M", "65536": powers of 1024. */
 static int take_limit(void *state, const char *text)
 {
-    static const char units[] = "KMG";
+    static const char units[] = "KkMmGg";
     const size_t digits = strspn(text, "0123456789.");
     char *end = NULL;
     double value = digits > 0 ? strtod(text, &end) : 0;
-    const char *unit = "";
-    if (digits > 0 && end == text + digits) {
-        const char upper[2] = {(char)(*end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end), '\0'};
-        unit = *end ? strchr(units, upper[0]) : "";
-        if (unit && *end)
-            for (const char *u = units; u <= unit; u++) value *= 1024;
-        if (unit && *end && end[1]) unit = NULL;
-    } else {
-        unit = NULL;
-    }
-    if (!unit)
+    const char *unit = end && *end ? strchr(units, *end) : NULL;
+    if (end != text + digits || (*end && (!unit || end[1])))
         return cli_usage_error("--memory-limit is '%s', expected a number of bytes, or one with K, M or G behind it "
-                               "for "
-                               "powers of 1024",
+                               "for powers of 1024",
                                text);
+    for (const char *u = units; unit && u <= unit; u += 2) value *= 1024;
     if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--memory-limit is %s, expected 1 byte to 2^62", text);
     ((arguments *)state)->memory_limit = (int64_t)value;
     return CLI_GO_ON;

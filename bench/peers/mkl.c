@@ -28,24 +28,15 @@ typedef struct mkl_state {
     int f64, threads;
 } mkl_state;
 
-static const char *status_text(sparse_status_t status)
-{
-    switch (status) {
-    case SPARSE_STATUS_NOT_INITIALIZED: return "not initialized";
-    case SPARSE_STATUS_ALLOC_FAILED: return "allocation failed";
-    case SPARSE_STATUS_INVALID_VALUE: return "invalid value";
-    case SPARSE_STATUS_EXECUTION_FAILED: return "execution failed";
-    case SPARSE_STATUS_INTERNAL_ERROR: return "internal error";
-    case SPARSE_STATUS_NOT_SUPPORTED: return "not supported";
-    default: return "success";
-    }
-}
-
 static int answer(sparse_status_t status, const char *call, spry_peer_error *error)
 {
+    static const char *const texts[] =
+        {[SPARSE_STATUS_NOT_INITIALIZED] = "not initialized", [SPARSE_STATUS_ALLOC_FAILED] = "allocation failed",
+         [SPARSE_STATUS_INVALID_VALUE] = "invalid value",     [SPARSE_STATUS_EXECUTION_FAILED] = "execution failed",
+         [SPARSE_STATUS_INTERNAL_ERROR] = "internal error",   [SPARSE_STATUS_NOT_SUPPORTED] = "not supported"};
     if (status == SPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
     return spry_peer_fail(error, status == SPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED,
-                          "%s: %s", call, status_text(status));
+                          "%s: %s", call, texts[status]);
 }
 
 static const char narrow_alone[] = "this module uses MKL's 32-bit interface, which takes indices 32/32 alone";
