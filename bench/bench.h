@@ -17,6 +17,7 @@
 #define SPRY_BENCH_H
 
 #include "common/record.h"
+#include "common/text_list.h"
 #include "spry/spry.h"
 
 typedef struct bench_source {
@@ -24,11 +25,6 @@ typedef struct bench_source {
     char path[4096];  /* what spry_matrix_read takes; "": not to be had, */
     char reason[512]; /* for this reason */
 } bench_source;
-
-typedef struct bench_list {
-    char **items;
-    int count;
-} bench_list;
 
 /* ---- peers: other libraries' kernels, in modules that are loaded ---------------------------------- */
 
@@ -45,25 +41,25 @@ typedef struct bench_options {
     const bench_source *sources;
     int source_count;
     const char *op;           /* "spmv", "spmv_t", "spgemm" */
-    bench_list formats;       /* names, with parameters or without, or "auto" */
+    text_list formats;        /* names, with parameters or without, or "auto" */
     int all_kernels;          /* 1: every kernel of every format instead */
-    bench_list kernels;       /* by name, peers' too */
+    text_list kernels;        /* by name, peers' too */
     const bench_peers *peers; /* NULL: none */
     /*
      * One after another: "none"; a method of spry_reorder, by which the matrix is reordered for everybody; "plan-"
      * and a method, by which this library's plans renumber x and y themselves; or "by-format": csr2 and csr3 as given
      * and by Band-k, everybody else as given and by RCM.
      */
-    bench_list orderings;
+    text_list orderings;
     const char *device; /* "cpu", "cuda", "all" */
     int f32, f64;
-    spry_index_type offset_type, index_type;
-    int64_t calls;      /* products that plans are told to expect; 0: many */
-    int runs;           /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
-    int cold;           /* 1: caches are flushed before every run */
-    int skip_bandwidth; /* 1: the copy bandwidth is not measured, and there is no roof */
-    double seconds;     /* 0: no limit; after so many no matrix is begun, and the rest is skipped */
-    int at_once;        /* matrices read and reordered at once, in the preparer's context; at most 1: one by one */
+    spry_index_type index[2]; /* of offsets and of columns */
+    int64_t calls;            /* products that plans are told to expect; 0: many */
+    int64_t runs;             /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
+    int cold;                 /* 1: caches are flushed before every run */
+    int skip_bandwidth;       /* 1: the copy bandwidth is not measured, and there is no roof */
+    int64_t seconds;          /* 0: no limit; after so many no matrix is begun, and the rest is skipped */
+    int64_t at_once; /* matrices read and reordered at once, in the preparer's context; at most 1: one by one */
     spry_context *context;
     spry_context *preparer;     /* of one thread */
     spry_context *const *fewer; /* with fewer threads, on the matrix as given and the CPU: a context each */

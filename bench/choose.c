@@ -3,14 +3,7 @@
 
 #include <string.h>
 
-int bench_list_has(const bench_list *list, const char *item)
-{
-    for (int i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], item) == 0) return 1;
-    return 0;
-}
-
-int bench_list_has_format(const bench_list *list, const char *name)
+int bench_list_has_format(const text_list *list, const char *name)
 {
     const size_t length = strlen(name);
     for (int i = 0; i < list->count; i++)
@@ -43,9 +36,9 @@ int bench_wants_peer(const bench_session *session, const char *device, int p)
     const bench_peers *peers = options->peers;
     const int squares = strcmp(options->op, "spgemm") == 0;
     int any_named = 0;
-    for (int k = 0; k < peers->count; k++) any_named |= bench_list_has(&options->kernels, peers->items[k].name);
+    for (int k = 0; k < peers->count; k++) any_named |= text_list_has(&options->kernels, peers->items[k].name);
     if (peers->items[p].multiplies_matrices != squares) return 0;
-    if (any_named && !bench_list_has(&options->kernels, peers->items[p].name)) return 0;
+    if (any_named && !text_list_has(&options->kernels, peers->items[p].name)) return 0;
     return bench_device_fits(session, device, peers->items[p].device, any_named);
 }
 

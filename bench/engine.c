@@ -60,7 +60,7 @@ static void add_numberings_by_format(prepared *p, const bench_session *session)
 
 static void add_numberings(prepared *p, const bench_session *session)
 {
-    const bench_list *orderings = &session->options->orderings;
+    const text_list *orderings = &session->options->orderings;
     for (int i = 0; i < orderings->count; i++)
         if (strcmp(orderings->items[i], "by-format") == 0)
             add_numberings_by_format(p, session);
@@ -129,8 +129,8 @@ static void read_source(prepared *p, spry_context *context, const bench_session 
     const bench_options *o = session->options;
     spry_read_options options = SPRY_INIT(spry_read_options);
     options.value_type = o->f64 ? SPRY_F64 : SPRY_F32;
-    options.offset_type = o->offset_type;
-    options.index_type = o->index_type;
+    options.offset_type = o->index[0];
+    options.index_type = o->index[1];
     p->status = SPRY_OK;
     if (!p->source->path[0]) return;
     add_numberings(p, session);
@@ -175,7 +175,7 @@ static void prepare_batch(prepared *batch, int count, const bench_session *sessi
         read_source(&batch[0], session->context, session);
         for (int n = 0; n < batch[0].count; n++) find_numbering(&batch[0], n, session->context);
     } else {
-#pragma omp parallel num_threads(o->at_once)
+#pragma omp parallel num_threads((int)o->at_once)
         {
 #pragma omp for schedule(dynamic, 1)
             for (int b = 0; b < count; b++) read_source(&batch[count - 1 - b], o->preparer, session);
@@ -193,17 +193,11 @@ static void prepare_batch(prepared *batch, int count, const bench_session *sessi
 static spry_status emit_without_matrix(bench_session *session, const bench_source *source, const char *type,
                                        record_status status, const char *reason, spry_error *err)
 {
-    const bench_options *o = session->options;
     record r;
-    record_init(&r);
-    r.op = o->op;
-    r.type = type ? type : o->f64 ? "f64" : "f32";
-    r.state = o->cold ? "cold" : "warm";
-    r.copy_gbps = session->copy_gbps;
-    r.status = status;
-    RECORD_TEXT(r.matrix, source->name);
-    RECORD_TEXT(r.reason, reason);
-    return bench_emit_one(session, &r, err);
+    bench_begin_record(session, &r, source);
+    r.type = type ? type : session->options->f64 ? "f64" : "f32";
+    record_fail(&r, status, "%s", reason);
+    return bench_hand_on(session, &r, 1, err);
 }
 
 static spry_status convert_to_f32(const bench_session *session, spry_matrix **A, spry_error *err)
@@ -246,10 +240,10 @@ static spry_status measure(bench_session *session, prepared *p, spry_error *err)
 static int skip_late(bench_session *session, const bench_source *source, double start_us, spry_status *status,
                      spry_error *err)
 {
-    const double seconds = session->options->seconds;
+    const int64_t seconds = session->options->seconds;
     char reason[80];
-    if (seconds <= 0 || now_us() - start_us <= 1e6 * seconds) return 0;
-    snprintf(reason, sizeof reason, "the time limit of %.0f s had passed", seconds);
+    if (seconds <= 0 || now_us() - start_us <= 1e6 * (double)seconds) return 0;
+    snprintf(reason, sizeof reason, "the time limit of %lld s had passed", (long long)seconds);
     *status = emit_without_matrix(session, source, NULL, RECORD_SKIPPED, reason, err);
     return 1;
 }
@@ -258,7 +252,7 @@ static spry_status run_batches(bench_session *session, spry_error *err)
 {
     const bench_options *o = session->options;
     const double start = now_us();
-    const int most = o->at_once > 1 ? o->at_once : 1;
+    const int64_t most = o->at_once > 1 ? o->at_once : 1;
     spry_status status = SPRY_OK;
     prepared *batch = calloc((size_t)most, sizeof *batch);
     if (!batch) return bench_out_of_memory(err);
@@ -300,13 +294,8 @@ static int open_session(bench_session *session, const bench_options *options)
 spry_status bench_run(const bench_options *options, spry_error *err)
 {
     bench_session session;
-    if (!open_session(&session, options)) {
-        if (err) {
-            *err = (spry_error){.status = SPRY_OUT_OF_MEMORY};
-            snprintf(err->message, sizeof err->message, "out of memory for the buffer that flushes the caches");
-        }
-        return SPRY_OUT_OF_MEMORY;
-    }
+    if (!open_session(&session, options))
+        return bench_fail(err, SPRY_OUT_OF_MEMORY, "out of memory for the buffer that flushes the caches");
     spry_status status = run_batches(&session, err);
     free(session.flush);
     return status;

@@ -33,6 +33,10 @@ struct bench_peers {
     char folder[4096];
 };
 
+/* Skipped, where a peer does not offer what is asked of it; else failed. */
+record_status bench_status_of_peer(int answer);
+/* Takes over what a peer's prepare told, but for its time. */
+void bench_fill_from_peer(record *r, const bench_peer *peer, const char *title, const spry_peer_cost *cost);
 /* CSR in host memory as peers take it. */
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a);
 
@@ -54,7 +58,6 @@ typedef struct bench_subject {
 
 /* ---- choosing cases (choose.c) -------------------------------------------------------------------- */
 
-int bench_list_has(const bench_list *list, const char *item);
 int bench_device_is_there(const bench_session *session, const char *kind); /* 1: "cpu" or "cuda" can be used */
 /*
  * 1: what runs on `kind` belongs to the cases of device `wanted`. With "all", what needs a GPU is not listed where
@@ -62,7 +65,7 @@ int bench_device_is_there(const bench_session *session, const char *kind); /* 1:
  */
 int bench_device_fits(const bench_session *session, const char *wanted, const char *kind, int named);
 /* 1: a format of that name is in the list, with parameters or without. */
-int bench_list_has_format(const bench_list *list, const char *name);
+int bench_list_has_format(const text_list *list, const char *name);
 /* 1: the p-th peer runs: it is one of the operation and device, and named where any is named. */
 int bench_wants_peer(const bench_session *session, const char *device, int p);
 /* Skipped, where the library tells what it cannot do (yet, here, or without wasting memory); else failed. */
@@ -70,12 +73,20 @@ record_status bench_status_of(spry_status status);
 
 /* ---- results (result.c) --------------------------------------------------------------------------- */
 
+/* Fills in what is known of a record before its matrix is read. */
+void bench_begin_record(const bench_session *session, record *r, const bench_source *source);
 /* Fills in the fields that all records of a subject have in common. */
 spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err);
 
 typedef struct bench_summary {
     double median, mean, min, spread;
 } bench_summary;
+
+/* 1: the case goes on: nothing went wrong with it. */
+static inline int is_live(const record *r)
+{
+    return r->status == RECORD_OK;
+}
 
 /* Sorts values. count >= 1. Quartiles by linear interpolation. */
 bench_summary bench_summarise(double *values, int count);
@@ -96,9 +107,11 @@ double bench_others_since(bench_processor_time before, double children);
  */
 spry_status bench_emit(bench_session *session, const bench_subject *subject, void *cases, size_t stride, int count,
                        double others, spry_error *err);
-/* Hands on a single record. */
-spry_status bench_emit_one(bench_session *session, const record *r, spry_error *err);
+/* Hands on records as they are. */
+spry_status bench_hand_on(bench_session *session, const record *records, int count, spry_error *err);
 
+/* Fills in an error, where one is wanted. Returns its status. */
+spry_status bench_fail(spry_error *err, spry_status status, const char *message);
 spry_status bench_out_of_memory(spry_error *err);
 uint64_t bench_hash_bytes(const void *data, size_t bytes, int threads); /* the same whatever the threads */
 

@@ -5,22 +5,57 @@
  * SPRY_PEER_DIR names, else in peers/ beside the program.
  *
  * A module borrows the arrays it is given: they live until destroy and never change. It prints nothing
- * and does not exit. prepare may copy, convert and tune; run must do nothing but the product.
+ * and does not exit. prepare may copy, convert and tune; run must do nothing but the product. *state comes NULL; what
+ * prepare puts there goes to destroy, also when prepare does not succeed.
  */
 #ifndef SPRY_BENCH_PEER_H
 #define SPRY_BENCH_PEER_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { SPRY_PEER_ABI = 3 };
+enum { SPRY_PEER_ABI = 4 };
 
 /* The answers of a module's functions. UNSUPPORTED: well-formed, but not offered; the case is skipped. */
 enum { SPRY_PEER_OK = 0, SPRY_PEER_UNSUPPORTED = 1, SPRY_PEER_FAILED = 2 };
+
+/* One sentence on what went wrong. */
+typedef struct spry_peer_error {
+    char text[256];
+} spry_peer_error;
+
+/* Fills in the sentence and returns the status. */
+__attribute__((format(printf, 3, 4))) static inline int spry_peer_fail(spry_peer_error *error, int status,
+                                                                       const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* Leaves a function that answers so, where the expression is another answer than OK. */
+#define SPRY_PEER_TRY(expression)                                                                                      \
+    do {                                                                                                               \
+        int result_ = (expression);                                                                                    \
+        if (result_ != SPRY_PEER_OK) return result_;                                                                   \
+    } while (0)
+
+/* Cleared memory for a state, which goes to *state at once; NULL, with the sentence, where there is none. */
+static inline void *spry_peer_new(void **state, size_t bytes, spry_peer_error *error)
+{
+    *state = calloc(1, bytes);
+    if (!*state) spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory");
+    return *state;
+}
 
 /* CSR in host memory. The widths tell the types: 4 and 8 bytes are f32 and f64, int32_t and int64_t. */
 typedef struct spry_peer_matrix {
@@ -31,8 +66,15 @@ typedef struct spry_peer_matrix {
     const void *values;  /* nnz */
 } spry_peer_matrix;
 
+/* Offset or column k of an array whose items have so many bytes. */
+static inline int64_t spry_peer_index(int bytes, const void *array, int64_t k)
+{
+    return bytes == 8 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
+}
+
 typedef struct spry_peer_request {
     spry_peer_matrix matrix;
+    int variant;            /* the kernel's */
     int transpose;          /* 1: y = alpha*A^T*x + beta*y */
     int threads;            /* that the product may use */
     int64_t expected_calls; /* products that will follow: what tuning may count on */
@@ -54,21 +96,21 @@ typedef struct spry_peer_kernel {
     const char *title;  /* "Intel oneMKL mkl_sparse_d_mv without hints" */
     int deterministic;  /* 1: the same bits in every run; 0: not; -1: not documented */
     /* The benchmark times prepare: that is the peer's set-up time. error gets one sentence when it is not OK. */
-    int (*prepare)(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
-                   size_t error_size);
+    int (*prepare)(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error);
     /*
      * x and y are of the matrix's value type, in the memory of `device`: "cpu" or "cuda", where run may return before
      * the product is done, in the order of the default stream. With beta = 0, y may hold NaN and must be overwritten.
      */
     int (*run)(void *state, double alpha, const void *x, double beta, void *y);
     void (*destroy)(void *state);
+    int variant; /* tells kernels apart that have a prepare in common */
 } spry_peer_kernel;
 
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
 typedef struct spry_peer_spgemm_request {
     spry_peer_matrix a, b; /* rows of b = columns of a; the same arrays where a matrix is squared */
-    int threads;
+    int variant, threads;
 } spry_peer_spgemm_request;
 
 /* The time and memory of one product. */
@@ -86,14 +128,14 @@ typedef struct spry_peer_spgemm {
     const char *device; /* "cpu", "cuda" */
     const char *title;
     int deterministic; /* as in spry_peer_kernel */
-    int (*prepare)(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
-                   size_t error_size);
+    int (*prepare)(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, spry_peer_error *error);
     /* Returns when C is complete, wherever the peer keeps it. UNSUPPORTED: a limit of the peer's, not a fault. */
-    int (*run)(void *state, spry_peer_product *product, char *error, size_t error_size);
+    int (*run)(void *state, spry_peer_product *product, spry_peer_error *error);
     /* Shows the last C in host memory, its rows sorted or not as run left them; the arrays live until release. */
-    int (*fetch)(void *state, spry_peer_matrix *c, char *error, size_t error_size);
+    int (*fetch)(void *state, spry_peer_matrix *c, spry_peer_error *error);
     void (*release)(void *state); /* gives the last C back, if there is one */
     void (*destroy)(void *state);
+    int variant; /* as in spry_peer_kernel */
 } spry_peer_spgemm;
 
 /* ---- the module --------------------------------------------------------------------------------- */
@@ -109,10 +151,10 @@ typedef struct spry_peer_module {
 } spry_peer_module;
 
 /* NULL with a sentence in error when the module cannot be used here. */
-typedef const spry_peer_module *(*spry_peer_get_fn)(char *error, size_t error_size);
+typedef const spry_peer_module *(*spry_peer_get_fn)(spry_peer_error *error);
 
 #define SPRY_PEER_EXPORT __attribute__((visibility("default")))
-SPRY_PEER_EXPORT const spry_peer_module *spry_peer_get(char *error, size_t error_size);
+SPRY_PEER_EXPORT const spry_peer_module *spry_peer_get(spry_peer_error *error);
 
 #ifdef __cplusplus
 }

@@ -118,7 +118,8 @@ static int add_module(bench_peers *peers, const char *name, const spry_peer_modu
 
 static int load_module(bench_peers *peers, const char *name)
 {
-    char path[sizeof peers->folder + 256], reason[384], error[256] = "";
+    char path[sizeof peers->folder + 256], reason[384];
+    spry_peer_error error = {""};
     snprintf(path, sizeof path, "%s/%s%s%s", peers->folder, prefix, name, ending);
     if (access(path, F_OK) != 0) {
         snprintf(reason, sizeof reason, "there is no peer module %.300s", path);
@@ -133,13 +134,14 @@ static int load_module(bench_peers *peers, const char *name)
     spry_peer_get_fn get = NULL;
     void *symbol = dlsym(library, "spry_peer_get");
     memcpy(&get, &symbol, sizeof get);
-    const spry_peer_module *module = get ? get(error, sizeof error) : NULL;
+    const spry_peer_module *module = get ? get(&error) : NULL;
     if (!module || module->abi != SPRY_PEER_ABI) {
         if (module)
             snprintf(reason, sizeof reason, "the peer module has interface %d, expected %d: build it anew", module->abi,
                      SPRY_PEER_ABI);
         else
-            snprintf(reason, sizeof reason, "%.300s", get ? error : "the peer module does not export spry_peer_get");
+            snprintf(reason, sizeof reason, "%.300s",
+                     get ? error.text : "the peer module does not export spry_peer_get");
         dlclose(library);
         return add_missing(peers, name, reason);
     }
@@ -196,6 +198,20 @@ const char *bench_peer_name(const bench_peers *peers, int peer, int *squares)
     if (peer >= peers->count) return NULL;
     *squares = peers->items[peer].multiplies_matrices;
     return peers->items[peer].name;
+}
+
+record_status bench_status_of_peer(int answer)
+{
+    return answer == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED;
+}
+
+void bench_fill_from_peer(record *r, const bench_peer *peer, const char *title, const spry_peer_cost *cost)
+{
+    snprintf(r->reason, sizeof r->reason, "%s, version %s", title, cost->version[0] ? cost->version : peer->version);
+    r->upload_us = cost->upload_us;
+    r->threads = cost->threads;
+    r->deterministic = cost->deterministic;
+    r->bytes = cost->bytes > 0 ? cost->bytes : -1;
 }
 
 spry_peer_matrix bench_peer_matrix(const spry_arrays *a)

@@ -10,25 +10,24 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err)
+void bench_begin_record(const bench_session *session, record *r, const bench_source *source)
 {
     record_init(r);
     r->op = session->options->op;
-    RECORD_TEXT(r->matrix, subject->source->name);
-    r->twin = strncmp(subject->source->path, "gen:twin,", 9) == 0;
-    r->peer = 0;
     r->state = session->options->cold ? "cold" : "warm";
     r->copy_gbps = session->copy_gbps;
+    RECORD_TEXT(r->matrix, source->name);
+}
+
+spry_status bench_describe(const bench_session *session, record *r, const bench_subject *subject, spry_error *err)
+{
+    bench_begin_record(session, r, subject->source);
+    r->twin = strncmp(subject->source->path, "gen:twin,", 9) == 0;
+    r->peer = 0;
     return record_describe(r, subject->A, err);
 }
 
 /* ---- statistics --------------------------------------------------------------------------------- */
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
 
 /* The value below which a share of the sorted values lies, between neighbours by their distance. */
 static double quantile(const double *sorted, int count, double share)
@@ -42,7 +41,7 @@ static double quantile(const double *sorted, int count, double share)
 
 bench_summary bench_summarise(double *values, int count)
 {
-    qsort(values, (size_t)count, sizeof *values, compare_doubles);
+    qsort(values, (size_t)count, sizeof *values, by_value);
     double sum = 0;
     for (int s = 0; s < count; s++) sum += values[s];
     return (bench_summary){.median = quantile(values, count, 0.5),
@@ -118,30 +117,25 @@ static void note_others(record *r, double others)
 
 /* ---- handing on --------------------------------------------------------------------------------- */
 
+spry_status bench_fail(spry_error *err, spry_status status, const char *message)
+{
+    if (err) {
+        *err = (spry_error){.status = status};
+        snprintf(err->message, sizeof err->message, "%s", message);
+    }
+    return status;
+}
+
 spry_status bench_out_of_memory(spry_error *err)
 {
-    if (err) {
-        *err = (spry_error){.status = SPRY_OUT_OF_MEMORY};
-        snprintf(err->message, sizeof err->message, "out of memory in the benchmark");
-    }
-    return SPRY_OUT_OF_MEMORY;
+    return bench_fail(err, SPRY_OUT_OF_MEMORY, "out of memory in the benchmark");
 }
 
-static spry_status emit(bench_session *session, const record *records, int count, spry_error *err)
+spry_status bench_hand_on(bench_session *session, const record *records, int count, spry_error *err)
 {
-    const bench_options *options = session->options;
-    if (options->emit(options->user, records, count) == 0) return SPRY_OK;
+    if (session->options->emit(session->options->user, records, count) == 0) return SPRY_OK;
     session->stopped = 1;
-    if (err) {
-        *err = (spry_error){.status = SPRY_FILE_ERROR};
-        snprintf(err->message, sizeof err->message, "the records cannot be written");
-    }
-    return SPRY_FILE_ERROR;
-}
-
-spry_status bench_emit_one(bench_session *session, const record *r, spry_error *err)
-{
-    return emit(session, r, 1, err);
+    return bench_fail(err, SPRY_FILE_ERROR, "the records cannot be written");
 }
 
 spry_status bench_emit(bench_session *session, const bench_subject *subject, void *cases, size_t stride, int count,
@@ -163,7 +157,7 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
                  subject->source->name, 100 * others);
         options->note(text);
     }
-    spry_status status = emit(session, records, count, err);
+    spry_status status = bench_hand_on(session, records, count, err);
     free(records);
     return status;
 }

@@ -104,6 +104,9 @@ class Library:
         self.call("matrix_get_arrays", matrix, ctypes.byref(arrays))
         return arrays
 
+    def destroy(self, matrix):
+        self.library.spry_matrix_destroy(matrix)
+
     def verify(self, matrix, transpose, x, y):
         """The largest error as a share of the bound, and how many rows are past it."""
         verification = Verification()
@@ -121,6 +124,13 @@ def view(address, count, kind):
     if count == 0:
         return np.empty(0, kind)
     return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(kind)), (count,))
+
+
+def scipy_view(a):
+    """A csr_matrix on the library's arrays, which must outlive it."""
+    value, index = VALUE[a.value_type][1], INDEX[a.index_type]
+    return sp.csr_matrix((view(a.values, a.nnz, value), view(a.indices, a.nnz, index),
+                          view(a.offsets, a.rows + 1, index)), shape=(a.rows, a.cols), copy=False)
 
 
 # ---- cases -----------------------------------------------------------------------------------------------
@@ -185,9 +195,7 @@ def case_of_scipy(common, a, transpose, x):
                                                "fit it")
         return Case(common, None, **fields)
     start = time.perf_counter()
-    value, index = VALUE[a.value_type][1], INDEX[a.index_type]
-    A = sp.csr_matrix((view(a.values, a.nnz, value), view(a.indices, a.nnz, index),
-                       view(a.offsets, a.rows + 1, index)), shape=(a.rows, a.cols), copy=False)
+    A = scipy_view(a)
     if transpose:
         A = A.T  # csc_matrix on the same arrays
     fields.update(setup_us=1e6 * (time.perf_counter() - start),
@@ -288,7 +296,7 @@ def run_matrix(library, path, type_name, index_name, op):
         library.library.spry_plan_destroy(plan)
     records = [case.record for case in cases]
     del cases, ours  # SciPy's matrix looks into the arrays that go now
-    library.library.spry_matrix_destroy(matrix)
+    library.destroy(matrix)
     return records
 
 

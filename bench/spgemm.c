@@ -54,17 +54,15 @@ static spry_status upload(spgemm_group *group, spry_error *err)
 {
     spry_arrays a = group->arrays;
     const void *from[3] = {a.offsets, a.indices, a.values};
-    const int64_t bytes[3] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
-                              a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
-                              a.nnz * (int64_t)spry_type_bytes(a.value_type)};
     const spry_context *context = group->session->context;
     spry_status status = bench_measure_gpu_copy(group->session, err);
     const double start = now_us();
     for (int i = 0; i < 3 && status == SPRY_OK && !group->device_A; i++) {
+        const int64_t bytes = csr_part_bytes(&a, i);
         if (group->device_arrays[i]) continue;
-        status = spry_device_allocate(context, &group->device_arrays[i], 1, bytes[i], err);
-        if (status == SPRY_OK && bytes[i] > 0)
-            status = spry_device_copy(context, group->device_arrays[i], 1, from[i], 0, bytes[i], NULL, err);
+        status = spry_device_allocate(context, &group->device_arrays[i], 1, bytes, err);
+        if (status == SPRY_OK && bytes > 0)
+            status = spry_device_copy(context, group->device_arrays[i], 1, from[i], 0, bytes, NULL, err);
     }
     if (status == SPRY_OK) status = spry_device_synchronize(context, 1, NULL, err);
     if (status != SPRY_OK || group->device_A) return status;
@@ -190,24 +188,21 @@ static void prepare_peer(spgemm_group *group, spgemm_case *c, const bench_peer *
 {
     const int threads = spry_context_threads(group->session->context);
     const spry_peer_matrix a = bench_peer_matrix(&group->arrays);
-    const spry_peer_spgemm_request request = {a, a, threads};
+    const spry_peer_spgemm_request request = {a, a, peer->spgemm->variant, threads};
     spry_peer_cost cost = {.threads = threads, .deterministic = peer->spgemm->deterministic};
     record *r = &c->record;
-    char error[256] = "no reason given";
+    spry_peer_error error = {"no reason given"};
     const double start = now_us();
-    const int result = peer->spgemm->prepare(&c->peer_state, &request, &cost, error, sizeof error);
+    c->peer = peer->spgemm;
+    const int result = c->peer->prepare(&c->peer_state, &request, &cost, &error);
     r->setup_us = now_us() - start - cost.startup_us;
     if (result != SPRY_PEER_OK) {
+        if (c->peer_state) c->peer->destroy(c->peer_state);
         c->peer_state = NULL;
-        record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s", error);
+        record_fail(r, bench_status_of_peer(result), "%s", error.text);
         return;
     }
-    c->peer = peer->spgemm;
-    snprintf(r->reason, sizeof r->reason, "%s, version %s", peer->spgemm->title,
-             cost.version[0] ? cost.version : peer->version);
-    r->upload_us = cost.upload_us;
-    r->threads = cost.threads;
-    r->deterministic = cost.deterministic;
+    bench_fill_from_peer(r, peer, c->peer->title, &cost);
     if (c->device > 0 && group->session->gpu_copy_gbps != 0) r->copy_gbps = group->session->gpu_copy_gbps;
     spgemm_check(group, c);
 }
@@ -249,7 +244,7 @@ static int add_kernels(spgemm_group *group, int *ours)
     for (int k = 0; k < spry_spgemm_kernel_count() && good; k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_spgemm_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
-        const int named = bench_list_has(&options->kernels, kernel.name);
+        const int named = text_list_has(&options->kernels, kernel.name);
         *ours += named;
         if (!(named || options->all_kernels) || !bench_device_fits(group->session, group->wanted, kernel.device, named))
             continue;
@@ -280,7 +275,7 @@ static int add_cases(spgemm_group *group)
     const bench_options *options = group->session->options;
     const bench_peers *peers = options->peers;
     int ours = 0, good = add_kernels(group, &ours);
-    if (good && !options->all_kernels && (ours == 0 || bench_list_has(&options->formats, "auto")))
+    if (good && !options->all_kernels && (ours == 0 || text_list_has(&options->formats, "auto")))
         good = add_choices(group);
     for (int p = 0; peers && p < peers->count && good; p++)
         if (bench_wants_peer(group->session, group->wanted, p)) good = add_peer(group, &peers->items[p]);

@@ -9,14 +9,13 @@
 
 static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
 {
-    char error[256] = "no reason given";
+    spry_peer_error error = {"no reason given"};
     spry_peer_product product = {.us = -1, .peak_bytes = -1};
     const double start = now_us();
-    int result = c->peer->run(c->peer_state, &product, error, sizeof error);
+    int result = c->peer->run(c->peer_state, &product, &error);
     *us = now_us() - start;
     if (result != SPRY_PEER_OK)
-        return record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s: %s",
-                           c->peer->title, error);
+        return record_fail(&c->record, bench_status_of_peer(result), "%s: %s", c->peer->title, error.text);
     if (product.us >= 0) {
         group->children += 1e-6 * *us;
         *us = product.us;
@@ -89,10 +88,10 @@ static spry_index_type index_type(int bytes)
 
 static int fetch_from_peer(spgemm_case *c, host_result *r)
 {
-    char error[256] = "no reason given";
+    spry_peer_error error = {"no reason given"};
     spry_peer_matrix m = {0};
-    if (c->peer->fetch(c->peer_state, &m, error, sizeof error) != SPRY_PEER_OK)
-        return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", error);
+    if (c->peer->fetch(c->peer_state, &m, &error) != SPRY_PEER_OK)
+        return record_fail(&c->record, RECORD_FAILED, "the result cannot be read: %s", error.text);
     spry_arrays *a = &r->arrays;
     a->layout = SPRY_CSR;
     a->rows = m.rows;
@@ -105,15 +104,6 @@ static int fetch_from_peer(spgemm_case *c, host_result *r)
     a->indices = m.columns;
     a->values = m.values;
     return 1;
-}
-
-static size_t part_bytes(const spry_arrays *a, int part)
-{
-    switch (part) {
-    case 0: return (size_t)(a->rows + 1) * spry_index_type_bytes(a->offset_type);
-    case 1: return (size_t)a->nnz * spry_index_type_bytes(a->index_type);
-    default: return (size_t)a->nnz * spry_type_bytes(a->value_type);
-    }
 }
 
 /*
@@ -135,7 +125,7 @@ static spry_status download(spgemm_group *group, host_result *r, spry_error *err
     const void *from[3] = {a->offsets, a->indices, a->values};
     spry_status status = SPRY_OK;
     for (int i = 0; i < 3 && status == SPRY_OK; i++) {
-        const size_t bytes = part_bytes(a, i);
+        const size_t bytes = (size_t)csr_part_bytes(a, i);
         r->owned[i] = new_copy(bytes, spry_context_threads(group->session->context));
         if (!r->owned[i]) return bench_out_of_memory(err);
         if (bytes > 0)
@@ -172,7 +162,7 @@ static uint64_t hash(const spry_arrays *a, int threads)
     uint64_t all = 0;
     for (int i = 0; i < 3; i++)
         all = all * UINT64_C(0x9E3779B97F4A7C15) +
-              (parts[i] ? bench_hash_bytes(parts[i], part_bytes(a, i), threads) : 0);
+              (parts[i] ? bench_hash_bytes(parts[i], (size_t)csr_part_bytes(a, i), threads) : 0);
     return all;
 }
 
@@ -265,7 +255,7 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
 static void describe(spgemm_case *c, const spry_arrays *a)
 {
     record *r = &c->record;
-    r->bytes = (int64_t)(part_bytes(a, 0) + part_bytes(a, 1) + part_bytes(a, 2));
+    r->bytes = csr_part_bytes(a, 0) + csr_part_bytes(a, 1) + csr_part_bytes(a, 2);
     size_t used = strlen(r->reason);
     if (r->unsorted) snprintf(r->reason + used, sizeof r->reason - used, "; rows of C are left unsorted");
 }

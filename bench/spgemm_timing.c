@@ -7,11 +7,6 @@
 enum { TURNS = 5, BATCHES = 5, UNTIMED_RUNS = 5 };
 static const double batch_us = 1000, gpu_batch_us = 5000, turn_us = 300000, most_us = 30e6, warm_us = 50000;
 
-static int is_live(const spgemm_case *c)
-{
-    return c->record.status == RECORD_OK;
-}
-
 /* Some runs, each timed by itself, so that giving C back is no part of it. */
 static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *us)
 {
@@ -27,14 +22,14 @@ static int run_many(spgemm_group *group, spgemm_case *c, int64_t runs, double *u
 }
 
 /* With session->runs single runs, in no more turns than these are. */
-static int turns_of(const spgemm_group *group)
+static int64_t turns_of(const spgemm_group *group)
 {
-    const int runs = group->session->options->runs;
+    const int64_t runs = group->session->options->runs;
     return runs > 0 && runs < TURNS ? runs : TURNS;
 }
 
 /* A turn has so many batches, or single runs. */
-static int samples_a_turn(const spgemm_group *group)
+static int64_t samples_a_turn(const spgemm_group *group)
 {
     return group->session->options->runs > 0 ? (group->session->options->runs + TURNS - 1) / TURNS : BATCHES;
 }
@@ -73,19 +68,14 @@ static void take_turn(spgemm_group *group, spgemm_case *c, double *total)
     *total += spent;
 }
 
-static double csr_bytes(int64_t rows, int64_t nnz, double entry, double offset)
-{
-    return (double)nnz * entry + (double)(rows + 1) * offset;
-}
-
 static void fill_record(const spgemm_group *group, spgemm_case *c)
 {
     const record *r = &c->record;
-    const spry_arrays *a = &group->arrays;
-    const double entry = (double)spry_type_bytes(a->value_type) + (double)spry_index_type_bytes(a->index_type);
-    const double offset = (double)spry_index_type_bytes(a->offset_type);
-    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->products,
-                     csr_bytes(r->rows, r->nnz, entry, offset) + csr_bytes(r->rows, r->nnz_c, entry, offset));
+    spry_arrays result = group->arrays; /* C has as many rows as A, and its types */
+    result.nnz = r->nnz_c;
+    int64_t bytes = 0;
+    for (int part = 0; part < 3; part++) bytes += csr_part_bytes(&group->arrays, part) + csr_part_bytes(&result, part);
+    bench_fill_times(&c->record, c->samples, c->sample_count, 2 * (double)r->products, (double)bytes);
 }
 
 int spgemm_measure(spgemm_group *group)
@@ -97,19 +87,19 @@ int spgemm_measure(spgemm_group *group)
     int good = 1;
     for (int i = 0; i < group->case_count && good; i++) {
         spgemm_case *c = &group->cases[i];
-        if (!is_live(c)) continue;
+        if (!is_live(&c->record)) continue;
         c->samples = malloc((size_t)(TURNS * samples_a_turn(group)) * sizeof *c->samples);
         if (c->samples)
             warm_up(group, c);
         else
             good = 0;
     }
-    const int turns = turns_of(group);
+    const int64_t turns = turns_of(group);
     for (int turn = 0; turn < turns && good; turn++)
         for (int i = 0; i < group->case_count; i++) {
             spgemm_case *c = &group->cases[i];
-            if (is_live(c) && totals[i] < most_us) take_turn(group, c, &totals[i]);
-            if (is_live(c) && turn == turns - 1) spgemm_recheck(group, c);
+            if (is_live(&c->record) && totals[i] < most_us) take_turn(group, c, &totals[i]);
+            if (is_live(&c->record) && turn == turns - 1) spgemm_recheck(group, c);
         }
     for (int i = 0; i < group->case_count && good; i++) fill_record(group, &group->cases[i]);
     group->others = bench_others_since(before, group->children);

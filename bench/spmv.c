@@ -50,7 +50,7 @@ static int add_kernels(const choice *c, int all)
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(c->group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
         if (!bench_device_fits(c->group->session, c->device, kernel.device, !all)) continue;
-        if (!takes_part(c, kernel.format) || (!all && !bench_list_has(&c->options->kernels, kernel.name))) continue;
+        if (!takes_part(c, kernel.format) || (!all && !text_list_has(&c->options->kernels, kernel.name))) continue;
         spry_spmv_options options = plan_options(c, kernel.format, kernel.device);
         options.kernel = kernel.name;
         options.allow_nondeterministic = 1;
@@ -93,7 +93,7 @@ static int add_peers(const choice *c)
         const bench_peer *peer = &peers->items[p];
         if (!bench_wants_peer(c->group->session, c->device, p)) continue;
         int wanted = c->options->all_kernels || bench_list_has_format(&c->options->formats, peer->format) ||
-                     bench_list_has(&c->options->formats, "auto") || bench_list_has(&c->options->kernels, peer->name);
+                     text_list_has(&c->options->formats, "auto") || text_list_has(&c->options->kernels, peer->name);
         for (int i = 0; !wanted && i < c->group->case_count; i++)
             wanted = strcmp(c->group->cases[i].record.format, peer->format) == 0;
         if (wanted && !spmv_add_peer(c->group, peer)) return 0;
@@ -103,7 +103,7 @@ static int add_peers(const choice *c)
 
 static int add_cases(const choice *c)
 {
-    const bench_list *formats = &c->options->formats;
+    const text_list *formats = &c->options->formats;
     int good = c->options->all_kernels ? add_kernels(c, 1) : 1;
     for (int f = 0; good && f < formats->count; f++)
         if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);

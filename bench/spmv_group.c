@@ -45,9 +45,8 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
     group->x_length = transpose ? a->rows : a->cols;
     group->y_length = transpose ? a->cols : a->rows;
     double value = (double)spry_type_bytes(a->value_type);
-    group->csr_bytes = (double)a->nnz * (value + (double)spry_index_type_bytes(a->index_type)) +
-                       (double)(a->rows + 1) * (double)spry_index_type_bytes(a->offset_type) +
-                       (double)(a->rows + a->cols) * value;
+    group->csr_bytes = (double)(a->rows + a->cols) * value;
+    for (int part = 0; part < 3; part++) group->csr_bytes += (double)csr_part_bytes(a, part);
     group->x = allocate_pages(vector_bytes(group, group->x_length));
     group->y = allocate_pages(vector_bytes(group, group->y_length));
     group->y_before = allocate_pages(vector_bytes(group, group->y_length));
@@ -251,7 +250,7 @@ void spmv_recheck(spmv_group *group, spmv_case *c)
 
 /* ---- cases -------------------------------------------------------------------------------------- */
 
-static spmv_case *add_case(spmv_group *group)
+static spmv_case *add_case(spmv_group *group, const char *format, const char *kernel, const char *device)
 {
     spmv_case *grown = realloc(group->cases, (size_t)(group->case_count + 1) * sizeof *grown);
     if (!grown) return NULL;
@@ -259,100 +258,69 @@ static spmv_case *add_case(spmv_group *group)
     spmv_case *c = &grown[group->case_count++];
     *c = (spmv_case){.record = group->common};
     c->record.fewer_threads = group->planner != group->session->context;
+    c->device = device && strncmp(device, "cuda", 4) == 0;
+    RECORD_TEXT(c->record.format, format);
+    RECORD_TEXT(c->record.kernel, kernel);
+    RECORD_TEXT(c->record.device, device);
     return c;
 }
 
 int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason)
 {
-    spmv_case *c = add_case(group);
-    if (!c) return 0;
-    RECORD_TEXT(c->record.format, format);
-    RECORD_TEXT(c->record.kernel, kernel);
-    RECORD_TEXT(c->record.device, device);
-    record_fail(&c->record, RECORD_SKIPPED, "%s", reason);
-    return 1;
-}
-
-static void fill_from_plan(spmv_case *c, const char *label)
-{
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    spry_error err = {0};
-    if (spry_plan_get_info(c->plan, &info, &err) != SPRY_OK) {
-        record_fail(&c->record, RECORD_FAILED, "%s", err.message);
-        return;
-    }
-    record *r = &c->record;
-    RECORD_TEXT(r->format, label ? label : info.format);
-    RECORD_TEXT(r->kernel, info.kernel);
-    RECORD_TEXT(r->device, info.device);
-    RECORD_TEXT(r->ordering, info.ordering);
-    RECORD_TEXT(r->reason, info.reason);
-    r->threads = info.threads;
-    r->deterministic = info.deterministic;
-    r->setup_us = info.setup_us;
-    r->upload_us = info.upload_us;
-    r->bytes = info.storage_bytes;
+    spmv_case *c = add_case(group, format, kernel, device);
+    if (c) record_fail(&c->record, RECORD_SKIPPED, "%s", reason);
+    return c != NULL;
 }
 
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label)
 {
-    spmv_case *c = add_case(group);
+    spmv_case *c = add_case(group, label ? label : options->format, options->kernel, options->device);
     if (!c) return 0;
-    RECORD_TEXT(c->record.format, label ? label : options->format);
-    RECORD_TEXT(c->record.kernel, options->kernel);
-    RECORD_TEXT(c->record.device, options->device);
     RECORD_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     spry_error err = {0};
-    c->device = given.vector_device = options->device && strncmp(options->device, "cuda", 4) == 0;
+    given.vector_device = c->device;
     spry_status status = spry_plan_spmv(group->planner, &c->plan, group->A, &given, &err);
-    if (status != SPRY_OK) {
-        c->plan = NULL;
+    if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, &err);
+    if (label) RECORD_TEXT(c->record.format, label);
+    if (status == SPRY_OK)
+        check(group, c);
+    else
         record_fail(&c->record, bench_status_of(status), "%s", err.message);
-        return 1;
-    }
-    fill_from_plan(c, label);
-    if (c->record.status == RECORD_OK) check(group, c);
     return 1;
 }
 
 int spmv_add_peer(spmv_group *group, const bench_peer *peer)
 {
-    spmv_case *c = add_case(group);
+    spmv_case *c = add_case(group, peer->format, peer->name, peer->device);
     if (!c) return 0;
     int threads = spry_context_threads(group->planner);
-    RECORD_TEXT(c->record.format, peer->format);
-    RECORD_TEXT(c->record.kernel, peer->name);
-    RECORD_TEXT(c->record.device, peer->device);
     RECORD_TEXT(c->record.ordering, "none");
     c->record.peer = 1;
-    c->device = strcmp(peer->device, "cuda") == 0;
     if (!peer->kernel) {
         record_fail(&c->record, RECORD_SKIPPED, "%s", peer->reason);
         return 1;
     }
     spry_peer_request request = {.matrix = bench_peer_matrix(&group->arrays),
+                                 .variant = peer->kernel->variant,
                                  .transpose = group->op == SPRY_TRANSPOSE,
                                  .threads = threads,
                                  .expected_calls = group->session->options->calls > 0 ? group->session->options->calls
                                                                                       : 1000};
     spry_peer_cost cost = {.threads = threads, .deterministic = peer->kernel->deterministic};
-    char error[256] = "no reason given";
+    spry_peer_error error = {"no reason given"};
     double start = now_us();
-    int result = peer->kernel->prepare(&c->peer_state, &request, &cost, error, sizeof error);
+    c->peer = peer->kernel;
+    int result = c->peer->prepare(&c->peer_state, &request, &cost, &error);
     double setup_us = now_us() - start;
     if (result != SPRY_PEER_OK) {
+        if (c->peer_state) c->peer->destroy(c->peer_state);
         c->peer_state = NULL;
-        record_fail(&c->record, result == SPRY_PEER_UNSUPPORTED ? RECORD_SKIPPED : RECORD_FAILED, "%s", error);
+        record_fail(&c->record, bench_status_of_peer(result), "%s", error.text);
         return 1;
     }
-    c->peer = peer->kernel;
-    snprintf(c->record.reason, sizeof c->record.reason, "%s, version %s", peer->kernel->title, peer->version);
+    bench_fill_from_peer(&c->record, peer, c->peer->title, &cost);
     c->record.setup_us = setup_us - cost.startup_us;
-    c->record.upload_us = cost.upload_us;
-    c->record.threads = cost.threads;
-    c->record.deterministic = cost.deterministic;
-    c->record.bytes = cost.bytes > 0 ? cost.bytes : -1;
     check(group, c);
     return 1;
 }

@@ -100,18 +100,13 @@ static void take_turn(spmv_group *group, spmv_case *c, int batches)
 
 /* ---- rounds ------------------------------------------------------------------------------------- */
 
-static int is_live(const spmv_case *c)
-{
-    return c->record.status == RECORD_OK;
-}
-
 /*
  * The study's protocol, cut short where products take tenths of a second. A GPU's run is a batch of a fifth of its
  * least time, since waiting for one alone takes about as long as a short product.
  */
 static int measure_runs(spmv_group *group, spmv_case *c)
 {
-    const int runs = group->session->options->runs;
+    const int64_t runs = group->session->options->runs;
     const int cold = group->session->options->cold;
     double us = 0, spent = 0, fastest = INFINITY;
     c->samples = malloc((size_t)runs * sizeof *c->samples);
@@ -137,8 +132,8 @@ static void measure_turns(spmv_group *group, int batches)
     for (int turn = 0; turn < TURNS; turn++)
         for (int i = 0; i < group->case_count; i++) {
             spmv_case *c = &group->cases[i];
-            if (is_live(c)) take_turn(group, c, batches);
-            if (is_live(c) && turn == TURNS - 1) spmv_recheck(group, c);
+            if (is_live(&c->record)) take_turn(group, c, batches);
+            if (is_live(&c->record) && turn == TURNS - 1) spmv_recheck(group, c);
         }
 }
 
@@ -157,7 +152,7 @@ int spmv_measure(spmv_group *group)
     bench_processor_time before = bench_read_processor_time();
     for (int i = 0; i < group->case_count; i++) {
         spmv_case *c = &group->cases[i];
-        if (!is_live(c)) continue;
+        if (!is_live(&c->record)) continue;
         if (one_by_one) {
             if (!measure_runs(group, c)) return 0;
             continue;
@@ -166,7 +161,7 @@ int spmv_measure(spmv_group *group)
         if (!c->samples) return 0;
         warm_up(group, c);
         double us = 0;
-        if (is_live(c) && !group->session->options->cold && run_many(group, c, c->batch_runs, &us) &&
+        if (is_live(&c->record) && !group->session->options->cold && run_many(group, c, c->batch_runs, &us) &&
             us < fastest_batch)
             fastest_batch = us;
     }

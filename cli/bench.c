@@ -12,13 +12,13 @@
 enum { MOST_TEAMS = 16 };
 
 typedef struct arguments {
-    const char *suite, *folder, *op, *device; /* op: NULL until it is known */
-    cli_list formats, kernels, orderings, only, thread_list;
+    const char *suite, *folder;
+    bench_options o; /* its op: NULL until it is known */
+    text_list only, thread_list;
     int types; /* 0: f32, 1: f64, 2: all */
-    int cold, want_peers;
-    spry_index_type index[2];                          /* of offsets and of columns */
-    int64_t threads, calls, runs, time_limit, at_once; /* threads: the most of the list */
-    int64_t part, parts;                               /* parts 0: the whole */
+    int want_peers;
+    int64_t threads;     /* the most of the list */
+    int64_t part, parts; /* parts 0: the whole */
     cli_json json;
 } arguments;
 
@@ -41,9 +41,9 @@ typedef struct run_state {
 static int take_orderings(void *state, const char *value)
 {
     arguments *a = state;
-    int index = 0, status = cli_take_list("ordering", value, &a->orderings);
-    for (int i = 0; status == CLI_GO_ON && i < a->orderings.count; i++)
-        status = cli_take_word("ordering", a->orderings.items[i],
+    int index = 0, status = cli_take_list("ordering", value, &a->o.orderings);
+    for (int i = 0; status == CLI_GO_ON && i < a->o.orderings.count; i++)
+        status = cli_take_word("ordering", a->o.orderings.items[i],
                                "none|rcm|bandk|degree|plan-rcm|plan-bandk|plan-degree|by-format", &index);
     return status;
 }
@@ -75,63 +75,64 @@ static int take_part(void *state, const char *value)
     return status == CLI_GO_ON ? cli_take_integer("part (before the slash)", part, 1, a->parts, &a->part) : status;
 }
 
-static const cli_option options[] =
-    {{"suite", 0, "NAME",
-      "a named list of matrices: mesh, scattered, shuffled; or products,\n"
-      "which are squared. Studies, with their tables: study/",
-      CLI_TEXT, CLI_AT(suite)},
-     {"matrices", 0, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)", CLI_TEXT,
-      CLI_AT(folder)},
-     {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only)},
-     {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
-      .take = take_part},
-     {"op", 0, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)", CLI_WORD, CLI_AT(op)},
-     {"formats", 0, "all|auto|LIST",
-      "the best kernel of each format named, with parameters if wanted\n"
-      "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
-      "all: every kernel of every format (default: csr,auto)",
-      CLI_LIST, CLI_AT(formats)},
-     {"kernels", 0, "LIST", "kernels by name ('spry kernels'), with --peers also peers'", CLI_LIST, CLI_AT(kernels)},
-     {"ordering", 0, "LIST",
-      "none; rcm, bandk, degree: reorder the matrix first, for peers too:\n"
-      "the caller keeps x and y in its numbering, and set-up holds what\n"
-      "it took; plan-rcm, plan-bandk, plan-degree: plans renumber x and y\n"
-      "in every product, without peers; by-format: none and rcm, of csr2\n"
-      "and csr3 none and bandk (default: none)",
-      CLI_OWN, .take = take_orderings},
-     {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(device)},
-     {"type", 0, "f32|f64|all", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(types)},
-     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(index)},
-     {"threads", 0, "N[,N...]",
-      "threads of a product (default: as many as OpenMP would use); of a\n"
-      "list the most, and on the CPU, with the matrix as given, the others\n"
-      "as well",
-      CLI_OWN, .take = take_threads},
-     {"calls", 0, "N",
-      "products that plans are told to expect (default: many); of\n"
-      "spgemm, above 1: plans too, whose numeric phase is timed alone",
-      CLI_INTEGER, CLI_AT(calls), 1, INT64_C(1000000000000)},
-     {"runs", 0, "N",
-      "a short protocol: N runs timed one by one after 5 that are not, in\n"
-      "place of batches in turns; of spgemm too, but in turns",
-      CLI_INTEGER, CLI_AT(runs), 1, 10000},
-     {"time-limit", 0, "SECONDS", "begin no matrix after so long", CLI_INTEGER, CLI_AT(time_limit), 1, 1000000},
-     {"at-once", 0, "N",
-      "read and reorder N matrices at once before they are measured, each\n"
-      "by one thread, which is the set-up that is told (default: 1, by all)",
-      CLI_INTEGER, CLI_AT(at_once), 1, 64},
-     {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(cold)},
-     {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
-      CLI_AT(want_peers)},
-     {"json", 0, "FILE",
-      "JSON lines to standard output (nothing else there) or FILE, each\n"
-      "matrix's when it is done: an interrupted run keeps them",
-      CLI_JSON, CLI_AT(json)},
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"suite", 0, "NAME",
+     "a named list of matrices: mesh, scattered, shuffled; or products,\n"
+     "which are squared. Studies, with their tables: study/",
+     CLI_TEXT, CLI_AT(suite)},
+    {"matrices", 0, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)", CLI_TEXT,
+     CLI_AT(folder)},
+    {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only)},
+    {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
+     .take = take_part},
+    {"op", 0, "spmv|spmv_t|spgemm", "operation; spgemm squares the matrix (default: spmv)", CLI_WORD, CLI_AT(o.op)},
+    {"formats", 0, "all|auto|LIST",
+     "the best kernel of each format named, with parameters if wanted\n"
+     "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
+     "all: every kernel of every format (default: csr,auto)",
+     CLI_LIST, CLI_AT(o.formats)},
+    {"kernels", 0, "LIST", "kernels by name ('spry kernels'), with --peers also peers'", CLI_LIST, CLI_AT(o.kernels)},
+    {"ordering", 0, "LIST",
+     "none; rcm, bandk, degree: reorder the matrix first, for peers too:\n"
+     "the caller keeps x and y in its numbering, and set-up holds what\n"
+     "it took; plan-rcm, plan-bandk, plan-degree: plans renumber x and y\n"
+     "in every product, without peers; by-format: none and rcm, of csr2\n"
+     "and csr3 none and bandk (default: none)",
+     CLI_OWN, .take = take_orderings},
+    {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.device)},
+    {"type", 0, "f32|f64|all", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(types)},
+    {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(o.index)},
+    {"threads", 0, "N[,N...]",
+     "threads of a product (default: as many as OpenMP would use); of a\n"
+     "list the most, and on the CPU, with the matrix as given, the others\n"
+     "as well",
+     CLI_OWN, .take = take_threads},
+    {"calls", 0, "N",
+     "products that plans are told to expect (default: many); of\n"
+     "spgemm, above 1: plans too, whose numeric phase is timed alone",
+     CLI_INTEGER, CLI_AT(o.calls), 1, INT64_C(1000000000000)},
+    {"runs", 0, "N",
+     "a short protocol: N runs timed one by one after 5 that are not, in\n"
+     "place of batches in turns; of spgemm too, but in turns",
+     CLI_INTEGER, CLI_AT(o.runs), 1, 10000},
+    {"time-limit", 0, "SECONDS", "begin no matrix after so long", CLI_INTEGER, CLI_AT(o.seconds), 1, 1000000},
+    {"at-once", 0, "N",
+     "read and reorder N matrices at once before they are measured, each\n"
+     "by one thread, which is the set-up that is told (default: 1, by all)",
+     CLI_INTEGER, CLI_AT(o.at_once), 1, 64},
+    {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(o.cold)},
+    {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
+     CLI_AT(want_peers)},
+    {"json", 0, "FILE",
+     "JSON lines to standard output (nothing else there) or FILE, each\n"
+     "matrix's when it is done: an interrupted run keeps them",
+     CLI_JSON, CLI_AT(json)},
+    CLI_END_OF_OPTIONS,
+};
 
 static int is_spgemm(const arguments *a)
 {
-    return strcmp(a->op, "spgemm") == 0;
+    return strcmp(a->o.op, "spgemm") == 0;
 }
 
 /* ---- names -------------------------------------------------------------------------------------- */
@@ -142,7 +143,7 @@ typedef struct name_list {
     int count;
 } name_list;
 
-static int check_names(const char *option, const char *what, const cli_list *list, const name_list *known)
+static int check_names(const char *option, const char *what, const text_list *list, const name_list *known)
 {
     for (int i = 0; i < list->count; i++) {
         int found = 0;
@@ -166,10 +167,8 @@ static int check_formats(const arguments *a)
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(f, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
     }
-    for (int i = 0; i < a->formats.count; i++)
-        if (strcmp(a->formats.items[i], "all") == 0)
-            return cli_usage_error("--formats: 'all' stands alone, not in a list");
-    return check_names("formats", "format", &a->formats, &known);
+    if (text_list_has(&a->o.formats, "all")) return cli_usage_error("--formats: 'all' stands alone, not in a list");
+    return check_names("formats", "format", &a->o.formats, &known);
 }
 
 /* Parameters are tried on a matrix without rows: wrong ones are bad usage, no case that failed. */
@@ -180,10 +179,10 @@ static int check_parameters(const arguments *a, spry_context *context)
     spry_matrix *A = NULL;
     if (spry_matrix_borrow_csr_f64(context, &A, 0, 0, offsets, NULL, NULL, &err) != SPRY_OK) return cli_fail(&err);
     int status = CLI_GO_ON;
-    for (int i = 0; i < a->formats.count && status == CLI_GO_ON; i++) {
+    for (int i = 0; i < a->o.formats.count && status == CLI_GO_ON; i++) {
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_storage storage = SPRY_INIT(spry_storage);
-        options.format = a->formats.items[i];
+        options.format = a->o.formats.items[i];
         if (!strchr(options.format, ':')) continue;
         spry_status found = spry_predict_storage(context, &storage, A, &options, &err);
         if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
@@ -203,13 +202,6 @@ static int check_operation(const char *kernel, int squares, int squared)
     return CLI_GO_ON;
 }
 
-static int is_listed(const cli_list *list, const char *name)
-{
-    for (int i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], name) == 0) return 1;
-    return 0;
-}
-
 static int check_kernels(const arguments *a, spry_context *context, const bench_peers *peers)
 {
     const int spmv = spry_kernel_count(), ours = spmv + spry_spgemm_kernel_count();
@@ -224,49 +216,48 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
     }
     const char *name;
     for (int p = 0; known.count < MOST_NAMES && (name = bench_peer_name(peers, p, &squares_peer)) != NULL; p++) {
-        if (!a->want_peers && is_listed(&a->kernels, name))
+        if (!a->want_peers && text_list_has(&a->o.kernels, name))
             return cli_usage_error("--kernels: '%s' is a peer's kernel; add --peers", name);
         squares[known.count] = squares_peer;
         if (a->want_peers) known.names[known.count++] = name;
     }
-    status = check_names("kernels", "kernel", &a->kernels, &known);
+    status = check_names("kernels", "kernel", &a->o.kernels, &known);
     for (int k = 0; status == CLI_GO_ON && k < known.count; k++)
-        if (is_listed(&a->kernels, known.names[k])) status = check_operation(known.names[k], squares[k], is_spgemm(a));
+        if (text_list_has(&a->o.kernels, known.names[k]))
+            status = check_operation(known.names[k], squares[k], is_spgemm(a));
     return status;
 }
 
 static int check_spgemm_formats(const arguments *a)
 {
-    for (int i = 0; i < a->orderings.count; i++)
-        if (strncmp(a->orderings.items[i], "plan-", 5) == 0)
+    for (int i = 0; i < a->o.orderings.count; i++)
+        if (strncmp(a->o.orderings.items[i], "plan-", 5) == 0)
             return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
                                    "none, rcm, bandk or degree",
-                                   a->orderings.items[i]);
-    for (int i = 0; i < a->formats.count; i++)
-        if (strcmp(a->formats.items[i], "auto") != 0 && strcmp(a->formats.items[i], "all") != 0)
+                                   a->o.orderings.items[i]);
+    for (int i = 0; i < a->o.formats.count; i++)
+        if (strcmp(a->o.formats.items[i], "auto") != 0 && strcmp(a->o.formats.items[i], "all") != 0)
             return cli_usage_error("--formats is '%s': matrices are squared as CSR, expected auto or all; --kernels "
                                    "names kernels",
-                                   a->formats.items[i]);
+                                   a->o.formats.items[i]);
     return CLI_GO_ON;
-}
-
-static int has_all_formats(const arguments *a)
-{
-    return a->formats.count == 1 && strcmp(a->formats.items[0], "all") == 0;
 }
 
 static int take_defaults(arguments *a)
 {
+    bench_options *o = &a->o;
     const int products = a->suite && strcmp(a->suite, "products") == 0;
     int status = CLI_GO_ON;
-    if (a->op && products && strcmp(a->op, "spgemm") != 0)
-        return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, a->op);
-    if (!a->op) a->op = products ? "spgemm" : "spmv";
-    if (a->orderings.count == 0) status = cli_take_list("ordering", "none", &a->orderings);
+    if (o->op && products && strcmp(o->op, "spgemm") != 0)
+        return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, o->op);
+    if (!o->op) o->op = products ? "spgemm" : "spmv";
+    if (o->orderings.count == 0) status = cli_take_list("ordering", "none", &o->orderings);
+    o->all_kernels = o->formats.count == 1 && strcmp(o->formats.items[0], "all") == 0;
+    if (o->all_kernels) cli_release_list(&o->formats);
     if (status == CLI_GO_ON && is_spgemm(a)) return check_spgemm_formats(a);
-    if (status == CLI_GO_ON && a->formats.count == 0 && a->kernels.count == 0)
-        status = cli_take_list("formats", "csr,auto", &a->formats);
-    return status == CLI_GO_ON && !has_all_formats(a) ? check_formats(a) : status;
+    if (status != CLI_GO_ON || o->all_kernels) return status;
+    if (o->formats.count == 0 && o->kernels.count == 0) status = cli_take_list("formats", "csr,auto", &o->formats);
+    return status == CLI_GO_ON ? check_formats(a) : status;
 }
 
 /* ---- the benchmark's callbacks ------------------------------------------------------------------ */
@@ -320,46 +311,28 @@ static int status_of_records(const run_state *run)
     return status;
 }
 
-static bench_list as_list(const cli_list *list)
-{
-    return (bench_list){list->items, list->count};
-}
-
 static int measure(run_state *run)
 {
     arguments *a = run->a;
-    bench_options o = {.sources = run->sources.items,
-                       .source_count = run->sources.count,
-                       .op = a->op,
-                       .formats = as_list(&a->formats),
-                       .all_kernels = has_all_formats(a),
-                       .kernels = as_list(&a->kernels),
-                       .peers = a->want_peers ? run->peers : NULL,
-                       .orderings = as_list(&a->orderings),
-                       .device = a->device,
-                       .f32 = a->types != 1,
-                       .f64 = a->types != 0,
-                       .offset_type = a->index[0],
-                       .index_type = a->index[1],
-                       .calls = a->calls,
-                       .runs = (int)a->runs,
-                       .cold = a->cold,
-                       .seconds = (double)a->time_limit,
-                       .at_once = (int)a->at_once,
-                       .context = run->context,
-                       .preparer = run->preparer,
-                       .fewer = run->fewer,
-                       .fewer_count = run->fewer_count,
-                       .emit = emit,
-                       .progress = cli_progress,
-                       .note = note,
-                       .complain = complain,
-                       .user = run};
-    if (o.all_kernels) o.formats.count = 0;
+    bench_options *o = &a->o;
+    o->sources = run->sources.items;
+    o->source_count = run->sources.count;
+    o->peers = a->want_peers ? run->peers : NULL;
+    o->f32 = a->types != 1;
+    o->f64 = a->types != 0;
+    o->context = run->context;
+    o->preparer = run->preparer;
+    o->fewer = run->fewer;
+    o->fewer_count = run->fewer_count;
+    o->emit = emit;
+    o->progress = cli_progress;
+    o->note = note;
+    o->complain = complain;
+    o->user = run;
     spry_error err = {0};
     int status = cli_json_open_stream(&a->json);
     if (status != CLI_GO_ON) return status;
-    spry_status result = bench_run(&o, &err);
+    spry_status result = bench_run(o, &err);
     cli_progress(NULL);
     /* Records that could not be kept or written were told of, or closing the file will tell. */
     status = run->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
@@ -373,7 +346,7 @@ static int open_contexts(run_state *run)
 {
     const arguments *a = run->a;
     int status = cli_open_context(&run->context, a->threads);
-    if (status == CLI_GO_ON && a->at_once > 1) status = cli_open_context(&run->preparer, 1);
+    if (status == CLI_GO_ON && a->o.at_once > 1) status = cli_open_context(&run->preparer, 1);
     for (int i = 0; status == CLI_GO_ON && i < a->thread_list.count; i++) {
         const int64_t threads = strtoll(a->thread_list.items[i], NULL, 10);
         if (threads == a->threads) continue;
@@ -413,9 +386,9 @@ static int load_peers(run_state *run)
 
 static int run(const cli_command *command, int argc, char **argv)
 {
-    arguments a = {.device = "all", .types = 1, .index = {SPRY_I32, SPRY_I32}};
+    arguments a = {.o = {.device = "all", .index = {SPRY_I32, SPRY_I32}}, .types = 1};
     run_state state = {.a = &a};
-    cli_list *const lists[] = {&a.formats, &a.kernels, &a.orderings, &a.only, &a.thread_list};
+    text_list *const lists[] = {&a.o.formats, &a.o.kernels, &a.o.orderings, &a.only, &a.thread_list};
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = take_defaults(&a);
     if (status == CLI_GO_ON) status = choose_sources(&state, argc, argv);
@@ -449,7 +422,6 @@ const cli_command cli_bench =
                  "  spry bench --suite products --matrices ~/matrices --peers\n"
                  "  spry bench --suite mesh --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",
      .options = options,
-     .least = 0,
      .most = -1,
      .positional = "matrix FILEs",
      .run = run};

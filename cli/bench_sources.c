@@ -118,7 +118,7 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
 
 /* ---- parts -------------------------------------------------------------------------------------- */
 
-int cli_keep_only(cli_sources *sources, const cli_list *names)
+int cli_keep_only(cli_sources *sources, const text_list *names)
 {
     int kept = 0;
     for (int i = 0; i < names->count; i++) {
@@ -126,11 +126,8 @@ int cli_keep_only(cli_sources *sources, const cli_list *names)
         for (int s = 0; s < sources->count; s++) there |= strcmp(sources->items[s].name, names->items[i]) == 0;
         if (!there) return cli_usage_error("--only: there is no matrix '%s' among those to measure", names->items[i]);
     }
-    for (int s = 0; s < sources->count; s++) {
-        int named = 0;
-        for (int i = 0; i < names->count; i++) named |= strcmp(sources->items[s].name, names->items[i]) == 0;
-        if (named) sources->items[kept++] = sources->items[s];
-    }
+    for (int s = 0; s < sources->count; s++)
+        if (text_list_has(names, sources->items[s].name)) sources->items[kept++] = sources->items[s];
     sources->count = kept;
     return CLI_GO_ON;
 }

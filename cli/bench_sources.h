@@ -15,7 +15,7 @@ int cli_add_file(cli_sources *sources, const char *path);
 int cli_add_suite(cli_sources *sources, const char *suite, const char *folder);
 
 /* Leaves the matrices that are named; each must be there. */
-int cli_keep_only(cli_sources *sources, const cli_list *names);
+int cli_keep_only(cli_sources *sources, const text_list *names);
 /* Leaves every parts-th matrix, from the part-th on (1 .. parts). */
 void cli_keep_part(cli_sources *sources, int64_t part, int64_t parts);
 

@@ -142,14 +142,11 @@ static void print_spgemm_record(FILE *out, const record *r, const record *peer)
 
 static void print_spgemm_group(FILE *out, const record *records, int count)
 {
-    const record *peer = NULL, *best = NULL;
-    int unsorted = 0;
+    const record *peer = find_landmarks(records, count).peer;
+    int any = 0, unsorted = 0;
     for (int i = 0; i < count; i++) {
-        const record *r = &records[i];
-        if (!has_time(r)) continue;
-        best = r;
-        unsorted |= r->unsorted;
-        if (r->peer == 1 && (!peer || r->time_us < peer->time_us)) peer = r;
+        any |= has_time(&records[i]);
+        unsorted |= has_time(&records[i]) && records[i].unsorted;
     }
     const record *r = &records[0];
     if (r->rows < 0)
@@ -161,7 +158,7 @@ static void print_spgemm_group(FILE *out, const record *records, int count)
                 r->matrix, r->twin == 1 ? " (a twin)" : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
                 r->class_name, (long long)r->products, (long long)r->nnz_c, r->compression, r->index, r->type,
                 r->state);
-    if (best)
+    if (any)
         fprintf(out, "  %-30s  %10s  %6s  %8s  %10s  %10s  %9s  %7s%s\n", "kernel", "time us", "spread", "GFLOP/s",
                 "first us", "set-up us", "peak MB", "error", peer ? "  vs peer" : "");
     for (int i = 0; i < count; i++) print_spgemm_record(out, &records[i], peer);

@@ -2,6 +2,7 @@
 #ifndef SPRY_CLI_H
 #define SPRY_CLI_H
 
+#include "common/text_list.h"
 #include "spry/spry.h"
 
 #include <stddef.h>
@@ -27,7 +28,7 @@ typedef enum cli_kind {
     CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
     CLI_CHOICE,  /* int, or an enumeration: the word's number, from least on */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
-    CLI_LIST,    /* cli_list, "a,b,c" */
+    CLI_LIST,    /* text_list, "a,b,c" */
     CLI_JSON,    /* cli_json; the value may be left out */
     CLI_OWN      /* take(state, value) */
 } cli_kind;
@@ -68,7 +69,7 @@ typedef struct cli_command {
     const char *examples;
     const cli_option *options; /* beside --help, up to a NULL name */
     int least, most;           /* positional arguments; most -1: any number */
-    const char *positional;    /* what they are: "a matrix FILE" */
+    const char *positional;    /* what they are; NULL: one, a matrix FILE */
     int (*run)(const struct cli_command *command, int argc, char **argv);
 } cli_command;
 
@@ -85,6 +86,8 @@ void cli_print_help(FILE *out, const cli_command *command);
 /* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 int cli_take_number(const char *option, const char *text, double *value);
+/* A factor must not become infinite, nor 0, which is a case of its own, when it is rounded to the type. */
+int cli_check_range(const char *option, double value, spry_type type);
 /* *index: which of the words of "cpu|cuda". */
 int cli_take_word(const char *option, const char *text, const char *words, int *index);
 /* The number 1 as a matrix: names of kernels, formats and devices are tried on it before minutes go into reading. */
@@ -92,12 +95,8 @@ spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry
 /* Reports what that said, where no other matrix would change it. */
 int cli_certain(spry_status status, const spry_error *err);
 
-typedef struct cli_list {
-    char **items;
-    int count;
-} cli_list;
-int cli_take_list(const char *option, const char *text, cli_list *list); /* "a,b,c" */
-void cli_release_list(cli_list *list);
+int cli_take_list(const char *option, const char *text, text_list *list); /* "a,b,c" */
+void cli_release_list(text_list *list);
 
 /* The name nearest to a mistyped one, NULL if none is near. */
 const char *cli_nearest(const char *text, const char *const *names, int count);
@@ -112,9 +111,9 @@ int cli_status(const spry_error *err);                                          
 int cli_fail(const spry_error *err);                                                /* message and exit status */
 /* The same of reading an input: a count that its indices cannot hold is bad input. */
 int cli_fail_reading(const spry_error *err);
-/* Reads a matrix, in the layout of the file or as CSR. CLI_GO_ON, or an exit status after a message. */
-int cli_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options);
-int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options);
+/* Reads a matrix as CSR, its index types those of --index. CLI_GO_ON, or an exit status after a message. */
+int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, spry_type type,
+                 const spry_index_type index[2]);
 
 /*
  * A line that is overwritten, on a terminal, from the command's first second on. NULL ends it: before anything is
@@ -125,6 +124,18 @@ void cli_progress_writing(const char *path); /* "writing"; to standard output ("
 
 /* A context with that many threads (0: the default) and the table of SPRY_TUNING, or a message and an exit status. */
 int cli_open_context(spry_context **context, int64_t threads);
+
+/* The matrix of a command: read in the layout of the file, and how long that took. */
+typedef struct cli_input {
+    spry_context *context;
+    spry_matrix *A;
+    spry_arrays arrays;
+    char name[256];
+    double read_us;
+} cli_input;
+/* CLI_GO_ON, or an exit status after a message. Close in any case. */
+int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads);
+void cli_close_input(cli_input *input);
 
 /* ---- numbers for people (text.c) ---------------------------------------------------------------- */
 
@@ -151,6 +162,13 @@ typedef struct cli_output {
     char path[4096], temporary[4096];
 } cli_output;
 
+/* --json[=FILE]: where the records go. */
+typedef struct cli_json {
+    int wanted;
+    const char *path; /* NULL: standard output */
+    cli_output output;
+} cli_json;
+
 /* "-" or NULL: standard output. Exit status or CLI_GO_ON. */
 int cli_output_open(cli_output *output, const char *path);
 /*
@@ -158,17 +176,21 @@ int cli_output_open(cli_output *output, const char *path);
  * and would replace it. CLI_GO_ON or CLI_USAGE.
  */
 int cli_check_output(const char *option, const char *output, const char *input);
+/* The same of --out and --json. */
+int cli_check_outputs(const char *out, const cli_json *json, const char *input);
+/* A vector is written as plain text, and not to standard output beside records; `name` is the vector's. */
+int cli_check_vector_output(const char *out, const cli_json *json, const char *name);
+/* 1: the text ends so, and is longer. */
+int cli_ends_with(const char *text, const char *end);
+/* 1: "-", which is standard input or output. */
+int cli_is_dash(const char *path);
+/* --out and --json may not both be standard output. */
+int cli_check_stdout(const char *out, const cli_json *json);
 /* A matrix's format is told by its name: refuses an ending that none has, but not of devices and FIFOs. As above. */
 int cli_check_matrix_name(const char *output);
 /* Flushes and gives the file its name. status is what the command would end with; the worse of both comes back. */
 int cli_output_close(cli_output *output, int status);
 
-/* --json[=FILE]: where the records go. */
-typedef struct cli_json {
-    int wanted;
-    const char *path; /* NULL: standard output */
-    cli_output output;
-} cli_json;
 int cli_json_open(cli_json *json); /* CLI_GO_ON or an exit status; nothing when not wanted */
 /*
  * The same for records that take long to come: a file is emptied and written under its own name, line by line, so that

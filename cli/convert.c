@@ -10,45 +10,40 @@ typedef struct arguments {
     const char *format;
 } arguments;
 
-static const cli_option options[] = {{"out", 'o', "OUT",
-                                      "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
-                                      "'-' is standard output",
-                                      CLI_TEXT, CLI_AT(out)},
-                                     {"type", 0, "f32|f64|pattern",
-                                      "round the values to f32, or drop them (default: f64; of a\n"
-                                      "container its own)",
-                                      CLI_CHOICE, CLI_AT(type), SPRY_F32},
-                                     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG,
-                                      CLI_AT(full)},
-                                     {"format", 0, "FORMAT",
-                                      "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
-                                      CLI_AT(format)},
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT",
+     "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n"
+     "'-' is standard output",
+     CLI_TEXT, CLI_AT(out)},
+    {"type", 0, "f32|f64|pattern",
+     "round the values to f32, or drop them (default: f64; of a\n"
+     "container its own)",
+     CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
+    {"format", 0, "FORMAT", "storage in a container, as `spry kernels` names them (default: csr)", CLI_TEXT,
+     CLI_AT(format)},
+    CLI_END_OF_OPTIONS,
+};
 
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
+    cli_input input;
+    spry_error err = {0};
+    spry_write_options writing = SPRY_INIT(spry_write_options);
     int status = cli_parse(command, &argc, argv, &a);
     if (status != CLI_GO_ON) return status;
     if (!a.out) return cli_usage_error("-o OUT is missing: the file to write, or '-'");
     status = cli_check_output("out", a.out, argv[0]);
     if (status == CLI_GO_ON) status = cli_check_matrix_name(a.out);
     if (status != CLI_GO_ON) return status;
-    spry_context *context = NULL;
-    status = cli_open_context(&context, 0);
-    if (status != CLI_GO_ON) return status;
-    spry_error err = {0};
-    spry_matrix *A = NULL;
-    spry_read_options reading = SPRY_INIT(spry_read_options);
-    spry_write_options writing = SPRY_INIT(spry_write_options);
-    reading.value_type = a.type;
     writing.full = a.full;
     writing.format = a.format;
-    status = cli_read(context, &A, argv[0], &reading);
+    status = cli_open_input(&input, argv[0], a.type, 0);
     cli_progress_writing(a.out);
-    if (status == CLI_GO_ON) status = spry_matrix_write(A, a.out, &writing, &err) == SPRY_OK ? CLI_OK : cli_fail(&err);
-    spry_matrix_destroy(A);
-    spry_context_destroy(context);
+    if (status == CLI_GO_ON)
+        status = spry_matrix_write(input.A, a.out, &writing, &err) == SPRY_OK ? CLI_OK : cli_fail(&err);
+    cli_close_input(&input);
     return status;
 }
 
@@ -63,7 +58,4 @@ const cli_command cli_convert =
                  "  spry convert gen:grid5,x=100,y=100 -o grid.mtx.gz --type f32\n"
                  "  spry convert matrix.mtx.gz -o matrix.spry\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -12,11 +12,12 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] = {{"measure", 0, NULL, "measure the copy bandwidth (a second, 1 GB of memory)",
-                                      CLI_FLAG, CLI_AT(measure)},
-                                     CLI_THREADS_OPTION("threads that measure"),
-                                     CLI_JSON_OPTION("JSON lines"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"measure", 0, NULL, "measure the copy bandwidth (a second, 1 GB of memory)", CLI_FLAG, CLI_AT(measure)},
+    CLI_THREADS_OPTION("threads that measure"),
+    CLI_JSON_OPTION("JSON lines"),
+    CLI_END_OF_OPTIONS,
+};
 
 static void print_device(const spry_device_info *d, int threads, double copy_gbps)
 {
@@ -29,13 +30,10 @@ static void print_device(const spry_device_info *d, int threads, double copy_gbp
     if (d->simd && d->simd[0]) printf("  simd          %s\n", d->simd);
     if (d->memory_bytes > 0) printf("  memory        %s\n", cli_bytes(d->memory_bytes).s);
     if (d->cache_bytes > 0) printf("  last cache    %s\n", cli_bytes(d->cache_bytes).s);
-    if (!isnan(copy_gbps)) {
-        if (threads > 0)
-            printf("  copy          %.1f GB/s with %d thread%s, read and written\n", copy_gbps, threads,
-                   threads == 1 ? "" : "s");
-        else
-            printf("  copy          %.1f GB/s, read and written\n", copy_gbps);
-    }
+    if (isnan(copy_gbps)) return;
+    printf("  copy          %.1f GB/s", copy_gbps);
+    if (threads > 0) printf(" with %d thread%s", threads, threads == 1 ? "" : "s");
+    printf(", read and written\n");
 }
 
 static int json_device(cli_json *json, const spry_device_info *d, int threads, double copy_gbps)
@@ -83,12 +81,10 @@ static int list_devices(spry_context *context, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, &a);
-    if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
-    status = cli_open_context(&context, a.threads);
-    if (status != CLI_GO_ON) return status;
-    status = list_devices(context, &a);
+    int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
+    if (status == CLI_GO_ON) status = list_devices(context, &a);
     spry_context_destroy(context);
     return status;
 }
@@ -102,7 +98,5 @@ const cli_command cli_devices = {.name = "devices",
                                  .examples = "  spry devices\n"
                                              "  spry devices --measure --json\n",
                                  .options = options,
-                                 .least = 0,
-                                 .most = 0,
                                  .positional = "no arguments",
                                  .run = run};

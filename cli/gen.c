@@ -11,14 +11,15 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] =
-    {{"out", 'o', "OUT", "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output",
-      CLI_TEXT, CLI_AT(out)},
-     {"list", 0, NULL, "list the generators with their parameters", CLI_FLAG, CLI_AT(list)},
-     {"type", 0, "f32|f64|pattern", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
-     {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
-     CLI_JSON_OPTION("with --list: JSON lines"),
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT", "file to write: .mtx, .mtx.gz to compress, .spry for a container;\n'-' is standard output",
+     CLI_TEXT, CLI_AT(out)},
+    {"list", 0, NULL, "list the generators with their parameters", CLI_FLAG, CLI_AT(list)},
+    {"type", 0, "f32|f64|pattern", "type of the values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"full", 0, NULL, "write both halves of a symmetric matrix", CLI_FLAG, CLI_AT(full)},
+    CLI_JSON_OPTION("with --list: JSON lines"),
+    CLI_END_OF_OPTIONS,
+};
 
 static int list_generators(cli_json *json)
 {
@@ -55,9 +56,7 @@ static int generate(const arguments *a, const char *spec)
     snprintf(comment, sizeof comment, "made by: spry gen %.400s", spec);
     reading.value_type = a->type;
     writing.full = a->full;
-    size_t length = strlen(a->out);
-    int container = length > 5 && strcmp(a->out + length - 5, ".spry") == 0; /* which holds no comment */
-    writing.comment = container ? NULL : comment;
+    writing.comment = cli_ends_with(a->out, ".spry") ? NULL : comment; /* a container holds none */
     cli_progress("generating");
     spry_status result = spry_matrix_generate(context, &A, spec, &reading, &err);
     cli_progress_writing(a->out);
@@ -95,7 +94,6 @@ const cli_command cli_gen =
      .examples = "  spry gen --list\n"
                  "  spry gen grid7,x=20,y=20,z=20 -o grid7.mtx.gz\n",
      .options = options,
-     .least = 0,
      .most = 1,
      .positional = "one generator's NAME[,key=value...]",
      .run = run};

@@ -13,14 +13,15 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] = {{"type", 0, "f32|f64|pattern",
-                                      "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
-                                      CLI_AT(type), SPRY_F32},
-                                     CLI_JSON_OPTION("one JSON object"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"type", 0, "f32|f64|pattern", "type of the values, for the storage figures (default: f64)", CLI_CHOICE,
+     CLI_AT(type), SPRY_F32},
+    CLI_JSON_OPTION("one JSON object"),
+    CLI_END_OF_OPTIONS,
+};
 
 typedef struct facts {
-    spry_arrays a;
+    cli_input input;
     spry_matrix_stats s;
     spry_matrix_report r;
 } facts;
@@ -29,22 +30,27 @@ typedef struct facts {
 
 static const char *symmetry_text(const facts *f)
 {
-    if (f->a.symmetry == SPRY_SKEW_SYMMETRIC) return "skew-symmetric, as the file says";
-    if (f->a.symmetry == SPRY_SYMMETRIC) return "symmetric, as the file says";
+    if (f->input.arrays.symmetry == SPRY_SKEW_SYMMETRIC) return "skew-symmetric, as the file says";
+    if (f->input.arrays.symmetry == SPRY_SYMMETRIC) return "symmetric, as the file says";
     if (f->s.value_symmetric == SPRY_KNOWN_YES) return "symmetric in pattern and values";
     if (f->s.pattern_symmetric == SPRY_KNOWN_YES) return "symmetric in pattern, not in values";
     if (f->s.pattern_symmetric == SPRY_KNOWN_NO) return "not symmetric";
     return "not known";
 }
 
+static int last_bin(const spry_matrix_stats *s)
+{
+    int last = SPRY_HISTOGRAM_BINS - 1;
+    while (last > 0 && s->histogram[last] == 0) last--;
+    return last;
+}
+
 static void print_histogram(const spry_matrix_stats *s)
 {
-    int last = 0;
+    const int last = last_bin(s);
     int64_t most = 1;
-    for (int b = 0; b < SPRY_HISTOGRAM_BINS; b++) {
-        if (s->histogram[b] > 0) last = b;
+    for (int b = 0; b <= last; b++)
         if (s->histogram[b] > most) most = s->histogram[b];
-    }
     printf("\n  rows by their number of entries\n");
     for (int b = 0; b <= last; b++) {
         char range[48];
@@ -59,28 +65,29 @@ static void print_histogram(const spry_matrix_stats *s)
 }
 
 /* The picture has the matrix's proportions; a character is about twice as high as wide. */
-static int print_picture(const spry_matrix *A, const facts *f)
+static int print_picture(const facts *f)
 {
-    if (f->a.rows == 0 || f->a.cols == 0) return 1;
+    const int64_t rows = f->input.arrays.rows, cols = f->input.arrays.cols;
+    if (rows == 0 || cols == 0) return 1;
     int width = SPY_WIDTH, height = SPY_HEIGHT;
-    double ratio = (double)f->a.rows / (double)f->a.cols;
+    double ratio = (double)rows / (double)cols;
     if (ratio < 1) height = (int)(width * ratio / 2 + 0.5);
     if (ratio > 1) width = (int)(2 * height / ratio + 0.5);
     if (height < 1) height = 1;
     if (height > SPY_HEIGHT) height = SPY_HEIGHT;
     if (width < 2) width = 2;
-    if (height > f->a.rows) height = (int)f->a.rows;
-    if (width > f->a.cols) width = (int)f->a.cols;
-    printf("\n  density, each character %lld x %lld\n", (long long)((f->a.rows + height - 1) / height),
-           (long long)((f->a.cols + width - 1) / width));
-    return cli_print_spy(stdout, A, height, width, 2);
+    if (height > rows) height = (int)rows;
+    if (width > cols) width = (int)cols;
+    printf("\n  density, each character %lld x %lld\n", (long long)((rows + height - 1) / height),
+           (long long)((cols + width - 1) / width));
+    return cli_print_spy(stdout, f->input.A, height, width, 2);
 }
 
-static void print_facts(const char *name, const facts *f)
+static void print_facts(const facts *f)
 {
-    const spry_arrays *a = &f->a;
+    const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
-    printf("%s\n", name);
+    printf("%s\n", f->input.name);
     printf("  size          %s x %s, %s entries\n", cli_count(a->rows).s, cli_count(a->cols).s, cli_count(a->nnz).s);
     printf("  symmetry      %s\n", symmetry_text(f));
     printf("  flags         sorted: %s; no duplicates: %s; values: %s; indices: %zu/%zu bits\n", cli_known(a->sorted),
@@ -105,14 +112,11 @@ static void print_facts(const char *name, const facts *f)
 /* Bins up to the last one that is not empty. */
 static int json_histogram(cJSON *o, const spry_matrix_stats *s)
 {
-    int last = 0;
-    for (int b = 0; b < SPRY_HISTOGRAM_BINS; b++)
-        if (s->histogram[b] > 0) last = b;
+    const int last = last_bin(s);
     cJSON *list = cJSON_AddArrayToObject(o, "histogram");
     for (int b = 0; list && b <= last; b++) {
-        cJSON *item = cJSON_CreateObject();
-        if (!item || !cJSON_AddItemToArray(list, item) ||
-            !cli_json_integer(item, "from", b < 2 ? b : INT64_C(1) << (b - 1)) ||
+        cJSON *item = cli_json_item(list);
+        if (!cli_json_integer(item, "from", b < 2 ? b : INT64_C(1) << (b - 1)) ||
             !cli_json_integer(item, "to", b < 2 ? b : (INT64_C(1) << b) - 1) ||
             !cli_json_integer(item, "rows", s->histogram[b]))
             return 0;
@@ -125,12 +129,12 @@ static int json_known(cJSON *o, const char *name, spry_known k)
     return cli_json_flag(o, name, k == SPRY_NOT_KNOWN ? -1 : k == SPRY_KNOWN_YES);
 }
 
-static int json_facts(cJSON *o, const char *name, const facts *f, spry_context *context, const spry_matrix *A)
+static int json_facts(cJSON *o, const facts *f)
 {
     static const char *const symmetries[] = {"general", "symmetric", "skew-symmetric"};
-    const spry_arrays *a = &f->a;
+    const spry_arrays *a = &f->input.arrays;
     const spry_matrix_stats *s = &f->s;
-    return cli_json_text(o, "matrix", name) && cli_json_integer(o, "rows", a->rows) &&
+    return cli_json_text(o, "matrix", f->input.name) && cli_json_integer(o, "rows", a->rows) &&
            cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_text(o, "class", row_length_class(s)) && cli_json_text(o, "type", spry_type_name(a->value_type)) &&
            cli_json_text(o, "index", index_pair_name(a)) && cli_json_text(o, "symmetry", symmetries[a->symmetry]) &&
@@ -142,27 +146,25 @@ static int json_facts(cJSON *o, const char *name, const facts *f, spry_context *
            cli_json_integer(o, "empty_rows", s->empty_rows) &&
            cli_json_integer(o, "diagonal_entries", s->diagonal_entries) &&
            cli_json_integer(o, "bandwidth", s->bandwidth) && cli_json_integer(o, "profile", s->profile) &&
-           cli_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, context, A) &&
+           cli_json_integer(o, "not_finite", f->r.not_finite) && cli_json_storage(o, f->input.context, f->input.A) &&
            json_histogram(o, s);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
 
-static int show(spry_context *context, const spry_matrix *A, const char *path, const facts *f, cli_json *json)
+static int show(const facts *f, cli_json *json)
 {
-    char name[256];
     int good = 1, status = cli_json_open(json);
     if (status != CLI_GO_ON) return status;
-    matrix_name(name, sizeof name, path);
     if (json->wanted) {
         cJSON *o = cJSON_CreateObject();
-        good = cli_json_line(json, o, json_facts(o, name, f, context, A));
+        good = cli_json_line(json, o, json_facts(o, f));
     }
     if (good && cli_for_people(json)) {
-        print_facts(name, f);
-        cli_print_storage(context, A);
-        good = print_picture(A, f);
-        if (f->a.rows > 0) print_histogram(&f->s);
+        print_facts(f);
+        cli_print_storage(f->input.context, f->input.A);
+        good = print_picture(f);
+        if (f->input.arrays.rows > 0) print_histogram(&f->s);
     }
     return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
 }
@@ -170,26 +172,17 @@ static int show(spry_context *context, const spry_matrix *A, const char *path, c
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, &a);
-    if (status != CLI_GO_ON) return status;
-    status = cli_check_output("json", a.json.path, argv[0]);
-    if (status != CLI_GO_ON) return status;
-    spry_context *context = NULL;
-    status = cli_open_context(&context, 0);
-    if (status != CLI_GO_ON) return status;
+    facts f = {.s = SPRY_INIT(spry_matrix_stats), .r = SPRY_INIT(spry_matrix_report)};
     spry_error err = {0};
-    spry_matrix *A = NULL;
-    spry_read_options reading = SPRY_INIT(spry_read_options);
-    facts f = {SPRY_INIT(spry_arrays), SPRY_INIT(spry_matrix_stats), SPRY_INIT(spry_matrix_report)};
-    reading.value_type = a.type;
-    status = cli_read(context, &A, argv[0], &reading);
-    if (status == CLI_GO_ON &&
-        (spry_matrix_check(A, &f.r, &err) != SPRY_OK || spry_matrix_get_arrays(A, &f.a, &err) != SPRY_OK ||
-         spry_matrix_get_stats(A, &f.s, &err) != SPRY_OK))
+    int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = cli_check_output("json", a.json.path, argv[0]);
+    if (status != CLI_GO_ON) return status;
+    status = cli_open_input(&f.input, argv[0], a.type, 0);
+    if (status == CLI_GO_ON && (spry_matrix_check(f.input.A, &f.r, &err) != SPRY_OK ||
+                                spry_matrix_get_stats(f.input.A, &f.s, &err) != SPRY_OK))
         status = cli_fail(&err);
-    if (status == CLI_GO_ON) status = show(context, A, argv[0], &f, &a.json);
-    spry_matrix_destroy(A);
-    spry_context_destroy(context);
+    if (status == CLI_GO_ON) status = show(&f, &a.json);
+    cli_close_input(&f.input);
     return status;
 }
 
@@ -203,7 +196,4 @@ const cli_command cli_info =
      .examples = "  spry info matrix.mtx.gz\n"
                  "  spry info gen:rmat16 --json\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -72,6 +72,14 @@ int cli_json_text(cJSON *object, const char *name, const char *value)
     return good;
 }
 
+cJSON *cli_json_item(cJSON *list)
+{
+    cJSON *item = cJSON_CreateObject();
+    if (cJSON_AddItemToArray(list, item)) return item;
+    cJSON_Delete(item);
+    return NULL;
+}
+
 /* ---- records ------------------------------------------------------------------------------------ */
 
 typedef enum kind { POINTER, ARRAY, INTEGER, COUNT, FLAG, NUMBER, STATUS } kind;

@@ -24,12 +24,13 @@ static int take_format(void *state, const char *value)
     return cli_take_word("format", value, names, &index);
 }
 
-static const cli_option options[] = {{"format", 0, "NAME", "kernels of one format", CLI_OWN, .take = take_format},
-                                     {"device", 0, "cpu|cuda", "kernels of one device", CLI_WORD, CLI_AT(device)},
-                                     {"long", 'l', NULL, "each kernel's idea and source, each format's storage",
-                                      CLI_FLAG, CLI_AT(long_form)},
-                                     CLI_JSON_OPTION("JSON lines"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"format", 0, "NAME", "kernels of one format", CLI_OWN, .take = take_format},
+    {"device", 0, "cpu|cuda", "kernels of one device", CLI_WORD, CLI_AT(device)},
+    {"long", 'l', NULL, "each kernel's idea and source, each format's storage", CLI_FLAG, CLI_AT(long_form)},
+    CLI_JSON_OPTION("JSON lines"),
+    CLI_END_OF_OPTIONS,
+};
 
 static int json_kernel(cli_json *json, const spry_kernel_info *k)
 {
@@ -105,12 +106,10 @@ static int list_kernels(spry_context *context, arguments *a)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    int status = cli_parse(command, &argc, argv, &a);
-    if (status != CLI_GO_ON) return status;
     spry_context *context = NULL;
-    status = cli_open_context(&context, 0);
-    if (status != CLI_GO_ON) return status;
-    status = list_kernels(context, &a);
+    int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = cli_open_context(&context, 0);
+    if (status == CLI_GO_ON) status = list_kernels(context, &a);
     spry_context_destroy(context);
     return status;
 }
@@ -124,7 +123,5 @@ const cli_command cli_kernels =
      .examples = "  spry kernels\n"
                  "  spry kernels --format csr --long\n",
      .options = options,
-     .least = 0,
-     .most = 0,
      .positional = "no arguments",
      .run = run};

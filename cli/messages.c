@@ -98,7 +98,7 @@ void cli_progress(const char *text)
 
 void cli_progress_writing(const char *path)
 {
-    cli_progress(strcmp(path, "-") == 0 ? NULL : "writing");
+    cli_progress(cli_is_dash(path) ? NULL : "writing");
 }
 
 /* ---- messages ----------------------------------------------------------------------------------- */
@@ -172,18 +172,16 @@ int cli_fail_reading(const spry_error *err)
     return err->status == SPRY_TOO_LARGE ? CLI_USAGE : status;
 }
 
-int cli_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options)
+int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, spry_type type,
+                 const spry_index_type index[2])
 {
     spry_error err = {0};
+    spry_read_options options = SPRY_INIT(spry_read_options);
+    options.value_type = type;
+    options.offset_type = index[0];
+    options.index_type = index[1];
     cli_progress("reading");
-    return spry_matrix_read(context, A, path, options, &err) == SPRY_OK ? CLI_GO_ON : cli_fail_reading(&err);
-}
-
-int cli_read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options)
-{
-    spry_error err = {0};
-    cli_progress("reading");
-    return read_csr(context, A, path, options, &err) == SPRY_OK ? CLI_GO_ON : cli_fail_reading(&err);
+    return read_csr(context, A, path, &options, &err) == SPRY_OK ? CLI_GO_ON : cli_fail_reading(&err);
 }
 
 int cli_open_context(spry_context **context, int64_t threads)
@@ -197,4 +195,26 @@ int cli_open_context(spry_context **context, int64_t threads)
     spry_context_destroy(*context);
     *context = NULL;
     return cli_fail(&err);
+}
+
+int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)
+{
+    spry_error err = {0};
+    spry_read_options reading = SPRY_INIT(spry_read_options);
+    *input = (cli_input){.arrays = SPRY_INIT(spry_arrays)};
+    matrix_name(input->name, sizeof input->name, path);
+    int status = cli_open_context(&input->context, threads);
+    if (status != CLI_GO_ON) return status;
+    cli_progress("reading");
+    reading.value_type = type;
+    const double start = now_us();
+    if (spry_matrix_read(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
+    input->read_us = now_us() - start;
+    return spry_matrix_get_arrays(input->A, &input->arrays, &err) == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
+}
+
+void cli_close_input(cli_input *input)
+{
+    spry_matrix_destroy(input->A);
+    spry_context_destroy(input->context);
 }

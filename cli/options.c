@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -145,13 +146,14 @@ static int missing_value(const cli_command *command, int code)
 
 static int check_positional(const cli_command *command, int given, char **argv)
 {
-    if (given < command->least) return cli_usage_error("%s is missing", command->positional);
-    if (command->most >= 0 && given > command->most) {
-        if (command->most == 0) return cli_usage_error("takes no arguments, but got '%s'", argv[0]);
-        return cli_usage_error("'%s' is one argument too many: expected %s", argv[command->most], command->positional);
-    }
+    const char *expected = command->positional ? command->positional : "a matrix FILE";
+    const int least = command->positional ? command->least : 1, most = command->positional ? command->most : 1;
+    if (given < least) return cli_usage_error("%s is missing", expected);
+    if (given > most && most == 0) return cli_usage_error("takes no arguments, but got '%s'", argv[0]);
+    if (given > most && most > 0)
+        return cli_usage_error("'%s' is one argument too many: expected %s", argv[most], expected);
     for (int i = 0; i < given; i++)
-        if (!argv[i][0]) return cli_usage_error("an argument is empty: expected %s", command->positional);
+        if (!argv[i][0]) return cli_usage_error("an argument is empty: expected %s", expected);
     return CLI_GO_ON;
 }
 
@@ -265,6 +267,14 @@ int cli_take_number(const char *option, const char *text, double *value)
     return CLI_GO_ON;
 }
 
+int cli_check_range(const char *option, double value, spry_type type)
+{
+    const double size = fabs(value);
+    if (type != SPRY_F32 || size == 0 || (size >= FLT_TRUE_MIN && size <= FLT_MAX)) return CLI_GO_ON;
+    return cli_usage_error("--%s is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64", option,
+                           value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
+}
+
 int cli_take_word(const char *option, const char *text, const char *words, int *index)
 {
     char all[512] = "";
@@ -279,7 +289,7 @@ int cli_take_word(const char *option, const char *text, const char *words, int *
     return cli_usage_error("--%s is '%s', expected one of: %s", option, text, all);
 }
 
-static int add_to_list(cli_list *list, const char *item, size_t length)
+static int add_to_list(text_list *list, const char *item, size_t length)
 {
     char *copy = strndup(item, length), **grown = realloc(list->items, (size_t)(list->count + 1) * sizeof *grown);
     if (grown) list->items = grown;
@@ -292,7 +302,7 @@ static int add_to_list(cli_list *list, const char *item, size_t length)
     return CLI_UNSUCCESSFUL;
 }
 
-int cli_take_list(const char *option, const char *text, cli_list *list)
+int cli_take_list(const char *option, const char *text, text_list *list)
 {
     cli_release_list(list);
     for (const char *item = text;; item++) {
@@ -308,11 +318,11 @@ int cli_take_list(const char *option, const char *text, cli_list *list)
     }
 }
 
-void cli_release_list(cli_list *list)
+void cli_release_list(text_list *list)
 {
     for (int i = 0; i < list->count; i++) free(list->items[i]);
     free(list->items);
-    *list = (cli_list){0};
+    *list = (text_list){0};
 }
 
 spry_status cli_one(spry_context *context, spry_matrix **A, spry_type type, spry_error *err)

@@ -103,6 +103,11 @@ static int stat_input(const char *input, struct stat *st)
     return (strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(input, st)) == 0;
 }
 
+int cli_is_dash(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
 /* Checks that a file could be made in the folder of `output`, where there is none of that name. */
 static int check_folder(const char *output)
 {
@@ -119,24 +124,44 @@ static int check_folder(const char *output)
 int cli_check_output(const char *option, const char *output, const char *input)
 {
     struct stat out, in;
-    if (!output || strcmp(output, "-") == 0) return CLI_GO_ON;
+    if (!output || cli_is_dash(output)) return CLI_GO_ON;
     if (stat(output, &out) != 0) return check_folder(output);
     if (!S_ISREG(out.st_mode)) return CLI_GO_ON;
     if (!stat_input(input, &in) || in.st_dev != out.st_dev || in.st_ino != out.st_ino) return CLI_GO_ON;
     return cli_usage_error("--%s is '%s', the matrix that is read: expected another file", option, output);
 }
 
-static int ends_with(const char *text, const char *end)
+int cli_check_outputs(const char *out, const cli_json *json, const char *input)
+{
+    int status = cli_check_output("out", out, input);
+    return status == CLI_GO_ON ? cli_check_output("json", json->path, input) : status;
+}
+
+int cli_check_stdout(const char *out, const cli_json *json)
+{
+    if (!cli_is_dash(out) || cli_for_people(json)) return CLI_GO_ON;
+    return cli_usage_error("--out - and --json both want standard output");
+}
+
+int cli_ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), of_end = strlen(end);
     return length > of_end && strcmp(text + length - of_end, end) == 0;
 }
 
+int cli_check_vector_output(const char *out, const cli_json *json, const char *name)
+{
+    if (out && cli_ends_with(out, ".gz"))
+        return cli_usage_error("--out is '%s': %s is written as plain text, expected a name without .gz", out, name);
+    return cli_check_stdout(out, json);
+}
+
 int cli_check_matrix_name(const char *output)
 {
     struct stat st;
-    if (!output || strcmp(output, "-") == 0 || (stat(output, &st) == 0 && !S_ISREG(st.st_mode))) return CLI_GO_ON;
-    if (ends_with(output, ".mtx") || ends_with(output, ".mtx.gz") || ends_with(output, ".spry")) return CLI_GO_ON;
+    if (!output || cli_is_dash(output) || (stat(output, &st) == 0 && !S_ISREG(st.st_mode))) return CLI_GO_ON;
+    if (cli_ends_with(output, ".mtx") || cli_ends_with(output, ".mtx.gz") || cli_ends_with(output, ".spry"))
+        return CLI_GO_ON;
     return cli_usage_error("--out is '%s': expected a name that ends in .mtx, .mtx.gz or .spry, or '-'", output);
 }
 
@@ -195,7 +220,7 @@ int cli_json_close(cli_json *json, int status)
 
 int cli_for_people(const cli_json *json)
 {
-    return !json->wanted || (json->path && strcmp(json->path, "-") != 0);
+    return !json->wanted || (json->path && !cli_is_dash(json->path));
 }
 
 int cli_json_line(cli_json *json, cJSON *object, int good)

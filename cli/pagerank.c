@@ -17,22 +17,23 @@ static const char *const edges[] = {"column-to-row", "row-to-column"};
 static const char *const zero_columns[] = {"abort", "teleport", "drop"};
 static const char *const zero_meanings[] = {"refused", "count as linking everywhere", "lose their mass"};
 
-static const cli_option options[] =
-    {{"alpha", 0, "A", "damping, between 0 and 1 (default: 0.85)", CLI_NUMBER, CLI_AT(o.alpha), 0, 1},
-     {"tol", 0, "T", "stop when a step is at most T long (default: 1e-8)", CLI_NUMBER, CLI_AT(o.tolerance), 0,
-      INT64_MAX},
-     {"norm", 0, "1|2|inf", "in this norm (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
-     {"max-iterations", 0, "N", "stop after N (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1, INT64_MAX},
-     {"edges", 0, "column-to-row|row-to-column",
-      "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)", CLI_CHOICE,
-      CLI_AT(edges)},
-     {"zero-columns", 0, "abort|teleport|drop",
-      "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)", CLI_CHOICE,
-      CLI_AT(zero_columns)},
-     {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
-      1000000},
-     CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
-                        "type of values and vectors; pattern: every entry counts 1, whatever its value")};
+static const cli_option options[] = {
+    {"alpha", 0, "A", "damping, between 0 and 1 (default: 0.85)", CLI_NUMBER, CLI_AT(o.alpha), 0, 1},
+    {"tol", 0, "T", "stop when a step is at most T long (default: 1e-8)", CLI_NUMBER, CLI_AT(o.tolerance), 0,
+     INT64_MAX},
+    {"norm", 0, "1|2|inf", "in this norm (default: 1)", CLI_CHOICE, CLI_AT(o.norm)},
+    {"max-iterations", 0, "N", "stop after N (default: 200)", CLI_INTEGER, CLI_AT(o.max_iterations), 1, INT64_MAX},
+    {"edges", 0, "column-to-row|row-to-column",
+     "entry (i, j) links j to i, or i to j as most graph files have it (default: row-to-column)", CLI_CHOICE,
+     CLI_AT(edges)},
+    {"zero-columns", 0, "abort|teleport|drop",
+     "nodes that link nowhere: refuse, count as linking everywhere, lose their mass (default: teleport)", CLI_CHOICE,
+     CLI_AT(zero_columns)},
+    {"top", 0, "N", "show the N highest ranks, nodes counted from 1 (default: 10)", CLI_INTEGER, CLI_AT(top), 0,
+     1000000},
+    CLI_SOLVER_OPTIONS("the ranks", "f32|f64|pattern",
+                       "type of values and vectors; pattern: every entry counts 1, whatever its value"),
+};
 
 /* ---- the highest ranks -------------------------------------------------------------------------- */
 
@@ -144,19 +145,14 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
     for (int64_t t = 0; t < count; t++) printf("  %18lld  %.8g\n", (long long)top[t].node + 1, top[t].rank);
 }
 
-static cJSON *top_to_json(const ranked *top, int64_t count)
+static int top_to_json(cJSON *o, const ranked *top, int64_t count)
 {
-    cJSON *list = cJSON_CreateArray();
-    for (int64_t t = 0; t < count && list; t++) {
-        cJSON *o = cJSON_CreateObject();
-        int good = cli_json_integer(o, "node", top[t].node + 1) && cli_json_exact(o, "rank", top[t].rank) &&
-                   cJSON_AddItemToArray(list, o);
-        if (good) continue;
-        cJSON_Delete(o);
-        cJSON_Delete(list);
-        return NULL;
+    cJSON *list = cJSON_AddArrayToObject(o, "top");
+    for (int64_t t = 0; t < count; t++) {
+        cJSON *item = cli_json_item(list);
+        if (!cli_json_integer(item, "node", top[t].node + 1) || !cli_json_exact(item, "rank", top[t].rank)) return 0;
     }
-    return list;
+    return list != NULL;
 }
 
 static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_result *r)
@@ -175,16 +171,10 @@ static int result_to_json(cJSON *o, const arguments *a, const spry_pagerank_resu
 static int json_line(const cli_input *input, arguments *a, const spry_pagerank_result *r, const cli_convergence *c,
                      const ranked *top, int64_t count, const spry_error *err)
 {
-    cJSON *o = cJSON_CreateObject(), *steps = cli_convergence_to_json(c), *list = top_to_json(top, count);
+    cJSON *o = cJSON_CreateObject();
     cli_run run = run_of(r);
-    int good = o && steps && list && cli_begin_to_json(o, "pagerank", input, &a->shared, &run) &&
-               result_to_json(o, a, r) && cli_end_to_json(o, &run, err);
-    if (good) {
-        good = cJSON_AddItemToObject(o, "convergence", steps) && cJSON_AddItemToObject(o, "top", list);
-    } else {
-        cJSON_Delete(steps);
-        cJSON_Delete(list);
-    }
+    int good = cli_begin_to_json(o, "pagerank", input, &a->shared, &run) && result_to_json(o, a, r) &&
+               cli_end_to_json(o, &run, c, err) && top_to_json(o, top, count);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -245,7 +235,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int status = cli_parse(command, &argc, argv, &a);
     a.o.edges = a.edges >= 0 ? (spry_edges)a.edges : SPRY_ROW_TO_COLUMN;
     a.o.zero_columns = a.zero_columns >= 0 ? (spry_zero_columns)a.zero_columns : SPRY_ZERO_TELEPORT;
-    if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], NULL);
+    if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], NULL);
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0};
@@ -274,7 +264,4 @@ const cli_command cli_pagerank =
                  "  spry pagerank stochastic.mtx --edges column-to-row --zero-columns abort\n"
                  "  spry pagerank gen:rmat16 --type pattern\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

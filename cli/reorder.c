@@ -14,45 +14,45 @@ typedef struct arguments {
 } arguments;
 
 typedef struct facts {
-    spry_arrays a;
+    cli_input input;
     spry_ordering_info ordering;
     spry_ordering_figures figures;
     double permute_us, product_before_us, product_after_us; /* products: NaN where they were not measured */
 } facts;
 
-static const cli_option options[] = {{"method", 0, "rcm|bandk|degree",
-                                      "reverse Cuthill-McKee, Band-k, or longest rows first\n"
-                                      "(default: rcm)",
-                                      CLI_WORD, CLI_AT(method)},
-                                     {"out", 'o', "OUT",
-                                      "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
-                                      "standard output",
-                                      CLI_TEXT, CLI_AT(out)},
-                                     {"perm", 0, "P",
-                                      "write the permutation, a Matrix Market array: line i is the\n"
-                                      "row of FILE that is now row i, counted from 1",
-                                      CLI_TEXT, CLI_AT(perm)},
-                                     {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
-                                     {"k", 0, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)",
-                                      CLI_INTEGER, CLI_AT(k), 2, 3},
-                                     {"srs", 0, "N", "bandk: rows a super-row (default: of --tuning)", CLI_INTEGER,
-                                      CLI_AT(srs), 1, 32768},
-                                     {"ssrs", 0, "N", "bandk: super-rows a super-super-row (default: of --tuning)",
-                                      CLI_INTEGER, CLI_AT(ssrs), 1, 32768},
-                                     {"tuning", 0, "cpu|volta|ampere|hopper|table",
-                                      "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD, CLI_AT(tuning)},
-                                     CLI_THREADS_OPTION("threads"),
-                                     CLI_JSON_OPTION("one JSON object"),
-                                     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"method", 0, "rcm|bandk|degree",
+     "reverse Cuthill-McKee, Band-k, or longest rows first\n"
+     "(default: rcm)",
+     CLI_WORD, CLI_AT(method)},
+    {"out", 'o', "OUT",
+     "write the reordered matrix: .mtx, .mtx.gz, .spry; '-' is\n"
+     "standard output",
+     CLI_TEXT, CLI_AT(out)},
+    {"perm", 0, "P",
+     "write the permutation, a Matrix Market array: line i is the\n"
+     "row of FILE that is now row i, counted from 1",
+     CLI_TEXT, CLI_AT(perm)},
+    {"spy", 0, "PNG", "draw the matrix before and after", CLI_TEXT, CLI_AT(spy)},
+    {"k", 0, "2|3", "bandk: super-rows, or super-super-rows too (default: 3)", CLI_INTEGER, CLI_AT(k), 2, 3},
+    {"srs", 0, "N", "bandk: rows a super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(srs), 1, 32768},
+    {"ssrs", 0, "N", "bandk: super-rows a super-super-row (default: of --tuning)", CLI_INTEGER, CLI_AT(ssrs), 1, 32768},
+    {"tuning", 0, "cpu|volta|ampere|hopper|table", "bandk: whose sizes, as in format csr3 (default: cpu)", CLI_WORD,
+     CLI_AT(tuning)},
+    CLI_THREADS_OPTION("threads"),
+    CLI_JSON_OPTION("one JSON object"),
+    CLI_END_OF_OPTIONS,
+};
 
 /* ---- what it says ------------------------------------------------------------------------------- */
 
-static void print_facts(FILE *out, const char *name, const facts *f)
+static void print_facts(FILE *out, const facts *f)
 {
+    const spry_arrays *a = &f->input.arrays;
     const spry_ordering_info *o = &f->ordering;
     const spry_ordering_figures *b = &f->figures;
-    fprintf(out, "%s: %s x %s, %s entries, reordered by %s\n", name, cli_count(f->a.rows).s, cli_count(f->a.cols).s,
-            cli_count(f->a.nnz).s, o->method);
+    fprintf(out, "%s: %s x %s, %s entries, reordered by %s\n", f->input.name, cli_count(a->rows).s,
+            cli_count(a->cols).s, cli_count(a->nnz).s, o->method);
     fprintf(out, "  %-14s %20s %20s\n", "", "before", "after");
     fprintf(out, "  %-14s %20s %20s\n", "bandwidth", cli_count(b->bandwidth_before).s, cli_count(b->bandwidth_after).s);
     fprintf(out, "  %-14s %20s %20s\n", "profile", cli_count(b->profile_before).s, cli_count(b->profile_after).s);
@@ -65,16 +65,18 @@ static void print_facts(FILE *out, const char *name, const facts *f)
     if (o->ssr_ptr)
         fprintf(out, "  super-super-rows: %s of about %lld super-rows\n", cli_count(o->ssr_count).s,
                 (long long)o->ssrs);
-    if (f->a.rows != f->a.cols) fprintf(out, "  not square: rows alone were moved\n");
+    if (a->rows != a->cols) fprintf(out, "  not square: rows alone were moved\n");
 }
 
-static int json_facts(cJSON *o, const char *name, const facts *f, int threads)
+static int json_facts(cJSON *o, const facts *f)
 {
+    const spry_arrays *a = &f->input.arrays;
     const spry_ordering_info *i = &f->ordering;
     const spry_ordering_figures *b = &f->figures;
-    return cli_json_text(o, "matrix", name) && cli_json_integer(o, "rows", f->a.rows) &&
-           cli_json_integer(o, "cols", f->a.cols) && cli_json_integer(o, "nnz", f->a.nnz) &&
-           cli_json_text(o, "method", i->method) && cli_json_integer(o, "threads", threads) &&
+    return cli_json_text(o, "matrix", f->input.name) && cli_json_integer(o, "rows", a->rows) &&
+           cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
+           cli_json_text(o, "method", i->method) &&
+           cli_json_integer(o, "threads", spry_context_threads(f->input.context)) &&
            cli_json_integer(o, "bandwidth_before", b->bandwidth_before) &&
            cli_json_integer(o, "bandwidth_after", b->bandwidth_after) &&
            cli_json_integer(o, "profile_before", b->profile_before) &&
@@ -89,18 +91,16 @@ static int json_facts(cJSON *o, const char *name, const facts *f, int threads)
            cli_json_integer(o, "ssrs", i->ssr_ptr ? i->ssrs : -1);
 }
 
-static int report(const char *path, const arguments *a, const facts *f, int threads, cli_json *json)
+static int report(arguments *a, const facts *f)
 {
-    char name[256];
-    int status = cli_json_open(json), good = 1;
+    int status = cli_json_open(&a->json), good = 1;
     if (status != CLI_GO_ON) return status;
-    matrix_name(name, sizeof name, path);
-    if (json->wanted) {
+    if (a->json.wanted) {
         cJSON *o = cJSON_CreateObject();
-        good = cli_json_line(json, o, json_facts(o, name, f, threads));
+        good = cli_json_line(&a->json, o, json_facts(o, f));
     }
-    if (good && cli_for_people(json)) print_facts(a->out && strcmp(a->out, "-") == 0 ? stderr : stdout, name, f);
-    return cli_json_close(json, good ? CLI_OK : CLI_UNSUCCESSFUL);
+    if (good && cli_for_people(&a->json)) print_facts(cli_is_dash(a->out) ? stderr : stdout, f);
+    return cli_json_close(&a->json, good ? CLI_OK : CLI_UNSUCCESSFUL);
 }
 
 /* ---- what it does ------------------------------------------------------------------------------- */
@@ -122,16 +122,15 @@ static int write_permutation(const char *path, const facts *f)
 }
 
 /* Microseconds of a product by the best CSR kernel; NaN where there is nothing to multiply. */
-static spry_status time_product(spry_context *context, double *us, const spry_matrix *A, const facts *f,
-                                spry_error *err)
+static spry_status time_product(const cli_input *input, double *us, const spry_matrix *A, spry_error *err)
 {
     *us = (double)NAN;
-    if (f->a.nnz == 0) return SPRY_OK;
+    if (input->arrays.nnz == 0) return SPRY_OK;
     spry_plan *plan = NULL;
     spry_spmv_options options_of_plan = SPRY_INIT(spry_spmv_options);
     spry_measurement measured = SPRY_INIT(spry_measurement);
     options_of_plan.format = "csr";
-    spry_status status = spry_plan_spmv(context, &plan, A, &options_of_plan, err);
+    spry_status status = spry_plan_spmv(input->context, &plan, A, &options_of_plan, err);
     if (status == SPRY_OK) status = spry_plan_measure(plan, &measured, err);
     if (status == SPRY_OK) *us = measured.median_us;
     spry_plan_destroy(plan);
@@ -152,66 +151,64 @@ static int write_files(const arguments *a, const spry_matrix *A, const spry_matr
     return a->spy ? cli_write_spy_png(a->spy, A, B) : CLI_GO_ON;
 }
 
-static int reorder(spry_context *context, const char *path, arguments *a)
+static int reorder(facts *f, arguments *a)
 {
     spry_error err = {0};
-    spry_matrix *A = NULL, *B = NULL;
+    spry_matrix *A = f->input.A, *B = NULL;
     spry_ordering *ordering = NULL;
-    facts f = {.a = SPRY_INIT(spry_arrays),
-               .ordering = SPRY_INIT(spry_ordering_info),
-               .figures = SPRY_INIT(spry_ordering_figures)};
     spry_reorder_options how = SPRY_INIT(spry_reorder_options);
     how.method = a->method;
     how.k = (int)a->k;
     how.srs = a->srs;
     how.ssrs = a->ssrs;
     how.tuning = a->tuning;
-    int status = cli_read(context, &A, path, NULL);
-    if (status != CLI_GO_ON) return status;
     cli_progress("reordering");
-    spry_status result = spry_matrix_get_arrays(A, &f.a, &err);
-    if (result == SPRY_OK) result = spry_reorder(context, &ordering, A, &how, &err);
-    if (result == SPRY_OK) result = spry_ordering_get_info(ordering, &f.ordering, &err);
-    if (result == SPRY_OK) result = spry_ordering_get_figures(ordering, &f.figures, A, &err);
-    f.permute_us = now_us();
-    if (result == SPRY_OK) result = spry_matrix_permute(context, &B, A, f.ordering.row_perm, f.ordering.col_perm, &err);
-    f.permute_us = now_us() - f.permute_us;
+    spry_status result = spry_reorder(f->input.context, &ordering, A, &how, &err);
+    if (result == SPRY_OK) result = spry_ordering_get_info(ordering, &f->ordering, &err);
+    if (result == SPRY_OK) result = spry_ordering_get_figures(ordering, &f->figures, A, &err);
+    f->permute_us = now_us();
+    if (result == SPRY_OK)
+        result = spry_matrix_permute(f->input.context, &B, A, f->ordering.row_perm, f->ordering.col_perm, &err);
+    f->permute_us = now_us() - f->permute_us;
     cli_progress("multiplying");
-    if (result == SPRY_OK) result = time_product(context, &f.product_before_us, A, &f, &err);
-    if (result == SPRY_OK) result = time_product(context, &f.product_after_us, B, &f, &err);
-    status = result == SPRY_OK ? write_files(a, A, B, &f) : cli_fail(&err);
-    if (status == CLI_GO_ON) status = report(path, a, &f, spry_context_threads(context), &a->json);
+    if (result == SPRY_OK) result = time_product(&f->input, &f->product_before_us, A, &err);
+    if (result == SPRY_OK) result = time_product(&f->input, &f->product_after_us, B, &err);
+    int status = result == SPRY_OK ? write_files(a, A, B, f) : cli_fail(&err);
+    if (status == CLI_GO_ON) status = report(a, f);
     spry_ordering_destroy(ordering);
     spry_matrix_destroy(B);
-    spry_matrix_destroy(A);
     return status;
+}
+
+static int check_arguments(const arguments *a, const char *path)
+{
+    const struct {
+        const char *option, *path;
+    } outputs[] = {{"out", a->out}, {"perm", a->perm}, {"spy", a->spy}, {"json", a->json.path}};
+    int status = CLI_GO_ON;
+    for (int o = 0; o < 4 && status == CLI_GO_ON; o++)
+        status = cli_check_output(outputs[o].option, outputs[o].path, path);
+    if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
+    if (status != CLI_GO_ON) return status;
+    const char *method = a->method ? a->method : "rcm";
+    if (strcmp(method, "bandk") != 0 && (a->k || a->srs || a->ssrs || a->tuning))
+        return cli_usage_error("--k, --srs, --ssrs and --tuning go with --method bandk; %s has no groups", method);
+    if (a->k == 2 && a->ssrs) return cli_usage_error("--ssrs does not go with --k 2, which has no super-super-rows");
+    if (cli_is_dash(a->out) && a->json.wanted && !a->json.path)
+        return cli_usage_error("-o - and --json both write to standard output; use --json=FILE");
+    return CLI_GO_ON;
 }
 
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
+    facts f = {.ordering = SPRY_INIT(spry_ordering_info), .figures = SPRY_INIT(spry_ordering_figures)};
     int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = check_arguments(&a, argv[0]);
     if (status != CLI_GO_ON) return status;
-    const struct {
-        const char *option, *path;
-    } outputs[] = {{"out", a.out}, {"perm", a.perm}, {"spy", a.spy}, {"json", a.json.path}};
-    for (int o = 0; o < 4; o++) {
-        status = cli_check_output(outputs[o].option, outputs[o].path, argv[0]);
-        if (status != CLI_GO_ON) return status;
-    }
-    status = cli_check_matrix_name(a.out);
-    if (status != CLI_GO_ON) return status;
-    const char *method = a.method ? a.method : "rcm";
-    if (strcmp(method, "bandk") != 0 && (a.k || a.srs || a.ssrs || a.tuning))
-        return cli_usage_error("--k, --srs, --ssrs and --tuning go with --method bandk; %s has no groups", method);
-    if (a.k == 2 && a.ssrs) return cli_usage_error("--ssrs does not go with --k 2, which has no super-super-rows");
-    if (a.out && strcmp(a.out, "-") == 0 && a.json.wanted && !a.json.path)
-        return cli_usage_error("-o - and --json both write to standard output; use --json=FILE");
-    spry_context *context = NULL;
-    status = cli_open_context(&context, a.threads);
-    if (status != CLI_GO_ON) return status;
-    status = reorder(context, argv[0], &a);
-    spry_context_destroy(context);
+    status = cli_open_input(&f.input, argv[0], (spry_type)0, a.threads);
+    if (status == CLI_GO_ON) status = reorder(&f, &a);
+    cli_close_input(&f.input);
     return status;
 }
 
@@ -225,7 +222,4 @@ const cli_command cli_reorder =
      .examples = "  spry reorder matrix.mtx.gz --method rcm -o narrow.mtx.gz --perm order.mtx\n"
                  "  spry reorder gen:grid5,x=300,y=300,shuffle=1 --method bandk --spy before-after.png\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -16,16 +16,17 @@ typedef struct arguments {
 } arguments;
 
 static const char *const preconds[] = {"none", "jacobi"};
-static const cli_option options[] =
-    {{"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
-     {"precond", 0, "none|jacobi", "jacobi divides by the diagonal (default: none)", CLI_CHOICE, CLI_AT(precond)},
-     {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
-      INT64_MAX},
-     {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
-      INT64_MAX},
-     {"b", 'b', "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)", CLI_TEXT,
-      CLI_AT(b)},
-     CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors")};
+static const cli_option options[] = {
+    {"method", 0, "cg", "conjugate gradients (default: cg)", CLI_CHOICE, CLI_AT(method)},
+    {"precond", 0, "none|jacobi", "jacobi divides by the diagonal (default: none)", CLI_CHOICE, CLI_AT(precond)},
+    {"tol", 0, "T", "stop at ||b - A x|| <= T ||b|| (default: 1e-8, with f32 1e-3)", CLI_NUMBER, CLI_AT(tolerance), 0,
+     INT64_MAX},
+    {"max-iterations", 0, "N", "stop after N (default: 10 a row, 100 to 100000)", CLI_INTEGER, CLI_AT(limit), 1,
+     INT64_MAX},
+    {"b", 'b', "ones|random|FILE", "the right side; FILE: a Matrix Market file, n x 1 (default: ones)", CLI_TEXT,
+     CLI_AT(b)},
+    CLI_SOLVER_OPTIONS("x", "f32|f64", "type of values and vectors"),
+};
 
 /* ---- work --------------------------------------------------------------------------------------- */
 
@@ -83,17 +84,13 @@ static void print_report(const cli_input *input, const arguments *a, const spry_
 static int json_line(const cli_input *input, arguments *a, const spry_cg_result *r, const cli_convergence *c,
                      const spry_error *err)
 {
-    cJSON *o = cJSON_CreateObject(), *steps = cli_convergence_to_json(c);
+    cJSON *o = cJSON_CreateObject();
     cli_run run = run_of(r);
-    int good = o && steps && cli_begin_to_json(o, "solve", input, &a->shared, &run) &&
-               cli_json_text(o, "method", "cg") && cli_json_text(o, "precond", preconds[a->precond]) &&
-               cli_json_text(o, "b", a->b) && cli_json_number(o, "tol", a->tolerance) &&
-               cli_json_integer(o, "restarts", r->restarts) && cli_json_exact(o, "residual", r->residual) &&
-               cli_json_exact(o, "true_residual", r->true_residual) && cli_end_to_json(o, &run, err);
-    if (good)
-        good = cJSON_AddItemToObject(o, "convergence", steps);
-    else
-        cJSON_Delete(steps);
+    int good = cli_begin_to_json(o, "solve", input, &a->shared, &run) && cli_json_text(o, "method", "cg") &&
+               cli_json_text(o, "precond", preconds[a->precond]) && cli_json_text(o, "b", a->b) &&
+               cli_json_number(o, "tol", a->tolerance) && cli_json_integer(o, "restarts", r->restarts) &&
+               cli_json_exact(o, "residual", r->residual) && cli_json_exact(o, "true_residual", r->true_residual) &&
+               cli_end_to_json(o, &run, c, err);
     return cli_json_line(&a->shared.json, o, good);
 }
 
@@ -128,7 +125,7 @@ static int run(const cli_command *command, int argc, char **argv)
     arguments a = {.shared.type = SPRY_F64, .b = "ones"};
     int status = cli_parse(command, &argc, argv, &a);
     if (a.tolerance == 0) a.tolerance = a.shared.type == SPRY_F32 ? 1e-3 : 1e-8; /* the library's default */
-    if (status == CLI_GO_ON) status = cli_check_outputs(&a.shared, argv[0], a.b);
+    if (status == CLI_GO_ON) status = cli_check_solver(&a.shared, argv[0], a.b);
     if (status != CLI_GO_ON) return status;
     cli_input input;
     spry_vector x = {0}, b = {0};
@@ -160,7 +157,4 @@ const cli_command cli_solve =
      .examples = "  spry solve gen:laplace7\n"
                  "  spry solve stiffness.mtx.gz -b load.mtx --precond jacobi -o x.mtx\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

@@ -3,7 +3,6 @@
 #include "common/input.h"
 
 #include <math.h>
-#include <string.h>
 
 int cli_observe(void *user, int64_t iteration, double residual)
 {
@@ -24,92 +23,51 @@ static int tells_something(const cli_convergence *c, int d)
     return c->reached[d] > 0 && (d + 1 == CLI_DECADES || c->reached[d + 1] != c->reached[d]);
 }
 
-void cli_print_convergence(FILE *out, const cli_convergence *c)
+static void print_convergence(const cli_convergence *c)
 {
     const char *comma = "";
     for (int d = 0; d < CLI_DECADES; d++) {
         if (!tells_something(c, d)) continue;
-        fprintf(out, "%s%g after %s", comma, pow(10, -d), cli_count(c->reached[d]).s);
+        printf("%s%g after %s", comma, pow(10, -d), cli_count(c->reached[d]).s);
         comma = ", ";
     }
-    fputs(*comma ? "\n" : "never below 1\n", out);
+    puts(*comma ? "" : "never below 1");
 }
 
-cJSON *cli_convergence_to_json(const cli_convergence *c)
+static int convergence_to_json(cJSON *o, const cli_convergence *c)
 {
-    cJSON *list = cJSON_CreateArray();
-    for (int d = 0; d < CLI_DECADES && list; d++) {
+    cJSON *list = cJSON_AddArrayToObject(o, "convergence");
+    for (int d = 0; d < CLI_DECADES; d++) {
         if (!tells_something(c, d)) continue;
-        cJSON *o = cJSON_CreateObject();
-        int good = cli_json_number(o, "residual", pow(10, -d)) && cli_json_integer(o, "iteration", c->reached[d]) &&
-                   cJSON_AddItemToArray(list, o);
-        if (good) continue;
-        cJSON_Delete(o);
-        cJSON_Delete(list);
-        return NULL;
+        cJSON *item = cli_json_item(list);
+        if (!cli_json_number(item, "residual", pow(10, -d)) || !cli_json_integer(item, "iteration", c->reached[d]))
+            return 0;
     }
-    return list;
+    return list != NULL;
 }
 
-int cli_check_outputs(const cli_solver *solver, const char *input, const char *other)
+int cli_check_solver(const cli_solver *solver, const char *input, const char *other)
 {
-    const char *path = solver->out;
-    const cli_json *json = &solver->json;
-    size_t length = path ? strlen(path) : 0;
-    if (path && strcmp(path, "-") == 0 && json->wanted && !cli_for_people(json))
-        return cli_usage_error("--out - and --json both want standard output");
-    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
-        return cli_usage_error("--out is '%s': x is written as plain text, expected a name without .gz", path);
-    int status = cli_check_output("out", path, input);
-    if (status == CLI_GO_ON) status = cli_check_output("json", json->path, input);
-    if (status == CLI_GO_ON && other) status = cli_check_output("out", path, other);
-    if (status == CLI_GO_ON && other) status = cli_check_output("json", json->path, other);
-    return status;
-}
-
-int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads)
-{
-    *input = (cli_input){.arrays = SPRY_INIT(spry_arrays)};
-    matrix_name(input->name, sizeof input->name, path);
-    int status = cli_open_context(&input->context, threads);
-    if (status != CLI_GO_ON) return status;
-    spry_error err = {0};
-    spry_read_options reading = SPRY_INIT(spry_read_options);
-    reading.value_type = type;
-    double start = now_us();
-    status = cli_read(input->context, &input->A, path, &reading);
-    input->read_us = now_us() - start;
-    if (status != CLI_GO_ON) return status;
-    if (spry_matrix_get_arrays(input->A, &input->arrays, &err) != SPRY_OK) return cli_fail(&err);
-    return CLI_GO_ON;
-}
-
-void cli_close_input(cli_input *input)
-{
-    spry_matrix_destroy(input->A);
-    spry_context_destroy(input->context);
+    int status = cli_check_vector_output(solver->out, &solver->json, "x");
+    if (status == CLI_GO_ON) status = cli_check_outputs(solver->out, &solver->json, input);
+    return status == CLI_GO_ON && other ? cli_check_outputs(solver->out, &solver->json, other) : status;
 }
 
 /* ---- what is told ------------------------------------------------------------------------------- */
-
-static int on_gpu(const cli_run *run)
-{
-    size_t length = run->kernel ? strlen(run->kernel) : 0;
-    return length > 5 && strcmp(run->kernel + length - 5, "_cuda") == 0;
-}
 
 void cli_print_begin(const cli_input *input, const cli_run *run, const cli_convergence *convergence)
 {
     spry_device_info gpu = SPRY_INIT(spry_device_info);
     const int threads = spry_context_threads(input->context);
-    if (on_gpu(run) && spry_device_get_info(input->context, 1, &gpu, NULL) == SPRY_OK)
+    if (run->kernel && cli_ends_with(run->kernel, "_cuda") &&
+        spry_device_get_info(input->context, 1, &gpu, NULL) == SPRY_OK)
         printf("  kernel          %s (format %s, on %s)\n", run->kernel, run->format, gpu.description);
     else
         printf("  kernel          %s (format %s, %d thread%s)\n", run->kernel, run->format, threads,
                threads == 1 ? "" : "s");
     printf("  set-up          %s\n", cli_time(run->setup_us).s);
     printf("  convergence     ");
-    cli_print_convergence(stdout, convergence);
+    print_convergence(convergence);
 }
 
 void cli_print_time(const cli_run *run)
@@ -138,12 +96,13 @@ int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, con
            cli_json_integer(o, "iterations", run->iterations);
 }
 
-int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err)
+int cli_end_to_json(cJSON *o, const cli_run *run, const cli_convergence *c, const spry_error *err)
 {
     double per = run->iterations > 0 ? 1 / (double)run->iterations : NAN;
     return cli_json_number(o, "setup_us", run->setup_us) && cli_json_number(o, "time_us", run->solve_us) &&
            cli_json_number(o, "iteration_us", run->solve_us * per) &&
-           cli_json_number(o, "product_us", run->product_us * per) && cli_json_text(o, "reason", err->message);
+           cli_json_number(o, "product_us", run->product_us * per) && cli_json_text(o, "reason", err->message) &&
+           convergence_to_json(o, c);
 }
 
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x)
@@ -155,5 +114,5 @@ int cli_write_result(const cli_input *input, const cli_solver *solver, const spr
 
 int cli_wants_report(const cli_solver *solver)
 {
-    return cli_for_people(&solver->json) && !(solver->out && strcmp(solver->out, "-") == 0);
+    return cli_for_people(&solver->json) && !cli_is_dash(solver->out);
 }

@@ -11,9 +11,6 @@ typedef struct cli_convergence {
     int64_t reached[CLI_DECADES]; /* [d]: the first iteration with a residual of 10^-d or less; 0: none */
 } cli_convergence;
 int cli_observe(void *convergence, int64_t iteration, double residual);
-/* "1e-1 after 3, 1e-2 after 9" */
-void cli_print_convergence(FILE *out, const cli_convergence *convergence);
-cJSON *cli_convergence_to_json(const cli_convergence *convergence); /* NULL: out of memory */
 
 /* The values of --out, --type, --format, --device, --threads and --json. */
 typedef struct cli_solver {
@@ -43,25 +40,13 @@ typedef struct cli_solver {
  * A file for a vector: not standard output beside records, not compressed, and like the records' not the input (nor
  * `other`, NULL: none). CLI_GO_ON, or an exit status.
  */
-int cli_check_outputs(const cli_solver *solver, const char *input, const char *other);
+int cli_check_solver(const cli_solver *solver, const char *input, const char *other);
 
 /* Entry i of a vector of either type. */
 static inline double cli_entry(const spry_vector *v, int64_t i)
 {
     return v->type == SPRY_F32 ? (double)((const float *)v->data)[i] : ((const double *)v->data)[i];
 }
-
-/* The matrix of a command: read, and how long that took. */
-typedef struct cli_input {
-    spry_context *context;
-    spry_matrix *A;
-    spry_arrays arrays;
-    char name[256];
-    double read_us;
-} cli_input;
-/* CLI_GO_ON, or an exit status after a message. Close in any case. */
-int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t threads);
-void cli_close_input(cli_input *input);
 
 /* How it went, as far as the methods tell the same. */
 typedef struct cli_run {
@@ -78,7 +63,7 @@ void cli_print_written(const cli_solver *solver, const char *what);
 /* The fields that stand first in the record of such a command, and those of its end. 0: out of memory. */
 int cli_begin_to_json(cJSON *o, const char *command, const cli_input *input, const cli_solver *solver,
                       const cli_run *run);
-int cli_end_to_json(cJSON *o, const cli_run *run, const spry_error *err);
+int cli_end_to_json(cJSON *o, const cli_run *run, const cli_convergence *convergence, const spry_error *err);
 
 /* x to --out, if given. CLI_OK, or an exit status after a message. */
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x);

@@ -4,8 +4,6 @@
 
 #include "common/input.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,25 +36,16 @@ typedef struct product {
 /* "4G", "1.5M", "65536": powers of 1024. */
 static int take_limit(void *state, const char *text)
 {
-    static const char units[] = "KMG";
+    static const char units[] = "KkMmGg";
     const size_t digits = strspn(text, "0123456789.");
     char *end = NULL;
     double value = digits > 0 ? strtod(text, &end) : 0;
-    const char *unit = "";
-    if (digits > 0 && end == text + digits) {
-        const char upper[2] = {(char)(*end >= 'a' && *end <= 'z' ? *end - 'a' + 'A' : *end), '\0'};
-        unit = *end ? strchr(units, upper[0]) : "";
-        if (unit && *end)
-            for (const char *u = units; u <= unit; u++) value *= 1024;
-        if (unit && *end && end[1]) unit = NULL;
-    } else {
-        unit = NULL;
-    }
-    if (!unit)
+    const char *unit = end && *end ? strchr(units, *end) : NULL;
+    if (end != text + digits || (*end && (!unit || end[1])))
         return cli_usage_error("--memory-limit is '%s', expected a number of bytes, or one with K, M or G behind it "
-                               "for "
-                               "powers of 1024",
+                               "for powers of 1024",
                                text);
+    for (const char *u = units; unit && u <= unit; u += 2) value *= 1024;
     if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--memory-limit is %s, expected 1 byte to 2^62", text);
     ((arguments *)state)->memory_limit = (int64_t)value;
     return CLI_GO_ON;
@@ -69,51 +58,43 @@ static int take_verify(void *state, const char *value)
     return status;
 }
 
-static const cli_option options[] =
-    {{"out", 'o', "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
-     {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
-     {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",
-      CLI_WORD, CLI_AT(device)},
-     {"memory-limit", 0, "BYTES",
-      "most that inputs, result and workspace may take together on the\n"
-      "device that computes; K, M and G behind the number are powers of\n"
-      "1024. What does not fit is refused with the bytes it needs",
-      CLI_OWN, .take = take_limit},
-     {"verify", 0, "random|exact",
-      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
-      "every value, against the product in about twice the precision",
-      CLI_OWN, .take = take_verify, .optional = 1},
-     {"estimate", 0, NULL, "tell products, entries of C and bytes; multiply nothing", CLI_FLAG, CLI_AT(estimate)},
-     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
-     {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
-     {"kernel", 0, "NAME", "a kernel of 'spry kernels' whose operation is spgemm", CLI_TEXT, CLI_AT(kernel)},
-     {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
-     {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)",
-      CLI_INDEX, CLI_AT(index)},
-     CLI_THREADS_OPTION("threads of the product"),
-     CLI_JSON_OPTION("a JSON line"),
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
+    {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
+    {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",
+     CLI_WORD, CLI_AT(device)},
+    {"memory-limit", 0, "BYTES",
+     "most that inputs, result and workspace may take together on the\n"
+     "device that computes; K, M and G behind the number are powers of\n"
+     "1024. What does not fit is refused with the bytes it needs",
+     CLI_OWN, .take = take_limit},
+    {"verify", 0, "random|exact",
+     "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
+     "every value, against the product in about twice the precision",
+     CLI_OWN, .take = take_verify, .optional = 1},
+    {"estimate", 0, NULL, "tell products, entries of C and bytes; multiply nothing", CLI_FLAG, CLI_AT(estimate)},
+    {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
+    {"drop-zeros", 0, NULL, "leave out entries that come out as 0 (default: they stay)", CLI_FLAG, CLI_AT(drop_zeros)},
+    {"kernel", 0, "NAME", "a kernel of 'spry kernels' whose operation is spgemm", CLI_TEXT, CLI_AT(kernel)},
+    {"type", 0, "f32|f64", "type of values (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"index", 0, "32/32|64/32|64/64", "bits of the inputs' offsets/columns (default: the smallest that fit)", CLI_INDEX,
+     CLI_AT(index)},
+    CLI_THREADS_OPTION("threads of the product"),
+    CLI_JSON_OPTION("a JSON line"),
+    CLI_END_OF_OPTIONS,
+};
 
 static int check_arguments(const arguments *a, const product *p)
 {
-    const double size = fabs(a->alpha);
     if (a->estimate && a->out) return cli_usage_error("--estimate multiplies nothing: there is no C for --out");
     if (a->estimate && a->verify) return cli_usage_error("--estimate multiplies nothing: there is no C to --verify");
-    if (a->out && strcmp(a->out, "-") == 0 && a->json.wanted && !cli_for_people(&a->json))
-        return cli_usage_error("--out - and --json both want standard output");
-    if (p->b_path && strcmp(p->a_path, "-") == 0 && strcmp(p->b_path, "-") == 0)
+    if (cli_is_dash(p->b_path) && cli_is_dash(p->a_path))
         return cli_usage_error("A and B are both '-': name A alone to multiply it with itself");
-    if (a->type == SPRY_F32 && size != 0 && !(size >= FLT_TRUE_MIN && size <= FLT_MAX))
-        return cli_usage_error("--alpha is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64",
-                               a->alpha, (double)FLT_TRUE_MIN, (double)FLT_MAX);
-    const char *const inputs[] = {p->a_path, p->b_path};
-    int status = cli_check_matrix_name(a->out);
-    for (int i = 0; i < 2 && status == CLI_GO_ON; i++) {
-        if (!inputs[i]) continue;
-        status = cli_check_output("out", a->out, inputs[i]);
-        if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, inputs[i]);
-    }
-    return status;
+    int status = cli_check_stdout(a->out, &a->json);
+    if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
+    if (status == CLI_GO_ON) status = cli_check_matrix_name(a->out);
+    if (status == CLI_GO_ON) status = cli_check_outputs(a->out, &a->json, p->a_path);
+    return status == CLI_GO_ON && p->b_path ? cli_check_outputs(a->out, &a->json, p->b_path) : status;
 }
 
 /* alpha must live as long as the options. */
@@ -149,11 +130,7 @@ static int check_names(spry_context *context, const arguments *a)
 static int read_one(const product *p, const arguments *a, const char *path, spry_matrix **A, spry_arrays *arrays)
 {
     spry_error err = {0};
-    spry_read_options reading = SPRY_INIT(spry_read_options);
-    reading.value_type = a->type;
-    reading.offset_type = a->index[0];
-    reading.index_type = a->index[1];
-    int status = cli_read_csr(p->context, A, path, &reading);
+    int status = cli_read_csr(p->context, A, path, a->type, a->index);
     if (status == CLI_GO_ON && spry_matrix_get_arrays(*A, arrays, &err) != SPRY_OK) status = cli_fail(&err);
     return status;
 }
@@ -233,8 +210,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
 /* The bytes of a matrix in CSR. */
 static int64_t array_bytes(const spry_arrays *a)
 {
-    return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type) +
-           a->nnz * (int64_t)(spry_index_type_bytes(a->index_type) + spry_type_bytes(a->value_type));
+    return csr_part_bytes(a, 0) + csr_part_bytes(a, 1) + csr_part_bytes(a, 2);
 }
 
 /* One product, so that its first call is its time too. */
@@ -338,7 +314,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
         printf("  verified        %s, error %.2g of the bound in the worst row: %s\n",
                a->verify == 2 ? "structure and every value" : "C*x against A*(B*x)", p->check.max_error,
                r->status == RECORD_OK ? "correct" : record_status_name(r->status));
-    if (a->out && strcmp(a->out, "-") != 0) printf("  C written to    %s\n", a->out);
+    if (a->out && !cli_is_dash(a->out)) printf("  C written to    %s\n", a->out);
 }
 
 /* ---- command ------------------------------------------------------------------------------------ */
@@ -387,7 +363,7 @@ static int report(const product *p, arguments *a, const record *r, int status)
     int opened = cli_json_open(&a->json);
     if (opened != CLI_GO_ON) return opened;
     if (a->json.wanted && !json_line(r, p, a)) status = CLI_UNSUCCESSFUL;
-    if (cli_for_people(&a->json) && r->status != RECORD_FAILED && !(a->out && strcmp(a->out, "-") == 0)) {
+    if (cli_for_people(&a->json) && r->status != RECORD_FAILED && !cli_is_dash(a->out)) {
         if (a->estimate)
             print_estimate(p, a);
         else

@@ -5,7 +5,6 @@
 #include "common/copy_bandwidth.h"
 #include "common/input.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,28 +19,28 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] =
-    {{"out", 'o', "OUT", "write y as a Matrix Market array; '-' is standard output", CLI_TEXT, CLI_AT(out)},
-     {"x", 0, "random|ones", "the vector x; random is the same on every machine (default: random)", CLI_WORD,
-      CLI_AT(x)},
-     {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
-     {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
-     {"transpose", 't', NULL, "multiply with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
-     {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
-     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)", CLI_INDEX,
-      CLI_AT(index)},
-     {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
-     {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
-     {"ordering", 0, "none|rcm|bandk|degree",
-      "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
-     {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
-     {"time", 0, NULL,
-      "measure the product: many runs after the one that is asked for, and\n"
-      "the copy bandwidth, of arrays of at most 256 MB; 'spry bench' compares",
-      CLI_FLAG, CLI_AT(time)},
-     CLI_THREADS_OPTION("threads of the product"),
-     CLI_JSON_OPTION("a JSON line, its times null without --time,"),
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "OUT", "write y as a Matrix Market array; '-' is standard output", CLI_TEXT, CLI_AT(out)},
+    {"x", 0, "random|ones", "the vector x; random is the same on every machine (default: random)", CLI_WORD, CLI_AT(x)},
+    {"alpha", 0, "A", "factor of the product (default: 1)", CLI_NUMBER, CLI_AT(alpha)},
+    {"beta", 0, "B", "factor of y, which is all ones before (default: 0)", CLI_NUMBER, CLI_AT(beta)},
+    {"transpose", 't', NULL, "multiply with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
+    {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: the smallest that fit)", CLI_INDEX,
+     CLI_AT(index)},
+    {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
+    {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
+    {"ordering", 0, "none|rcm|bandk|degree",
+     "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
+    {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
+    {"time", 0, NULL,
+     "measure the product: many runs after the one that is asked for, and\n"
+     "the copy bandwidth, of arrays of at most 256 MB; 'spry bench' compares",
+     CLI_FLAG, CLI_AT(time)},
+    CLI_THREADS_OPTION("threads of the product"),
+    CLI_JSON_OPTION("a JSON line, its times null without --time,"),
+    CLI_END_OF_OPTIONS,
+};
 
 /* The matrix, its plan, the vectors, and what became of them. */
 typedef struct product {
@@ -56,26 +55,12 @@ typedef struct product {
 
 /* ---- before reading ----------------------------------------------------------------------------- */
 
-/* Cast to f32, a number past its range would become infinite, and a very small one 0, which is a case of its own. */
-static int check_range(const char *option, double value, spry_type type)
-{
-    double size = fabs(value);
-    if (type != SPRY_F32 || size == 0 || (size >= FLT_TRUE_MIN && size <= FLT_MAX)) return CLI_GO_ON;
-    return cli_usage_error("--%s is %g, past the range of f32: expected 0 or %g to %g in size, or --type f64", option,
-                           value, (double)FLT_TRUE_MIN, (double)FLT_MAX);
-}
-
 static int check_arguments(const arguments *a, const char *path)
 {
-    if (a->out && strcmp(a->out, "-") == 0 && a->json.wanted && !cli_for_people(&a->json))
-        return cli_usage_error("--out - and --json both want standard output");
-    if (a->out && strlen(a->out) > 3 && strcmp(a->out + strlen(a->out) - 3, ".gz") == 0)
-        return cli_usage_error("--out is '%s': y is written as plain text, expected a name without .gz", a->out);
-    int status = check_range("alpha", a->alpha, a->type);
-    if (status == CLI_GO_ON) status = check_range("beta", a->beta, a->type);
-    if (status == CLI_GO_ON) status = cli_check_output("out", a->out, path);
-    if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, path);
-    return status;
+    int status = cli_check_vector_output(a->out, &a->json, "y");
+    if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
+    if (status == CLI_GO_ON) status = cli_check_range("beta", a->beta, a->type);
+    return status == CLI_GO_ON ? cli_check_outputs(a->out, &a->json, path) : status;
 }
 
 static spry_spmv_options plan_options(const arguments *a)
@@ -107,25 +92,6 @@ static int check_names(spry_context *context, const arguments *a)
 }
 
 /* ---- the product -------------------------------------------------------------------------------- */
-
-static spry_status fill_from_plan(product *p, spry_error *err)
-{
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    spry_status status = spry_plan_get_info(p->plan, &info, err);
-    if (status != SPRY_OK) return status;
-    record *r = &p->record;
-    RECORD_TEXT(r->format, info.format);
-    RECORD_TEXT(r->kernel, info.kernel);
-    RECORD_TEXT(r->device, info.device);
-    RECORD_TEXT(r->ordering, info.ordering);
-    RECORD_TEXT(r->reason, info.reason);
-    r->threads = info.threads;
-    r->deterministic = info.deterministic;
-    r->setup_us = info.setup_us;
-    r->upload_us = info.upload_us;
-    r->bytes = info.storage_bytes;
-    return SPRY_OK;
-}
 
 static spry_status make_vectors(product *p, const arguments *a, spry_error *err)
 {
@@ -171,7 +137,7 @@ static int multiply(product *p, const arguments *a)
     spry_error err = {0};
     cli_progress("planning");
     spry_status status = spry_plan_spmv(p->context, &p->plan, p->A, &options, &err);
-    if (status == SPRY_OK) status = fill_from_plan(p, &err);
+    if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
     if (status == SPRY_OK) status = make_vectors(p, a, &err);
     cli_progress("multiplying and checking");
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
@@ -244,7 +210,7 @@ static void print_report(const product *p, const arguments *a)
     if (r->time_us > 0) print_time(p);
     printf("  error           %.2g of the bound in the worst row: %s\n", r->max_error,
            r->status == RECORD_OK ? "correct" : record_status_name(r->status));
-    if (a->out && strcmp(a->out, "-") != 0) printf("  y written to    %s\n", a->out);
+    if (a->out && !cli_is_dash(a->out)) printf("  y written to    %s\n", a->out);
 }
 
 /* The benchmark's record, and behind it what this command alone knows. */
@@ -258,7 +224,7 @@ static int json_line(const product *p, arguments *a)
 
 static int report(const product *p, arguments *a, int status)
 {
-    const int for_people = cli_for_people(&a->json) && !(a->out && strcmp(a->out, "-") == 0);
+    const int for_people = cli_for_people(&a->json) && !cli_is_dash(a->out);
     if (p->note[0] && !(for_people && isnan(p->record.copy_gbps))) /* else the report tells */
         cli_message("note: the copy bandwidth is %s", p->note);
     if (p->record.status != RECORD_OK) status = CLI_UNSUCCESSFUL;
@@ -274,10 +240,6 @@ static int report(const product *p, arguments *a, int status)
 static int read_matrix(product *p, const arguments *a, const char *path)
 {
     spry_error err = {0};
-    spry_read_options reading = SPRY_INIT(spry_read_options);
-    reading.value_type = a->type;
-    reading.offset_type = a->index[0];
-    reading.index_type = a->index[1];
     record *r = &p->record;
     record_init(r);
     r->op = a->transpose ? "spmv_t" : "spmv";
@@ -285,7 +247,7 @@ static int read_matrix(product *p, const arguments *a, const char *path)
     r->state = "warm";
     matrix_name(r->matrix, sizeof r->matrix, path);
     const double start = now_us();
-    int status = cli_read_csr(p->context, &p->A, path, &reading);
+    int status = cli_read_csr(p->context, &p->A, path, a->type, a->index);
     p->read_us = now_us() - start;
     if (status == CLI_GO_ON && record_describe(r, p->A, &err) != SPRY_OK) status = cli_fail(&err);
     return status;
@@ -330,7 +292,4 @@ const cli_command cli_spmv =
                  "  spry spmv matrix.mtx.gz --time\n"
                  "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n",
      .options = options,
-     .least = 1,
-     .most = 1,
-     .positional = "a matrix FILE",
      .run = run};

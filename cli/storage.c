@@ -54,11 +54,10 @@ int cli_json_storage(struct cJSON *o, spry_context *context, const spry_matrix *
     for (int f = 0; list && f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         if (spry_format_get_info(f, &info, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
-        cJSON *item = cJSON_CreateObject();
-        if (!item || !cJSON_AddItemToArray(list, item) || !cli_json_text(item, "format", s.format) ||
-            !cli_json_text(item, "parameters", s.parameters) || !cli_json_integer(item, "words", s.words) ||
-            !cli_json_integer(item, "bytes", s.bytes) || !cli_json_integer(item, "padding", s.padding) ||
-            !cJSON_AddBoolToObject(item, "refused", s.refused))
+        cJSON *item = cli_json_item(list);
+        if (!cli_json_text(item, "format", s.format) || !cli_json_text(item, "parameters", s.parameters) ||
+            !cli_json_integer(item, "words", s.words) || !cli_json_integer(item, "bytes", s.bytes) ||
+            !cli_json_integer(item, "padding", s.padding) || !cJSON_AddBoolToObject(item, "refused", s.refused))
             return 0;
     }
     if (!list || predict(&s, context, A, "auto") != SPRY_OK) return list != NULL;

@@ -36,25 +36,26 @@ typedef struct arguments {
     cli_json json;
 } arguments;
 
-static const cli_option options[] =
-    {{"out", 'o', "TABLE", "write the table there (default: print it)", CLI_TEXT, CLI_AT(out)},
-     {"format", 0, "csr2|csr3", "only this one (default: both; on a GPU csr3)", CLI_CHOICE, CLI_AT(levels), 2},
-     {"device", 0, "cpu|cuda", "what to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
-     {"type", 0, "f32|f64|all",
-      "type of values and vectors (default: f64); all: one fit of both,\n"
-      "for a table does not tell types apart",
-      CLI_CHOICE, CLI_AT(types)},
-     CLI_THREADS_OPTION("threads on the CPU"),
-     {"fit", 0, "search|regression",
-      "on a GPU: the formula that loses least of the sweep's times, sizes\n"
-      "in whole eights (default), or the CSR-k study's regression",
-      CLI_CHOICE, CLI_AT(regression)},
-     {"runs", 0, "N", "N runs of each size in place of batches in turns: short, as in spry bench", CLI_INTEGER,
-      CLI_AT(runs), 1, 10000},
-     {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
-      CLI_AT(time_limit), 1, 1000000},
-     CLI_JSON_OPTION("JSON lines, one a matrix and format,"),
-     CLI_END_OF_OPTIONS};
+static const cli_option options[] = {
+    {"out", 'o', "TABLE", "write the table there (default: print it)", CLI_TEXT, CLI_AT(out)},
+    {"format", 0, "csr2|csr3", "only this one (default: both; on a GPU csr3)", CLI_CHOICE, CLI_AT(levels), 2},
+    {"device", 0, "cpu|cuda", "what to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
+    {"type", 0, "f32|f64|all",
+     "type of values and vectors (default: f64); all: one fit of both,\n"
+     "for a table does not tell types apart",
+     CLI_CHOICE, CLI_AT(types)},
+    CLI_THREADS_OPTION("threads on the CPU"),
+    {"fit", 0, "search|regression",
+     "on a GPU: the formula that loses least of the sweep's times, sizes\n"
+     "in whole eights (default), or the CSR-k study's regression",
+     CLI_CHOICE, CLI_AT(regression)},
+    {"runs", 0, "N", "N runs of each size in place of batches in turns: short, as in spry bench", CLI_INTEGER,
+     CLI_AT(runs), 1, 10000},
+    {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
+     CLI_AT(time_limit), 1, 1000000},
+    CLI_JSON_OPTION("JSON lines, one a matrix and format,"),
+    CLI_END_OF_OPTIONS,
+};
 
 /* The results for one format, csr2 or csr3. */
 typedef struct findings {
@@ -154,7 +155,7 @@ static int time_formats(tuning *t, int number, format_list *formats)
                              .device = t->a->device,
                              .f32 = type == SPRY_F32,
                              .f64 = type == SPRY_F64,
-                             .runs = (int)t->a->runs,
+                             .runs = t->a->runs,
                              .skip_bandwidth = 1,
                              .context = t->context,
                              .emit = keep,
@@ -343,7 +344,7 @@ static int report(tuning *t)
     if (status != CLI_GO_ON) return status;
     write_table(table.stream, t);
     status = cli_output_close(&table, CLI_OK);
-    if (status == CLI_OK && a->out && strcmp(a->out, "-") != 0)
+    if (status == CLI_OK && a->out && !cli_is_dash(a->out))
         cli_message("wrote %s; the command line takes it with SPRY_TUNING=%s, a program with spry_context_load_tuning",
                     a->out, a->out);
     return status;
@@ -396,10 +397,7 @@ static int check_arguments(const arguments *a, int count, char **paths)
     if (a->levels == 2 && strcmp(a->device, "cuda") == 0)
         return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
     if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
-    for (int i = 0; i < count && status == CLI_GO_ON; i++) {
-        status = cli_check_output("out", a->out, paths[i]);
-        if (status == CLI_GO_ON) status = cli_check_output("json", a->json.path, paths[i]);
-    }
+    for (int i = 0; i < count && status == CLI_GO_ON; i++) status = cli_check_outputs(a->out, &a->json, paths[i]);
     return status;
 }
 
@@ -445,7 +443,6 @@ const cli_command cli_tune =
                  "  spry tune --device cuda -o gpu.tuning\n"
                  "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n",
      .options = options,
-     .least = 0,
      .most = -1,
      .positional = "matrix FILEs",
      .run = run};

@@ -33,12 +33,6 @@ __attribute__((noinline)) static void copy_words(uint64_t *restrict to, const ui
     for (int64_t w = 0; w < words; w++) to[w] = from[w] ^ key;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
 /* NaN: no memory. */
 static double measure(size_t bytes, int threads, int repeats)
 {
@@ -56,7 +50,7 @@ static double measure(size_t bytes, int threads, int repeats)
             copy_words(to, from, words, key, threads);
             times[r] = now_us() - start;
         }
-        qsort(times, (size_t)repeats, sizeof *times, by_size);
+        qsort(times, (size_t)repeats, sizeof *times, by_value);
         gbps = 2e-3 * (double)bytes / times[repeats / 2];
     }
     free(from);

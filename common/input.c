@@ -35,6 +35,12 @@ spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, c
     return status;
 }
 
+int64_t csr_part_bytes(const spry_arrays *a, int part)
+{
+    if (part == 0) return (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type);
+    return a->nnz * (int64_t)(part == 1 ? spry_index_type_bytes(a->index_type) : spry_type_bytes(a->value_type));
+}
+
 void *allocate_pages(size_t bytes)
 {
     const size_t large = (size_t)2 << 20;
@@ -59,30 +65,27 @@ static double random_number(uint64_t i, uint64_t seed)
     return bits & 1 ? -value : value;
 }
 
-void fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads)
+/* random: numbers by their index and the seed, in place of the value. */
+static void fill(void *data, int64_t length, spry_type type, int random, uint64_t seed, double value, int threads)
 {
     float *f32 = type == SPRY_F32 ? data : NULL;
     double *f64 = type == SPRY_F32 ? NULL : data;
-#pragma omp parallel num_threads(threads) if (length > 1 << 16)
-    if (f32) {
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < length; i++) f32[i] = (float)random_number((uint64_t)i, seed);
-    } else {
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < length; i++) f64[i] = random_number((uint64_t)i, seed);
+#pragma omp parallel for schedule(static) num_threads(threads) if (length > 1 << 16)
+    for (int64_t i = 0; i < length; i++) {
+        const double number = random ? random_number((uint64_t)i, seed) : value;
+        if (f32)
+            f32[i] = (float)number;
+        else
+            f64[i] = number;
     }
+}
+
+void fill_random(void *data, int64_t length, spry_type type, uint64_t seed, int threads)
+{
+    fill(data, length, type, 1, seed, 0, threads);
 }
 
 void fill_constant(void *data, int64_t length, spry_type type, double value, int threads)
 {
-    float *f32 = type == SPRY_F32 ? data : NULL;
-    double *f64 = type == SPRY_F32 ? NULL : data;
-#pragma omp parallel num_threads(threads) if (length > 1 << 16)
-    if (f32) {
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < length; i++) f32[i] = (float)value;
-    } else {
-#pragma omp for schedule(static)
-        for (int64_t i = 0; i < length; i++) f64[i] = value;
-    }
+    fill(data, length, type, 0, 0, value, threads);
 }

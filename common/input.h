@@ -12,6 +12,9 @@ void matrix_name(char *name, size_t size, const char *path);
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                      spry_error *err);
 
+/* Bytes of the offsets (part 0), indices (1) or values (2) of CSR. */
+int64_t csr_part_bytes(const spry_arrays *a, int part);
+
 /* Aligned, in large pages where the system has them, as the library's own arrays. NULL: out of memory; free() it. */
 void *allocate_pages(size_t bytes);
 

@@ -48,6 +48,24 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
     return SPRY_OK;
 }
 
+spry_status record_take_plan(record *r, const spry_plan *plan, spry_error *err)
+{
+    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_status status = spry_plan_get_info(plan, &info, err);
+    if (status != SPRY_OK) return status;
+    RECORD_TEXT(r->format, info.format);
+    RECORD_TEXT(r->kernel, info.kernel);
+    RECORD_TEXT(r->device, info.device);
+    RECORD_TEXT(r->ordering, info.ordering);
+    RECORD_TEXT(r->reason, info.reason);
+    r->threads = info.threads;
+    r->deterministic = info.deterministic;
+    r->setup_us = info.setup_us;
+    r->upload_us = info.upload_us;
+    r->bytes = info.storage_bytes;
+    return SPRY_OK;
+}
+
 int record_fail(record *r, record_status status, const char *format, ...)
 {
     va_list arguments;

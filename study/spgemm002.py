@@ -160,6 +160,10 @@ def panel(axes, points, chosen, axis, title, label):
                       if chosen(point) and ms(records, key))
         if len(line) > 1:
             axes.loglog(*zip(*line), color=colour, marker=mark, markersize=4, linewidth=1.2, linestyle=style)
+    finish_panel(axes, title, label)
+
+
+def finish_panel(axes, title, label):
     axes.set_title(title, fontsize=10)
     axes.set_xlabel(label, fontsize=9)
     axes.tick_params(labelsize=8)
@@ -193,10 +197,7 @@ def draw_conversion(plt, points, path):
             line = [(point[1], value(records)) for point, records in at if value(records)]
             if line:
                 axes.loglog(*zip(*line), color=colour, marker="o", markersize=4, label=name)
-        axes.set_title(f"density {density:.0e}", fontsize=10)
-        axes.set_xlabel("rows", fontsize=9)
-        axes.tick_params(labelsize=8)
-        axes.grid(True, which="major", alpha=0.3)
+        finish_panel(axes, f"density {density:.0e}", "rows")
     all_axes[0].set_ylabel("ms, 2 threads", fontsize=9)
     figure.tight_layout(rect=(0, 0.1, 1, 1))
     handles, names = all_axes[0].get_legend_handles_labels()

@@ -23,15 +23,12 @@ static int64_t count_blocks(const spry_peer_matrix *a, int size, int64_t most, i
     return count;
 }
 
-int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, char *error, size_t error_size)
+int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, spry_peer_error *error)
 {
     int64_t fewest = INT64_MAX;
     *blocks = (peer_blocks){0};
     int32_t *last = malloc((size_t)(a->cols / PEER_BLOCKS_SMALLEST + 1) * sizeof *last);
-    if (!last) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    if (!last) return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory");
     for (int size = PEER_BLOCKS_SMALLEST; size <= PEER_BLOCKS_LARGEST; size++) {
         if (a->nnz == 0 || a->rows % size != 0 || a->cols % size != 0) continue;
         int64_t most = (int64_t)(most_fill * (double)a->nnz / (size * size));
@@ -43,8 +40,8 @@ int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, char *error
     }
     free(last);
     if (blocks->size > 0) return SPRY_PEER_OK;
-    snprintf(error, error_size,
-             "the matrix has no blocks: no size of %d to %d divides its sides and stores at most %.1f values an entry",
-             PEER_BLOCKS_SMALLEST, PEER_BLOCKS_LARGEST, most_fill);
-    return SPRY_PEER_UNSUPPORTED;
+    return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
+                          "the matrix has no blocks: no size of %d to %d divides its sides and stores at most %.1f "
+                          "values an entry",
+                          PEER_BLOCKS_SMALLEST, PEER_BLOCKS_LARGEST, most_fill);
 }

@@ -15,6 +15,6 @@ typedef struct peer_blocks {
  * The size of 2 to 8 that takes the fewest bytes, among those that divide rows and columns and store at most 1.5
  * values an entry. A matrix with indices 32/32. UNSUPPORTED, with the reason in error, where there is none.
  */
-int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, char *error, size_t error_size);
+int peer_blocks_find(peer_blocks *blocks, const spry_peer_matrix *a, spry_peer_error *error);
 
 #endif

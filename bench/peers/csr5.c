@@ -51,7 +51,7 @@ typedef struct carry {
 
 static int64_t offset(const spry_peer_matrix *a, int64_t i)
 {
-    return a->offset_bytes == 4 ? ((const int32_t *)a->offsets)[i] : ((const int64_t *)a->offsets)[i];
+    return spry_peer_index(a->offset_bytes, a->offsets, i);
 }
 
 #define V float
@@ -73,7 +73,6 @@ static int64_t tile_entries(const csr5 *s)
 static void destroy(void *state)
 {
     csr5 *s = state;
-    if (!s) return;
     free(s->descriptors);
     free(s->rows_begun);
     free(s->empty_rows);
@@ -168,31 +167,23 @@ static void describe_all(csr5 *s)
     }
 }
 
-static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error, size_t error_size)
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->matrix;
-    if (request->transpose || a->index_bytes != 4 || a->rows >= INT32_MAX) {
-        snprintf(error, error_size, "this CSR5 has 32-bit columns and no transposed product");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    csr5 *s = calloc(1, sizeof *s);
-    if (s) {
-        s->a = *a;
-        s->lanes = REGISTER / a->value_bytes;
-        s->threads = request->threads < MOST_THREADS ? request->threads : MOST_THREADS;
-        s->tiles = a->nnz / tile_entries(s);
-    }
-    if (!s || !allocate(s)) {
-        destroy(s);
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    if (request->transpose || a->index_bytes != 4 || a->rows >= INT32_MAX)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "this CSR5 has 32-bit columns and no transposed product");
+    csr5 *s = spry_peer_new(state, sizeof *s, error);
+    if (!s) return SPRY_PEER_FAILED;
+    s->a = *a;
+    s->lanes = REGISTER / a->value_bytes;
+    s->threads = request->threads < MOST_THREADS ? request->threads : MOST_THREADS;
+    s->tiles = a->nnz / tile_entries(s);
+    if (!allocate(s)) return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory");
     describe_all(s);
     transpose_tiles(s);
     cost->threads = s->threads;
     cost->bytes = a->nnz * (a->value_bytes + a->index_bytes) + s->tiles * (int64_t)sizeof(tile) +
                   (s->begun_count + s->empty_count) * (int64_t)sizeof(int32_t);
-    *state = s;
     return SPRY_PEER_OK;
 }
 
@@ -204,11 +195,11 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 }
 
 static const spry_peer_kernel kernels[] = {
-    {"csr5", "csr", "cpu", "CSR5 reimplemented from its paper, not its authors' code", 1, prepare, run, destroy}};
+    {"csr5", "csr", "cpu", "CSR5 reimplemented from its paper, not its authors' code", 1, prepare, run, destroy, 0}};
 static const spry_peer_module module = {SPRY_PEER_ABI, "csr5", "1 (of this benchmark)", 1, kernels, 0, NULL};
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
-    (void)error, (void)error_size;
+    (void)error;
     return &module;
 }

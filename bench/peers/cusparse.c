@@ -32,6 +32,12 @@ enum { MOST_PADDING = 2, SMALL_PADDING = 4096 };
 
 static cusparseHandle_t handle; /* NULL until the first prepare */
 
+/* Arrays in device memory. */
+typedef struct memory {
+    void *arrays[MOST_ARRAYS];
+    int count;
+} memory;
+
 typedef struct cusparse_state {
     cusparseConstSpMatDescr_t A;
     cusparseDnVecDescr_t x, y; /* their pointers are set by each product */
@@ -39,8 +45,7 @@ typedef struct cusparse_state {
     cusparseSpMVAlg_t algorithm;
     cudaDataType type;
     void *buffer;
-    void *arrays[MOST_ARRAYS]; /* everything in device memory that lives as long as the state */
-    int array_count;
+    memory kept;
 } cusparse_state;
 
 /* The state of a preparation. */
@@ -49,80 +54,60 @@ typedef struct preparation {
     const spry_peer_request *request;
     const spry_peer_matrix *a;
     double upload_us;
-    int64_t bytes;                /* of the matrix as stored */
-    void *temporary[MOST_ARRAYS]; /* device memory that goes when the state is ready */
-    int temporary_count;
-    char *error;
-    size_t error_size;
+    int64_t bytes;    /* of the matrix as stored */
+    memory *kept;     /* with the state, */
+    memory temporary; /* and until the state is ready */
+    spry_peer_error *error;
 } preparation;
 
 /* ---- answers ------------------------------------------------------------------------------------ */
-
-#define TRY(expression)                                                                                                \
-    do {                                                                                                               \
-        int result_ = (expression);                                                                                    \
-        if (result_ != SPRY_PEER_OK) return result_;                                                                   \
-    } while (0)
-
-static int refuse(const preparation *p, const char *reason)
-{
-    snprintf(p->error, p->error_size, "%s", reason);
-    return SPRY_PEER_UNSUPPORTED;
-}
 
 static int cuda_answer(const preparation *p, cudaError_t code, const char *call)
 {
     if (code == cudaSuccess) return SPRY_PEER_OK;
     (void)cudaGetLastError(); /* an allocation that failed must not be found by a later call */
-    snprintf(p->error, p->error_size, "%s: %s", call, cudaGetErrorString(code));
-    return SPRY_PEER_FAILED;
+    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "%s: %s", call, cudaGetErrorString(code));
 }
 
 static int answer(const preparation *p, cusparseStatus_t status, const char *call)
 {
     if (status == CUSPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
-    snprintf(p->error, p->error_size, "%s: %s", call, cusparseGetErrorString(status));
-    return status == CUSPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+    return spry_peer_fail(p->error, status == CUSPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED,
+                          "%s: %s", call, cusparseGetErrorString(status));
 }
 
 /* ---- device memory ------------------------------------------------------------------------------ */
 
-static int allocate(preparation *p, void **array, size_t bytes, const char *what)
+/* An array that lives as long as the others of its memory. */
+static int new_array(preparation *p, memory *of, void **array, int64_t count, int bytes, const char *what)
 {
-    cudaError_t code = cudaMalloc(array, bytes > 0 ? bytes : 1);
-    if (code == cudaSuccess) return SPRY_PEER_OK;
+    const size_t size = (size_t)count * (size_t)bytes;
+    cudaError_t code = cudaMalloc(array, size > 0 ? size : 1);
+    if (code == cudaSuccess) {
+        of->arrays[of->count++] = *array;
+        return SPRY_PEER_OK;
+    }
     *array = NULL;
     (void)cudaGetLastError();
-    snprintf(p->error, p->error_size, "cudaMalloc of %zu bytes for %s: %s", bytes, what, cudaGetErrorString(code));
-    return SPRY_PEER_FAILED;
+    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "cudaMalloc of %zu bytes for %s: %s", size, what,
+                          cudaGetErrorString(code));
 }
 
-/* Freed by destroy. */
-static int new_array(preparation *p, void **array, int64_t count, int bytes, const char *what)
+static void free_arrays(memory *of)
 {
-    TRY(allocate(p, array, (size_t)count * (size_t)bytes, what));
-    p->s->arrays[p->s->array_count++] = *array;
-    return SPRY_PEER_OK;
+    for (int i = 0; i < of->count; i++) (void)cudaFree(of->arrays[i]);
 }
 
-/* Freed at the end of the preparation. */
-static int new_temporary(preparation *p, void **array, int64_t count, int bytes, const char *what)
-{
-    TRY(allocate(p, array, (size_t)count * (size_t)bytes, what));
-    p->temporary[p->temporary_count++] = *array;
-    return SPRY_PEER_OK;
-}
-
-/* Makes an array of either kind and fills it from the host's; the time is counted as the library counts its own. */
-static int upload(preparation *p, int (*make)(preparation *, void **, int64_t, int, const char *), void **array,
-                  const void *from, int64_t count, int bytes, const char *what)
+/* Makes an array and fills it from the host's; the time is counted as the library counts its own. */
+static int upload(preparation *p, memory *of, void **array, const void *from, int64_t count, int bytes,
+                  const char *what)
 {
     double start = now_us();
-    TRY(make(p, array, count, bytes, what));
+    SPRY_PEER_TRY(new_array(p, of, array, count, bytes, what));
     if (count > 0) {
         cudaError_t code = cudaMemcpy(*array, from, (size_t)count * (size_t)bytes, cudaMemcpyHostToDevice);
-        TRY(cuda_answer(p, code, "cudaMemcpy to the GPU"));
-        TRY(cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after an upload"));
+        SPRY_PEER_TRY(cuda_answer(p, code, "cudaMemcpy to the GPU"));
+        SPRY_PEER_TRY(cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after an upload"));
     }
     p->upload_us += now_us() - start;
     return SPRY_PEER_OK;
@@ -137,7 +122,15 @@ static cusparseIndexType_t index_type(int bytes)
 
 static int64_t offset_at(const spry_peer_matrix *a, int64_t i)
 {
-    return a->offset_bytes == 8 ? ((const int64_t *)a->offsets)[i] : ((const int32_t *)a->offsets)[i];
+    return spry_peer_index(a->offset_bytes, a->offsets, i);
+}
+
+static void put_index(int bytes, void *array, int64_t k, int64_t value)
+{
+    if (bytes == 8)
+        ((int64_t *)array)[k] = value;
+    else
+        ((int32_t *)array)[k] = (int32_t)value;
 }
 
 static int is_narrow(const spry_peer_matrix *a)
@@ -146,13 +139,12 @@ static int is_narrow(const spry_peer_matrix *a)
 }
 
 /* The caller's three arrays; each pointer may be NULL, where the array is not wanted. */
-static int upload_csr(preparation *p, int (*make)(preparation *, void **, int64_t, int, const char *), void **offsets,
-                      void **columns, void **values)
+static int upload_csr(preparation *p, memory *of, void **offsets, void **columns, void **values)
 {
     const spry_peer_matrix *a = p->a;
-    if (offsets) TRY(upload(p, make, offsets, a->offsets, a->rows + 1, a->offset_bytes, "the row offsets"));
-    if (columns) TRY(upload(p, make, columns, a->columns, a->nnz, a->index_bytes, "the columns"));
-    if (values) TRY(upload(p, make, values, a->values, a->nnz, a->value_bytes, "the values"));
+    if (offsets) SPRY_PEER_TRY(upload(p, of, offsets, a->offsets, a->rows + 1, a->offset_bytes, "the row offsets"));
+    if (columns) SPRY_PEER_TRY(upload(p, of, columns, a->columns, a->nnz, a->index_bytes, "the columns"));
+    if (values) SPRY_PEER_TRY(upload(p, of, values, a->values, a->nnz, a->value_bytes, "the values"));
     return SPRY_PEER_OK;
 }
 
@@ -160,7 +152,7 @@ static int make_csr(preparation *p)
 {
     const spry_peer_matrix *a = p->a;
     void *offsets, *columns, *values;
-    TRY(upload_csr(p, new_array, &offsets, &columns, &values));
+    SPRY_PEER_TRY(upload_csr(p, p->kept, &offsets, &columns, &values));
     p->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
     return answer(p,
                   cusparseCreateConstCsr(&p->s->A, a->rows, a->cols, a->nnz, offsets, columns, values,
@@ -173,20 +165,14 @@ static int make_csr(preparation *p)
 static int upload_rows(preparation *p, void **rows)
 {
     const spry_peer_matrix *a = p->a;
-    if (a->index_bytes == 4 && a->rows > INT32_MAX) return refuse(p, "32-bit row indices cannot tell so many rows");
+    if (a->index_bytes == 4 && a->rows > INT32_MAX)
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "32-bit row indices cannot tell so many rows");
     void *host = malloc((size_t)a->nnz * (size_t)a->index_bytes + 1);
-    if (!host) {
-        snprintf(p->error, p->error_size, "out of memory for the row indices");
-        return SPRY_PEER_FAILED;
-    }
+    if (!host) return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for the row indices");
 #pragma omp parallel for schedule(static) num_threads(p->request->threads)
     for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++)
-            if (a->index_bytes == 8)
-                ((int64_t *)host)[k] = i;
-            else
-                ((int32_t *)host)[k] = (int32_t)i;
-    int result = upload(p, new_array, rows, host, a->nnz, a->index_bytes, "the row indices");
+        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++) put_index(a->index_bytes, host, k, i);
+    int result = upload(p, p->kept, rows, host, a->nnz, a->index_bytes, "the row indices");
     free(host);
     return result;
 }
@@ -196,14 +182,15 @@ static int make_coo(preparation *p)
     const spry_peer_matrix *a = p->a;
     void *offsets, *rows, *columns, *values;
     if (is_narrow(a)) {
-        TRY(upload_csr(p, new_temporary, &offsets, NULL, NULL));
-        TRY(new_array(p, &rows, a->nnz, 4, "the row indices"));
-        TRY(answer(p, cusparseXcsr2coo(handle, offsets, (int)a->nnz, (int)a->rows, rows, CUSPARSE_INDEX_BASE_ZERO),
+        SPRY_PEER_TRY(upload_csr(p, &p->temporary, &offsets, NULL, NULL));
+        SPRY_PEER_TRY(new_array(p, p->kept, &rows, a->nnz, 4, "the row indices"));
+        SPRY_PEER_TRY(
+            answer(p, cusparseXcsr2coo(handle, offsets, (int)a->nnz, (int)a->rows, rows, CUSPARSE_INDEX_BASE_ZERO),
                    "cusparseXcsr2coo"));
     } else {
-        TRY(upload_rows(p, &rows));
+        SPRY_PEER_TRY(upload_rows(p, &rows));
     }
-    TRY(upload_csr(p, new_array, NULL, &columns, &values));
+    SPRY_PEER_TRY(upload_csr(p, p->kept, NULL, &columns, &values));
     p->bytes = a->nnz * (a->value_bytes + 2 * a->index_bytes);
     return answer(p,
                   cusparseCreateConstCoo(&p->s->A, a->rows, a->cols, a->nnz, rows, columns, values,
@@ -217,22 +204,24 @@ static int make_csc(preparation *p)
     void *csr_offsets, *columns, *csr_values, *offsets, *rows, *values, *workspace;
     int m = (int)a->rows, n = (int)a->cols, nnz = (int)a->nnz;
     size_t bytes = 0;
-    if (!is_narrow(a)) return refuse(p, "cuSPARSE converts to CSC with indices 32/32 alone (cusparseCsr2cscEx2)");
-    TRY(upload_csr(p, new_temporary, &csr_offsets, &columns, &csr_values));
-    TRY(new_array(p, &offsets, a->cols + 1, 4, "the column offsets"));
-    TRY(new_array(p, &rows, a->nnz, 4, "the row indices"));
-    TRY(new_array(p, &values, a->nnz, a->value_bytes, "the values by columns"));
-    TRY(answer(p,
-               cusparseCsr2cscEx2_bufferSize(handle, m, n, nnz, csr_values, csr_offsets, columns, values, offsets, rows,
-                                             p->s->type, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
-                                             CUSPARSE_CSR2CSC_ALG_DEFAULT, &bytes),
-               "cusparseCsr2cscEx2_bufferSize"));
-    TRY(new_temporary(p, &workspace, (int64_t)bytes, 1, "the workspace of cusparseCsr2cscEx2"));
-    TRY(answer(p,
-               cusparseCsr2cscEx2(handle, m, n, nnz, csr_values, csr_offsets, columns, values, offsets, rows,
-                                  p->s->type, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
-                                  CUSPARSE_CSR2CSC_ALG_DEFAULT, workspace),
-               "cusparseCsr2cscEx2"));
+    if (!is_narrow(a))
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
+                              "cuSPARSE converts to CSC with indices 32/32 alone (cusparseCsr2cscEx2)");
+    SPRY_PEER_TRY(upload_csr(p, &p->temporary, &csr_offsets, &columns, &csr_values));
+    SPRY_PEER_TRY(new_array(p, p->kept, &offsets, a->cols + 1, 4, "the column offsets"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &rows, a->nnz, 4, "the row indices"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &values, a->nnz, a->value_bytes, "the values by columns"));
+    SPRY_PEER_TRY(answer(p,
+                         cusparseCsr2cscEx2_bufferSize(handle, m, n, nnz, csr_values, csr_offsets, columns, values,
+                                                       offsets, rows, p->s->type, CUSPARSE_ACTION_NUMERIC,
+                                                       CUSPARSE_INDEX_BASE_ZERO, CUSPARSE_CSR2CSC_ALG_DEFAULT, &bytes),
+                         "cusparseCsr2cscEx2_bufferSize"));
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &workspace, (int64_t)bytes, 1, "the workspace of cusparseCsr2cscEx2"));
+    SPRY_PEER_TRY(answer(p,
+                         cusparseCsr2cscEx2(handle, m, n, nnz, csr_values, csr_offsets, columns, values, offsets, rows,
+                                            p->s->type, CUSPARSE_ACTION_NUMERIC, CUSPARSE_INDEX_BASE_ZERO,
+                                            CUSPARSE_CSR2CSC_ALG_DEFAULT, workspace),
+                         "cusparseCsr2cscEx2"));
     p->bytes = a->nnz * (a->value_bytes + 4) + (a->cols + 1) * 4;
     return answer(p,
                   cusparseCreateConstCsc(&p->s->A, a->rows, a->cols, a->nnz, offsets, rows, values, CUSPARSE_INDEX_32I,
@@ -263,10 +252,7 @@ static int sell_offsets(const spry_peer_matrix *a, sell_arrays *sell)
     sell->offsets = malloc((size_t)(sell->slices + 1) * (size_t)a->offset_bytes);
     if (!sell->offsets) return 0;
     for (int64_t s = 0; s <= sell->slices; s++) {
-        if (a->offset_bytes == 8)
-            ((int64_t *)sell->offsets)[s] = sell->slots;
-        else
-            ((int32_t *)sell->offsets)[s] = (int32_t)sell->slots;
+        put_index(a->offset_bytes, sell->offsets, s, sell->slots);
         int64_t end = (s + 1) * SLICE < a->rows ? (s + 1) * SLICE : a->rows, widest = 0;
         for (int64_t i = s * SLICE; i < end; i++) {
             int64_t width = offset_at(a, i + 1) - offset_at(a, i);
@@ -295,12 +281,8 @@ static int sell_fill(const spry_peer_matrix *a, sell_arrays *sell, int threads)
     if (!sell->columns || !sell->values) return 0;
 #pragma omp parallel for schedule(dynamic, 256) num_threads(threads)
     for (int64_t s = 0; s < sell->slices; s++) {
-        int64_t start, next;
-        if (a->offset_bytes == 8)
-            start = ((const int64_t *)sell->offsets)[s], next = ((const int64_t *)sell->offsets)[s + 1];
-        else
-            start = ((const int32_t *)sell->offsets)[s], next = ((const int32_t *)sell->offsets)[s + 1];
-        size_t width = (size_t)(next - start) / SLICE;
+        int64_t start = spry_peer_index(a->offset_bytes, sell->offsets, s);
+        size_t width = (size_t)(spry_peer_index(a->offset_bytes, sell->offsets, s + 1) - start) / SLICE;
         char *columns = sell->columns + start * a->index_bytes, *values = sell->values + start * a->value_bytes;
         memset(columns, 0xff, width * column_bytes);
         memset(values, 0, width * value_bytes);
@@ -320,24 +302,24 @@ static int sell_build(const preparation *p, sell_arrays *sell)
     const spry_peer_matrix *a = p->a;
     int made = sell_offsets(a, sell);
     if (made && a->offset_bytes == 4 && sell->slots > INT32_MAX)
-        return refuse(p, "32-bit offsets cannot tell so many slots of SELL");
-    if (made && sell->slots - a->nnz > MOST_PADDING * a->nnz + SMALL_PADDING) {
-        snprintf(p->error, p->error_size, "slices of %d rows would store %lld zeros beside %lld entries, over %d each",
-                 SLICE, (long long)(sell->slots - a->nnz), (long long)a->nnz, MOST_PADDING);
-        return SPRY_PEER_UNSUPPORTED;
-    }
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "32-bit offsets cannot tell so many slots of SELL");
+    if (made && sell->slots - a->nnz > MOST_PADDING * a->nnz + SMALL_PADDING)
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
+                              "slices of %d rows would store %lld zeros beside %lld entries, over %d each", SLICE,
+                              (long long)(sell->slots - a->nnz), (long long)a->nnz, MOST_PADDING);
     if (made && sell_fill(a, sell, p->request->threads)) return SPRY_PEER_OK;
-    snprintf(p->error, p->error_size, "out of memory for sliced ELL with %lld slots", (long long)sell->slots);
-    return SPRY_PEER_FAILED;
+    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for sliced ELL with %lld slots",
+                          (long long)sell->slots);
 }
 
 static int sell_upload(preparation *p, const sell_arrays *sell)
 {
     const spry_peer_matrix *a = p->a;
     void *offsets, *columns, *values;
-    TRY(upload(p, new_array, &offsets, sell->offsets, sell->slices + 1, a->offset_bytes, "the slice offsets"));
-    TRY(upload(p, new_array, &columns, sell->columns, sell->slots, a->index_bytes, "the columns of the slices"));
-    TRY(upload(p, new_array, &values, sell->values, sell->slots, a->value_bytes, "the values of the slices"));
+    SPRY_PEER_TRY(upload(p, p->kept, &offsets, sell->offsets, sell->slices + 1, a->offset_bytes, "the slice offsets"));
+    SPRY_PEER_TRY(
+        upload(p, p->kept, &columns, sell->columns, sell->slots, a->index_bytes, "the columns of the slices"));
+    SPRY_PEER_TRY(upload(p, p->kept, &values, sell->values, sell->slots, a->value_bytes, "the values of the slices"));
     p->bytes = sell->slots * (a->value_bytes + a->index_bytes) + (sell->slices + 1) * a->offset_bytes;
     return answer(p,
                   cusparseCreateConstSlicedEll(&p->s->A, a->rows, a->cols, a->nnz, sell->slots, SLICE, offsets, columns,
@@ -362,25 +344,23 @@ static int convert_to_bsr(preparation *p, const peer_blocks *blocks, cusparseMat
     void *csr_offsets, *csr_columns, *csr_values, *offsets, *columns, *values;
     int m = (int)a->rows, n = (int)a->cols, size = blocks->size, count = 0;
     int64_t area = (int64_t)size * size;
-    TRY(upload_csr(p, new_temporary, &csr_offsets, &csr_columns, &csr_values));
-    TRY(new_array(p, &offsets, a->rows / size + 1, 4, "the offsets of the rows of blocks"));
-    TRY(answer(p,
-               cusparseXcsr2bsrNnz(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_offsets, csr_columns, size, descr,
-                                   offsets, &count),
-               "cusparseXcsr2bsrNnz"));
-    if (count != blocks->count) {
-        snprintf(p->error, p->error_size, "cusparseXcsr2bsrNnz: %d blocks of side %d, expected %lld", count, size,
-                 (long long)blocks->count);
-        return SPRY_PEER_FAILED;
-    }
-    TRY(new_array(p, &columns, count, 4, "the columns of the blocks"));
-    TRY(new_array(p, &values, count * area, a->value_bytes, "the values of the blocks"));
+    SPRY_PEER_TRY(upload_csr(p, &p->temporary, &csr_offsets, &csr_columns, &csr_values));
+    SPRY_PEER_TRY(new_array(p, p->kept, &offsets, a->rows / size + 1, 4, "the offsets of the rows of blocks"));
+    SPRY_PEER_TRY(answer(p,
+                         cusparseXcsr2bsrNnz(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_offsets, csr_columns,
+                                             size, descr, offsets, &count),
+                         "cusparseXcsr2bsrNnz"));
+    if (count != blocks->count)
+        return spry_peer_fail(p->error, SPRY_PEER_FAILED, "cusparseXcsr2bsrNnz: %d blocks of side %d, expected %lld",
+                              count, size, (long long)blocks->count);
+    SPRY_PEER_TRY(new_array(p, p->kept, &columns, count, 4, "the columns of the blocks"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &values, count * area, a->value_bytes, "the values of the blocks"));
     cusparseStatus_t status = a->value_bytes == 8
                                   ? cusparseDcsr2bsr(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_values,
                                                      csr_offsets, csr_columns, size, descr, values, offsets, columns)
                                   : cusparseScsr2bsr(handle, CUSPARSE_DIRECTION_ROW, m, n, descr, csr_values,
                                                      csr_offsets, csr_columns, size, descr, values, offsets, columns);
-    TRY(answer(p, status, a->value_bytes == 8 ? "cusparseDcsr2bsr" : "cusparseScsr2bsr"));
+    SPRY_PEER_TRY(answer(p, status, a->value_bytes == 8 ? "cusparseDcsr2bsr" : "cusparseScsr2bsr"));
     p->bytes = count * (area * a->value_bytes + 4) + (a->rows / size + 1) * 4;
     return answer(p,
                   cusparseCreateConstBsr(&p->s->A, a->rows / size, a->cols / size, count, size, size, offsets, columns,
@@ -393,13 +373,24 @@ static int make_bsr(preparation *p)
 {
     peer_blocks blocks;
     cusparseMatDescr_t descr = NULL; /* general, from zero */
-    if (!is_narrow(p->a)) return refuse(p, "cuSPARSE converts to BSR with indices 32/32 alone (cusparse<t>csr2bsr)");
-    if (p->request->transpose) return refuse(p, "cuSPARSE has no transposed product of BSR");
-    TRY(peer_blocks_find(&blocks, p->a, p->error, p->error_size));
-    TRY(answer(p, cusparseCreateMatDescr(&descr), "cusparseCreateMatDescr"));
+    if (!is_narrow(p->a))
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
+                              "cuSPARSE converts to BSR with indices 32/32 alone (cusparse<t>csr2bsr)");
+    if (p->request->transpose)
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "cuSPARSE has no transposed product of BSR");
+    SPRY_PEER_TRY(peer_blocks_find(&blocks, p->a, p->error));
+    SPRY_PEER_TRY(answer(p, cusparseCreateMatDescr(&descr), "cusparseCreateMatDescr"));
     int result = convert_to_bsr(p, &blocks, descr);
     cusparseStatus_t status = cusparseDestroyMatDescr(descr);
     return result != SPRY_PEER_OK ? result : answer(p, status, "cusparseDestroyMatDescr");
+}
+#else
+#define CUSPARSE_SPMV_BSR_ALG1 CUSPARSE_SPMV_ALG_DEFAULT
+static int make_bsr(preparation *p)
+{
+    return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
+                          "this module was built with cuSPARSE %d.%d.%d, whose cusparseSpMV has no BSR",
+                          CUSPARSE_VER_MAJOR, CUSPARSE_VER_MINOR, CUSPARSE_VER_PATCH);
 }
 #endif
 
@@ -412,7 +403,7 @@ static void destroy(void *state)
     if (s->x) (void)cusparseDestroyDnVec(s->x);
     if (s->y) (void)cusparseDestroyDnVec(s->y);
     if (s->A) (void)cusparseDestroySpMat(s->A);
-    for (int i = 0; i < s->array_count; i++) (void)cudaFree(s->arrays[i]);
+    free_arrays(&s->kept);
     free(s);
 }
 
@@ -428,17 +419,18 @@ static int finish(preparation *p)
     const void *zero = a->value_bytes == 8 ? (const void *)&zero_f64 : &zero_f32;
     void *x, *y;
     size_t bytes = 0;
-    TRY(new_temporary(p, &x, x_length, a->value_bytes, "x"));
-    TRY(new_temporary(p, &y, y_length, a->value_bytes, "y"));
-    TRY(answer(p, cusparseCreateDnVec(&s->x, x_length, x, s->type), "cusparseCreateDnVec"));
-    TRY(answer(p, cusparseCreateDnVec(&s->y, y_length, y, s->type), "cusparseCreateDnVec"));
-    TRY(answer(p, cusparseSpMV_bufferSize(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, &bytes),
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &x, x_length, a->value_bytes, "x"));
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &y, y_length, a->value_bytes, "y"));
+    SPRY_PEER_TRY(answer(p, cusparseCreateDnVec(&s->x, x_length, x, s->type), "cusparseCreateDnVec"));
+    SPRY_PEER_TRY(answer(p, cusparseCreateDnVec(&s->y, y_length, y, s->type), "cusparseCreateDnVec"));
+    SPRY_PEER_TRY(
+        answer(p, cusparseSpMV_bufferSize(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, &bytes),
                "cusparseSpMV_bufferSize"));
-    TRY(new_array(p, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMV"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMV"));
     cusparseStatus_t status =
         cusparseSpMV_preprocess(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, s->buffer);
     /* It is optional: a format without it is multiplied without it. */
-    if (status != CUSPARSE_STATUS_NOT_SUPPORTED) TRY(answer(p, status, "cusparseSpMV_preprocess"));
+    if (status != CUSPARSE_STATUS_NOT_SUPPORTED) SPRY_PEER_TRY(answer(p, status, "cusparseSpMV_preprocess"));
     return cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after the preparation");
 }
 
@@ -447,70 +439,47 @@ static int start(const preparation *p, spry_peer_cost *cost)
 {
     if (handle) return SPRY_PEER_OK;
     double begin = now_us();
-    TRY(cuda_answer(p, cudaFree(NULL), "starting CUDA"));
+    SPRY_PEER_TRY(cuda_answer(p, cudaFree(NULL), "starting CUDA"));
     cusparseStatus_t status = cusparseCreate(&handle);
     if (status != CUSPARSE_STATUS_SUCCESS) handle = NULL;
-    TRY(answer(p, status, "cusparseCreate"));
+    SPRY_PEER_TRY(answer(p, status, "cusparseCreate"));
     cost->startup_us = now_us() - begin;
     return SPRY_PEER_OK;
 }
 
-static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, int (*make)(preparation *),
-                       cusparseSpMVAlg_t algorithm, char *error, size_t error_size)
+/* How each kernel stores and multiplies; the kernels' variants are numbers of these. */
+enum { CSR_ALG1, CSR_ALG2, CSC, COO_ALG1, COO_ALG2, SELL, BSR };
+static const struct {
+    int (*make)(preparation *);
+    cusparseSpMVAlg_t algorithm;
+} ways[] = {{make_csr, CUSPARSE_SPMV_CSR_ALG1}, {make_csr, CUSPARSE_SPMV_CSR_ALG2},
+            {make_csc, CUSPARSE_SPMV_CSR_ALG1}, {make_coo, CUSPARSE_SPMV_COO_ALG1},
+            {make_coo, CUSPARSE_SPMV_COO_ALG2}, {make_sell, CUSPARSE_SPMV_SELL_ALG1},
+            {make_bsr, CUSPARSE_SPMV_BSR_ALG1}};
+
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->matrix;
-    preparation p = {.request = request, .a = a, .error = error, .error_size = error_size};
-    if (a->rows == 0 || a->cols == 0) return refuse(&p, "this module leaves out matrices without rows or columns");
-    TRY(start(&p, cost));
-    p.s = calloc(1, sizeof *p.s);
-    if (!p.s) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    preparation p = {.request = request, .a = a, .error = error};
+    if (a->rows == 0 || a->cols == 0)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "this module leaves out matrices without rows or columns");
+    SPRY_PEER_TRY(start(&p, cost));
+    p.s = spry_peer_new(state, sizeof *p.s, error);
+    if (!p.s) return SPRY_PEER_FAILED;
+    p.kept = &p.s->kept;
     p.s->type = a->value_bytes == 8 ? CUDA_R_64F : CUDA_R_32F;
     p.s->op = request->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
-    p.s->algorithm = algorithm;
-    int result = make(&p);
+    p.s->algorithm = ways[request->variant].algorithm;
+    int result = ways[request->variant].make(&p);
     if (result == SPRY_PEER_OK) result = finish(&p);
-    for (int i = 0; i < p.temporary_count; i++) (void)cudaFree(p.temporary[i]);
-    if (result != SPRY_PEER_OK) {
-        destroy(p.s);
-        return result;
-    }
+    free_arrays(&p.temporary);
     cost->upload_us = p.upload_us;
     cost->bytes = p.bytes;
     cost->threads = 0; /* of the host: as for the library's own GPU kernels */
     /* Transposed, the second algorithms are the first ones, which promise nothing. */
     if (request->transpose) cost->deterministic = 0;
-    *state = p.s;
-    return SPRY_PEER_OK;
+    return result;
 }
-
-/* prepare has no argument that would tell the kernel. */
-#define PREPARE(name, make, algorithm)                                                                                 \
-    static int name(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,                 \
-                    size_t error_size)                                                                                 \
-    {                                                                                                                  \
-        return prepare_any(state, request, cost, make, algorithm, error, error_size);                                  \
-    }
-PREPARE(prepare_csr_alg1, make_csr, CUSPARSE_SPMV_CSR_ALG1)
-PREPARE(prepare_csr_alg2, make_csr, CUSPARSE_SPMV_CSR_ALG2)
-PREPARE(prepare_coo_alg1, make_coo, CUSPARSE_SPMV_COO_ALG1)
-PREPARE(prepare_coo_alg2, make_coo, CUSPARSE_SPMV_COO_ALG2)
-PREPARE(prepare_csc, make_csc, CUSPARSE_SPMV_CSR_ALG1)
-PREPARE(prepare_sell, make_sell, CUSPARSE_SPMV_SELL_ALG1)
-#if HAS_BSR
-PREPARE(prepare_bsr, make_bsr, CUSPARSE_SPMV_BSR_ALG1)
-#else
-static int prepare_bsr(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
-                       size_t error_size)
-{
-    (void)state, (void)request, (void)cost;
-    snprintf(error, error_size, "this module was built with cuSPARSE %d.%d.%d, whose cusparseSpMV has no BSR",
-             CUSPARSE_VER_MAJOR, CUSPARSE_VER_MINOR, CUSPARSE_VER_PATCH);
-    return SPRY_PEER_UNSUPPORTED;
-}
-#endif
 
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
@@ -528,14 +497,16 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 
 /* deterministic is what cuSPARSE's documentation promises of each algorithm. */
 static const spry_peer_kernel kernels[] =
-    {{"cusparse_csr_alg1", "csr", "cuda", "cuSPARSE SpMV CSR_ALG1 after preprocess", 0, prepare_csr_alg1, run, destroy},
-     {"cusparse_csr_alg2", "csr", "cuda", "cuSPARSE SpMV CSR_ALG2 after preprocess", 1, prepare_csr_alg2, run, destroy},
-     {"cusparse_csc", "csc", "cuda", "cuSPARSE SpMV CSR_ALG1 on CSC", 0, prepare_csc, run, destroy},
-     {"cusparse_coo_alg1", "coo", "cuda", "cuSPARSE SpMV COO_ALG1", 0, prepare_coo_alg1, run, destroy},
-     {"cusparse_coo_alg2", "coo", "cuda", "cuSPARSE SpMV COO_ALG2", 1, prepare_coo_alg2, run, destroy},
-     {"cusparse_sell", "sell", "cuda", "cuSPARSE SpMV SELL_ALG1, slices of 32 rows converted on the host", 1,
-      prepare_sell, run, destroy},
-     {"cusparse_bsr", "bsr", "cuda", "cuSPARSE SpMV BSR_ALG1", -1, prepare_bsr, run, destroy}};
+    {{"cusparse_csr_alg1", "csr", "cuda", "cuSPARSE SpMV CSR_ALG1 after preprocess", 0, prepare, run, destroy,
+      CSR_ALG1},
+     {"cusparse_csr_alg2", "csr", "cuda", "cuSPARSE SpMV CSR_ALG2 after preprocess", 1, prepare, run, destroy,
+      CSR_ALG2},
+     {"cusparse_csc", "csc", "cuda", "cuSPARSE SpMV CSR_ALG1 on CSC", 0, prepare, run, destroy, CSC},
+     {"cusparse_coo_alg1", "coo", "cuda", "cuSPARSE SpMV COO_ALG1", 0, prepare, run, destroy, COO_ALG1},
+     {"cusparse_coo_alg2", "coo", "cuda", "cuSPARSE SpMV COO_ALG2", 1, prepare, run, destroy, COO_ALG2},
+     {"cusparse_sell", "sell", "cuda", "cuSPARSE SpMV SELL_ALG1, slices of 32 rows converted on the host", 1, prepare,
+      run, destroy, SELL},
+     {"cusparse_bsr", "bsr", "cuda", "cuSPARSE SpMV BSR_ALG1", -1, prepare, run, destroy, BSR}};
 
 static int part_of_version(libraryPropertyType part)
 {
@@ -543,7 +514,7 @@ static int part_of_version(libraryPropertyType part)
     return cusparseGetProperty(part, &value) == CUSPARSE_STATUS_SUCCESS ? value : 0;
 }
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static char version[64];
     static const spry_peer_module module =
@@ -553,8 +524,8 @@ const spry_peer_module *spry_peer_get(char *error, size_t error_size)
     cudaError_t code = cudaGetDeviceCount(&devices);
     if (code != cudaSuccess || devices == 0) {
         (void)cudaGetLastError();
-        snprintf(error, error_size, "cuSPARSE needs a GPU: %s",
-                 code == cudaSuccess ? "no CUDA device is visible" : cudaGetErrorString(code));
+        spry_peer_fail(error, SPRY_PEER_FAILED, "cuSPARSE needs a GPU: %s",
+                       code == cudaSuccess ? "no CUDA device is visible" : cudaGetErrorString(code));
         return NULL;
     }
     snprintf(version, sizeof version, "%d.%d.%d", part_of_version(MAJOR_VERSION), part_of_version(MINOR_VERSION),

@@ -39,36 +39,28 @@ typedef struct spgemm_state {
     void *buffers[MOST_BUFFERS];
     int64_t buffer_bytes[MOST_BUFFERS];
     int64_t held, peak;
-    void *host[3]; /* C when it was fetched */
-    char *error;   /* of the call that is under way */
-    size_t error_size;
+    void *host[3];          /* C when it was fetched */
+    spry_peer_error *error; /* of the call that is under way */
 } spgemm_state;
 
 /* ---- answers ------------------------------------------------------------------------------------ */
-
-#define TRY(expression)                                                                                                \
-    do {                                                                                                               \
-        int result_ = (expression);                                                                                    \
-        if (result_ != SPRY_PEER_OK) return result_;                                                                   \
-    } while (0)
 
 static int cuda_answer(const spgemm_state *s, cudaError_t code, const char *call)
 {
     if (code == cudaSuccess) return SPRY_PEER_OK;
     (void)cudaGetLastError(); /* an allocation that failed must not be found by a later call */
-    snprintf(s->error, s->error_size, "%s: %s", call, cudaGetErrorString(code));
-    return code == cudaErrorMemoryAllocation ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+    return spry_peer_fail(s->error, code == cudaErrorMemoryAllocation ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED,
+                          "%s: %s", call, cudaGetErrorString(code));
 }
 
 static int answer(const spgemm_state *s, cusparseStatus_t status, const char *call)
 {
     if (status == CUSPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
     (void)cudaGetLastError();
-    snprintf(s->error, s->error_size, "%s: %s", call, cusparseGetErrorString(status));
-    return status == CUSPARSE_STATUS_NOT_SUPPORTED || status == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES ||
-                   status == CUSPARSE_STATUS_ALLOC_FAILED
-               ? SPRY_PEER_UNSUPPORTED
-               : SPRY_PEER_FAILED;
+    const int is_limit = status == CUSPARSE_STATUS_NOT_SUPPORTED || status == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES ||
+                         status == CUSPARSE_STATUS_ALLOC_FAILED;
+    return spry_peer_fail(s->error, is_limit ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED, "%s: %s", call,
+                          cusparseGetErrorString(status));
 }
 
 /* ---- device memory ------------------------------------------------------------------------------ */
@@ -79,9 +71,8 @@ static int allocate(spgemm_state *s, void **array, int64_t bytes, const char *wh
     if (code != cudaSuccess) {
         *array = NULL;
         (void)cudaGetLastError();
-        snprintf(s->error, s->error_size, "%lld bytes of the GPU for %s beside %lld held: %s", (long long)bytes, what,
-                 (long long)s->held, cudaGetErrorString(code));
-        return SPRY_PEER_UNSUPPORTED;
+        return spry_peer_fail(s->error, SPRY_PEER_UNSUPPORTED, "%lld bytes of the GPU for %s beside %lld held: %s",
+                              (long long)bytes, what, (long long)s->held, cudaGetErrorString(code));
     }
     s->held += bytes;
     if (s->held > s->peak) s->peak = s->held;
@@ -98,7 +89,7 @@ static void give_back(spgemm_state *s, void **array, int64_t bytes)
 
 static int new_buffer(spgemm_state *s, int which, size_t bytes, const char *what)
 {
-    TRY(allocate(s, &s->buffers[which], (int64_t)bytes, what));
+    SPRY_PEER_TRY(allocate(s, &s->buffers[which], (int64_t)bytes, what));
     s->buffer_bytes[which] = (int64_t)bytes;
     return SPRY_PEER_OK;
 }
@@ -123,10 +114,10 @@ static int upload(spgemm_state *s, device_csr *to, const spry_peer_matrix *a)
     for (int i = 0; i < 3; i++) {
         cudaError_t code = cudaMalloc(&to->arrays[i], bytes[i] > 0 ? (size_t)bytes[i] : 1);
         if (code != cudaSuccess) to->arrays[i] = NULL;
-        TRY(cuda_answer(s, code, "cudaMalloc for an input"));
+        SPRY_PEER_TRY(cuda_answer(s, code, "cudaMalloc for an input"));
         if (bytes[i] > 0)
-            TRY(cuda_answer(s, cudaMemcpy(to->arrays[i], from[i], (size_t)bytes[i], cudaMemcpyHostToDevice),
-                            "cudaMemcpy to the GPU"));
+            SPRY_PEER_TRY(cuda_answer(s, cudaMemcpy(to->arrays[i], from[i], (size_t)bytes[i], cudaMemcpyHostToDevice),
+                                      "cudaMemcpy to the GPU"));
         to->bytes += bytes[i];
     }
     s->held += to->bytes;
@@ -161,21 +152,22 @@ static int estimate_and_compute(spgemm_state *s)
 {
     const cusparseSpMatDescr_t b = s->squared ? s->a.descr : s->b.descr;
     size_t first = 0, second = 0, third = 0;
-    TRY(answer(s, cusparseSpGEMM_workEstimation(OPERANDS, &first, NULL), "cusparseSpGEMM_workEstimation"));
-    TRY(new_buffer(s, 0, first, "cusparseSpGEMM_workEstimation"));
-    TRY(answer(s, cusparseSpGEMM_workEstimation(OPERANDS, &first, s->buffers[0]), "cusparseSpGEMM_workEstimation"));
+    SPRY_PEER_TRY(answer(s, cusparseSpGEMM_workEstimation(OPERANDS, &first, NULL), "cusparseSpGEMM_workEstimation"));
+    SPRY_PEER_TRY(new_buffer(s, 0, first, "cusparseSpGEMM_workEstimation"));
+    SPRY_PEER_TRY(
+        answer(s, cusparseSpGEMM_workEstimation(OPERANDS, &first, s->buffers[0]), "cusparseSpGEMM_workEstimation"));
     if (s->algorithm == CUSPARSE_SPGEMM_ALG1) {
-        TRY(answer(s, cusparseSpGEMM_compute(OPERANDS, &second, NULL), "cusparseSpGEMM_compute"));
+        SPRY_PEER_TRY(answer(s, cusparseSpGEMM_compute(OPERANDS, &second, NULL), "cusparseSpGEMM_compute"));
     } else {
-        TRY(answer(s, cusparseSpGEMM_estimateMemory(OPERANDS, chunk_fraction, &third, NULL, NULL),
-                   "cusparseSpGEMM_estimateMemory"));
-        TRY(new_buffer(s, 2, third, "cusparseSpGEMM_estimateMemory"));
-        TRY(answer(s, cusparseSpGEMM_estimateMemory(OPERANDS, chunk_fraction, &third, s->buffers[2], &second),
-                   "cusparseSpGEMM_estimateMemory"));
+        SPRY_PEER_TRY(answer(s, cusparseSpGEMM_estimateMemory(OPERANDS, chunk_fraction, &third, NULL, NULL),
+                             "cusparseSpGEMM_estimateMemory"));
+        SPRY_PEER_TRY(new_buffer(s, 2, third, "cusparseSpGEMM_estimateMemory"));
+        SPRY_PEER_TRY(answer(s, cusparseSpGEMM_estimateMemory(OPERANDS, chunk_fraction, &third, s->buffers[2], &second),
+                             "cusparseSpGEMM_estimateMemory"));
         free_buffer(s, 2);
     }
-    TRY(new_buffer(s, 1, second, "cusparseSpGEMM_compute"));
-    TRY(answer(s, cusparseSpGEMM_compute(OPERANDS, &second, s->buffers[1]), "cusparseSpGEMM_compute"));
+    SPRY_PEER_TRY(new_buffer(s, 1, second, "cusparseSpGEMM_compute"));
+    SPRY_PEER_TRY(answer(s, cusparseSpGEMM_compute(OPERANDS, &second, s->buffers[1]), "cusparseSpGEMM_compute"));
     return SPRY_PEER_OK;
 }
 
@@ -183,30 +175,28 @@ static int copy_result(spgemm_state *s)
 {
     const cusparseSpMatDescr_t b = s->squared ? s->a.descr : s->b.descr;
     int64_t rows, cols;
-    TRY(answer(s, cusparseSpMatGetSize(s->c.descr, &rows, &cols, &s->nnz), "cusparseSpMatGetSize"));
+    SPRY_PEER_TRY(answer(s, cusparseSpMatGetSize(s->c.descr, &rows, &cols, &s->nnz), "cusparseSpMatGetSize"));
     const int64_t bytes[3] = {(s->rows + 1) * 4, s->nnz * 4, s->nnz * s->value_bytes};
-    if (s->nnz > INT32_MAX) {
-        snprintf(s->error, s->error_size, "the result has %lld entries, past cusparseSpGEMM's 32-bit offsets",
-                 (long long)s->nnz);
-        return SPRY_PEER_UNSUPPORTED;
-    }
+    if (s->nnz > INT32_MAX)
+        return spry_peer_fail(s->error, SPRY_PEER_UNSUPPORTED,
+                              "the result has %lld entries, past cusparseSpGEMM's 32-bit offsets", (long long)s->nnz);
     for (int i = 0; i < 3; i++) {
-        TRY(allocate(s, &s->c.arrays[i], bytes[i], "the result"));
+        SPRY_PEER_TRY(allocate(s, &s->c.arrays[i], bytes[i], "the result"));
         s->c.bytes += bytes[i];
     }
-    TRY(answer(s, cusparseCsrSetPointers(s->c.descr, s->c.arrays[0], s->c.arrays[1], s->c.arrays[2]),
-               "cusparseCsrSetPointers"));
+    SPRY_PEER_TRY(answer(s, cusparseCsrSetPointers(s->c.descr, s->c.arrays[0], s->c.arrays[1], s->c.arrays[2]),
+                         "cusparseCsrSetPointers"));
     return answer(s, cusparseSpGEMM_copy(OPERANDS), "cusparseSpGEMM_copy");
 }
 
 static int multiply(spgemm_state *s)
 {
-    TRY(answer(s,
-               cusparseCreateCsr(&s->c.descr, s->rows, s->cols, 0, NULL, NULL, NULL, CUSPARSE_INDEX_32I,
-                                 CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type),
-               "cusparseCreateCsr"));
-    TRY(answer(s, cusparseSpGEMM_createDescr(&s->work), "cusparseSpGEMM_createDescr"));
-    TRY(estimate_and_compute(s));
+    SPRY_PEER_TRY(answer(s,
+                         cusparseCreateCsr(&s->c.descr, s->rows, s->cols, 0, NULL, NULL, NULL, CUSPARSE_INDEX_32I,
+                                           CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, s->type),
+                         "cusparseCreateCsr"));
+    SPRY_PEER_TRY(answer(s, cusparseSpGEMM_createDescr(&s->work), "cusparseSpGEMM_createDescr"));
+    SPRY_PEER_TRY(estimate_and_compute(s));
     return copy_result(s);
 }
 
@@ -224,11 +214,10 @@ static void release(void *state)
     (void)cudaStreamSynchronize(NULL);
 }
 
-static int run(void *state, spry_peer_product *product, char *error, size_t error_size)
+static int run(void *state, spry_peer_product *product, spry_peer_error *error)
 {
     spgemm_state *s = state;
     s->error = error;
-    s->error_size = error_size;
     s->peak = s->held;
     int result = multiply(s);
     if (s->work) (void)cusparseSpGEMM_destroyDescr(s->work);
@@ -241,20 +230,18 @@ static int run(void *state, spry_peer_product *product, char *error, size_t erro
     return result;
 }
 
-static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     spgemm_state *s = state;
     const int64_t bytes[3] = {(s->rows + 1) * 4, s->nnz * 4, s->nnz * s->value_bytes};
     s->error = error;
-    s->error_size = error_size;
     for (int i = 0; i < 3; i++) {
-        if (!(s->host[i] = malloc((size_t)bytes[i] + 1))) {
-            snprintf(error, error_size, "out of memory for the result on the host");
-            return SPRY_PEER_FAILED;
-        }
+        if (!(s->host[i] = malloc((size_t)bytes[i] + 1)))
+            return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for the result on the host");
         if (bytes[i] > 0)
-            TRY(cuda_answer(s, cudaMemcpy(s->host[i], s->c.arrays[i], (size_t)bytes[i], cudaMemcpyDeviceToHost),
-                            "cudaMemcpy from the GPU"));
+            SPRY_PEER_TRY(cuda_answer(s,
+                                      cudaMemcpy(s->host[i], s->c.arrays[i], (size_t)bytes[i], cudaMemcpyDeviceToHost),
+                                      "cudaMemcpy from the GPU"));
     }
     *c = (spry_peer_matrix){s->rows, s->cols, s->nnz, s->value_bytes, 4, 4, s->host[0], s->host[1], s->host[2]};
     return SPRY_PEER_OK;
@@ -278,70 +265,51 @@ static int start(const spgemm_state *s, spry_peer_cost *cost)
     uint64_t keep = UINT64_MAX;
     cudaMemPool_t pool = NULL;
     if (!handle) {
-        TRY(cuda_answer(s, cudaFree(NULL), "starting CUDA"));
+        SPRY_PEER_TRY(cuda_answer(s, cudaFree(NULL), "starting CUDA"));
         cusparseStatus_t status = cusparseCreate(&handle);
         if (status != CUSPARSE_STATUS_SUCCESS) handle = NULL;
-        TRY(answer(s, status, "cusparseCreate"));
+        SPRY_PEER_TRY(answer(s, status, "cusparseCreate"));
     }
-    TRY(cuda_answer(s, cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool"));
-    TRY(cuda_answer(s, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
-                    "cudaMemPoolSetAttribute"));
-    TRY(cuda_answer(s, cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo"));
+    SPRY_PEER_TRY(cuda_answer(s, cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool"));
+    SPRY_PEER_TRY(cuda_answer(s, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep),
+                              "cudaMemPoolSetAttribute"));
+    SPRY_PEER_TRY(cuda_answer(s, cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo"));
     cost->startup_us = now_us() - begin;
     return SPRY_PEER_OK;
 }
 
-static int prepare_any(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
-                       cusparseSpGEMMAlg_t algorithm, char *error, size_t error_size)
+static int prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->a, *b = &request->b;
-    if (a->rows == 0 || a->cols == 0 || b->cols == 0 || a->offset_bytes != 4 || a->index_bytes != 4) {
-        snprintf(error, error_size,
-                 a->offset_bytes == 4 && a->index_bytes == 4 ? "this module leaves out matrices without rows or columns"
-                                                             : "cusparseSpGEMM takes indices 32/32 alone");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    spgemm_state *s = calloc(1, sizeof *s);
-    if (!s) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
-    *s = (spgemm_state){.rows = a->rows,
-
-                        .cols = b->cols,
-                        .value_bytes = a->value_bytes,
-                        .squared = a->values == b->values,
-                        .algorithm = algorithm,
-                        .type = a->value_bytes == 8 ? CUDA_R_64F : CUDA_R_32F,
-                        .error = error,
-                        .error_size = error_size};
-    int result = start(s, cost);
+    if (a->offset_bytes != 4 || a->index_bytes != 4)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "cusparseSpGEMM takes indices 32/32 alone");
+    if (a->rows == 0 || a->cols == 0 || b->cols == 0)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "this module leaves out matrices without rows or columns");
+    spgemm_state *s = spry_peer_new(state, sizeof *s, error);
+    if (!s) return SPRY_PEER_FAILED;
+    s->rows = a->rows;
+    s->cols = b->cols;
+    s->value_bytes = a->value_bytes;
+    s->squared = a->values == b->values;
+    s->algorithm = (cusparseSpGEMMAlg_t)request->variant;
+    s->type = a->value_bytes == 8 ? CUDA_R_64F : CUDA_R_32F;
+    s->error = error;
+    SPRY_PEER_TRY(start(s, cost));
     double begin = now_us();
-    if (result == SPRY_PEER_OK) result = upload(s, &s->a, a);
-    if (result == SPRY_PEER_OK && !s->squared) result = upload(s, &s->b, b);
+    SPRY_PEER_TRY(upload(s, &s->a, a));
+    if (!s->squared) SPRY_PEER_TRY(upload(s, &s->b, b));
     cost->upload_us = now_us() - begin;
     cost->threads = 0; /* of the host: as for the library's own GPU kernels */
-    if (result != SPRY_PEER_OK) {
-        destroy(s);
-        return result;
-    }
-    *state = s;
     return SPRY_PEER_OK;
 }
 
-/* prepare has no argument that would tell the kernel. */
-#define PREPARE(name, algorithm)                                                                                       \
-    static int name(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,          \
-                    size_t error_size)                                                                                 \
-    {                                                                                                                  \
-        return prepare_any(state, request, cost, algorithm, error, error_size);                                        \
-    }
-PREPARE(prepare_alg1, CUSPARSE_SPGEMM_ALG1)
-PREPARE(prepare_alg2, CUSPARSE_SPGEMM_ALG2)
-PREPARE(prepare_alg3, CUSPARSE_SPGEMM_ALG3)
-
 /* Nobody relies on the bits of a result to repeat. */
-const spry_peer_spgemm peer_cusparse_spgemm[PEER_CUSPARSE_SPGEMM] =
-    {{"cusparse_spgemm_alg1", "cuda", "cuSPARSE SpGEMM ALG1", -1, prepare_alg1, run, fetch, release, destroy},
-     {"cusparse_spgemm_alg2", "cuda", "cuSPARSE SpGEMM ALG2", -1, prepare_alg2, run, fetch, release, destroy},
-     {"cusparse_spgemm_alg3", "cuda", "cuSPARSE SpGEMM ALG3", -1, prepare_alg3, run, fetch, release, destroy}};
+const spry_peer_spgemm peer_cusparse_spgemm[PEER_CUSPARSE_SPGEMM] = {{"cusparse_spgemm_alg1", "cuda",
+                                                                      "cuSPARSE SpGEMM ALG1", -1, prepare, run, fetch,
+                                                                      release, destroy, CUSPARSE_SPGEMM_ALG1},
+                                                                     {"cusparse_spgemm_alg2", "cuda",
+                                                                      "cuSPARSE SpGEMM ALG2", -1, prepare, run, fetch,
+                                                                      release, destroy, CUSPARSE_SPGEMM_ALG2},
+                                                                     {"cusparse_spgemm_alg3", "cuda",
+                                                                      "cuSPARSE SpGEMM ALG3", -1, prepare, run, fetch,
+                                                                      release, destroy, CUSPARSE_SPGEMM_ALG3}};

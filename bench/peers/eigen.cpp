@@ -13,6 +13,15 @@
 
 namespace {
 
+template <typename V, typename I> using csr = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
+
+/* The caller's arrays. */
+template <typename V, typename I> Eigen::Map<const csr<V, I>> view(const spry_peer_matrix &m)
+{
+    const I *offsets = static_cast<const I *>(m.offsets), *columns = static_cast<const I *>(m.columns);
+    return {m.rows, m.cols, m.nnz, offsets, columns, static_cast<const V *>(m.values)};
+}
+
 struct product {
     int threads = 1;
     virtual ~product() = default;
@@ -20,15 +29,11 @@ struct product {
 };
 
 template <typename V, typename I> struct typed_product final : product {
-    using matrix = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
     using vector = Eigen::Matrix<V, Eigen::Dynamic, 1>;
-    Eigen::Map<const matrix> a;
+    Eigen::Map<const csr<V, I>> a;
     bool transpose;
 
-    explicit typed_product(const spry_peer_request &r)
-        : a(r.matrix.rows, r.matrix.cols, r.matrix.nnz, static_cast<const I *>(r.matrix.offsets),
-            static_cast<const I *>(r.matrix.columns), static_cast<const V *>(r.matrix.values)),
-          transpose(r.transpose != 0)
+    explicit typed_product(const spry_peer_request &r) : a(view<V, I>(r.matrix)), transpose(r.transpose != 0)
     {
         threads = r.threads;
     }
@@ -61,31 +66,44 @@ template <typename V, typename I> struct typed_product final : product {
     }
 };
 
-int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error, size_t error_size)
+/* Runs what may throw, as memory out does. */
+template <typename F> int guarded(spry_peer_error *error, F action)
+{
+    try {
+        action();
+    } catch (const std::exception &failure) {
+        return spry_peer_fail(error, SPRY_PEER_FAILED, "Eigen: %s", failure.what());
+    }
+    return SPRY_PEER_OK;
+}
+
+/* What a request needs, a typed<V, I>, behind its common base. */
+template <typename base, template <typename, typename> class typed, typename request_type>
+int make(void **state, const spry_peer_matrix &m, const request_type &request, spry_peer_error *error)
+{
+    if (m.offset_bytes != m.index_bytes)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
+                              "Eigen has one index type: 64-bit offsets with 32-bit columns do not fit it");
+    return guarded(error, [&] {
+        base *made;
+        if (m.value_bytes == 8 && m.index_bytes == 4)
+            made = new typed<double, std::int32_t>(request);
+        else if (m.value_bytes == 8)
+            made = new typed<double, std::int64_t>(request);
+        else if (m.index_bytes == 4)
+            made = new typed<float, std::int32_t>(request);
+        else
+            made = new typed<float, std::int64_t>(request);
+        *state = made;
+    });
+}
+
+int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix &m = request->matrix;
-    if (m.offset_bytes != m.index_bytes) {
-        std::snprintf(error, error_size, "Eigen has one index type: 64-bit offsets with 32-bit columns do not fit it");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    try {
-        product *made;
-        if (m.value_bytes == 8 && m.index_bytes == 4)
-            made = new typed_product<double, std::int32_t>(*request);
-        else if (m.value_bytes == 8)
-            made = new typed_product<double, std::int64_t>(*request);
-        else if (m.index_bytes == 4)
-            made = new typed_product<float, std::int32_t>(*request);
-        else
-            made = new typed_product<float, std::int64_t>(*request);
-        *state = made;
-    } catch (const std::exception &failure) {
-        std::snprintf(error, error_size, "Eigen: %s", failure.what());
-        return SPRY_PEER_FAILED;
-    }
     cost->bytes = m.nnz * (m.value_bytes + m.index_bytes) + (m.rows + 1) * m.offset_bytes;
     cost->threads = request->transpose ? 1 : request->threads;
-    return SPRY_PEER_OK;
+    return make<product, typed_product>(state, m, *request, error);
 }
 
 int run(void *state, double alpha, const void *x, double beta, void *y)
@@ -102,7 +120,7 @@ void destroy(void *state)
 }
 
 const spry_peer_kernel kernels[] = {
-    {"eigen_csr", "csr", "cpu", "Eigen's row-major SparseMatrix, OpenMP", 1, prepare, run, destroy}};
+    {"eigen_csr", "csr", "cpu", "Eigen's row-major SparseMatrix, OpenMP", 1, prepare, run, destroy, 0}};
 
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
@@ -114,20 +132,11 @@ struct square {
 };
 
 template <typename V, typename I> struct typed_square final : square {
-    using matrix = Eigen::SparseMatrix<V, Eigen::RowMajor, I>;
+    using matrix = csr<V, I>;
     Eigen::Map<const matrix> a, b;
     std::unique_ptr<matrix> c;
 
-    static Eigen::Map<const matrix> view(const spry_peer_matrix &m)
-    {
-        return {m.rows,
-                m.cols,
-                m.nnz,
-                static_cast<const I *>(m.offsets),
-                static_cast<const I *>(m.columns),
-                static_cast<const V *>(m.values)};
-    }
-    explicit typed_square(const spry_peer_spgemm_request &r) : a(view(r.a)), b(view(r.b))
+    explicit typed_square(const spry_peer_spgemm_request &r) : a(view<V, I>(r.a)), b(view<V, I>(r.b))
     {
     }
 
@@ -153,45 +162,18 @@ template <typename V, typename I> struct typed_square final : square {
     }
 };
 
-int square_prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
-                   size_t error_size)
+int square_prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
-    const spry_peer_matrix &m = request->a;
-    if (m.offset_bytes != m.index_bytes) {
-        std::snprintf(error, error_size, "Eigen has one index type: 64-bit offsets with 32-bit columns do not fit it");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    try {
-        square *made;
-        if (m.value_bytes == 8 && m.index_bytes == 4)
-            made = new typed_square<double, std::int32_t>(*request);
-        else if (m.value_bytes == 8)
-            made = new typed_square<double, std::int64_t>(*request);
-        else if (m.index_bytes == 4)
-            made = new typed_square<float, std::int32_t>(*request);
-        else
-            made = new typed_square<float, std::int64_t>(*request);
-        *state = made;
-    } catch (const std::exception &failure) {
-        std::snprintf(error, error_size, "Eigen: %s", failure.what());
-        return SPRY_PEER_FAILED;
-    }
     cost->threads = 1;
-    return SPRY_PEER_OK;
+    return make<square, typed_square>(state, request->a, *request, error);
 }
 
-int square_run(void *state, spry_peer_product *, char *error, size_t error_size)
+int square_run(void *state, spry_peer_product *, spry_peer_error *error)
 {
-    try {
-        static_cast<square *>(state)->run();
-    } catch (const std::exception &failure) {
-        std::snprintf(error, error_size, "Eigen: %s", failure.what());
-        return SPRY_PEER_FAILED;
-    }
-    return SPRY_PEER_OK;
+    return guarded(error, [&] { static_cast<square *>(state)->run(); });
 }
 
-int square_fetch(void *state, spry_peer_matrix *c, char *, size_t)
+int square_fetch(void *state, spry_peer_matrix *c, spry_peer_error *)
 {
     *c = static_cast<const square *>(state)->show();
     return SPRY_PEER_OK;
@@ -208,7 +190,7 @@ void square_destroy(void *state)
 }
 
 const spry_peer_spgemm products[] = {{"eigen_spgemm", "cpu", "Eigen's product of row-major SparseMatrix, one thread", 1,
-                                      square_prepare, square_run, square_fetch, square_release, square_destroy}};
+                                      square_prepare, square_run, square_fetch, square_release, square_destroy, 0}};
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
@@ -222,7 +204,7 @@ const spry_peer_module module = {SPRY_PEER_ABI,
 
 } // namespace
 
-extern "C" const spry_peer_module *spry_peer_get(char *, size_t)
+extern "C" const spry_peer_module *spry_peer_get(spry_peer_error *)
 {
     return &module;
 }

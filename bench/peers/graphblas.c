@@ -19,44 +19,36 @@ typedef struct grb_state {
     int value_bytes, threads;
 } grb_state;
 
-static int answer(GrB_Info info, const char *call, char *error, size_t error_size)
+static int answer(GrB_Info info, const char *call, spry_peer_error *error)
 {
     if (info == GrB_SUCCESS) return SPRY_PEER_OK;
-    snprintf(error, error_size, "%s: %s", call,
-             info == GrB_OUT_OF_MEMORY        ? "out of memory"
-             : info == GrB_DIMENSION_MISMATCH ? "dimension mismatch"
-                                              : "an error of GraphBLAS");
-    return SPRY_PEER_FAILED;
-}
-
-static int64_t index_at(int bytes, const void *array, int64_t k)
-{
-    return bytes == 4 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
+    return spry_peer_fail(error, SPRY_PEER_FAILED, "%s: %s", call,
+                          info == GrB_OUT_OF_MEMORY        ? "out of memory"
+                          : info == GrB_DIMENSION_MISMATCH ? "dimension mismatch"
+                                                           : "an error of GraphBLAS");
 }
 
 /* GraphBLAS's own copy of the caller's arrays. */
-static int import(GrB_Matrix *A, const spry_peer_matrix *a, char *error, size_t error_size)
+static int import(GrB_Matrix *A, const spry_peer_matrix *a, spry_peer_error *error)
 {
     GrB_Index *offsets = malloc(((size_t)a->rows + 1) * sizeof *offsets);
     GrB_Index *columns = malloc((size_t)a->nnz * sizeof *columns + 1);
     const GrB_Index rows = (GrB_Index)a->rows, cols = (GrB_Index)a->cols, nnz = (GrB_Index)a->nnz;
-    int result = SPRY_PEER_FAILED;
-    if (offsets && columns) {
-        for (int64_t i = 0; i <= a->rows; i++) offsets[i] = (GrB_Index)index_at(a->offset_bytes, a->offsets, i);
-        for (int64_t k = 0; k < a->nnz; k++) columns[k] = (GrB_Index)index_at(a->index_bytes, a->columns, k);
-        GrB_Info info = a->value_bytes == 8 ? GrB_Matrix_import_FP64(A, GrB_FP64, rows, cols, offsets, columns,
-                                                                     a->values, rows + 1, nnz, nnz, GrB_CSR_FORMAT)
-                                            : GrB_Matrix_import_FP32(A, GrB_FP32, rows, cols, offsets, columns,
-                                                                     a->values, rows + 1, nnz, nnz, GrB_CSR_FORMAT);
-        result = answer(info, "GrB_Matrix_import", error, error_size);
-        if (result == SPRY_PEER_OK)
-            result = answer(GrB_Matrix_wait(*A, GrB_MATERIALIZE), "GrB_Matrix_wait", error, error_size);
-    } else {
-        snprintf(error, error_size, "out of memory for 64-bit indices");
+    const int has_room = offsets && columns;
+    GrB_Info info = GrB_OUT_OF_MEMORY;
+    if (has_room) {
+        for (int64_t i = 0; i <= a->rows; i++) offsets[i] = (GrB_Index)spry_peer_index(a->offset_bytes, a->offsets, i);
+        for (int64_t k = 0; k < a->nnz; k++) columns[k] = (GrB_Index)spry_peer_index(a->index_bytes, a->columns, k);
+        info = a->value_bytes == 8 ? GrB_Matrix_import_FP64(A, GrB_FP64, rows, cols, offsets, columns, a->values,
+                                                            rows + 1, nnz, nnz, GrB_CSR_FORMAT)
+                                   : GrB_Matrix_import_FP32(A, GrB_FP32, rows, cols, offsets, columns, a->values,
+                                                            rows + 1, nnz, nnz, GrB_CSR_FORMAT);
     }
     free(offsets);
     free(columns);
-    return result;
+    if (!has_room) return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for 64-bit indices");
+    SPRY_PEER_TRY(answer(info, "GrB_Matrix_import", error));
+    return answer(GrB_Matrix_wait(*A, GrB_MATERIALIZE), "GrB_Matrix_wait", error);
 }
 
 static void release(void *state)
@@ -80,68 +72,47 @@ static void destroy(void *state)
     free(s);
 }
 
-static int prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
-                   size_t error_size)
+static int prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->a, *b = &request->b;
-    grb_state *s = calloc(1, sizeof *s);
-    if (!s) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    grb_state *s = spry_peer_new(state, sizeof *s, error);
+    if (!s) return SPRY_PEER_FAILED;
     (void)cost;
     s->rows = a->rows;
     s->cols = b->cols;
     s->value_bytes = a->value_bytes;
     s->threads = request->threads;
-    int result = a->rows > 0 && a->cols > 0 && b->cols > 0 ? import(&s->A, a, error, error_size)
-                                                           : SPRY_PEER_UNSUPPORTED;
-    if (result == SPRY_PEER_UNSUPPORTED)
-        snprintf(error, error_size, "GraphBLAS has no matrix without rows or columns");
-    else if (result == SPRY_PEER_OK && a->values == b->values)
-        s->B = s->A;
-    else if (result == SPRY_PEER_OK)
-        result = import(&s->B, b, error, error_size);
-    if (result != SPRY_PEER_OK) {
-        destroy(s);
-        return result;
-    }
-    *state = s;
+    if (a->rows == 0 || a->cols == 0 || b->cols == 0)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "GraphBLAS has no matrix without rows or columns");
+    SPRY_PEER_TRY(import(&s->A, a, error));
+    if (a->values != b->values) return import(&s->B, b, error);
+    s->B = s->A;
     return SPRY_PEER_OK;
 }
 
-static int run(void *state, spry_peer_product *product, char *error, size_t error_size)
+static int run(void *state, spry_peer_product *product, spry_peer_error *error)
 {
     grb_state *s = state;
     const int f64 = s->value_bytes == 8;
     (void)product;
-    int result =
-        answer(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, s->threads), "GxB_Global_Option_set", error, error_size);
-    if (result == SPRY_PEER_OK)
-        result = answer(GrB_Matrix_new(&s->C, f64 ? GrB_FP64 : GrB_FP32, (GrB_Index)s->rows, (GrB_Index)s->cols),
-                        "GrB_Matrix_new", error, error_size);
+    SPRY_PEER_TRY(answer(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, s->threads), "GxB_Global_Option_set", error));
+    SPRY_PEER_TRY(answer(GrB_Matrix_new(&s->C, f64 ? GrB_FP64 : GrB_FP32, (GrB_Index)s->rows, (GrB_Index)s->cols),
+                         "GrB_Matrix_new", error));
     /* CSR is what is asked for: else a full result could be left as a bitmap. */
-    if (result == SPRY_PEER_OK)
-        result = answer(GxB_Matrix_Option_set(s->C, GxB_SPARSITY_CONTROL, GxB_SPARSE), "GxB_Matrix_Option_set", error,
-                        error_size);
-    if (result == SPRY_PEER_OK)
-        result = answer(GrB_mxm(s->C, NULL, NULL, f64 ? GrB_PLUS_TIMES_SEMIRING_FP64 : GrB_PLUS_TIMES_SEMIRING_FP32,
-                                s->A, s->B, NULL),
-                        "GrB_mxm", error, error_size);
-    if (result == SPRY_PEER_OK)
-        result = answer(GrB_Matrix_wait(s->C, GrB_MATERIALIZE), "GrB_Matrix_wait", error, error_size);
-    return result;
+    SPRY_PEER_TRY(
+        answer(GxB_Matrix_Option_set(s->C, GxB_SPARSITY_CONTROL, GxB_SPARSE), "GxB_Matrix_Option_set", error));
+    SPRY_PEER_TRY(answer(GrB_mxm(s->C, NULL, NULL, f64 ? GrB_PLUS_TIMES_SEMIRING_FP64 : GrB_PLUS_TIMES_SEMIRING_FP32,
+                                 s->A, s->B, NULL),
+                         "GrB_mxm", error));
+    return answer(GrB_Matrix_wait(s->C, GrB_MATERIALIZE), "GrB_Matrix_wait", error);
 }
 
 /* A matrix whose values are all the same keeps one of them alone. */
-static int spread(grb_state *s, GrB_Index nnz, char *error, size_t error_size)
+static int spread(grb_state *s, GrB_Index nnz, spry_peer_error *error)
 {
     const size_t bytes = (size_t)s->value_bytes;
     char *values = malloc((size_t)nnz * bytes + 1);
-    if (!values) {
-        snprintf(error, error_size, "out of memory for the values of C");
-        return SPRY_PEER_FAILED;
-    }
+    if (!values) return spry_peer_fail(error, SPRY_PEER_FAILED, "out of memory for the values of C");
     for (GrB_Index k = 0; k < nnz; k++) memcpy(values + k * bytes, s->values, bytes);
     free(s->values);
     s->values = values;
@@ -149,29 +120,28 @@ static int spread(grb_state *s, GrB_Index nnz, char *error, size_t error_size)
 }
 
 /* Takes C's arrays over. */
-static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     grb_state *s = state;
     GrB_Index nnz = 0, offset_bytes, column_bytes, value_bytes;
     bool same = false;
-    int result = answer(GrB_Matrix_nvals(&nnz, s->C), "GrB_Matrix_nvals", error, error_size);
-    if (result == SPRY_PEER_OK) /* NULL: to be sorted, which it is by now */
-        result = answer(GxB_Matrix_unpack_CSR(s->C, &s->offsets, &s->columns, &s->values, &offset_bytes, &column_bytes,
-                                              &value_bytes, &same, NULL, NULL),
-                        "GxB_Matrix_unpack_CSR", error, error_size);
-    if (result == SPRY_PEER_OK && same && nnz > 0) result = spread(s, nnz, error, error_size);
-    if (result != SPRY_PEER_OK) return result;
+    SPRY_PEER_TRY(answer(GrB_Matrix_nvals(&nnz, s->C), "GrB_Matrix_nvals", error));
+    /* NULL: to be sorted, which it is by now */
+    SPRY_PEER_TRY(answer(GxB_Matrix_unpack_CSR(s->C, &s->offsets, &s->columns, &s->values, &offset_bytes, &column_bytes,
+                                               &value_bytes, &same, NULL, NULL),
+                         "GxB_Matrix_unpack_CSR", error));
+    if (same && nnz > 0) SPRY_PEER_TRY(spread(s, nnz, error));
     *c = (spry_peer_matrix){s->rows, s->cols, (int64_t)nnz, s->value_bytes, 8, 8, s->offsets, s->columns, s->values};
     return SPRY_PEER_OK;
 }
 
 static const spry_peer_spgemm products[] = {{"graphblas_mxm", "cpu",
                                              "SuiteSparse:GraphBLAS GrB_mxm, plus-times, and GrB_Matrix_wait", -1,
-                                             prepare, run, fetch, release, destroy}};
+                                             prepare, run, fetch, release, destroy, 0}};
 
 #define TEXT_OF(x) #x
 #define TEXT(x) TEXT_OF(x)
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static const spry_peer_module module = {SPRY_PEER_ABI,
                                             "graphblas",
@@ -181,6 +151,6 @@ const spry_peer_module *spry_peer_get(char *error, size_t error_size)
                                             NULL,
                                             sizeof products / sizeof *products,
                                             products};
-    if (answer(GrB_init(GrB_NONBLOCKING), "GrB_init", error, error_size) != SPRY_PEER_OK) return NULL;
+    if (answer(GrB_init(GrB_NONBLOCKING), "GrB_init", error) != SPRY_PEER_OK) return NULL;
     return &module;
 }

@@ -28,35 +28,35 @@ typedef struct mkl_state {
     int f64, threads;
 } mkl_state;
 
-static const char *status_text(sparse_status_t status)
+static int answer(sparse_status_t status, const char *call, spry_peer_error *error)
 {
-    switch (status) {
-    case SPARSE_STATUS_NOT_INITIALIZED: return "not initialized";
-    case SPARSE_STATUS_ALLOC_FAILED: return "allocation failed";
-    case SPARSE_STATUS_INVALID_VALUE: return "invalid value";
-    case SPARSE_STATUS_EXECUTION_FAILED: return "execution failed";
-    case SPARSE_STATUS_INTERNAL_ERROR: return "internal error";
-    case SPARSE_STATUS_NOT_SUPPORTED: return "not supported";
-    default: return "success";
-    }
+    static const char *const texts[] =
+        {[SPARSE_STATUS_NOT_INITIALIZED] = "not initialized", [SPARSE_STATUS_ALLOC_FAILED] = "allocation failed",
+         [SPARSE_STATUS_INVALID_VALUE] = "invalid value",     [SPARSE_STATUS_EXECUTION_FAILED] = "execution failed",
+         [SPARSE_STATUS_INTERNAL_ERROR] = "internal error",   [SPARSE_STATUS_NOT_SUPPORTED] = "not supported"};
+    if (status == SPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
+    return spry_peer_fail(error, status == SPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED,
+                          "%s: %s", call, texts[status]);
 }
 
-static int answer(sparse_status_t status, const char *call, char *error, size_t error_size)
+static const char narrow_alone[] = "this module uses MKL's 32-bit interface, which takes indices 32/32 alone";
+
+static int is_narrow(const spry_peer_matrix *a)
 {
-    if (status == SPARSE_STATUS_SUCCESS) return SPRY_PEER_OK;
-    snprintf(error, error_size, "%s: %s", call, status_text(status));
-    return status == SPARSE_STATUS_NOT_SUPPORTED ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+    return a->offset_bytes == 4 && a->index_bytes == 4;
 }
 
 /* MKL's prototypes lack const; it does not write to the arrays. */
-static sparse_status_t create_csr(sparse_matrix_t *A, const spry_peer_matrix *a)
+static int create_csr(sparse_matrix_t *A, const spry_peer_matrix *a, spry_peer_error *error)
 {
     MKL_INT *offsets = (MKL_INT *)(uintptr_t)a->offsets, *columns = (MKL_INT *)(uintptr_t)a->columns;
     MKL_INT rows = (MKL_INT)a->rows, cols = (MKL_INT)a->cols;
     void *values = (void *)(uintptr_t)a->values;
-    return a->value_bytes == 8
-               ? mkl_sparse_d_create_csr(A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns, values)
-               : mkl_sparse_s_create_csr(A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns, values);
+    sparse_status_t status =
+        a->value_bytes == 8
+            ? mkl_sparse_d_create_csr(A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns, values)
+            : mkl_sparse_s_create_csr(A, SPARSE_INDEX_BASE_ZERO, rows, cols, offsets, offsets + 1, columns, values);
+    return answer(status, "mkl_sparse_create_csr", error);
 }
 
 static void destroy(void *state)
@@ -70,29 +70,27 @@ static void destroy(void *state)
 typedef enum mkl_layout { PLAIN, OPTIMIZED, CSC, COO, BSR } mkl_layout;
 
 /* Tells MKL what is to come, and lets it make of the matrix what it likes. */
-static int optimize(mkl_state *s, int64_t expected_calls, char *error, size_t error_size)
+static int optimize(mkl_state *s, int64_t expected_calls, spry_peer_error *error)
 {
     MKL_INT calls = expected_calls > INT32_MAX ? INT32_MAX : (MKL_INT)expected_calls;
-    int result = answer(mkl_sparse_set_mv_hint(s->A, s->operation, s->descr, calls), "mkl_sparse_set_mv_hint", error,
-                        error_size);
-    if (result != SPRY_PEER_OK) return result;
-    return answer(mkl_sparse_optimize(s->A), "mkl_sparse_optimize", error, error_size);
+    SPRY_PEER_TRY(answer(mkl_sparse_set_mv_hint(s->A, s->operation, s->descr, calls), "mkl_sparse_set_mv_hint", error));
+    return answer(mkl_sparse_optimize(s->A), "mkl_sparse_optimize", error);
 }
 
 /* The handle of the caller's arrays gives way to that of a copy in another layout. */
-static int convert(mkl_state *s, mkl_layout layout, int block, char *error, size_t error_size)
+static int convert(mkl_state *s, mkl_layout layout, int block, spry_peer_error *error)
 {
     const sparse_operation_t as_is = SPARSE_OPERATION_NON_TRANSPOSE;
     sparse_matrix_t source = s->A;
     int result;
     s->A = NULL;
     if (layout == CSC)
-        result = answer(mkl_sparse_convert_csc(source, as_is, &s->A), "mkl_sparse_convert_csc", error, error_size);
+        result = answer(mkl_sparse_convert_csc(source, as_is, &s->A), "mkl_sparse_convert_csc", error);
     else if (layout == COO)
-        result = answer(mkl_sparse_convert_coo(source, as_is, &s->A), "mkl_sparse_convert_coo", error, error_size);
+        result = answer(mkl_sparse_convert_coo(source, as_is, &s->A), "mkl_sparse_convert_coo", error);
     else
         result = answer(mkl_sparse_convert_bsr(source, block, SPARSE_LAYOUT_ROW_MAJOR, as_is, &s->A),
-                        "mkl_sparse_convert_bsr", error, error_size);
+                        "mkl_sparse_convert_bsr", error);
     mkl_sparse_destroy(source);
     return result;
 }
@@ -109,54 +107,27 @@ static int64_t bytes_of(const spry_peer_matrix *a, mkl_layout layout, const peer
     }
 }
 
-static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, mkl_layout layout,
-                       char *error, size_t error_size)
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->matrix;
+    const mkl_layout layout = (mkl_layout)request->variant;
     peer_blocks blocks = {0};
-    if (a->offset_bytes != 4 || a->index_bytes != 4) {
-        snprintf(error, error_size, "this module uses MKL's 32-bit interface, which takes indices 32/32 alone");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    if (layout == BSR) {
-        int found = peer_blocks_find(&blocks, a, error, error_size);
-        if (found != SPRY_PEER_OK) return found;
-    }
-    mkl_state *s = calloc(1, sizeof *s);
-    if (!s) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    if (!is_narrow(a)) return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, narrow_alone);
+    if (layout == BSR) SPRY_PEER_TRY(peer_blocks_find(&blocks, a, error));
+    mkl_state *s = spry_peer_new(state, sizeof *s, error);
+    if (!s) return SPRY_PEER_FAILED;
     s->threads = request->threads;
     mkl_set_dynamic(0);
     mkl_set_num_threads_local(s->threads);
     s->f64 = a->value_bytes == 8;
     s->descr.type = SPARSE_MATRIX_TYPE_GENERAL;
     s->operation = request->transpose ? SPARSE_OPERATION_TRANSPOSE : SPARSE_OPERATION_NON_TRANSPOSE;
-    int result = answer(create_csr(&s->A, a), "mkl_sparse_create_csr", error, error_size);
-    if (result == SPRY_PEER_OK && layout == OPTIMIZED) result = optimize(s, request->expected_calls, error, error_size);
-    if (result == SPRY_PEER_OK && layout > OPTIMIZED) result = convert(s, layout, blocks.size, error, error_size);
-    if (result != SPRY_PEER_OK) {
-        destroy(s);
-        return result;
-    }
+    SPRY_PEER_TRY(create_csr(&s->A, a, error));
+    if (layout == OPTIMIZED) SPRY_PEER_TRY(optimize(s, request->expected_calls, error));
+    if (layout > OPTIMIZED) SPRY_PEER_TRY(convert(s, layout, blocks.size, error));
     cost->bytes = bytes_of(a, layout, &blocks);
-    *state = s;
     return SPRY_PEER_OK;
 }
-
-/* prepare has no argument that would tell the kernel. */
-#define PREPARE(name, layout)                                                                                          \
-    static int name(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,                 \
-                    size_t error_size)                                                                                 \
-    {                                                                                                                  \
-        return prepare_any(state, request, cost, layout, error, error_size);                                           \
-    }
-PREPARE(prepare_plain, PLAIN)
-PREPARE(prepare_optimized, OPTIMIZED)
-PREPARE(prepare_csc, CSC)
-PREPARE(prepare_coo, COO)
-PREPARE(prepare_bsr, BSR)
 
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
@@ -168,12 +139,12 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 }
 
 static const spry_peer_kernel kernels[] =
-    {{"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1, prepare_plain, run, destroy},
-     {"mkl_csr_optimized", "csr", "cpu", "oneMKL mkl_sparse_d_mv after set_mv_hint and optimize", -1, prepare_optimized,
-      run, destroy},
-     {"mkl_csc", "csc", "cpu", "oneMKL mkl_sparse_d_mv on CSC", -1, prepare_csc, run, destroy},
-     {"mkl_coo", "coo", "cpu", "oneMKL mkl_sparse_d_mv on COO", -1, prepare_coo, run, destroy},
-     {"mkl_bsr", "bsr", "cpu", "oneMKL mkl_sparse_d_mv on BSR", -1, prepare_bsr, run, destroy}};
+    {{"mkl_csr", "csr", "cpu", "oneMKL mkl_sparse_d_mv without hints", -1, prepare, run, destroy, PLAIN},
+     {"mkl_csr_optimized", "csr", "cpu", "oneMKL mkl_sparse_d_mv after set_mv_hint and optimize", -1, prepare, run,
+      destroy, OPTIMIZED},
+     {"mkl_csc", "csc", "cpu", "oneMKL mkl_sparse_d_mv on CSC", -1, prepare, run, destroy, CSC},
+     {"mkl_coo", "coo", "cpu", "oneMKL mkl_sparse_d_mv on COO", -1, prepare, run, destroy, COO},
+     {"mkl_bsr", "bsr", "cpu", "oneMKL mkl_sparse_d_mv on BSR", -1, prepare, run, destroy, BSR}};
 
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
@@ -199,37 +170,23 @@ static void product_destroy(void *state)
     free(p);
 }
 
-static int product_prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
-                           size_t error_size)
+static int product_prepare(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
+                           spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->a, *b = &request->b;
     (void)cost; /* the caller's arrays as they are: what prepare takes is what a handle takes */
-    if (a->offset_bytes != 4 || a->index_bytes != 4 || b->offset_bytes != 4 || b->index_bytes != 4) {
-        snprintf(error, error_size, "this module uses MKL's 32-bit interface, which takes indices 32/32 alone");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    mkl_product *p = calloc(1, sizeof *p);
-    if (!p) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    if (!is_narrow(a) || !is_narrow(b)) return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, narrow_alone);
+    mkl_product *p = spry_peer_new(state, sizeof *p, error);
+    if (!p) return SPRY_PEER_FAILED;
     p->f64 = a->value_bytes == 8;
     p->threads = request->threads;
     p->inner = b->cols;
-    int result = answer(create_csr(&p->A, a), "mkl_sparse_create_csr", error, error_size);
-    if (result == SPRY_PEER_OK && a->values == b->values)
-        p->B = p->A;
-    else if (result == SPRY_PEER_OK)
-        result = answer(create_csr(&p->B, b), "mkl_sparse_create_csr", error, error_size);
-    if (result != SPRY_PEER_OK) {
-        product_destroy(p);
-        return result;
-    }
-    *state = p;
-    return SPRY_PEER_OK;
+    SPRY_PEER_TRY(create_csr(&p->A, a, error));
+    p->B = p->A;
+    return a->values == b->values ? SPRY_PEER_OK : create_csr(&p->B, b, error);
 }
 
-static int product_run(void *state, spry_peer_product *product, char *error, size_t error_size)
+static int product_run(void *state, spry_peer_product *product, spry_peer_error *error)
 {
     mkl_product *p = state;
     const struct matrix_descr general = {.type = SPARSE_MATRIX_TYPE_GENERAL};
@@ -238,16 +195,14 @@ static int product_run(void *state, spry_peer_product *product, char *error, siz
     mkl_set_dynamic(0);
     mkl_set_num_threads(p->threads);
     int result = answer(mkl_sparse_sp2m(as_is, general, p->A, as_is, general, p->B, SPARSE_STAGE_FULL_MULT, &p->C),
-                        "mkl_sparse_sp2m", error, error_size);
-    if (result != SPRY_PEER_OK) {
-        p->C = NULL;
-        return result;
-    }
-    return answer(mkl_sparse_order(p->C), "mkl_sparse_order", error, error_size);
+                        "mkl_sparse_sp2m", error);
+    if (result != SPRY_PEER_OK) p->C = NULL;
+    SPRY_PEER_TRY(result);
+    return answer(mkl_sparse_order(p->C), "mkl_sparse_order", error);
 }
 
 /* MKL's rows follow one another, so that their starts are offsets. */
-static int product_fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+static int product_fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     const mkl_product *p = state;
     sparse_index_base_t base;
@@ -255,16 +210,14 @@ static int product_fetch(void *state, spry_peer_matrix *c, char *error, size_t e
     double *f64 = NULL;
     float *f32 = NULL;
     int result = p->f64 ? answer(mkl_sparse_d_export_csr(p->C, &base, &rows, &cols, &starts, &ends, &columns, &f64),
-                                 "mkl_sparse_d_export_csr", error, error_size)
+                                 "mkl_sparse_d_export_csr", error)
                         : answer(mkl_sparse_s_export_csr(p->C, &base, &rows, &cols, &starts, &ends, &columns, &f32),
-                                 "mkl_sparse_s_export_csr", error, error_size);
+                                 "mkl_sparse_s_export_csr", error);
     if (result != SPRY_PEER_OK) return result;
     for (MKL_INT i = 0; i < rows; i++)
-        if (base != SPARSE_INDEX_BASE_ZERO || starts[i + 1] != ends[i]) {
-            snprintf(error, error_size,
-                     "mkl_sparse_export_csr: indices from 1, or rows that do not follow one another");
-            return SPRY_PEER_FAILED;
-        }
+        if (base != SPARSE_INDEX_BASE_ZERO || starts[i + 1] != ends[i])
+            return spry_peer_fail(error, SPRY_PEER_FAILED,
+                                  "mkl_sparse_export_csr: indices from 1, or rows that do not follow one another");
     *c = (spry_peer_matrix){rows,   p->inner, rows > 0 ? starts[rows] : 0,     p->f64 ? 8 : 4, 4, 4,
                             starts, columns,  p->f64 ? (const void *)f64 : f32};
     return SPRY_PEER_OK;
@@ -272,16 +225,16 @@ static int product_fetch(void *state, spry_peer_matrix *c, char *error, size_t e
 
 static const spry_peer_spgemm products[] = {{"mkl_sp2m", "cpu", "oneMKL mkl_sparse_sp2m and mkl_sparse_order", -1,
                                              product_prepare, product_run, product_fetch, product_release,
-                                             product_destroy}};
+                                             product_destroy, 0}};
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static char version[64];
     static const spry_peer_module module = {SPRY_PEER_ABI, "mkl",
                                             version,       sizeof kernels / sizeof *kernels,
                                             kernels,       sizeof products / sizeof *products,
                                             products};
-    (void)error, (void)error_size;
+    (void)error;
 #ifndef SPRY_MKL_STATIC /* there the layers are those that were linked */
     /* Before any other call of MKL. */
     mkl_set_interface_layer(MKL_INTERFACE_LP64);

@@ -46,19 +46,15 @@ static const product products[2][6] = {{multiply_f32_32_32, multiply_f32_64_32, 
                                        {transposed_f32_32_32, transposed_f32_64_32, transposed_f32_64_64,
                                         transposed_f64_32_32, transposed_f64_64_32, transposed_f64_64_64}};
 
-static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error, size_t error_size)
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->matrix;
-    plain *p = malloc(sizeof *p);
-    if (!p) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    plain *p = spry_peer_new(state, sizeof *p, error);
+    if (!p) return SPRY_PEER_FAILED;
     *p =
         (plain){*a, (a->value_bytes == 8 ? 3 : 0) + (a->offset_bytes == 8) + (a->index_bytes == 8), request->transpose};
     cost->threads = 1;
     cost->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
-    *state = p;
     return SPRY_PEER_OK;
 }
 
@@ -70,11 +66,11 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
 }
 
 static const spry_peer_kernel kernels[] = {
-    {"csr_plain", "csr", "cpu", "the textbook CSR loop on one thread", 1, prepare, run, free}};
+    {"csr_plain", "csr", "cpu", "the textbook CSR loop on one thread", 1, prepare, run, free, 0}};
 static const spry_peer_module module = {SPRY_PEER_ABI, "plain", "1", 1, kernels, 0, NULL};
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
-    (void)error, (void)error_size;
+    (void)error;
     return &module;
 }

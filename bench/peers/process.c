@@ -30,6 +30,8 @@
  * run -> "ok MICROSECONDS"; fetch FILE -> "ok NNZ OFFSET_BYTES INDEX_BYTES"; release.
  */
 
+enum { AS_IT_COMES, SORTED }; /* the kernels' variants: what is done to the rows of C */
+
 typedef struct process {
     pid_t id; /* 0: none */
     FILE *in; /* its answers, */
@@ -43,40 +45,38 @@ typedef struct process {
 /* ---- lines -------------------------------------------------------------------------------------- */
 
 /* The rest of an answer behind "ok"; NULL, with the reason in error. */
-static const char *hear(process *p, char *error, size_t error_size)
+static const char *hear(process *p, spry_peer_error *error)
 {
     if (!fgets(p->line, sizeof p->line, p->in)) {
-        snprintf(error, error_size, "the interpreter ended");
+        spry_peer_fail(error, SPRY_PEER_FAILED, "the interpreter ended");
         return NULL;
     }
     p->line[strcspn(p->line, "\n")] = '\0';
     if (strncmp(p->line, "ok", 2) == 0) return p->line + 2;
-    snprintf(error, error_size, "%.240s", strncmp(p->line, "no ", 3) == 0 ? p->line + 3 : p->line);
+    spry_peer_fail(error, SPRY_PEER_FAILED, "%.240s", strncmp(p->line, "no ", 3) == 0 ? p->line + 3 : p->line);
     return NULL;
 }
 
-static const char *ask(process *p, const char *command, char *error, size_t error_size)
+static const char *ask(process *p, const char *command, spry_peer_error *error)
 {
     size_t length = strlen(command);
     /* The interpreter may be gone: an answer, not a signal. */
     if (send(p->out, command, length, MSG_NOSIGNAL) != (ssize_t)length) {
-        snprintf(error, error_size, "the interpreter ended");
+        spry_peer_fail(error, SPRY_PEER_FAILED, "the interpreter ended");
         return NULL;
     }
-    return hear(p, error, error_size);
+    return hear(p, error);
 }
 
 /* ---- the process -------------------------------------------------------------------------------- */
 
-static int start_process(process *p, char *const *arguments, spry_peer_cost *cost, char *error, size_t error_size)
+static int start_process(process *p, char *const *arguments, spry_peer_cost *cost, spry_peer_error *error)
 {
     extern char **environ;
     posix_spawn_file_actions_t actions;
     int ends[2] = {-1, -1};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 || posix_spawn_file_actions_init(&actions) != 0) {
-        snprintf(error, error_size, "a socket: %s", strerror(errno));
-        return SPRY_PEER_FAILED;
-    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0 || posix_spawn_file_actions_init(&actions) != 0)
+        return spry_peer_fail(error, SPRY_PEER_FAILED, "a socket: %s", strerror(errno));
     int fault = posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
     if (!fault) fault = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     if (!fault) fault = posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", 1, 0);
@@ -86,12 +86,12 @@ static int start_process(process *p, char *const *arguments, spry_peer_cost *cos
     if (fault) {
         p->id = 0;
         close(ends[0]);
-        snprintf(error, error_size, "there is no %s: %s", arguments[0], strerror(fault));
-        return fault == ENOENT ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED;
+        return spry_peer_fail(error, fault == ENOENT ? SPRY_PEER_UNSUPPORTED : SPRY_PEER_FAILED, "there is no %s: %s",
+                              arguments[0], strerror(fault));
     }
     p->out = ends[0];
     p->in = fdopen(ends[0], "r");
-    const char *name = p->in ? hear(p, error, error_size) : NULL;
+    const char *name = p->in ? hear(p, error) : NULL;
     if (name) snprintf(cost->version, sizeof cost->version, "%s", name + strspn(name, " "));
     return name ? SPRY_PEER_OK : SPRY_PEER_UNSUPPORTED;
 }
@@ -99,10 +99,10 @@ static int start_process(process *p, char *const *arguments, spry_peer_cost *cos
 static void release(void *state)
 {
     process *p = state;
-    char error[64];
+    spry_peer_error error;
     free(p->arrays);
     p->arrays = NULL;
-    if (p->id > 0 && p->in) (void)ask(p, "release\n ", error, sizeof error);
+    if (p->id > 0 && p->in) (void)ask(p, "release\n ", &error);
 }
 
 static void destroy(void *state)
@@ -119,13 +119,13 @@ static void destroy(void *state)
 
 /* ---- files -------------------------------------------------------------------------------------- */
 
-static FILE *new_file(char *path, size_t size, char *error, size_t error_size)
+static FILE *new_file(char *path, size_t size, spry_peer_error *error)
 {
     const char *folder = getenv("TMPDIR");
     snprintf(path, size, "%.200s/spry-peer-XXXXXX", folder && folder[0] ? folder : "/tmp");
     int descriptor = strpbrk(path, " \n") ? -1 : mkstemp(path); /* a path is a word of a line */
     FILE *file = descriptor >= 0 ? fdopen(descriptor, "w+") : NULL;
-    if (!file) snprintf(error, error_size, "a temporary file %.200s: %s", path, strerror(errno));
+    if (!file) spry_peer_fail(error, SPRY_PEER_FAILED, "a temporary file %.200s: %s", path, strerror(errno));
     return file;
 }
 
@@ -140,20 +140,20 @@ static int put_matrix(FILE *file, const spry_peer_matrix *a)
            put(file, a->values, a->nnz, a->value_bytes);
 }
 
-static int load(process *p, const spry_peer_spgemm_request *request, int sort, char *error, size_t error_size)
+static int load(process *p, const spry_peer_spgemm_request *request, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->a, *b = &request->b;
     const int square = a->values == b->values;
     char path[256], command[512];
-    FILE *file = new_file(path, sizeof path, error, error_size);
+    FILE *file = new_file(path, sizeof path, error);
     if (!file) return SPRY_PEER_FAILED;
     int good = put_matrix(file, a) && (square || put_matrix(file, b));
     good &= fclose(file) == 0;
-    if (!good) snprintf(error, error_size, "%.200s: %s", path, strerror(errno));
-    snprintf(command, sizeof command, "load %s %d %lld %lld %lld %lld %lld %d %d %d\n ", path, sort, (long long)a->rows,
-             (long long)a->cols, (long long)b->cols, (long long)a->nnz, (long long)b->nnz, square, a->value_bytes,
-             a->index_bytes);
-    good = good && ask(p, command, error, error_size);
+    if (!good) spry_peer_fail(error, SPRY_PEER_FAILED, "%.200s: %s", path, strerror(errno));
+    snprintf(command, sizeof command, "load %s %d %lld %lld %lld %lld %lld %d %d %d\n ", path,
+             request->variant == SORTED, (long long)a->rows, (long long)a->cols, (long long)b->cols, (long long)a->nnz,
+             (long long)b->nnz, square, a->value_bytes, a->index_bytes);
+    good = good && ask(p, command, error);
     unlink(path);
     return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
@@ -161,32 +161,22 @@ static int load(process *p, const spry_peer_spgemm_request *request, int sort, c
 /* ---- the interface ------------------------------------------------------------------------------ */
 
 static int prepare_any(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
-                       char *const *arguments, int sort, char *error, size_t error_size)
+                       char *const *arguments, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->a;
-    if (a->offset_bytes != a->index_bytes) {
-        snprintf(error, error_size, "it has one index type: 64-bit offsets with 32-bit columns do not fit it");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    process *p = calloc(1, sizeof *p);
-    if (!p) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    if (a->offset_bytes != a->index_bytes)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
+                              "it has one index type: 64-bit offsets with 32-bit columns do not fit it");
+    process *p = spry_peer_new(state, sizeof *p, error);
+    if (!p) return SPRY_PEER_FAILED;
     p->rows = a->rows;
     p->cols = request->b.cols;
     p->value_bytes = a->value_bytes;
     double begin = now_us();
-    int result = start_process(p, arguments, cost, error, error_size);
+    int result = start_process(p, arguments, cost, error);
     cost->startup_us = now_us() - begin;
     cost->threads = 1;
-    if (result == SPRY_PEER_OK) result = load(p, request, sort, error, error_size);
-    if (result != SPRY_PEER_OK) {
-        destroy(p);
-        return result;
-    }
-    *state = p;
-    return SPRY_PEER_OK;
+    return result == SPRY_PEER_OK ? load(p, request, error) : result;
 }
 
 static const char *interpreter(const char *variable, const char *built, const char *other)
@@ -198,24 +188,12 @@ static const char *interpreter(const char *variable, const char *built, const ch
 
 #define CONST_OFF(text) ((char *)(uintptr_t)(text)) /* posix_spawn's arguments lack const */
 
-static int prepare_scipy(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, int sort,
-                         char *error, size_t error_size)
+static int prepare_scipy(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
+                         spry_peer_error *error)
 {
     const char *python = interpreter("SPRY_PYTHON", SPRY_PEERS_PYTHON, "python3");
     char *const arguments[] = {CONST_OFF(python), CONST_OFF("-c"), CONST_OFF(scipy_script), NULL};
-    return prepare_any(state, request, cost, arguments, sort, error, error_size);
-}
-
-static int prepare_unsorted(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
-                            size_t error_size)
-{
-    return prepare_scipy(state, request, cost, 0, error, error_size);
-}
-
-static int prepare_sorted(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
-                          size_t error_size)
-{
-    return prepare_scipy(state, request, cost, 1, error, error_size);
+    return prepare_any(state, request, cost, arguments, error);
 }
 
 static int has_zeros(const spry_peer_matrix *a)
@@ -225,39 +203,36 @@ static int has_zeros(const spry_peer_matrix *a)
     return 0;
 }
 
-static int prepare_octave(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,
-                          size_t error_size)
+static int prepare_octave(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
+                          spry_peer_error *error)
 {
     const char *octave = interpreter("SPRY_OCTAVE", NULL, "octave-cli");
     char *const arguments[] = {CONST_OFF(octave),   CONST_OFF("--no-init-file"), CONST_OFF("--no-site-file"),
                                CONST_OFF("--eval"), CONST_OFF(octave_script),    NULL};
-    if (request->a.value_bytes != 8) {
-        snprintf(error, error_size, "Octave's sparse matrices are f64 alone");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    if (has_zeros(&request->a) || has_zeros(&request->b)) {
-        snprintf(error, error_size, "Octave leaves stored zeros out: it would multiply another structure");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    return prepare_any(state, request, cost, arguments, 0, error, error_size);
+    if (request->a.value_bytes != 8)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED, "Octave's sparse matrices are f64 alone");
+    if (has_zeros(&request->a) || has_zeros(&request->b))
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
+                              "Octave leaves stored zeros out: it would multiply another structure");
+    return prepare_any(state, request, cost, arguments, error);
 }
 
-static int run(void *state, spry_peer_product *product, char *error, size_t error_size)
+static int run(void *state, spry_peer_product *product, spry_peer_error *error)
 {
-    const char *answer = ask(state, "run\n ", error, error_size);
+    const char *answer = ask(state, "run\n ", error);
     if (!answer) return SPRY_PEER_FAILED;
     product->us = strtod(answer, NULL);
     return SPRY_PEER_OK;
 }
 
-static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     process *p = state;
     char path[256], command[320];
-    FILE *file = new_file(path, sizeof path, error, error_size);
+    FILE *file = new_file(path, sizeof path, error);
     if (!file) return SPRY_PEER_FAILED;
     snprintf(command, sizeof command, "fetch %s\n ", path);
-    const char *answer = ask(p, command, error, error_size);
+    const char *answer = ask(p, command, error);
     long long nnz = 0;
     int offset_bytes = 8, index_bytes = 8,
         good = answer && sscanf(answer, "%lld %d %d", &nnz, &offset_bytes, &index_bytes) == 3;
@@ -275,7 +250,7 @@ static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_siz
                                     offset_bytes,      index_bytes, arrays, arrays + columns_at,
                                     arrays + values_at};
         else
-            snprintf(error, error_size, "the result could not be taken over from %.200s", path);
+            spry_peer_fail(error, SPRY_PEER_FAILED, "the result could not be taken over from %.200s", path);
     }
     fclose(file);
     unlink(path);
@@ -283,18 +258,18 @@ static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_siz
 }
 
 static const spry_peer_spgemm products[] =
-    {{"scipy_smmp", "cpu", "SciPy's csr_matrix product (SMMP), rows left unsorted", 1, prepare_unsorted, run, fetch,
-      release, destroy},
-     {"scipy_smmp_sorted", "cpu", "SciPy's csr_matrix product (SMMP) and sort_indices", 1, prepare_sorted, run, fetch,
-      release, destroy},
-     {"octave", "cpu", "GNU Octave's sparse product", 1, prepare_octave, run, fetch, release, destroy}};
+    {{"scipy_smmp", "cpu", "SciPy's csr_matrix product (SMMP), rows left unsorted", 1, prepare_scipy, run, fetch,
+      release, destroy, AS_IT_COMES},
+     {"scipy_smmp_sorted", "cpu", "SciPy's csr_matrix product (SMMP) and sort_indices", 1, prepare_scipy, run, fetch,
+      release, destroy, SORTED},
+     {"octave", "cpu", "GNU Octave's sparse product", 1, prepare_octave, run, fetch, release, destroy, AS_IT_COMES}};
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static const spry_peer_module module = {SPRY_PEER_ABI,  "process",
                                             "as installed", 0,
                                             NULL,           sizeof products / sizeof *products,
                                             products};
-    (void)error, (void)error_size;
+    (void)error;
     return &module;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { AS_BUILT, TUNED }; /* the kernels' variants */
 /* The tuner's rounds and seconds: what bounds set-up, since every round sorts the matrix anew. */
 enum { TUNING_ROUNDS = 3 };
 static const rsb_time_t tuning_seconds = 10;
@@ -38,13 +39,12 @@ static scalar scalar_of(const rsb_state *s, double value)
     return result;
 }
 
-static int answer(rsb_err_t status, const char *call, char *error, size_t error_size)
+static int answer(rsb_err_t status, const char *call, spry_peer_error *error)
 {
     char text[160] = "no reason given";
     if (status == RSB_ERR_NO_ERROR) return SPRY_PEER_OK;
     rsb_strerror_r(status, text, sizeof text);
-    snprintf(error, error_size, "%s: %s", call, text);
-    return SPRY_PEER_FAILED;
+    return spry_peer_fail(error, SPRY_PEER_FAILED, "%s: %s", call, text);
 }
 
 static void destroy(void *state)
@@ -55,62 +55,38 @@ static void destroy(void *state)
 }
 
 /* Other partitions of the matrix are tried with products like those to come; the number of threads stays. */
-static int tune(rsb_state *s, char *error, size_t error_size)
+static int tune(rsb_state *s, spry_peer_error *error)
 {
     scalar one = scalar_of(s, 1), zero = scalar_of(s, 0);
     return answer(rsb_tune_spmm(&s->A, NULL, NULL, TUNING_ROUNDS, tuning_seconds, s->operation, &one, NULL, 1,
                                 RSB_FLAG_WANT_COLUMN_MAJOR_ORDER, NULL, 0, &zero, NULL, 0),
-                  "rsb_tune_spmm", error, error_size);
+                  "rsb_tune_spmm", error);
 }
 
-static int prepare_any(void **state, const spry_peer_request *request, spry_peer_cost *cost, int tuned, char *error,
-                       size_t error_size)
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
     const spry_peer_matrix *a = &request->matrix;
-    if (a->offset_bytes != 4 || a->index_bytes != 4) {
-        snprintf(error, error_size, "librsb is built for 32-bit indices here and takes indices 32/32 alone");
-        return SPRY_PEER_UNSUPPORTED;
-    }
-    rsb_state *s = calloc(1, sizeof *s);
-    if (!s) {
-        snprintf(error, error_size, "out of memory");
-        return SPRY_PEER_FAILED;
-    }
+    if (a->offset_bytes != 4 || a->index_bytes != 4)
+        return spry_peer_fail(error, SPRY_PEER_UNSUPPORTED,
+                              "librsb is built for 32-bit indices here and takes indices 32/32 alone");
+    rsb_state *s = spry_peer_new(state, sizeof *s, error);
+    if (!s) return SPRY_PEER_FAILED;
     rsb_int_t threads = request->threads;
     s->f64 = a->value_bytes == 8;
     s->operation = request->transpose ? RSB_TRANSPOSITION_T : RSB_TRANSPOSITION_N;
-    int result = answer(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &threads), "rsb_lib_set_opt", error, error_size);
-    if (result == SPRY_PEER_OK) {
-        rsb_err_t status = RSB_ERR_NO_ERROR;
-        rsb_type_t type = s->f64 ? RSB_NUMERICAL_TYPE_DOUBLE : RSB_NUMERICAL_TYPE_FLOAT;
-        s->A = rsb_mtx_alloc_from_csr_const(a->values, a->offsets, a->columns, (rsb_nnz_idx_t)a->nnz, type,
-                                            (rsb_coo_idx_t)a->rows, (rsb_coo_idx_t)a->cols, RSB_DEFAULT_ROW_BLOCKING,
-                                            RSB_DEFAULT_COL_BLOCKING, RSB_FLAG_NOFLAGS, &status);
-        if (!s->A && status == RSB_ERR_NO_ERROR) status = RSB_ERR_GENERIC_ERROR;
-        result = answer(status, "rsb_mtx_alloc_from_csr_const", error, error_size);
-    }
-    if (result == SPRY_PEER_OK && tuned) result = tune(s, error, error_size);
-    if (result != SPRY_PEER_OK) {
-        destroy(s);
-        return result;
-    }
+    SPRY_PEER_TRY(answer(rsb_lib_set_opt(RSB_IO_WANT_EXECUTING_THREADS, &threads), "rsb_lib_set_opt", error));
+    rsb_err_t status = RSB_ERR_NO_ERROR;
+    rsb_type_t type = s->f64 ? RSB_NUMERICAL_TYPE_DOUBLE : RSB_NUMERICAL_TYPE_FLOAT;
+    s->A = rsb_mtx_alloc_from_csr_const(a->values, a->offsets, a->columns, (rsb_nnz_idx_t)a->nnz, type,
+                                        (rsb_coo_idx_t)a->rows, (rsb_coo_idx_t)a->cols, RSB_DEFAULT_ROW_BLOCKING,
+                                        RSB_DEFAULT_COL_BLOCKING, RSB_FLAG_NOFLAGS, &status);
+    if (!s->A && status == RSB_ERR_NO_ERROR) status = RSB_ERR_GENERIC_ERROR;
+    SPRY_PEER_TRY(answer(status, "rsb_mtx_alloc_from_csr_const", error));
+    if (request->variant == TUNED) SPRY_PEER_TRY(tune(s, error));
     size_t index_bytes = 0;
     if (rsb_mtx_get_info(s->A, RSB_MIF_INDEX_STORAGE_IN_BYTES__TO__SIZE_T, &index_bytes) == RSB_ERR_NO_ERROR)
         cost->bytes = (int64_t)index_bytes + a->nnz * a->value_bytes;
-    *state = s;
     return SPRY_PEER_OK;
-}
-
-static int prepare_plain(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
-                         size_t error_size)
-{
-    return prepare_any(state, request, cost, 0, error, error_size);
-}
-
-static int prepare_tuned(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error,
-                         size_t error_size)
-{
-    return prepare_any(state, request, cost, 1, error, error_size);
 }
 
 static int run(void *state, double alpha, const void *x, double beta, void *y)
@@ -120,16 +96,16 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     return rsb_spmv(s->operation, &a, s->A, x, 1, &b, y, 1) == RSB_ERR_NO_ERROR ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
-static const spry_peer_kernel kernels[] = {{"librsb", "csr", "cpu", "librsb rsb_spmv, recursive blocks", -1,
-                                            prepare_plain, run, destroy},
+static const spry_peer_kernel kernels[] = {{"librsb", "csr", "cpu", "librsb rsb_spmv, recursive blocks", -1, prepare,
+                                            run, destroy, AS_BUILT},
                                            {"librsb_tuned", "csr", "cpu", "librsb rsb_spmv after rsb_tune_spmm", -1,
-                                            prepare_tuned, run, destroy}};
+                                            prepare, run, destroy, TUNED}};
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static char version[64];
     static const spry_peer_module module = {SPRY_PEER_ABI, "rsb", version, 2, kernels, 0, NULL};
-    if (answer(rsb_lib_init(RSB_NULL_INIT_OPTIONS), "rsb_lib_init", error, error_size) != SPRY_PEER_OK) return NULL;
+    if (answer(rsb_lib_init(RSB_NULL_INIT_OPTIONS), "rsb_lib_init", error) != SPRY_PEER_OK) return NULL;
     snprintf(version, sizeof version, "%s", RSB_LIBRSB_VER_STRING);
     return &module;
 }

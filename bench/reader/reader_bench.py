@@ -22,109 +22,26 @@ import numpy as np
 import scipy.io
 import scipy.sparse as sp
 
-F64, PATTERN, I32, CSR, CSC, SYMMETRIC = 2, 3, 1, 1, 3, 1
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import scipy_driver as driver  # noqa: E402
+
+PATTERN, CSR, CSC, SYMMETRIC = 3, 1, 3, 1
 
 
-class Arrays(ctypes.Structure):
-    """spry_arrays of spry.h."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("layout", ctypes.c_int),
-        ("rows", ctypes.c_int64),
-        ("cols", ctypes.c_int64),
-        ("nnz", ctypes.c_int64),
-        ("offset_type", ctypes.c_int),
-        ("index_type", ctypes.c_int),
-        ("value_type", ctypes.c_int),
-        ("offsets", ctypes.c_void_p),
-        ("row_indices", ctypes.c_void_p),
-        ("indices", ctypes.c_void_p),
-        ("values", ctypes.c_void_p),
-        ("device", ctypes.c_int),
-        ("ownership", ctypes.c_int),
-        ("sorted", ctypes.c_int),
-        ("unique", ctypes.c_int),
-        ("symmetry", ctypes.c_int),
-    ]
+def read(library, path):
+    matrix = ctypes.c_void_p()
+    library.call("matrix_read", library.context, ctypes.byref(matrix), path.encode(), None)
+    return matrix
 
 
-class ContextOptions(ctypes.Structure):
-    """spry_context_options of spry.h."""
-
-    _fields_ = [
-        ("struct_size", ctypes.c_size_t),
-        ("allocate", ctypes.c_void_p),
-        ("release", ctypes.c_void_p),
-        ("user", ctypes.c_void_p),
-        ("threads", ctypes.c_int),
-    ]
-
-
-class Error(ctypes.Structure):
-    """spry_error of spry.h."""
-
-    _fields_ = [
-        ("status", ctypes.c_int),
-        ("message", ctypes.c_char * 512),
-        ("argument", ctypes.c_char * 48),
-        ("value", ctypes.c_int64),
-        ("limit", ctypes.c_int64),
-        ("file", ctypes.c_char * 256),
-        ("line", ctypes.c_int64),
-    ]
-
-
-class Spry:
-    """One context of libspry with a number of threads."""
-
-    def __init__(self, library, threads):
-        self.lib = library
-        options = ContextOptions(struct_size=ctypes.sizeof(ContextOptions), threads=threads)
-        self.context, self.error = ctypes.c_void_p(), Error()
-        self.check(self.lib.spry_context_create(ctypes.byref(self.context), ctypes.byref(options), self.err))
-
-    @property
-    def err(self):
-        return ctypes.byref(self.error)
-
-    def check(self, status):
-        if status != 0:
-            raise RuntimeError(self.error.message.decode())
-
-    def read(self, path):
-        matrix = ctypes.c_void_p()
-        self.check(self.lib.spry_matrix_read(self.context, ctypes.byref(matrix), path.encode(), None, self.err))
-        return matrix
-
-    def destroy(self, matrix):
-        self.lib.spry_matrix_destroy.argtypes = [ctypes.c_void_p]
-        self.lib.spry_matrix_destroy(matrix)
-
-    def to_scipy(self, matrix):
-        a = Arrays(struct_size=ctypes.sizeof(Arrays))
-        self.check(self.lib.spry_matrix_get_arrays(matrix, ctypes.byref(a), self.err))
-        offset = ctypes.c_int32 if a.offset_type == I32 else ctypes.c_int64
-        index = ctypes.c_int32 if a.index_type == I32 else ctypes.c_int64
-
-        def view(pointer, kind, count):
-            return np.ctypeslib.as_array(ctypes.cast(pointer, ctypes.POINTER(kind)), (count,)).copy()
-
-        return sp.csr_matrix(
-            (view(a.values, ctypes.c_double, a.nnz), view(a.indices, index, a.nnz), view(a.offsets, offset, a.rows + 1)),
-            shape=(a.rows, a.cols),
-        )
-
-    def write(self, A, path, layout=CSR, value_type=F64, symmetry=0):
-        a = Arrays(struct_size=ctypes.sizeof(Arrays), layout=layout, rows=A.shape[0], cols=A.shape[1], nnz=A.nnz)
-        a.offset_type = a.index_type = I32
-        a.value_type, a.symmetry = value_type, symmetry
-        a.offsets, a.indices = A.indptr.ctypes.data, A.indices.ctypes.data
-        a.values = A.data.ctypes.data if value_type == F64 else None
-        matrix = ctypes.c_void_p()
-        self.check(self.lib.spry_matrix_create(self.context, ctypes.byref(matrix), ctypes.byref(a), self.err))
-        self.check(self.lib.spry_matrix_write(matrix, path.encode(), None, self.err))
-        self.destroy(matrix)
+def write(library, A, path, layout=CSR, value_type=driver.F64, symmetry=0):
+    a = driver.Arrays(layout=layout, rows=A.shape[0], cols=A.shape[1], nnz=A.nnz, offset_type=driver.I32,
+                      index_type=driver.I32, value_type=value_type, symmetry=symmetry, offsets=A.indptr.ctypes.data,
+                      indices=A.indices.ctypes.data, values=None if value_type == PATTERN else A.data.ctypes.data)
+    matrix = ctypes.c_void_p()
+    library.call("matrix_create", library.context, ctypes.byref(matrix), ctypes.byref(a))
+    library.call("matrix_write", matrix, path.encode(), None)
+    library.destroy(matrix)
 
 
 def grid7(entries, rng):
@@ -148,7 +65,7 @@ def random_pattern(entries, rng):
     return A
 
 
-def make_files(spry, folder, entries):
+def make_files(library, folder, entries):
     os.makedirs(folder, exist_ok=True)
     names = ["grid7_rows", "grid7_columns", "grid7_symmetric", "random_pattern"]
     paths = [os.path.join(folder, f"{name}_{entries}.mtx") for name in names]
@@ -156,13 +73,13 @@ def make_files(spry, folder, entries):
         return paths
     rng = np.random.default_rng(1)
     A = grid7(entries, rng)
-    spry.write(A, paths[0])
-    spry.write(A.tocsc(), paths[1], layout=CSC)
+    write(library, A, paths[0])
+    write(library, A.tocsc(), paths[1], layout=CSC)
     lower = sp.tril(A)
     S = (lower + sp.tril(A, -1).T).tocsc()
     S.sort_indices()
-    spry.write(S, paths[2], layout=CSC, symmetry=SYMMETRIC)
-    spry.write(random_pattern(entries, rng), paths[3], value_type=PATTERN)
+    write(library, S, paths[2], layout=CSC, symmetry=SYMMETRIC)
+    write(library, random_pattern(entries, rng), paths[3], value_type=PATTERN)
     return paths
 
 
@@ -186,28 +103,27 @@ def peers(threads):
     return {"fast_matrix_market": with_fmm, "scipy": with_scipy}
 
 
-def compare(spry, others, path):
-    matrix = spry.read(path)
-    ours = spry.to_scipy(matrix)
-    spry.destroy(matrix)
-    for name, read in others.items():
-        theirs = read(path)
+def compare(library, others, path):
+    matrix = read(library, path)
+    ours = driver.scipy_view(library.arrays(matrix))
+    for name, read_theirs in others.items():
+        theirs = read_theirs(path)
         theirs.sum_duplicates()
         if not same(ours, theirs):
             sys.exit(f"{path}: {name} reads another matrix than this library does")
-    return ours.nnz
+    library.destroy(matrix)
 
 
-def measure(spry, others, path, repeats):
+def measure(library, others, path, repeats):
     times = {name: [] for name in ["spry", *others]}
     for _ in range(repeats):
         start = time.perf_counter()
-        matrix = spry.read(path)
+        matrix = read(library, path)
         times["spry"].append(time.perf_counter() - start)
-        spry.destroy(matrix)
-        for name, read in others.items():
+        library.destroy(matrix)
+        for name, read_theirs in others.items():
             start = time.perf_counter()
-            result = read(path)
+            result = read_theirs(path)
             times[name].append(time.perf_counter() - start)
             del result
     return {name: statistics.median(samples) for name, samples in times.items()}
@@ -224,16 +140,15 @@ def main():
     parser.add_argument("--no-compare", action="store_true", help="skip comparing the matrices first")
     args = parser.parse_args()
 
-    library = ctypes.CDLL(os.path.abspath(args.library))
-    files = args.files or make_files(Spry(library, 0), args.folder, args.entries)
+    files = args.files or make_files(driver.Library(args.library, 0), args.folder, args.entries)
     print(f"{'file':34} {'MB':>6} {'threads':>7} {'spry s':>8} {'MB/s':>6} {'fmm s':>8} {'scipy s':>8} {'ratio':>6}")
     for path in files:
         megabytes = os.path.getsize(path) / 1e6
         for threads in args.threads:
-            spry, others = Spry(library, threads), peers(threads)
+            library, others = driver.Library(args.library, threads), peers(threads)
             if not args.no_compare:
-                compare(spry, others, path)
-            t = measure(spry, others, path, args.repeats)
+                compare(library, others, path)
+            t = measure(library, others, path, args.repeats)
             best = min(t["fast_matrix_market"], t["scipy"])
             print(
                 f"{os.path.basename(path):34} {megabytes:6.0f} {threads:7} {t['spry']:8.3f} {megabytes / t['spry']:6.0f} "

@@ -71,8 +71,7 @@ def main():
     for path in arguments.files:
         matrix = library.read(path, driver.F64, driver.INDICES["32/32"])
         a = library.arrays(matrix)
-        A = sp.csr_matrix((driver.view(a.values, a.nnz, ctypes.c_double), driver.view(a.indices, a.nnz, ctypes.c_int32),
-                           driver.view(a.offsets, a.rows + 1, ctypes.c_int32)), shape=(a.rows, a.cols), copy=False)
+        A = driver.scipy_view(a)
         pattern = sp.csr_matrix((np.ones(a.nnz, np.int8), A.indices, A.indptr), shape=A.shape)
         symmetric = (pattern != pattern.T).nnz == 0
         kinds = {"scipy": lambda: scipys(A, symmetric), "rcm": lambda: ours(library, matrix, "rcm", a.rows),
@@ -92,7 +91,7 @@ def main():
                   f"{median['scipy'] / median[kind]:9.2f} {median[kind] / median['rcm']:7.2f} {bands[kind]:10} "
                   f"{bands[kind] / max(1, bands['rcm']):6.2f}", flush=True)
         del A, pattern
-        library.library.spry_matrix_destroy(matrix)
+        library.destroy(matrix)
 
 
 if __name__ == "__main__":

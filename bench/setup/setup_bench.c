@@ -8,6 +8,7 @@
  * CSR read once and the format written once, against those of the product, at the same speed.
  */
 
+#include "common/clock.h"
 #include "spry/spry.h"
 
 #include <stdio.h>
@@ -15,12 +16,6 @@
 #include <string.h>
 
 enum { MOST_ROUNDS = 101, MOST_FORMATS = 16 };
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 static int fail(const spry_error *err)
 {
@@ -35,9 +30,9 @@ typedef struct made {
     int refused;
 } made;
 
-/* One set-up; info as far as it is kept. */
+/* One set-up, info as far as it is kept, and the time of the product where it is wanted (NULL: not). */
 static spry_status make_once(spry_context *context, const spry_matrix *A, const char *format, made *m, int round,
-                             spry_error *err)
+                             spry_measurement *product, spry_error *err)
 {
     spry_spmv_options on = SPRY_INIT(spry_spmv_options);
     spry_plan_info info = SPRY_INIT(spry_plan_info);
@@ -45,6 +40,7 @@ static spry_status make_once(spry_context *context, const spry_matrix *A, const 
     on.format = format;
     on.device = "cpu";
     spry_status status = spry_plan_spmv(context, &plan, A, &on, err);
+    if (status == SPRY_OK && product) status = spry_plan_measure(plan, product, err);
     if (status == SPRY_OK) status = spry_plan_get_info(plan, &info, err);
     if (status == SPRY_OK) {
         m->us[round] = info.setup_us;
@@ -63,52 +59,36 @@ static spry_status make_first(const spry_arrays *a, const char *format, made *m,
     spry_matrix *A = NULL;
     spry_status status = spry_context_create(&fresh, NULL, err);
     if (status == SPRY_OK) status = spry_matrix_create(fresh, &A, a, err);
-    if (status == SPRY_OK) status = make_once(fresh, A, format, m, 0, err);
+    if (status == SPRY_OK) status = make_once(fresh, A, format, m, 0, NULL, err);
     spry_matrix_destroy(A);
     spry_context_destroy(fresh);
     return status;
 }
 
-static int product_of(spry_context *context, const spry_matrix *A, spry_measurement *product, int64_t *bytes)
-{
-    spry_spmv_options on = SPRY_INIT(spry_spmv_options);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    spry_error err = {0};
-    spry_plan *plan = NULL;
-    on.format = "csr";
-    on.device = "cpu";
-    spry_status status = spry_plan_spmv(context, &plan, A, &on, &err);
-    if (status == SPRY_OK) status = spry_plan_measure(plan, product, &err);
-    if (status == SPRY_OK) status = spry_plan_get_info(plan, &info, &err);
-    *bytes = info.storage_bytes;
-    spry_plan_destroy(plan);
-    return status == SPRY_OK || fail(&err);
-}
-
 static int measure(spry_context *context, const char *path, spry_type type, char *const *formats, int count, int rounds)
 {
-    static made all[MOST_FORMATS];
+    static made all[MOST_FORMATS], csr;
     spry_error err = {0};
     spry_matrix *A = NULL;
     spry_read_options reading = SPRY_INIT(spry_read_options);
     spry_measurement before = SPRY_INIT(spry_measurement), after = SPRY_INIT(spry_measurement);
     spry_arrays a = SPRY_INIT(spry_arrays);
-    int64_t csr_bytes = 0;
     reading.value_type = type;
     if (spry_matrix_read(context, &A, path, &reading, &err) != SPRY_OK) return fail(&err);
     spry_matrix_get_arrays(A, &a, NULL);
     a.ownership = SPRY_BORROW;
-    if (!product_of(context, A, &before, &csr_bytes)) return 0;
+    if (make_once(context, A, "csr", &csr, 0, &before, &err) != SPRY_OK) return fail(&err);
     memset(all, 0, sizeof all);
     for (int r = 0; r <= rounds; r++)
         for (int f = 0; f < count; f++) {
             if (all[f].refused) continue;
             spry_status status = r == 0 ? make_first(&a, formats[f], &all[f], &err)
-                                        : make_once(context, A, formats[f], &all[f], r, &err);
+                                        : make_once(context, A, formats[f], &all[f], r, NULL, &err);
             all[f].refused = status == SPRY_TOO_LARGE;
             if (status != SPRY_OK && !all[f].refused) return fail(&err);
         }
-    if (!product_of(context, A, &after, &csr_bytes)) return 0;
+    if (make_once(context, A, "csr", &csr, 0, &after, &err) != SPRY_OK) return fail(&err);
+    const int64_t csr_bytes = csr.storage_bytes;
     const double product = (before.median_us + after.median_us) / 2;
     const double vectors = (double)(a.rows + a.cols) * (double)spry_type_bytes(type);
     printf("%s %s: csr's product %.0f us before, %.0f us after; %d threads\n", path, spry_type_name(type),

@@ -12,17 +12,12 @@
 #include "common/input.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROUNDS = 9, CG_ITERATIONS = 40, RANK_ITERATIONS = 20 };
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 typedef struct spread {
     double quartile1, median, quartile3;
@@ -150,12 +145,12 @@ static int measure_against_bytes(spry_context *context, const spry_matrix *A, me
 
 /* ---- PageRank against a loop written by hand ------------------------------------------------------ */
 
-/* The loop that anyone would write: new = alpha*B*old + rest, and how far it went. */
-static double pull_dynamic(int64_t n, const int32_t *Ap, const int32_t *Aj, const double *Bx, const double *old,
-                           double *new, double alpha, double rest)
+/* The loop that anyone would write: new = alpha*B*old + rest, and how far it went; by the schedule that is set. */
+static double pull(int64_t n, const int32_t *Ap, const int32_t *Aj, const double *Bx, const double *old, double *new,
+                   double alpha, double rest)
 {
     double distance = 0;
-#pragma omp parallel for schedule(dynamic, 512) reduction(+ : distance)
+#pragma omp parallel for schedule(runtime) reduction(+ : distance)
     for (int64_t i = 0; i < n; i++) {
         double sum = 0;
         for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) sum += Bx[k] * old[Aj[k]];
@@ -164,32 +159,16 @@ static double pull_dynamic(int64_t n, const int32_t *Ap, const int32_t *Aj, cons
     }
     return distance;
 }
-
-static double pull_static(int64_t n, const int32_t *Ap, const int32_t *Aj, const double *Bx, const double *old,
-                          double *new, double alpha, double rest)
-{
-    double distance = 0;
-#pragma omp parallel for schedule(static) reduction(+ : distance)
-    for (int64_t i = 0; i < n; i++) {
-        double sum = 0;
-        for (int32_t k = Ap[i]; k < Ap[i + 1]; k++) sum += Bx[k] * old[Aj[k]];
-        new[i] = alpha *sum + rest;
-        distance += fabs(new[i] - old[i]);
-    }
-    return distance;
-}
-
-typedef double (*pull_loop)(int64_t, const int32_t *, const int32_t *, const double *, const double *, double *, double,
-                            double);
 
 /* Microseconds an iteration; the result lies in u. */
-static double time_loop(pull_loop loop, const spry_arrays *a, const double *Bx, double *u, double *v)
+static double time_loop(omp_sched_t schedule, int chunk, const spry_arrays *a, const double *Bx, double *u, double *v)
 {
-    double last = 0, start = now_us();
+    double last = 0, start = 0;
+    omp_set_schedule(schedule, chunk);
     for (int64_t i = 0; i < a->rows; i++) u[i] = 1 / (double)a->rows;
     start = now_us();
     for (int k = 0; k < RANK_ITERATIONS; k++) {
-        last += loop(a->rows, a->offsets, a->indices, Bx, u, v, 0.85, 0.15 / (double)a->rows);
+        last += pull(a->rows, a->offsets, a->indices, Bx, u, v, 0.85, 0.15 / (double)a->rows);
         double *swap = u;
         u = v;
         v = swap;
@@ -220,8 +199,8 @@ static int measure_pagerank(spry_context *context, const spry_matrix *A, const c
         spry_pagerank(context, spry_vector_f64(x, a.rows), &result, W, &o, &err);
         if (result.iterations != RANK_ITERATIONS) return fail(&err);
         ours[r] = result.solve_us / RANK_ITERATIONS;
-        loops[0][r] = time_loop(pull_dynamic, &a, Bx, u, v);
-        loops[1][r] = time_loop(pull_static, &a, Bx, u, v);
+        loops[0][r] = time_loop(omp_sched_dynamic, 512, &a, Bx, u, v);
+        loops[1][r] = time_loop(omp_sched_static, 0, &a, Bx, u, v);
     }
     for (int64_t i = 0; i < a.rows; i++) away += fabs(x[i] - u[i]);
     spread s = spread_of(ours, ROUNDS), d = spread_of(loops[0], ROUNDS), t = spread_of(loops[1], ROUNDS);

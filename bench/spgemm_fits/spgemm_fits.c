@@ -37,10 +37,10 @@ static spry_status to_device(const search *s, spry_matrix **there, void *arrays[
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     const void **from[3] = {&a.offsets, &a.indices, &a.values};
-    const int64_t bytes[3] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type), a.nnz * 4, a.nnz * 8};
     for (int i = 0; i < 3 && status == SPRY_OK; i++) {
-        status = spry_device_allocate(s->context, &arrays[i], 1, bytes[i], err);
-        if (status == SPRY_OK) status = spry_device_copy(s->context, arrays[i], 1, *from[i], 0, bytes[i], NULL, err);
+        const int64_t bytes = csr_part_bytes(&a, i);
+        status = spry_device_allocate(s->context, &arrays[i], 1, bytes, err);
+        if (status == SPRY_OK) status = spry_device_copy(s->context, arrays[i], 1, *from[i], 0, bytes, NULL, err);
         *from[i] = arrays[i];
     }
     if (status == SPRY_OK) status = spry_device_synchronize(s->context, 1, NULL, err);

@@ -17,13 +17,15 @@ from netgen.occ import Box, Cylinder, OCCGeometry, Sphere, Z
 from ngsolve import H1, VOL, HCurl, Mesh
 
 
-def pattern(space, mesh):
+def pattern(elements, unknowns):
     """Which unknowns share an element."""
-    elements = np.array([space.GetDofNrs(e) for e in mesh.Elements(VOL)])
     count = elements.shape[1]
-    rows = np.repeat(elements, count, axis=1).ravel()
-    columns = np.tile(elements, (1, count)).ravel()
-    return sparse.coo_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=(space.ndof, space.ndof)).tocsr()
+    rows, columns = np.repeat(elements, count, axis=1).ravel(), np.tile(elements, (1, count)).ravel()
+    return sparse.coo_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=(unknowns, unknowns)).tocsr()
+
+
+def pattern_of(space, mesh):
+    return pattern(np.array([space.GetDofNrs(e) for e in mesh.Elements(VOL)]), space.ndof)
 
 
 def main():
@@ -34,11 +36,11 @@ def main():
 
     body = Box((0, 0, 0), (1, 1, 1)) - Cylinder((0.5, 0.5, -1), Z, r=0.2, h=3) - Sphere((0.2, 0.2, 0.2), 0.12)
     mesh = Mesh(OCCGeometry(body).GenerateMesh(maxh=given.size))
-    p1 = pattern(H1(mesh, order=1), mesh)
+    p1 = pattern_of(H1(mesh, order=1), mesh)
     matrices = {
         "p1": p1,
-        "p2": pattern(H1(mesh, order=2), mesh),
-        "edge": pattern(HCurl(mesh, order=0), mesh),
+        "p2": pattern_of(H1(mesh, order=2), mesh),
+        "edge": pattern_of(HCurl(mesh, order=0), mesh),
         "elast": sparse.kron(p1, np.ones((3, 3), np.int8)),
     }
     given.folder.mkdir(parents=True, exist_ok=True)

@@ -16,13 +16,7 @@ import scipy.sparse as sparse
 import skfem
 from netgen.occ import Box, OCCGeometry, Sphere
 from ngsolve import H1, VOL, Compress, FacetFESpace, HDiv, Mesh
-
-
-def pattern(elements, unknowns):
-    """Which unknowns share an element."""
-    count = elements.shape[1]
-    rows, columns = np.repeat(elements, count, axis=1).ravel(), np.tile(elements, (1, count)).ravel()
-    return sparse.coo_matrix((np.ones(len(rows), np.int8), (rows, columns)), shape=(unknowns, unknowns)).tocsr()
+from ngsolve_patterns import pattern
 
 
 def in_blocks(matrix, block):

@@ -110,7 +110,7 @@ static void wrong_peer_is_found_out(void **state)
     }
     expect("bench gen:grid5,x=50,y=50 --peers 2>/dev/null", 1, "csr_wrong               wrong: alpha 1, beta 0: 1 rows",
            NULL);
-    expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 4, expected 3", NULL);
+    expect("bench $D/small.mtx --peers 2>/dev/null", 1, "interface 5, expected 4", NULL);
     unsetenv("SPRY_PEER_DIR");
 }
 
@@ -207,10 +207,10 @@ static void blocks_in_mkl(void **state)
 
 static int find_blocks(peer_blocks *blocks, int64_t rows, int64_t cols, const int32_t *offsets, const int32_t *columns)
 {
-    char error[256] = "";
+    spry_peer_error error = {""};
     spry_peer_matrix a = {rows, cols, offsets[rows], 8, 4, 4, offsets, columns, NULL};
-    int result = peer_blocks_find(blocks, &a, error, sizeof error);
-    assert_int_equal(error[0] == '\0', result == SPRY_PEER_OK);
+    int result = peer_blocks_find(blocks, &a, &error);
+    assert_int_equal(error.text[0] == '\0', result == SPRY_PEER_OK);
     return result;
 }
 

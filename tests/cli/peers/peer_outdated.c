@@ -1,9 +1,9 @@
 /* A peer module built for an interface that is gone. */
 #include "bench/peer.h"
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
     static const spry_peer_module module = {SPRY_PEER_ABI + 1, "outdated", "1", 0, NULL, 0, NULL};
-    (void)error, (void)error_size;
+    (void)error;
     return &module;
 }

@@ -14,14 +14,12 @@ typedef struct wrong {
     int transpose;
 } wrong;
 
-static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, char *error, size_t error_size)
+static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
-    (void)error, (void)error_size;
-    wrong *w = malloc(sizeof *w);
+    wrong *w = spry_peer_new(state, sizeof *w, error);
     if (!w) return SPRY_PEER_FAILED;
     *w = (wrong){request->matrix, request->transpose};
     cost->threads = 1;
-    *state = w;
     return SPRY_PEER_OK;
 }
 
@@ -30,20 +28,15 @@ static double value_at(const spry_peer_matrix *a, const void *array, int64_t k)
     return a->value_bytes == 4 ? (double)((const float *)array)[k] : ((const double *)array)[k];
 }
 
-static int64_t index_at(int bytes, const void *array, int64_t k)
-{
-    return bytes == 4 ? ((const int32_t *)array)[k] : ((const int64_t *)array)[k];
-}
-
 /* Right but for the entry in the middle, which is off by one part in a thousand. */
 static int run(void *state, double alpha, const void *x, double beta, void *y)
 {
     const spry_peer_matrix *a = &((const wrong *)state)->a;
     for (int64_t i = 0; i < a->rows; i++) {
         double sum = 0;
-        for (int64_t k = index_at(a->offset_bytes, a->offsets, i); k < index_at(a->offset_bytes, a->offsets, i + 1);
-             k++)
-            sum += value_at(a, a->values, k) * value_at(a, x, index_at(a->index_bytes, a->columns, k));
+        for (int64_t k = spry_peer_index(a->offset_bytes, a->offsets, i);
+             k < spry_peer_index(a->offset_bytes, a->offsets, i + 1); k++)
+            sum += value_at(a, a->values, k) * value_at(a, x, spry_peer_index(a->index_bytes, a->columns, k));
         if (i == a->rows / 2) sum = sum * 1.001 + 1e-3;
         double before = beta == 0 ? 0 : beta * value_at(a, y, i);
         if (a->value_bytes == 4)
@@ -60,8 +53,8 @@ static int fail(void *state, double alpha, const void *x, double beta, void *y)
     return SPRY_PEER_FAILED;
 }
 
-static const spry_peer_kernel kernels[] = {{"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free},
-                                           {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free}};
+static const spry_peer_kernel kernels[] = {{"csr_wrong", "csr", "cpu", "wrong on purpose", 1, prepare, run, free, 0},
+                                           {"csr_lost", "csr", "cpu", "fails on purpose", 1, prepare, fail, free, 0}};
 /* ---- sparse times sparse ------------------------------------------------------------------------ */
 
 typedef enum fault { NONE, VALUE, PLACE, ORDER, COUNT, LOST } fault;
@@ -73,14 +66,15 @@ typedef struct product {
     void *values;
 } product;
 
-static int prepare_product(void **state, const spry_peer_spgemm_request *request, fault fault)
+static int prepare_product(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost,
+                           spry_peer_error *error)
 {
-    product *p = calloc(1, sizeof *p);
+    product *p = spry_peer_new(state, sizeof *p, error);
     if (!p) return SPRY_PEER_FAILED;
     p->a = request->a;
     p->b = request->b;
-    p->fault = fault;
-    *state = p;
+    p->fault = (fault)request->variant;
+    cost->threads = 1;
     return SPRY_PEER_OK;
 }
 
@@ -114,11 +108,12 @@ static int64_t fill_row(const product *p, int64_t i, double *sums, char *marks, 
 {
     const spry_peer_matrix *a = &p->a, *b = &p->b;
     memset(marks, 0, (size_t)b->cols);
-    for (int64_t k = index_at(a->offset_bytes, a->offsets, i); k < index_at(a->offset_bytes, a->offsets, i + 1); k++) {
-        const int64_t row = index_at(a->index_bytes, a->columns, k);
-        for (int64_t l = index_at(b->offset_bytes, b->offsets, row); l < index_at(b->offset_bytes, b->offsets, row + 1);
-             l++) {
-            const int64_t j = index_at(b->index_bytes, b->columns, l);
+    for (int64_t k = spry_peer_index(a->offset_bytes, a->offsets, i);
+         k < spry_peer_index(a->offset_bytes, a->offsets, i + 1); k++) {
+        const int64_t row = spry_peer_index(a->index_bytes, a->columns, k);
+        for (int64_t l = spry_peer_index(b->offset_bytes, b->offsets, row);
+             l < spry_peer_index(b->offset_bytes, b->offsets, row + 1); l++) {
+            const int64_t j = spry_peer_index(b->index_bytes, b->columns, l);
             sums[j] = (marks[j] ? sums[j] : 0) + value_at(a, a->values, k) * value_at(b, b->values, l);
             marks[j] = 1;
         }
@@ -139,12 +134,12 @@ static void spoil(const product *p)
     if (p->fault == COUNT) p->offsets[p->a.rows]--;
 }
 
-static int run_product(void *state, spry_peer_product *told, char *error, size_t error_size)
+static int run_product(void *state, spry_peer_product *told, spry_peer_error *error)
 {
     product *p = state;
     const size_t most = (size_t)(p->a.rows * p->b.cols) + 1;
     (void)told;
-    snprintf(error, error_size, "failed on purpose");
+    spry_peer_fail(error, SPRY_PEER_FAILED, "failed on purpose");
     if (p->fault == LOST) return SPRY_PEER_FAILED;
     double *sums = malloc((size_t)p->b.cols * sizeof *sums + 1);
     char *marks = malloc((size_t)p->b.cols + 1);
@@ -160,44 +155,27 @@ static int run_product(void *state, spry_peer_product *told, char *error, size_t
     return good ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
-static int fetch(void *state, spry_peer_matrix *c, char *error, size_t error_size)
+static int fetch(void *state, spry_peer_matrix *c, spry_peer_error *error)
 {
     const product *p = state;
-    (void)error, (void)error_size;
+    (void)error;
     *c = (spry_peer_matrix){p->a.rows,  p->b.cols, p->offsets[p->a.rows], p->a.value_bytes, 8, 8, p->offsets,
                             p->columns, p->values};
     return SPRY_PEER_OK;
 }
 
-#define PREPARE(name, fault)                                                                                           \
-    static int name(void **state, const spry_peer_spgemm_request *request, spry_peer_cost *cost, char *error,          \
-                    size_t error_size)                                                                                 \
+#define PRODUCT(name, fault)                                                                                           \
     {                                                                                                                  \
-        (void)error, (void)error_size;                                                                                 \
-        cost->threads = 1;                                                                                             \
-        return prepare_product(state, request, fault);                                                                 \
+        name, "cpu", "on purpose", 1, prepare_product, run_product, fetch, release, destroy_product, fault             \
     }
-PREPARE(prepare_right, NONE)
-PREPARE(prepare_value, VALUE)
-PREPARE(prepare_place, PLACE)
-PREPARE(prepare_order, ORDER)
-PREPARE(prepare_count, COUNT)
-PREPARE(prepare_lost, LOST)
-#define PRODUCT(name, prepare)                                                                                         \
-    {                                                                                                                  \
-        name, "cpu", "on purpose", 1, prepare, run_product, fetch, release, destroy_product                            \
-    }
-static const spry_peer_spgemm products[] = {PRODUCT("spgemm_right", prepare_right),
-                                            PRODUCT("spgemm_wrong", prepare_value),
-                                            PRODUCT("spgemm_misplaced", prepare_place),
-                                            PRODUCT("spgemm_unsorted", prepare_order),
-                                            PRODUCT("spgemm_short", prepare_count),
-                                            PRODUCT("spgemm_lost", prepare_lost)};
+static const spry_peer_spgemm products[] = {PRODUCT("spgemm_right", NONE),      PRODUCT("spgemm_wrong", VALUE),
+                                            PRODUCT("spgemm_misplaced", PLACE), PRODUCT("spgemm_unsorted", ORDER),
+                                            PRODUCT("spgemm_short", COUNT),     PRODUCT("spgemm_lost", LOST)};
 
 static const spry_peer_module module = {SPRY_PEER_ABI, "wrong", "1", 2, kernels, 6, products};
 
-const spry_peer_module *spry_peer_get(char *error, size_t error_size)
+const spry_peer_module *spry_peer_get(spry_peer_error *error)
 {
-    (void)error, (void)error_size;
+    (void)error;
     return &module;
 }
