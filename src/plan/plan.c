@@ -183,7 +183,8 @@ static spry_status allocate_vectors(spry_plan *plan, spry_error *err)
     SPRYI_OK_OR_RETURN(spryi_add_maps(plan, err));
     if (plan->workspace_bytes > 0) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->workspace, plan->workspace_bytes, "workspace", err));
-        SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->workspace, cleared, err));
+        /* kernels in host memory expect nothing of it; the others find zeros, and leave them */
+        if (!d->driver->host_memory) SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->workspace, cleared, err));
     }
     if (plan->options.vector_device != d->number) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->x, plan->x_length * size, "x", err));
