@@ -252,18 +252,20 @@ done:
 static spry_status count_there(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
+    spry_error why = SPRY_ERROR_INIT; /* of chunks that were too large, which is no failure of the call */
     void *offsets = NULL;
     SPRYI_TRY(upload_operands(plan, err));
     const int64_t rows = plan->job.a.rows;
     SPRYI_TRY(take(&plan->there->product, &offsets, (rows + 1) * 8, "row offsets", err));
     plan->there->c_offsets = offsets;
     for (;;) {
-        status = count_all(plan, err);
+        status = count_all(plan, &why);
         if (status != SPRY_TOO_LARGE && status != SPRY_OUT_OF_MEMORY) break;
         if (plan->chunks >= rows) break;
         empty_room(plan);
         SPRYI_TRY(cut_finer(plan, err));
     }
+    if (status != SPRY_OK && err) *err = why;
 done:
     return status;
 }

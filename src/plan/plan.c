@@ -127,8 +127,12 @@ static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, sp
         memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
         snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     }
-    spry_status status = select_kernel(plan, o, err);
-    if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return status;
+    spry_error why = SPRY_ERROR_INIT;
+    spry_status status = select_kernel(plan, o, &why);
+    if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) {
+        if (status != SPRY_OK && err) *err = why;
+        return status;
+    }
     const char *passed = plan->format->name;
     status = select_instead(plan, o, err);
     snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
@@ -208,6 +212,7 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, plan and A must not be NULL");
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
+    spry_error why = SPRY_ERROR_INIT; /* of a choice that csr takes the place of, which is no failure of the call */
     spry_plan *made = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
@@ -229,8 +234,9 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     SPRYI_TRY(select_device(made, &o, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
     SPRYI_TRY(select_format(made, &o, err));
-    while ((status = make_storage(made, err)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
+    while ((status = make_storage(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
         SPRYI_TRY(select_instead(made, &o, err));
+    if (status != SPRY_OK && err) *err = why;
     if (status != SPRY_OK) goto done;
     SPRYI_TRY(find_run(made, err));
     SPRYI_TRY(prepare_kernel(made, err));

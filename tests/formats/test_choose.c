@@ -118,9 +118,40 @@ static void choices_on_a_cpu(void **state)
     check_choices("cpu", cases, sizeof cases / sizeof *cases);
 }
 
+/* A choice that passes the memory limit makes way for csr: the call succeeds, and err is as it was. */
+static void refused_choices(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"fem3,x=8,y=8,z=8", "grid5,x=60,y=60", "banded,rows=900", "rmat,scale=9"};
+    spry_context *context = NULL;
+    int instead = 0;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (int s = 0; s < 4; s++)
+        for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+            spry_matrix *A = NULL;
+            spry_plan *plan = NULL;
+            spry_error err = SPRY_ERROR_INIT;
+            spry_plan_info info = SPRY_INIT(spry_plan_info);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.op = (spry_op)op;
+            o.memory_limit_bytes = 1;
+            assert_int_equal(spry_matrix_generate(context, &A, specs[s], NULL, NULL), SPRY_OK);
+            if (spry_plan_spmv(context, &plan, A, &o, &err) == SPRY_OK) {
+                assert_int_equal(err.status, SPRY_OK);
+                assert_string_equal(err.message, "");
+                assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+                instead += strstr(info.reason, "would take more memory than is allowed") != NULL;
+            }
+            spry_plan_destroy(plan);
+            spry_matrix_destroy(A);
+        }
+    assert_true(instead > 0);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu), cmocka_unit_test(choices_on_a_cpu),
-                                       cmocka_unit_test(choices_of_blocks)};
+                                       cmocka_unit_test(choices_of_blocks), cmocka_unit_test(refused_choices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
