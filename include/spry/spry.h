@@ -317,7 +317,7 @@ typedef struct spry_spmv_options {
      * choice, told with its reason (spry_plan_info). NULL: "auto".
      */
     const char *format;
-    const char *kernel; /* a kernel of section 12, which settles format and device; NULL: the best for them */
+    const char *kernel; /* a kernel of section 12, which determines format and device; NULL: the best for them */
     /* "none" (NULL), "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_reorder, on the host).
        x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or 3 numbers an entry. */
     const char *ordering;
@@ -407,7 +407,7 @@ typedef struct spry_plan_info {
     const char *op;          /* "spmv", "spmv_t" */
     const char *device;      /* "cpu", ... */
     const char *format;      /* "csr", ... */
-    const char *parameters;  /* of the format, as settled: "c=8:sigma=256"; "" where it has none */
+    const char *parameters;  /* of the format, as resolved: "c=8:sigma=256"; "" where it has none */
     const char *kernel;      /* "csr_avx512_cpu", ... */
     const char *ordering;    /* "none", ... */
     const char *reason;      /* one sentence: why these */
@@ -575,7 +575,7 @@ SPRY_API spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_sta
 typedef struct spry_storage {
     size_t struct_size;
     const char *format;  /* "ell" */
-    char parameters[64]; /* as the format would settle them, "" where it has none */
+    char parameters[64]; /* as the format would resolve them, "" where it has none */
     int64_t words;       /* values and indices alike, each counted once: the unit of textbook formulas */
     int64_t bytes;       /* of the same arrays; what a plan adds beside them (row blocks, some kilobytes) is left out */
     int64_t padding;     /* stored entries that are none of A's */
@@ -584,7 +584,7 @@ typedef struct spry_storage {
 } spry_storage;
 
 /*
- * Foretells, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
+ * Predicts, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
  * most formats, O(nnz) for bsr; A is sound. options->op and vector_type count, device and kernel do not.
  */
 SPRY_API spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,

@@ -1,4 +1,4 @@
-/* Format ELL: the layout as it is drawn, figures of the lecture, strided runs, storages that are damaged. */
+/* Format ELL: the layout as it is drawn, word counts of Sparse Methods, strided runs, storages that are damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
