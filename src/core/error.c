@@ -129,6 +129,12 @@ spryi_reason spryi_errno_reason(int number)
     return reason;
 }
 
+spry_status spryi_hand_on(spry_error *err, const spry_error *kept)
+{
+    if (err) *err = *kept;
+    return kept->status;
+}
+
 spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what, int number)
 {
     return spryi_fail_file(err, SPRY_FILE_ERROR, file, 0, "%s: %s", what, spryi_errno_reason(number).text);

@@ -24,6 +24,9 @@ spry_status spryi_fail_file(spry_error *err, spry_status status, const char *fil
 /* Puts the file into an error that came from where it is not known, memory above all; returns status. */
 spry_status spryi_name_file(spry_error *err, spry_status status, const char *file);
 
+/* Reports the error of a try that was kept apart, since another try might have succeeded; returns its status. */
+spry_status spryi_hand_on(spry_error *err, const spry_error *kept);
+
 /* The system's text for an errno. */
 typedef struct spryi_reason {
     char text[128];

@@ -265,7 +265,7 @@ static spry_status count_there(spry_spgemm_plan *plan, spry_error *err)
         empty_room(plan);
         SPRYI_TRY(cut_finer(plan, err));
     }
-    if (status != SPRY_OK && err) *err = why;
+    if (status != SPRY_OK) spryi_hand_on(err, &why);
 done:
     return status;
 }

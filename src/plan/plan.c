@@ -129,10 +129,8 @@ static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, sp
     }
     spry_error why = SPRY_ERROR_INIT;
     spry_status status = select_kernel(plan, o, &why);
-    if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) {
-        if (status != SPRY_OK && err) *err = why;
-        return status;
-    }
+    if (status == SPRY_OK) return SPRY_OK;
+    if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return spryi_hand_on(err, &why);
     const char *passed = plan->format->name;
     status = select_instead(plan, o, err);
     snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
@@ -236,8 +234,7 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     SPRYI_TRY(select_format(made, &o, err));
     while ((status = make_storage(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
         SPRYI_TRY(select_instead(made, &o, err));
-    if (status != SPRY_OK && err) *err = why;
-    if (status != SPRY_OK) goto done;
+    if (status != SPRY_OK) SPRYI_TRY(spryi_hand_on(err, &why));
     SPRYI_TRY(find_run(made, err));
     SPRYI_TRY(prepare_kernel(made, err));
     SPRYI_TRY(spryi_place_order(made, err));

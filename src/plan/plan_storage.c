@@ -242,8 +242,7 @@ static spry_status make_on_device(const spry_plan *plan, spryi_plan_storage *mad
     if (!*done) spryi_discard_storage(plan, made);
     /* the host's way takes less device memory: CSR and scratch need not lie beside the result */
     if (*done || status == SPRY_UNSUPPORTED || status == SPRY_OUT_OF_MEMORY) return SPRY_OK;
-    if (err) *err = why;
-    return status;
+    return spryi_hand_on(err, &why);
 }
 
 /* ---- either -------------------------------------------------------------------------------------------- */

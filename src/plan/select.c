@@ -46,17 +46,20 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
 {
     const spryi_kernel *named = named_kernel(request);
     const char *reason;
+    if (!named && spryi_find_kernel(request->kernel))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", request->kernel,
+                          product_of(request->operation));
     if (!named)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\"; `spry kernels` lists them",
                           request->kernel);
     if (request->format && strcmp(request->format, named->format) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s works on format %s, but format is %s",
                           named->name, named->format, request->format);
-    if (!spryi_kernel_available(device->context, named, &reason))
-        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", named->name, reason);
     if (strcmp(named->device, device->driver->name) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s runs on %s, but device is %s", named->name,
                           named->device, request->device ? request->device : device->name);
+    if (!spryi_kernel_available(device->context, named, &reason))
+        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", named->name, reason);
     if (!named->deterministic && !request->allow_nondeterministic)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allow_nondeterministic",
                           "kernel %s may change bits from run to run: set allow_nondeterministic to use it",

@@ -19,7 +19,7 @@ extern "C" {
 }
 
 enum { THREADS = 256, PER_THREAD = 4, TILE = THREADS * PER_THREAD, MOST_BLOCKS = 4096 };
-enum { SETTLERS = 1024, IDLE_BLOCKS = 264 };
+enum { LAST_THREADS = 1024, IDLE_BLOCKS = 264 };
 
 /* ---- pieces ------------------------------------------------------------------------------------- */
 
@@ -140,16 +140,16 @@ struct rank_strided {
 template <typename WHAT>
 static __global__ void resolve_kernel(typename WHAT::state *state, const double *partials, int blocks)
 {
-    __shared__ double scratch[SETTLERS / 32];
+    __shared__ double scratch[LAST_THREADS / 32];
     double sums[WHAT::SUMS];
     for (int s = 0; s < WHAT::SUMS; s++) {
         double sum = 0;
         const bool maximum = is_maximum(state, s);
-        for (int b = threadIdx.x; b < blocks; b += SETTLERS) {
+        for (int b = threadIdx.x; b < blocks; b += LAST_THREADS) {
             double partial = partials[(int64_t)s * blocks + b];
             sum = maximum ? larger(sum, partial) : sum + partial;
         }
-        sums[s] = maximum ? most_of_block<SETTLERS>(sum, scratch) : sum_of_block<SETTLERS>(sum, scratch);
+        sums[s] = maximum ? most_of_block<LAST_THREADS>(sum, scratch) : sum_of_block<LAST_THREADS>(sum, scratch);
     }
     if (threadIdx.x == 0) WHAT::go(state, sums);
 }
@@ -172,7 +172,7 @@ static spry_status enter(const spryi_vector_work *w, int *previous, spry_error *
 template <typename WHAT> static void resolve(const spryi_vector_work *w)
 {
     resolve_kernel<WHAT>
-        <<<1, SETTLERS>>>((typename WHAT::state *)w->state.data, (const double *)w->partials.data, (int)w->blocks);
+        <<<1, LAST_THREADS>>>((typename WHAT::state *)w->state.data, (const double *)w->partials.data, (int)w->blocks);
 }
 
 static spry_status leave(int previous, const char *pass, spry_error *err)
