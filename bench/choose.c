@@ -17,7 +17,7 @@ int bench_device_is_there(const bench_session *session, const char *kind)
 {
     for (int d = 0; d < spry_device_count(session->context); d++) {
         spry_device_info device = SPRY_INIT(spry_device_info);
-        if (spry_device_get_info(session->context, d, &device, NULL) == SPRY_OK && device.available &&
+        if (spry_device_get_info(session->context, &device, d, NULL) == SPRY_OK && device.available &&
             strcmp(device.name, kind) == 0)
             return 1;
     }

@@ -1,5 +1,7 @@
 /* Goes through matrices, types and orderings, and hands out the records of each. */
 #include "bench/internal.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include "common/copy_bandwidth.h"
 
@@ -72,7 +74,7 @@ static void add_numberings(prepared *p, const bench_session *session)
 static const char *tuning_for_gpu(spry_context *context)
 {
     spry_device_info device = SPRY_INIT(spry_device_info);
-    if (spry_device_get_info(context, 1, &device, NULL) != SPRY_OK || !device.available) return "ampere";
+    if (spry_device_get_info(context, &device, 1, NULL) != SPRY_OK || !device.available) return "ampere";
     if (device.compute_capability >= 90) return "hopper";
     return device.compute_capability >= 80 ? "ampere" : "volta";
 }

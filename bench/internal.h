@@ -130,7 +130,7 @@ spry_status bench_spgemm(bench_session *session, const bench_subject *subject, s
 
 typedef struct spmv_case {
     record record;
-    spry_spmv_plan *plan;              /* ours, */
+    spry_spmv_plan *plan;         /* ours, */
     const spry_peer_kernel *peer; /* or a peer's */
     void *peer_state;
     int device; /* where it runs and its vectors are: 0 the CPU, 1 the first GPU */
@@ -168,8 +168,11 @@ typedef struct spmv_group {
 spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err);
 void spmv_group_close(spmv_group *group);
 
-/* Each plans or prepares, checks, and adds a case; its record tells how that went. 0: out of memory. */
-int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label); /* NULL: the plan's format */
+/*
+ * Each plans or prepares, checks, and adds a case; its record tells how that went. 0: out of memory. label NULL: the
+ * plan's format; device, a name: of a case that cannot be planned.
+ */
+int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device);
 int spmv_add_peer(spmv_group *group, const bench_peer *peer);
 int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason);
 

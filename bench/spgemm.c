@@ -1,5 +1,6 @@
 /* C = A*A: which kernels and peers run on a matrix, and what they are given. */
 #include "bench/spgemm.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static spry_status open_group(spgemm_group *group, bench_session *session, const
                             .arrays = SPRY_INIT(spry_arrays),
                             .estimate = SPRY_INIT(spry_spgemm_prediction)};
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    options.device = "cpu"; /* where it is exact */
+    options.device = SPRY_CPU; /* where it is exact */
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
     if (status == SPRY_OK)
@@ -161,9 +162,12 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     if (call_names[call]) RECORD_TEXT(c->record.format, call_names[call]);
     if (call >= FROM_HOST) c->device = 0;
     c->options.kernel = kernel;
-    c->options.device = c->device > 0 ? NULL : device; /* NULL: where A is */
-    c->options.result_device = c->device;
-    if (c->device > 0) {
+    if (strcmp(device, "auto") == 0)
+        c->options.device = SPRY_DEVICE_AUTO;
+    else if (c->device == 0) /* else where A is */
+        status = number_of_device(group->session->context, &c->options.device, device, &err);
+    c->options.result_device = c->device > 0 ? c->device : SPRY_CPU;
+    if (c->device > 0 && status == SPRY_OK) {
         status = upload(group, &err);
         c->record.copy_gbps = group->session->gpu_copy_gbps;
         c->record.setup_us = c->record.upload_us = group->upload_us;
@@ -224,16 +228,16 @@ static int add_peer(spgemm_group *group, const bench_peer *peer)
 static int add_kernel(spgemm_group *group, const spry_kernel_info *kernel)
 {
     const double seconds = seconds_of(group, kernel->name);
-    if (!kernel->available) return add_skipped(group, kernel->name, kernel->device, kernel->reason);
+    if (!kernel->available) return add_skipped(group, kernel->name, kernel->device_kind, kernel->reason);
     if (seconds > most_seconds) {
         char reason[128];
         snprintf(reason, sizeof reason, "it would take about %.2g s a product, by rows times columns", seconds);
-        if (!add_skipped(group, kernel->name, kernel->device, reason)) return 0;
+        if (!add_skipped(group, kernel->name, kernel->device_kind, reason)) return 0;
         if (reads_columns(kernel->name)) measure_conversion(group, &group->cases[group->case_count - 1]);
         return 1;
     }
-    return add_ours(group, kernel->name, kernel->device, WHOLE) &&
-           (group->session->options->calls <= 1 || add_ours(group, kernel->name, kernel->device, PLANNED));
+    return add_ours(group, kernel->name, kernel->device_kind, WHOLE) &&
+           (group->session->options->calls <= 1 || add_ours(group, kernel->name, kernel->device_kind, PLANNED));
 }
 
 /* Every kernel of the wanted devices, or those named; *ours: how many of ours were named. */
@@ -243,10 +247,11 @@ static int add_kernels(spgemm_group *group, int *ours)
     int good = 1;
     for (int k = 0; k < spry_spgemm_kernel_count() && good; k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        if (spry_spgemm_kernel_get_info(group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
+        if (spry_spgemm_kernel_get_info(group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
         const int named = text_list_has(&options->kernels, kernel.name);
         *ours += named;
-        if (!(named || options->all_kernels) || !bench_device_fits(group->session, group->wanted, kernel.device, named))
+        if (!(named || options->all_kernels) ||
+            !bench_device_fits(group->session, group->wanted, kernel.device_kind, named))
             continue;
         good = add_kernel(group, &kernel);
     }

@@ -1,5 +1,6 @@
 /* One product, and whether it is the right one. */
 #include "bench/spgemm.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ int spgemm_run(spgemm_group *group, spgemm_case *c, double *us)
     r->threads = info.threads;
     if (r->reason[0]) return 1;
     snprintf(r->kernel, sizeof r->kernel, "%s", info.kernel);
-    snprintf(r->device, sizeof r->device, "%s", info.device);
+    snprintf(r->device, sizeof r->device, "%s", info.device_name);
     snprintf(r->reason, sizeof r->reason, "%s%s", c->plan ? "the numeric phase of a plan alone; " : "", info.reason);
     return 1;
 }
@@ -264,7 +265,7 @@ void spgemm_check(spgemm_group *group, spgemm_case *c)
 {
     host_result result;
     double us = 0;
-    const int on_cpu = c->options.device && strcmp(c->options.device, "cpu") == 0;
+    const int on_cpu = c->options.device == SPRY_CPU;
     if (!c->peer && !on_cpu) (void)spry_context_trim(group->session->context); /* as peers empty their pool */
     if (!spgemm_run(group, c, &us)) return;
     c->record.first_us = us;

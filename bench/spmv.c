@@ -1,5 +1,6 @@
 /* Which kernels and peers multiply a matrix with a vector, and their records. */
 #include "bench/internal.h"
+#include "spry/tools.h"
 
 #include <string.h>
 
@@ -37,7 +38,7 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
     options.expected_calls = c->options->calls;
     options.ordering = c->subject->plan_ordering;
     options.format = format;
-    options.device = device;
+    (void)!number_of_device(c->group->session->context, &options.device, device, NULL); /* "cpu", "cuda" are known */
     options.groups = device ? groups_for(c, format, device) : NULL;
     return options;
 }
@@ -48,14 +49,15 @@ static int add_kernels(const choice *c, int all)
     int good = 1;
     for (int k = 0; good && k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        if (spry_kernel_get_info(c->group->session->context, k, &kernel, NULL) != SPRY_OK) continue;
-        if (!bench_device_fits(c->group->session, c->device, kernel.device, !all)) continue;
+        if (spry_kernel_get_info(c->group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
+        if (!bench_device_fits(c->group->session, c->device, kernel.device_kind, !all)) continue;
         if (!takes_part(c, kernel.format) || (!all && !text_list_has(&c->options->kernels, kernel.name))) continue;
-        spry_spmv_options options = plan_options(c, kernel.format, kernel.device);
+        spry_spmv_options options = plan_options(c, kernel.format, kernel.device_kind);
         options.kernel = kernel.name;
         options.allow_nondeterministic = 1;
-        good = kernel.available ? spmv_add_plan(c->group, &options, NULL)
-                                : spmv_add_skipped(c->group, kernel.format, kernel.name, kernel.device, kernel.reason);
+        good = kernel.available
+                   ? spmv_add_plan(c->group, &options, NULL, kernel.device_kind)
+                   : spmv_add_skipped(c->group, kernel.format, kernel.name, kernel.device_kind, kernel.reason);
     }
     return good;
 }
@@ -69,16 +71,16 @@ static int add_format(const choice *c, const char *format)
     const int all = strcmp(c->device, "all") == 0;
     if (!all || strcmp(format, "auto") == 0) {
         const spry_spmv_options options = plan_options(c, format, all ? NULL : c->device);
-        return spmv_add_plan(c->group, &options, format);
+        return spmv_add_plan(c->group, &options, format, all ? NULL : c->device);
     }
     int added = 0;
     for (int d = 0; d < spry_device_count(c->group->session->context); d++) {
         spry_device_info device = SPRY_INIT(spry_device_info);
-        if (spry_device_get_info(c->group->session->context, d, &device, NULL) != SPRY_OK) continue;
+        if (spry_device_get_info(c->group->session->context, &device, d, NULL) != SPRY_OK) continue;
         if (strchr(device.name, ':')) continue; /* a second device of a kind */
         if (!device.available) continue;        /* all there are: a GPU that cannot be used is asked for by its name */
         const spry_spmv_options options = plan_options(c, format, device.name);
-        if (!spmv_add_plan(c->group, &options, format)) return 0;
+        if (!spmv_add_plan(c->group, &options, format, device.name)) return 0;
         added++;
     }
     return added > 0 || spmv_add_skipped(c->group, format, "", "", "no device is listed");

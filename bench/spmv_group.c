@@ -1,5 +1,6 @@
 /* One matrix in one type: its vectors, its cases, and the check of every case. */
 #include "bench/internal.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -108,8 +109,9 @@ int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta)
     spry_type type = group->arrays.value_type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_status status =
-        spry_spmv_plan_run(c->plan, scalar_pointer(&a, type), vector(group, x_of(group, c), group->x_length, c->device),
-                      scalar_pointer(&b, type), vector(group, y_of(group, c), group->y_length, c->device), NULL, &err);
+        spry_spmv_plan_run(c->plan, vector(group, y_of(group, c), group->y_length, c->device), scalar_pointer(&a, type),
+                           spry_vector_as_const(vector(group, x_of(group, c), group->x_length, c->device)),
+                           scalar_pointer(&b, type), NULL, &err);
     if (status == SPRY_OK) return 1;
     return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
 }
@@ -124,7 +126,7 @@ int spmv_wait(spmv_group *group, spmv_case *c)
 spry_status bench_measure_gpu_copy(bench_session *session, spry_error *err)
 {
     if (session->gpu_copy_gbps != 0) return SPRY_OK;
-    spry_status status = spry_device_measure_copy(session->context, 1, &session->gpu_copy_gbps, err);
+    spry_status status = spry_device_measure_copy(session->context, &session->gpu_copy_gbps, 1, err);
     if (status != SPRY_OUT_OF_MEMORY) return status;
     session->gpu_copy_gbps = NAN; /* products may fit all the same */
     return SPRY_OK;
@@ -194,8 +196,9 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_vector before = beta == 0 ? (spry_vector){0} : vector(group, group->y_before, group->y_length, 0);
     spry_status status = spry_spmv_verify(group->session->context, &v, group->A, group->op, scalar_pointer(&a, type),
-                                          vector(group, group->x, group->x_length, 0), scalar_pointer(&b, type), before,
-                                          vector(group, group->y, group->y_length, 0), &err);
+                                          spry_vector_as_const(vector(group, group->x, group->x_length, 0)),
+                                          scalar_pointer(&b, type), spry_vector_as_const(before),
+                                          spry_vector_as_const(vector(group, group->y, group->y_length, 0)), &err);
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
     keep_error(c, v.max_error);
     if (v.wrong_rows == 0) {
@@ -272,14 +275,14 @@ int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, 
     return c != NULL;
 }
 
-int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label)
+int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device)
 {
-    spmv_case *c = add_case(group, label ? label : options->format, options->kernel, options->device);
+    spmv_case *c = add_case(group, label ? label : options->format, options->kernel, device);
     if (!c) return 0;
     RECORD_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     spry_error err = {0};
-    given.vector_device = c->device;
+    given.vector_device = c->device > 0 ? c->device : SPRY_CPU;
     spry_status status = spry_spmv_plan_create(group->planner, &c->plan, group->A, &given, &err);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, &err);
     if (label) RECORD_TEXT(c->record.format, label);

@@ -3,6 +3,7 @@
 #include "cli/bench_tables.h"
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/tools.h"
 
 #include "bench/bench.h"
 
@@ -165,7 +166,7 @@ static int check_formats(const arguments *a)
     name_list known = {.names = {"auto"}, .count = 1};
     for (int f = 0; f < spry_format_count() && known.count < MOST_NAMES; f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(f, &info, NULL) == SPRY_OK) known.names[known.count++] = info.name;
+        if (spry_format_get_info(&info, f, NULL) == SPRY_OK) known.names[known.count++] = info.name;
     }
     if (text_list_has(&a->o.formats, "all")) return cli_usage_error("--formats: 'all' stands alone, not in a list");
     return check_names("formats", "format", &a->o.formats, &known);
@@ -209,8 +210,8 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
     int squares[MOST_NAMES], status, squares_peer = 0;
     for (int k = 0; k < ours && known.count < MOST_NAMES; k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        const spry_status found = k < spmv ? spry_kernel_get_info(context, k, &info, NULL)
-                                           : spry_spgemm_kernel_get_info(context, k - spmv, &info, NULL);
+        const spry_status found = k < spmv ? spry_kernel_get_info(context, &info, k, NULL)
+                                           : spry_spgemm_kernel_get_info(context, &info, k - spmv, NULL);
         squares[known.count] = k >= spmv;
         if (found == SPRY_OK) known.names[known.count++] = info.name;
     }

@@ -1,5 +1,6 @@
 /* spry convert: a matrix from one file to another. */
 #include "cli/cli.h"
+#include "spry/io.h"
 
 #include <string.h>
 

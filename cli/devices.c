@@ -1,6 +1,7 @@
 /* spry devices: what products can run on here. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/tools.h"
 
 #include "common/copy_bandwidth.h"
 
@@ -67,10 +68,10 @@ static int list_devices(spry_context *context, arguments *a)
     for (int d = 0; good && d < spry_device_count(context); d++) {
         spry_device_info info = SPRY_INIT(spry_device_info);
         spry_error err = {0};
-        if (spry_device_get_info(context, d, &info, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
+        if (spry_device_get_info(context, &info, d, &err) != SPRY_OK) return cli_json_close(&a->json, cli_fail(&err));
         int threads = d == 0 ? spry_context_threads(context) : -1;
         double gbps = d == 0 ? cpu_gbps : NAN;
-        if (d > 0 && a->measure && info.available && spry_device_measure_copy(context, d, &gbps, &err) != SPRY_OK)
+        if (d > 0 && a->measure && info.available && spry_device_measure_copy(context, &gbps, d, &err) != SPRY_OK)
             return cli_json_close(&a->json, cli_fail(&err));
         if (a->json.wanted) good = json_device(&a->json, &info, threads, gbps);
         if (cli_for_people(&a->json)) print_device(&info, threads, gbps);

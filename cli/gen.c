@@ -1,6 +1,8 @@
 /* spry gen: writes a generated matrix, or lists the generators. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <string.h>
 
@@ -27,7 +29,7 @@ static int list_generators(cli_json *json)
     if (status != CLI_GO_ON) return status;
     for (int g = 0; good && g < spry_generator_count(); g++) {
         spry_generator_info info = SPRY_INIT(spry_generator_info);
-        if (spry_generator_get_info(g, &info, NULL) != SPRY_OK) continue;
+        if (spry_generator_get_info(&info, g, NULL) != SPRY_OK) continue;
         if (json->wanted) {
             cJSON *line = cJSON_CreateObject();
             good = cli_json_line(json, line,

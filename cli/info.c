@@ -1,6 +1,7 @@
 /* spry info: what a matrix is like. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/tools.h"
 
 #include "common/input.h"
 

@@ -1,6 +1,7 @@
 /* spry kernels: what the library can multiply with, here and elsewhere. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/tools.h"
 
 #include <string.h>
 
@@ -17,7 +18,7 @@ static int take_format(void *state, const char *value)
     for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
         const size_t used = strlen(names);
-        if (spry_format_get_info(f, &info, NULL) == SPRY_OK)
+        if (spry_format_get_info(&info, f, NULL) == SPRY_OK)
             snprintf(names + used, sizeof names - used, "%s%s", used ? "|" : "", info.name);
     }
     ((arguments *)state)->format = value;
@@ -36,7 +37,7 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
 {
     cJSON *o = cJSON_CreateObject();
     int good = cli_json_text(o, "name", k->name) && cli_json_text(o, "format", k->format) &&
-               cli_json_text(o, "device", k->device) && cli_json_text(o, "operations", k->operations) &&
+               cli_json_text(o, "device", k->device_kind) && cli_json_text(o, "operations", k->operations) &&
                cli_json_text(o, "types", k->types) && cli_json_text(o, "indices", k->indices) &&
                cJSON_AddBoolToObject(o, "deterministic", k->deterministic) &&
                cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "reason", k->reason) &&
@@ -47,8 +48,8 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
 
 static void print_kernel(const spry_kernel_info *k, int long_form)
 {
-    printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s%s\n", k->name, k->format, k->device, k->operations, k->types,
-           k->indices, k->deterministic ? "deterministic" : "may vary",
+    printf("%-24s %-6s %-6s %-12s %-15s %-18s %-13s %s%s\n", k->name, k->format, k->device_kind, k->operations,
+           k->types, k->indices, k->deterministic ? "deterministic" : "may vary",
            k->available ? "available" : "not here: ", k->available ? "" : k->reason);
     if (!long_form) return;
     printf("    %s\n", k->idea);
@@ -60,7 +61,7 @@ static void print_formats(const char *only)
     fputs("\nFormats\n", stdout);
     for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(f, &info, NULL) != SPRY_OK || (only && strcmp(only, info.name) != 0)) continue;
+        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || (only && strcmp(only, info.name) != 0)) continue;
         printf("%-6s %s\n    storage: %s\n    best for: %s\n", info.name, info.title, info.storage, info.best_for);
     }
 }
@@ -69,8 +70,8 @@ static void print_formats(const char *only)
 static spry_status kernel_number(spry_context *context, int k, spry_kernel_info *info, spry_error *err)
 {
     const int spmv = spry_kernel_count();
-    return k < spmv ? spry_kernel_get_info(context, k, info, err)
-                    : spry_spgemm_kernel_get_info(context, k - spmv, info, err);
+    return k < spmv ? spry_kernel_get_info(context, info, k, err)
+                    : spry_spgemm_kernel_get_info(context, info, k - spmv, err);
 }
 
 /* The kernels that are for use, or those of studies. */
@@ -83,7 +84,7 @@ static int list_some(spry_context *context, arguments *a, int study)
         spry_error err = {0};
         if (kernel_number(context, k, &info, &err) != SPRY_OK) return cli_fail(&err);
         if (info.study != study || (a->format && strcmp(a->format, info.format) != 0)) continue;
-        if (a->device && strcmp(a->device, info.device) != 0) continue;
+        if (a->device && strcmp(a->device, info.device_kind) != 0) continue;
         if (people && study && listed++ == 0) puts("\nFor comparison, by name alone: another of the format is faster");
         if (a->json.wanted && !json_kernel(&a->json, &info)) return CLI_UNSUCCESSFUL;
         if (people) print_kernel(&info, a->long_form);

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "spry/io.h"
 
 #include "common/input.h"
 
@@ -208,7 +209,7 @@ int cli_open_input(cli_input *input, const char *path, spry_type type, int64_t t
     cli_progress("reading");
     reading.value_type = type;
     const double start = now_us();
-    if (spry_matrix_read(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
+    if (spry_matrix_open(input->context, &input->A, path, &reading, &err) != SPRY_OK) return cli_fail_reading(&err);
     input->read_us = now_us() - start;
     return spry_matrix_get_arrays(input->A, &input->arrays, &err) == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
 }

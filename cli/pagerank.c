@@ -1,5 +1,6 @@
 /* spry pagerank: the ranks of a graph's nodes. */
 #include "cli/solvers.h"
+#include "spry/solve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -208,11 +209,11 @@ static int rank(const cli_input *input, arguments *a, spry_vector *x)
     cli_convergence convergence = {0};
     spry_pagerank_result r = SPRY_INIT(spry_pagerank_result);
     spry_error err = {0};
-    a->o.device = a->shared.device;
     a->o.format = a->shared.format;
     a->o.observe = cli_observe;
     a->o.user = &convergence;
-    spry_status result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
+    spry_status result = number_of_device(input->context, &a->o.device, a->shared.device, &err);
+    if (result == SPRY_OK) result = spry_pagerank(input->context, *x, &r, input->A, &a->o, &err);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result == SPRY_INVALID_MATRIX && a->shared.type != SPRY_PATTERN)

@@ -1,6 +1,8 @@
 /* spry reorder: rows and columns in another order. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include "common/input.h"
 

@@ -1,5 +1,7 @@
 /* spry solve: A x = b for symmetric positive definite A. */
+#include "spry/solve.h"
 #include "cli/solvers.h"
+#include "spry/io.h"
 
 #include "common/input.h"
 
@@ -36,7 +38,7 @@ static int make_b(const cli_input *input, const arguments *a, spry_vector *b)
     int ones = strcmp(a->b, "ones") == 0, random = strcmp(a->b, "random") == 0;
     int64_t n = input->arrays.rows;
     if (!ones && !random) {
-        if (spry_vector_read(input->context, b, a->b, a->shared.type, &err) != SPRY_OK) return cli_fail(&err);
+        if (spry_vector_open(input->context, b, a->b, a->shared.type, &err) != SPRY_OK) return cli_fail(&err);
         if (b->length == n) return CLI_GO_ON;
         cli_message("%s: the vector has %lld entries, expected %lld, as many as the matrix has rows", a->b,
                     (long long)b->length, (long long)n);
@@ -103,11 +105,11 @@ static int solve(const cli_input *input, arguments *a, const spry_vector *b, spr
     o.precond = a->precond;
     o.tolerance = a->tolerance;
     o.max_iterations = a->limit;
-    o.device = a->shared.device;
     o.format = a->shared.format;
     o.observe = cli_observe;
     o.user = &convergence;
-    spry_status result = spry_cg(input->context, *x, &r, input->A, *b, &o, &err);
+    spry_status result = number_of_device(input->context, &o.device, a->shared.device, &err);
+    if (result == SPRY_OK) result = spry_cg(input->context, *x, &r, input->A, spry_vector_as_const(*b), &o, &err);
     cli_progress(NULL);
     int status = result == SPRY_OK ? CLI_OK : cli_fail(&err);
     if (result != SPRY_OK && result != SPRY_NOT_CONVERGED) return status;

@@ -1,4 +1,6 @@
 #include "cli/solvers.h"
+#include "spry/io.h"
+#include "spry/solve.h"
 
 #include "common/input.h"
 
@@ -60,7 +62,7 @@ void cli_print_begin(const cli_input *input, const cli_run *run, const cli_conve
     spry_device_info gpu = SPRY_INIT(spry_device_info);
     const int threads = spry_context_threads(input->context);
     if (run->kernel && cli_ends_with(run->kernel, "_cuda") &&
-        spry_device_get_info(input->context, 1, &gpu, NULL) == SPRY_OK)
+        spry_device_get_info(input->context, &gpu, 1, NULL) == SPRY_OK)
         printf("  kernel          %s (format %s, on %s)\n", run->kernel, run->format, gpu.description);
     else
         printf("  kernel          %s (format %s, %d thread%s)\n", run->kernel, run->format, threads,
@@ -108,7 +110,8 @@ int cli_end_to_json(cJSON *o, const cli_run *run, const cli_convergence *c, cons
 int cli_write_result(const cli_input *input, const cli_solver *solver, const spry_vector *x)
 {
     spry_error err = {0};
-    if (!solver->out || spry_vector_write(input->context, *x, solver->out, NULL, &err) == SPRY_OK) return CLI_OK;
+    if (!solver->out || spry_vector_write(input->context, spry_vector_as_const(*x), solver->out, NULL, &err) == SPRY_OK)
+        return CLI_OK;
     return cli_fail(&err);
 }
 

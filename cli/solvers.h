@@ -4,6 +4,8 @@
 
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "common/input.h"
+#include "spry/solve.h"
 
 /* When the residual first fell to each power of ten; an spry_observer, with a progress line for the impatient. */
 enum { CLI_DECADES = 20 };

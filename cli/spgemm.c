@@ -1,6 +1,8 @@
 /* spry spgemm: the product of two sparse matrices, under a memory limit if wanted, checked if wanted. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include "common/input.h"
 
@@ -8,6 +10,7 @@
 #include <string.h>
 
 typedef struct arguments {
+    int device_number; /* of the device named, or SPRY_DEVICE_AUTO */
     const char *out, *device, *kernel;
     int transpose_b, verify, estimate, drop_zeros; /* verify: 0 none, 1 random, 2 exact */
     double alpha;
@@ -103,7 +106,7 @@ static spry_spgemm_options product_options(const arguments *a, const void *alpha
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     o.alpha = alpha;
     o.op_b = a->transpose_b ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-    o.device = a->device;
+    o.device = a->device_number;
     o.kernel = a->kernel;
     o.drop_zeros = a->drop_zeros;
     o.memory_limit_bytes = a->memory_limit;
@@ -111,14 +114,19 @@ static spry_spgemm_options product_options(const arguments *a, const void *alpha
 }
 
 /* A name mistyped, or of what is not here, is told before minutes go into reading: one number is squared. */
-static int check_names(spry_context *context, const arguments *a)
+static int check_names(spry_context *context, arguments *a)
 {
     spry_matrix *A = NULL, *C = NULL;
-    spry_spgemm_options o = product_options(a, NULL);
     spry_error err = {0};
+    spry_status status = SPRY_OK;
+    if (strcmp(a->device, "auto") == 0)
+        a->device_number = SPRY_DEVICE_AUTO;
+    else
+        status = number_of_device(context, &a->device_number, a->device, &err);
+    if (!a->kernel && a->device_number == SPRY_DEVICE_AUTO) return CLI_GO_ON;
+    spry_spgemm_options o = product_options(a, NULL);
     o.memory_limit_bytes = 0;
-    if (!a->kernel && strcmp(a->device, "auto") == 0) return CLI_GO_ON;
-    spry_status status = cli_one(context, &A, a->type, &err);
+    if (status == SPRY_OK) status = cli_one(context, &A, a->type, &err);
     if (status == SPRY_OK) status = spry_spgemm(context, &C, A, A, &o, &err);
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
@@ -197,7 +205,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
     r->status = RECORD_OK;
     if (a->estimate) {
         const spry_spgemm_prediction *e = &p->estimate;
-        RECORD_TEXT(r->device, e->device);
+        RECORD_TEXT(r->device, e->device_name);
         RECORD_TEXT(r->kernel, e->kernel);
         r->products = e->products;
         r->nnz_c = e->nnz;
@@ -217,7 +225,7 @@ static int64_t array_bytes(const spry_arrays *a)
 static void fill_from_info(record *r, const product *p)
 {
     const spry_spgemm_info *i = &p->info;
-    RECORD_TEXT(r->device, i->device);
+    RECORD_TEXT(r->device, i->device_name);
     RECORD_TEXT(r->kernel, i->kernel);
     RECORD_TEXT(r->reason, i->reason);
     r->threads = i->threads;
@@ -287,7 +295,7 @@ static void print_estimate(const product *p, const arguments *a)
            e->exact ? "" : "about ", cli_count(e->nnz).s);
     if (!e->exact) printf(", at most %s", cli_count(e->nnz_bound).s);
     printf("; %.3g products to one\n", e->compression);
-    printf("  kernel          %s on %s\n", e->kernel ? e->kernel : "-", e->device ? e->device : "-");
+    printf("  kernel          %s on %s\n", e->kernel ? e->kernel : "-", e->device_name ? e->device_name : "-");
     print_memory(e->input_bytes, e->result_bytes, e->workspace_bytes, e->peak_bytes);
     printf("  least limit     %s (--memory-limit %lld)\n", cli_bytes(e->least_bytes).s, (long long)e->least_bytes);
     if (a->memory_limit > 0)
@@ -299,7 +307,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
 {
     const spry_spgemm_info *i = &p->info;
     print_head(p, a);
-    printf("  kernel          %s on %s (", i->kernel, i->device);
+    printf("  kernel          %s on %s (", i->kernel, i->device_name);
     if (i->threads > 0) printf("%d thread%s, ", i->threads, i->threads == 1 ? "" : "s");
     printf("%s)\n  because         %s\n", i->deterministic ? "same bits every run" : "bits may vary", i->reason);
     printf("  products        %s, %.3g to an entry of C\n", cli_count(i->products).s, i->compression);

@@ -1,6 +1,8 @@
 /* spry spmv: one product, checked and explained, and measured if wanted. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include "common/copy_bandwidth.h"
 #include "common/input.h"
@@ -11,6 +13,7 @@
 
 typedef struct arguments {
     const char *out, *x, *format, *kernel, *ordering, *device;
+    int device_number; /* of it */
     int transpose, time;
     double alpha, beta;
     spry_type type;
@@ -70,7 +73,7 @@ static spry_spmv_options plan_options(const arguments *a)
     options.format = a->format;
     options.kernel = a->kernel;
     options.ordering = a->ordering;
-    options.device = a->device;
+    options.device = a->device_number;
     return options;
 }
 
@@ -78,13 +81,14 @@ static spry_spmv_options plan_options(const arguments *a)
  * A name mistyped, or of what is not here, is told before minutes go into reading: a matrix of one entry is planned.
  * Only what no other matrix would change is told.
  */
-static int check_names(spry_context *context, const arguments *a)
+static int check_names(spry_context *context, arguments *a)
 {
     spry_matrix *A = NULL;
     spry_spmv_plan *plan = NULL;
-    spry_spmv_options options = plan_options(a);
     spry_error err = {0};
-    spry_status status = cli_one(context, &A, a->type, &err);
+    spry_status status = number_of_device(context, &a->device_number, a->device, &err);
+    const spry_spmv_options options = plan_options(a);
+    if (status == SPRY_OK) status = cli_one(context, &A, a->type, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
@@ -120,10 +124,11 @@ static spry_status run_and_verify(product *p, const arguments *a, spry_error *er
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     record *r = &p->record;
     const double start = now_us();
-    spry_status status = spry_spmv_plan_run(p->plan, alpha, p->x, beta, p->y, NULL, err);
+    spry_status status = spry_spmv_plan_run(p->plan, p->y, alpha, spry_vector_as_const(p->x), beta, NULL, err);
     r->first_us = now_us() - start;
     if (status == SPRY_OK)
-        status = spry_spmv_verify(p->context, &v, p->A, plan_options(a).op, alpha, p->x, beta, p->y_before, p->y, err);
+        status = spry_spmv_verify(p->context, &v, p->A, plan_options(a).op, alpha, spry_vector_as_const(p->x), beta,
+                                  spry_vector_as_const(p->y_before), spry_vector_as_const(p->y), err);
     r->max_error = v.max_error;
     if (status == SPRY_OK && v.wrong_rows > 0)
         record_fail(r, RECORD_WRONG, "%lld rows of y are past the error bound, the worst is %lld",
@@ -143,7 +148,7 @@ static int multiply(product *p, const arguments *a)
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
     if (status == SPRY_OK && a->out) {
         cli_progress_writing(a->out);
-        status = spry_vector_write(p->context, p->y, a->out, NULL, &err);
+        status = spry_vector_write(p->context, spry_vector_as_const(p->y), a->out, NULL, &err);
     }
     return status == SPRY_OK ? CLI_GO_ON : cli_fail(&err);
 }
@@ -162,7 +167,7 @@ static spry_status measure(product *p, spry_error *err)
         r->copy_gbps = copy.gbps;
         p->note = copy.note;
     } else {
-        status = spry_device_measure_copy(p->context, 1, &r->copy_gbps, err);
+        status = spry_device_measure_copy(p->context, &r->copy_gbps, 1, err);
         if (status == SPRY_OUT_OF_MEMORY) status = SPRY_OK; /* the product has its memory all the same */
     }
     cli_progress("measuring the product");

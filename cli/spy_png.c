@@ -1,5 +1,6 @@
 /* Density pictures as PNG: the matrix before and after it was reordered. libpng's simplified interface; optional. */
 #include "cli/cli.h"
+#include "spry/tools.h"
 
 #include <stdlib.h>
 #include <string.h>

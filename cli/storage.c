@@ -1,6 +1,7 @@
 /* The table of storage in `spry info`: words and bytes of each format, predicted without building any. */
 #include "cli/cli.h"
 #include "cli/json.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,7 @@ void cli_print_storage(spry_context *context, const spry_matrix *A)
            csr.bytes > 0 ? 100 * dense * value / (double)csr.bytes : 0);
     for (int f = 0; f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(f, &info, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
+        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
         printf("  %-8s %20s  %12s  %7.0f %%", s.format, cli_count(s.words).s, cli_bytes(s.bytes).s,
                csr.bytes > 0 ? 100 * (double)s.bytes / (double)csr.bytes : 0);
         if (s.parameters[0]) printf("  %s", s.parameters);
@@ -53,7 +54,7 @@ int cli_json_storage(struct cJSON *o, spry_context *context, const spry_matrix *
     spry_storage s;
     for (int f = 0; list && f < spry_format_count(); f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(f, &info, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
+        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || predict(&s, context, A, info.name) != SPRY_OK) continue;
         cJSON *item = cli_json_item(list);
         if (!cli_json_text(item, "format", s.format) || !cli_json_text(item, "parameters", s.parameters) ||
             !cli_json_integer(item, "words", s.words) || !cli_json_integer(item, "bytes", s.bytes) ||

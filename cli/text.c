@@ -1,5 +1,6 @@
 /* Numbers, pictures and bars for people. */
 #include "cli/cli.h"
+#include "spry/tools.h"
 
 #include <langinfo.h>
 #include <math.h>

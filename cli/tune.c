@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/tune_fit.h"
+#include "spry/io.h"
 
 #include "bench/bench.h"
 #include "common/input.h"
@@ -313,7 +314,7 @@ static void write_table(FILE *out, const tuning *t)
     const time_t now = time(NULL);
     struct tm when;
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
-    spry_device_get_info(t->context, on_gpu(t), &device, NULL);
+    spry_device_get_info(t->context, &device, on_gpu(t), NULL);
     fprintf(out, "spry-tuning 1\n# %s, %s, fitted over %d matrices with spry tune, %s\n",
             device.description ? device.description : "", day, t->count / types_of(t), type_text(t));
     if (on_gpu(t)) {
@@ -357,7 +358,7 @@ static int check_device(const tuning *t)
     spry_device_info info = SPRY_INIT(spry_device_info);
     spry_error err = {0};
     if (!on_gpu(t)) return CLI_GO_ON;
-    if (spry_device_get_info(t->context, 1, &info, &err) != SPRY_OK) return cli_fail(&err);
+    if (spry_device_get_info(t->context, &info, 1, &err) != SPRY_OK) return cli_fail(&err);
     if (info.available) return CLI_GO_ON;
     cli_message("--device cuda: %s", info.reason);
     return CLI_UNSUCCESSFUL;

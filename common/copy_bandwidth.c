@@ -71,7 +71,7 @@ static int64_t forced_bytes(void)
 static int64_t last_cache_bytes(const spry_context *context)
 {
     spry_device_info cpu = SPRY_INIT(spry_device_info);
-    return spry_device_get_info(context, 0, &cpu, NULL) == SPRY_OK ? cpu.cache_bytes : 0;
+    return spry_device_get_info(context, &cpu, 0, NULL) == SPRY_OK ? cpu.cache_bytes : 0;
 }
 
 copy_bandwidth measure_copy_bandwidth(const spry_context *context, int brief)

@@ -1,4 +1,6 @@
 #include "common/input.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +23,18 @@ void matrix_name(char *name, size_t size, const char *path)
     }
 }
 
+spry_status number_of_device(const spry_context *context, int *device, const char *name, spry_error *err)
+{
+    *device = SPRY_DEVICE_DEFAULT;
+    return name ? spry_device_find(context, device, name, err) : SPRY_OK;
+}
+
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                      spry_error *err)
 {
     spry_arrays arrays = SPRY_INIT(spry_arrays);
     spry_matrix *csr = NULL;
-    spry_status status = spry_matrix_read(context, A, path, options, err);
+    spry_status status = spry_matrix_open(context, A, path, options, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(*A, &arrays, err);
     if (status != SPRY_OK || arrays.layout == SPRY_CSR) return status;
     status = spry_matrix_convert(context, &csr, *A, NULL, err);

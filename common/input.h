@@ -3,14 +3,18 @@
 #define SPRY_COMMON_INPUT_H
 
 #include "common/clock.h"
+#include "spry/io.h"
 #include "spry/spry.h"
 
 /* "dir/G3_circuit.mtx.gz" -> "G3_circuit", "gen:grid7" -> "grid7", "-" -> "stdin". */
 void matrix_name(char *name, size_t size, const char *path);
 
-/* spry_matrix_read into CSR, which peers take: a container may hold another layout, which is converted. */
+/* spry_matrix_open into CSR, which peers take: a container may hold another layout, which is converted. */
 spry_status read_csr(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                      spry_error *err);
+
+/* The number of the device with that name; NULL: SPRY_DEVICE_DEFAULT. */
+spry_status number_of_device(const spry_context *context, int *device, const char *name, spry_error *err);
 
 /* Bytes of the offsets (part 0), indices (1) or values (2) of CSR. */
 int64_t csr_part_bytes(const spry_arrays *a, int part);

@@ -1,4 +1,5 @@
 #include "common/record.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -55,7 +56,7 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
     if (status != SPRY_OK) return status;
     RECORD_TEXT(r->format, info.format);
     RECORD_TEXT(r->kernel, info.kernel);
-    RECORD_TEXT(r->device, info.device);
+    RECORD_TEXT(r->device, info.device_name);
     RECORD_TEXT(r->ordering, info.ordering);
     RECORD_TEXT(r->reason, info.reason);
     r->threads = info.threads;

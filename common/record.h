@@ -3,6 +3,7 @@
 #define SPRY_COMMON_RECORD_H
 
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 

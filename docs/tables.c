@@ -4,7 +4,7 @@
  * tests/install/tables.sh puts them into README.md and docs/kernels.md, and a test compares them.
  * Nothing that depends on this machine is printed.
  */
-#include <spry/spry.h>
+#include <spry/tools.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static int print_formats(void)
     printf("| format | name | stored | best for | kernels |\n|---|---|---|---|---|\n");
     for (int f = 0; f < spry_format_count(); ++f) {
         spry_format_info info = SPRY_INIT(spry_format_info);
-        if (spry_format_get_info(f, &info, NULL) != SPRY_OK) return 1;
+        if (spry_format_get_info(&info, f, NULL) != SPRY_OK) return 1;
         printf("| `%s` |", info.name);
         cell(info.title);
         cell(info.storage);
@@ -43,8 +43,8 @@ static int print_kernels(void)
     const int spmv = spry_kernel_count();
     for (int k = 0; k < spmv + spry_spgemm_kernel_count() && status == 0; ++k) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        status = (k < spmv ? spry_kernel_get_info(context, k, &info, NULL)
-                           : spry_spgemm_kernel_get_info(context, k - spmv, &info, NULL)) != SPRY_OK;
+        status = (k < spmv ? spry_kernel_get_info(context, &info, k, NULL)
+                           : spry_spgemm_kernel_get_info(context, &info, k - spmv, NULL)) != SPRY_OK;
         if (status == 0) {
             printf("| `%s` |", info.name);
             cell(info.operations);

@@ -9,7 +9,9 @@
  */
 
 #include "common/clock.h"
+#include "spry/io.h"
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +40,7 @@ static spry_status make_once(spry_context *context, const spry_matrix *A, const 
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_spmv_plan *plan = NULL;
     on.format = format;
-    on.device = "cpu";
+    on.device = SPRY_CPU;
     spry_status status = spry_spmv_plan_create(context, &plan, A, &on, err);
     if (status == SPRY_OK && product) status = spry_spmv_plan_measure(plan, product, err);
     if (status == SPRY_OK) status = spry_spmv_plan_get_info(plan, &info, err);
@@ -74,7 +76,7 @@ static int measure(spry_context *context, const char *path, spry_type type, char
     spry_measurement before = SPRY_INIT(spry_measurement), after = SPRY_INIT(spry_measurement);
     spry_arrays a = SPRY_INIT(spry_arrays);
     reading.value_type = type;
-    if (spry_matrix_read(context, &A, path, &reading, &err) != SPRY_OK) return fail(&err);
+    if (spry_matrix_open(context, &A, path, &reading, &err) != SPRY_OK) return fail(&err);
     spry_matrix_get_arrays(A, &a, NULL);
     a.ownership = SPRY_BORROW;
     if (make_once(context, A, "csr", &csr, 0, &before, &err) != SPRY_OK) return fail(&err);

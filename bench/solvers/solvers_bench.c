@@ -10,6 +10,9 @@
  */
 #include "common/copy_bandwidth.h"
 #include "common/input.h"
+#include "spry/io.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <omp.h>
@@ -48,8 +51,8 @@ static int fail(const spry_error *err)
 typedef enum method { CG, PAGERANK } method;
 
 /* One solution of so many iterations; microseconds of all and of the products. */
-static int iterate(spry_context *context, const spry_matrix *A, method what, const char *device, spry_vector x,
-                   spry_vector b, double *us, double *product_us, spry_error *err)
+static int iterate(spry_context *context, const spry_matrix *A, method what, int device, spry_vector x, spry_vector b,
+                   double *us, double *product_us, spry_error *err)
 {
     if (what == CG) {
         spry_cg_options o = SPRY_INIT(spry_cg_options);
@@ -57,7 +60,7 @@ static int iterate(spry_context *context, const spry_matrix *A, method what, con
         o.device = device;
         o.tolerance = 1e-300;
         o.max_iterations = CG_ITERATIONS;
-        spry_cg(context, x, &result, A, b, &o, err);
+        spry_cg(context, x, &result, A, spry_vector_as_const(b), &o, err);
         *us = result.solve_us;
         *product_us = result.product_us;
         return result.iterations == CG_ITERATIONS;
@@ -93,7 +96,7 @@ static int time_product(spry_context *context, spry_spmv_plan *plan, int64_t n, 
             good = spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
             start = now_us();
         }
-        good = good && spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err) == SPRY_OK;
+        good = good && spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err) == SPRY_OK;
     }
     good = good && spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
     *us = (now_us() - start) / RUNS;
@@ -102,8 +105,8 @@ static int time_product(spry_context *context, spry_spmv_plan *plan, int64_t n, 
     return good;
 }
 
-static int measure_against_bytes(spry_context *context, const spry_matrix *A, method what, const char *device,
-                                 const char *path, double copy_gbps)
+static int measure_against_bytes(spry_context *context, const spry_matrix *A, method what, int device, const char *path,
+                                 double copy_gbps)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_error err = {0};
@@ -114,7 +117,7 @@ static int measure_against_bytes(spry_context *context, const spry_matrix *A, me
     double *x = room(a.rows, 8), *b = room(a.rows, 8), iteration[ROUNDS], product[ROUNDS], vectors[ROUNDS];
     for (int64_t i = 0; i < a.rows; i++) b[i] = 1 + 0.001 * (double)(i % 13);
     on.device = device;
-    on.vector_device = device && strcmp(device, "cuda") == 0;
+    on.vector_device = device > 0 ? device : SPRY_CPU;
     if (spry_spmv_plan_create(context, &plan, A, &on, &err) != SPRY_OK) return fail(&err);
     if (spry_spmv_plan_get_info(plan, &info, &err) != SPRY_OK) return fail(&err);
     for (int r = 0; r < ROUNDS; r++) {
@@ -230,14 +233,14 @@ int main(int argc, char **argv)
     spry_error err = {0};
     if (spry_context_create(&context, NULL, &err) != SPRY_OK) return !fail(&err);
     double copy_gbps = measure_copy_bandwidth(context, 0).gbps;
-    if (gpu && spry_device_measure_copy(context, 1, &copy_gbps, &err) != SPRY_OK) return !fail(&err);
+    if (gpu && spry_device_measure_copy(context, &copy_gbps, 1, &err) != SPRY_OK) return !fail(&err);
     for (int f = first; f < argc; f++) {
         spry_matrix *A = NULL;
         spry_read_options reading = SPRY_INIT(spry_read_options);
         if (gpu && !cg) reading.value_type = SPRY_PATTERN;
-        if (spry_matrix_read(context, &A, argv[f], &reading, &err) != SPRY_OK) return !fail(&err);
+        if (spry_matrix_open(context, &A, argv[f], &reading, &err) != SPRY_OK) return !fail(&err);
         good &= cg || gpu
-                    ? measure_against_bytes(context, A, cg ? CG : PAGERANK, gpu ? "cuda" : "cpu", argv[f], copy_gbps)
+                    ? measure_against_bytes(context, A, cg ? CG : PAGERANK, gpu ? 1 : SPRY_CPU, argv[f], copy_gbps)
                     : measure_pagerank(context, A, argv[f]);
         spry_matrix_destroy(A);
     }

@@ -7,6 +7,7 @@
  * it, A and C in device memory; then it is done once more, and C*x compared with A*(A*x).
  */
 #include "common/input.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,7 +80,7 @@ static spry_status times(const search *s, const spry_matrix *M, spry_vector x, s
     o.vector_device = 1;
     o.expected_calls = 1;
     spry_status status = spry_spmv_plan_create(s->context, &plan, M, &o, err);
-    if (status == SPRY_OK) status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
     if (status == SPRY_OK) status = spry_device_synchronize(s->context, 1, NULL, err);
     spry_spmv_plan_destroy(plan);
     return status;
@@ -187,7 +188,7 @@ int main(int argc, char **argv)
         return 2;
     }
     spry_status status = spry_context_create(&s.context, NULL, &err);
-    if (status == SPRY_OK) status = spry_device_get_info(s.context, 1, &gpu, &err);
+    if (status == SPRY_OK) status = spry_device_get_info(s.context, &gpu, 1, &err);
     if (status != SPRY_OK || !gpu.available) {
         fprintf(stderr, "spgemm_fits: %s\n", status == SPRY_OK ? gpu.reason : err.message);
         return 1;

@@ -1,5 +1,6 @@
 /* The lists of formats and kernels, and what the public header tells of them. */
 #include "catalogue/catalogue.h"
+#include "spry/tools.h"
 
 #include "catalogue/families.h"
 #include "core/error.h"
@@ -91,7 +92,7 @@ int spry_format_count(void)
     return count;
 }
 
-spry_status spry_format_get_info(int index, spry_format_info *info, spry_error *err)
+spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *err)
 {
     if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "info must not be NULL");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
@@ -136,7 +137,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
         .struct_size = sizeof *info,
         .name = kernel->name,
         .format = kernel->format,
-        .device = kernel->device,
+        .device_kind = kernel->device,
         .operations = operations_of(kernel),
         .types = kernel->pattern ? "f32 f64 pattern" : "f32 f64",
         .indices = spryi_driver_named(kernel->device)->indices,
@@ -155,7 +156,7 @@ int spry_kernel_count(void)
     return count_kernels(SPRYI_OP_VECTOR, NULL);
 }
 
-spry_status spry_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
+spry_status spry_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index, spry_error *err)
 {
     const spryi_kernel *kernel;
     int left = index;
@@ -181,7 +182,7 @@ static const spryi_kernel *spgemm_kernel_at(int index)
     return NULL;
 }
 
-spry_status spry_spgemm_kernel_get_info(const spry_context *context, int index, spry_kernel_info *info, spry_error *err)
+spry_status spry_spgemm_kernel_get_info(const spry_context *context, spry_kernel_info *info, int index, spry_error *err)
 {
     return get_info(context, spgemm_kernel_at(index), index, spry_spgemm_kernel_count(), info, err);
 }

@@ -130,8 +130,9 @@ static const char *cost_of_csr(const spry_matrix *A)
     return "converted once";
 }
 
-void spryi_choose(spryi_choice *choice, const char *format, const char *reason, ...)
+void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
 {
+    choice->code = code;
     choice->format = spryi_find_format(format);
     const int used = snprintf(choice->reason, sizeof choice->reason, "%s: ", format);
     va_list list;
@@ -149,14 +150,14 @@ static void follow_tree(spryi_choice *choice, const spryi_row_profile *rows)
 {
     if (spryi_rows_are_uniform(rows)) {
         int near = rows->longest <= NEAR * rows->mean;
-        spryi_choose(choice, near ? "ell" : "hyb",
+        spryi_choose(choice, near ? "ell" : "hyb", SPRY_REASON_UNIFORM_ROWS,
                      "rows are uniform (deviation %.2f of the mean <= %.2g without the longest 1 %%) and the longest, "
                      "%.0f, is %s %.2g times the mean %.1f",
                      rows->body_deviation, UNIFORM, rows->longest, near ? "within" : "over", NEAR, rows->mean);
         return;
     }
     int sparse = rows->mean < SPARSE || rows->empty >= EMPTY;
-    spryi_choose(choice, sparse ? "coo" : "csr",
+    spryi_choose(choice, sparse ? "coo" : "csr", sparse ? SPRY_REASON_VERY_SPARSE : SPRY_REASON_IRREGULAR_ROWS,
                  "row lengths vary (deviation %.2f of the mean, uniform: <= %.2g), and the mean row %.1f (very sparse: "
                  "< %.2g), empty rows %.0f %% (>= %.0f %%) are %svery sparse",
                  rows->body_deviation, UNIFORM, rows->mean, SPARSE, 100 * rows->empty, 100 * EMPTY,
@@ -222,10 +223,10 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
     const int fewer = csr <= CLEARLY_FEWER * other;
     if (!fewer && (ell || rows->mean < SHORT)) return;
     if (!fewer)
-        spryi_choose(choice, "csr", "with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU",
-                     rows->mean, SHORT);
+        spryi_choose(choice, "csr", SPRY_REASON_FEWER_BYTES,
+                     "with %.1f entries a row (>= %.2g) its product is ahead of hyb's on a CPU", rows->mean, SHORT);
     else
-        spryi_choose(choice, "csr",
+        spryi_choose(choice, "csr", SPRY_REASON_FEWER_BYTES,
                      "its product reads %.1f bytes an entry, %s's at least %.1f, for %.0f %% of the columns follow "
                      "from the row before",
                      csr, ell ? "ell" : "hyb", other, 100 * unread);
@@ -243,7 +244,7 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
     const double csr = read_bytes(a, unread_columns(a, 0));
     const int behind = guess.block > 1 && a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS;
     if (guess.unmarked < UNMARKED || guess.bytes > csr || behind) return;
-    spryi_choose(choice, "packed",
+    spryi_choose(choice, "packed", SPRY_REASON_FEWER_BYTES,
                  "%.0f %% of its slices of 32 rows have no index an entry, so that x is not gathered, and its product "
                  "reads %.1f bytes an entry, csr's %.1f",
                  100 * guess.unmarked, guess.bytes, csr);
@@ -270,7 +271,7 @@ static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, con
         bsr > CLEARLY_FEWER * csr)
         return status;
     choice->parameters[0] = blocks.block;
-    spryi_choose(choice, "bsr",
+    spryi_choose(choice, "bsr", SPRY_REASON_BLOCKS,
                  "a sample finds blocks of %d x %d, so that its product reads %.1f bytes an entry, csr's %.1f",
                  (int)blocks.block, (int)blocks.block, bsr, csr);
     return SPRY_OK;
@@ -281,15 +282,20 @@ static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const 
 {
     int few = options->expected_calls > 0 && options->expected_calls < FEW_CALLS;
     if (options->op == SPRY_TRANSPOSE && !few) {
-        spryi_choose(choice, "csc", "the transposed product works by columns");
+        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
         return 1;
     }
     if (A->a.device > 0) {
-        spryi_choose(choice, "csr", "the matrix is in device memory, where its arrays serve as they are");
+        spryi_choose(choice, "csr", SPRY_REASON_IN_PLACE,
+                     "the matrix is in device memory, where its arrays serve as they are");
         return 1;
     }
     if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
-    spryi_choose(choice, "csr", "%s; %s",
+    spryi_choose(choice, "csr",
+                 few             ? SPRY_REASON_FEW_CALLS
+                 : A->a.nnz == 0 ? SPRY_REASON_EMPTY
+                                 : SPRY_REASON_PATTERN,
+                 "%s; %s",
                  few             ? "too few calls expected for a conversion to pay"
                  : A->a.nnz == 0 ? "no entries"
                                  : "a pattern takes no values in it",
@@ -312,7 +318,7 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
 
 void spryi_choose_instead(spryi_choice *choice, const char *refused)
 {
-    spryi_choose(choice, "csr", "%s would take more memory than is allowed", refused);
+    spryi_choose(choice, "csr", SPRY_REASON_MEMORY, "%s would take more memory than is allowed", refused);
 }
 
 /* ---- kernels -------------------------------------------------------------------------------------- */

@@ -8,7 +8,8 @@
 typedef struct spryi_choice {
     const spryi_format *format;
     int64_t parameters[SPRYI_PARAMETERS]; /* of the format, as far as choosing found them out; 0: the format decides */
-    char reason[320];                     /* one sentence, for people */
+    spry_reason code;
+    char reason[320]; /* one sentence, for people */
 } spryi_choice;
 
 /* A is sound; options is never NULL, and its format is "auto" or NULL. */

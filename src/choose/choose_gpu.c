@@ -117,7 +117,7 @@ static int choose_swept(spryi_choice *choice, const spry_arrays *a, const spryi_
         share = by_warps ? scattered_share(a, WARP) : 0;
         if (share < SCATTERED_WARPS) return 0;
     }
-    spryi_choose(choice, "swept",
+    spryi_choose(choice, "swept", SPRY_REASON_SCATTERED,
                  "neighbouring entries gather x from all over (%.0f %% from sectors of their own), which a GPU's row "
                  "blocks sweep in order",
                  100 * share);
@@ -131,7 +131,7 @@ static int choose_by_blocks(spryi_choice *choice, const gpu_view *v)
     const int worth = v->block >= LEAST_BLOCK || (v->block == 2 && v->rows->mean >= LONG_ROWS);
     if (!worth || v->bsr_bytes > CLEARLY_LESS * v->csr_bytes) return 0;
     const int packed = v->packed.bytes <= AS_LITTLE * v->bsr_bytes && enough;
-    spryi_choose(choice, packed ? "packed" : "bsr",
+    spryi_choose(choice, packed ? "packed" : "bsr", SPRY_REASON_BLOCKS,
                  "a sample finds blocks of %d x %d, which store %.1f bytes an entry in bsr, %.1f in packed, %.1f in "
                  "csr%s",
                  (int)v->block, (int)v->block, v->bsr_bytes, v->packed.bytes, v->csr_bytes,
@@ -150,7 +150,7 @@ static int choose_packed(spryi_choice *choice, const gpu_view *v)
     /* long rows lie apart in packed: sell cannot, and csr's kernel for f64 is no faster */
     const int apart = !v->slices && many && v->a->value_type == SPRY_F64 && v->packed.bytes <= AS_LITTLE * v->csr_bytes;
     if (!v->uniform || !((v->slices && less && (steps || many)) || apart)) return 0;
-    spryi_choose(choice, "packed",
+    spryi_choose(choice, "packed", SPRY_REASON_FEWER_BYTES,
                  "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
                  "it stores %.1f bytes an entry, csr %.1f%s",
                  v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes,
@@ -161,7 +161,7 @@ static int choose_packed(spryi_choice *choice, const gpu_view *v)
 static void choose_by_rows(spryi_choice *choice, const gpu_view *v)
 {
     if (!v->uniform || !v->slices) {
-        spryi_choose(choice, "csr",
+        spryi_choose(choice, "csr", SPRY_REASON_IRREGULAR_ROWS,
                      "row lengths vary (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), "
                      "and a GPU's kernels cut csr by entries",
                      v->rows->body_deviation, v->rows->longest, v->rows->mean);
@@ -172,13 +172,13 @@ static void choose_by_rows(spryi_choice *choice, const gpu_view *v)
     const int local = v->a->value_type == SPRY_F64 && v->a->nnz >= LEAST_LOCAL &&
                       scattered_share(v->a, WARP) < SCATTERED;
     if (v->a->rows < LEAST_ROWS || (resident && !even && !local)) {
-        spryi_choose(choice, "csr",
+        spryi_choose(choice, "csr", SPRY_REASON_FEW_ROWS,
                      "%lld rows (longest %.0f, mean %.1f) are too few for a GPU to go by rows, so entries are cut "
                      "evenly",
                      (long long)v->a->rows, v->rows->longest, v->rows->mean);
         return;
     }
-    spryi_choose(choice, "sell",
+    spryi_choose(choice, "sell", SPRY_REASON_UNIFORM_ROWS,
                  "rows are uniform (deviation %.2f of the mean without the longest 1 %%; longest %.0f, mean %.1f), and "
                  "packed would store %.1f bytes an entry, csr %.1f: not clearly less, or too few slices",
                  v->rows->body_deviation, v->rows->longest, v->rows->mean, v->packed.bytes, v->csr_bytes);

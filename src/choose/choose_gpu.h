@@ -16,8 +16,8 @@ typedef struct spryi_row_profile {
 int spryi_rows_are_uniform(const spryi_row_profile *rows);
 
 /* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
-void spryi_choose(spryi_choice *choice, const char *format, const char *reason, ...)
-    __attribute__((format(printf, 3, 4)));
+void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /*
  * The format for many products of A, which is in host memory and has values and entries: choice->format, with the

@@ -22,7 +22,21 @@ struct spry_context {
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
     spryi_tuning tuning;
     _Atomic int64_t bytes, peak_bytes;
+    _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
+    void (*close)(spry_context *context);
     spryi_block_cache cached_blocks;
 };
+
+/* What has a handle of its own keeps the context. */
+static inline spry_context *spryi_context_retain(spry_context *context)
+{
+    atomic_fetch_add(&context->references, 1);
+    return context;
+}
+
+static inline void spryi_context_release(spry_context *context)
+{
+    if (context && atomic_fetch_sub(&context->references, 1) == 1) context->close(context);
+}
 
 #endif

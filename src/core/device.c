@@ -8,6 +8,27 @@ const spryi_device *spryi_device_at(const spry_context *context, int number)
     return context->device_at(context, number);
 }
 
+int spryi_device_number(int device)
+{
+    return device == SPRY_CPU ? 0 : device;
+}
+
+int spryi_told_device(const spryi_device *device)
+{
+    return device->number == 0 ? SPRY_CPU : device->number;
+}
+
+spry_status spryi_device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err)
+{
+    if (number > 0) return spryi_device_usable(context, device, number, err);
+    if (number != SPRY_CPU)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", number, SPRY_CPU,
+                                "device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU (%d) or a GPU's number", number,
+                                SPRY_CPU);
+    *device = spryi_device_at(context, 0);
+    return SPRY_OK;
+}
+
 spry_status spryi_device_usable(const spry_context *context, const spryi_device **device, int number, spry_error *err)
 {
     const spryi_device *found = number > 0 ? spryi_device_at(context, number) : NULL;

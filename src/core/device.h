@@ -73,9 +73,10 @@ typedef struct spryi_converter {
  */
 typedef struct spryi_vector_map {
     void *to;
-    const void *from;           /* may be `to` without a permutation */
-    const int32_t *permutation; /* where the device reads it */
-    const void *scaling;        /* of `type`; in host memory devices alone */
+    const void *from;               /* may be `to` without a permutation */
+    int64_t to_stride, from_stride; /* entries from one to the next; 0 counts as 1 */
+    const int32_t *permutation;     /* where the device reads it */
+    const void *scaling;            /* of `type`; in host memory devices alone */
     int scaling_of_to;
     int64_t length; /* of to */
     spry_type type;
@@ -133,7 +134,7 @@ struct spryi_device {
     const spryi_driver *driver;
     const spryi_device_ops *ops; /* NULL: the device cannot be used, for `reason` */
     spry_context *context;
-    int number;  /* as in spry.h: 0 is the CPU */
+    int number;  /* 0 is the CPU, others as in spry.h */
     int ordinal; /* the driver's own number */
     char name[16], description[256];
     const char *reason; /* "" where it can be used; lives as long as the context */
@@ -171,20 +172,22 @@ struct spryi_driver {
 /* The device of a number, found at the first need; NULL: there is none of that number. */
 const spryi_device *spryi_device_at(const spry_context *context, int number);
 
+/* Of the public numbers, SPRY_CPU and 0 for the host's memory, the one of the list: 0 is the CPU. */
+int spryi_device_number(int device);
+
+/* The public number of a device. */
+int spryi_told_device(const spryi_device *device);
+
+/* The device of a public number, SPRY_CPU or a GPU's, which can be used. */
+spry_status spryi_device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err);
+
 /*
  * A device with memory of its own that can be used (device may be NULL); SPRY_INVALID_ARGUMENT or
  * SPRY_DEVICE_UNAVAILABLE otherwise.
  */
 spry_status spryi_device_usable(const spry_context *context, const spryi_device **device, int number, spry_error *err);
 
-/* device/devices.c: "cpu", "cuda" or "cuda:1" to a device that can be used. */
-spry_status spryi_device_named(const spry_context *context, const spryi_device **device, const char *name,
-                               spry_error *err);
-
-/* The number that a device of such a name has, whether or not it can be used; -1: no such kind. */
-int spryi_device_number_of(const spry_context *context, const char *name);
-
-/* The kind that a name like these tells of, whether or not it has a device; NULL: no such. */
+/* The kind of that name, whether or not it has a device; NULL: no such. */
 const spryi_driver *spryi_driver_named(const char *name);
 
 /* The first device of a kind, maybe one that cannot be used. */

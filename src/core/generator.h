@@ -13,6 +13,7 @@
 #include "core/assemble.h"
 #include "core/random.h"
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 typedef enum spryi_key {
     SPRYI_KEY_X,

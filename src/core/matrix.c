@@ -209,7 +209,8 @@ static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry
                               spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, A, 1, "matrix handle", err));
-    **A = (spry_matrix){.context = context, .a = tidy(a), .field = field};
+    **A = (spry_matrix){.context = spryi_context_retain(context), .a = tidy(a), .field = field};
+    (*A)->a.device = spryi_device_number(a->device);
     atomic_init(&(*A)->references, 1);
     return SPRY_OK;
 }
@@ -267,6 +268,20 @@ spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, i
     return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
 }
 
+spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err)
+{
+    const size_t size = spry_type_bytes(A->a.value_type);
+    if (A->a.value_type == SPRY_PATTERN || (uintptr_t)values % size != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values",
+                          A->a.value_type == SPRY_PATTERN ? "values: the matrix is a pattern, which has none"
+                                                          : "values are not aligned to their type (%zu bytes)",
+                          size);
+    SPRYI_OK_OR_RETURN(new_matrix(A->context, made, &A->a, A->field, err));
+    (*made)->a.values = values;
+    (*made)->structure_of = spryi_matrix_retain(A);
+    return SPRY_OK;
+}
+
 /* The memory is of the device that made it. */
 static void release_block(const spry_context *context, int number, void *block)
 {
@@ -304,13 +319,31 @@ void spryi_matrix_release(spry_matrix *A)
 {
     if (!A || atomic_fetch_sub(&A->references, 1) > 1) return;
     for (int b = 0; b < 4; b++) release_block(A->context, A->a.device, A->owned[b]);
+    spryi_matrix_release(A->structure_of);
     if (A->mapping) (void)munmap(A->mapping, A->mapping_bytes);
-    spryi_release(A->context, A);
+    spry_context *context = A->context;
+    spryi_release(context, A);
+    spryi_context_release(context);
 }
 
 void spry_matrix_destroy(spry_matrix *A)
 {
     spryi_matrix_release(A);
+}
+
+int64_t spry_matrix_rows(const spry_matrix *A)
+{
+    return A->a.rows;
+}
+
+int64_t spry_matrix_cols(const spry_matrix *A)
+{
+    return A->a.cols;
+}
+
+int64_t spry_matrix_nnz(const spry_matrix *A)
+{
+    return A->a.nnz;
 }
 
 spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err)

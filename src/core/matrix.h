@@ -20,9 +20,10 @@ struct spry_matrix {
     _Atomic int references;
     spry_arrays a;
     spryi_field field;
-    int symmetry_holds; /* a.symmetry was seen to hold; otherwise it is the caller's word */
-    void *owned[4];     /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
-    void *mapping;      /* of the file that holds the arrays, or NULL */
+    int symmetry_holds;        /* a.symmetry was seen to hold; otherwise it is the caller's word */
+    void *owned[4];            /* blocks of spryi_allocate behind a's pointers, NULL where borrowed */
+    spry_matrix *structure_of; /* whose arrays these are, but for the values; NULL: no other's */
+    void *mapping;             /* of the file that holds the arrays, or NULL */
     size_t mapping_bytes;
 };
 #endif
@@ -33,6 +34,9 @@ struct spry_matrix {
  */
 spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spry_arrays *a, spryi_field field,
                                spry_error *err);
+
+/* A matrix of A's structure, which it keeps alive, with the caller's values where A's are. */
+spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err);
 
 /* matrix_stats.c: SPRY_INVALID_MATRIX where the claimed symmetry does not hold; constant time where it is known to. */
 spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);

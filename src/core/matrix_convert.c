@@ -1,6 +1,7 @@
 /* spry_matrix_convert: the matrix in another layout, with other types, sorted, duplicates summed if wanted. */
 #include "core/assemble.h"
 #include "core/error.h"
+#include "spry/tools.h"
 
 static spry_status check_types(const spry_convert_options *o, spry_error *err)
 {

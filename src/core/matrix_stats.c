@@ -1,6 +1,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "spry/tools.h"
 
 #include <math.h>
 

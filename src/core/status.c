@@ -1,11 +1,24 @@
 #include "core/types.h"
 
+#include <string.h>
+
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 
 const char *spry_version(void)
 {
     return TEXT(SPRY_VERSION_MAJOR) "." TEXT(SPRY_VERSION_MINOR) "." TEXT(SPRY_VERSION_PATCH);
+}
+
+int spry_version_number(void)
+{
+    return SPRY_VERSION;
+}
+
+void spry_struct_init(void *options, size_t size)
+{
+    memset(options, 0, size);
+    memcpy(options, &size, sizeof size); /* struct_size comes first */
 }
 
 const char *spry_status_text(spry_status status)

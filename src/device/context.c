@@ -29,6 +29,18 @@ static spry_status check_options(const spry_context_options *options, spry_error
     return SPRY_OK;
 }
 
+static void close_context(spry_context *context)
+{
+    spryi_close_devices(context);
+    (void)spryi_block_cache_release(context);
+    pthread_mutex_destroy(&context->cached_blocks.lock);
+    if (context->release) {
+        context->release(context->user, context, BLOCK);
+    } else {
+        free(context);
+    }
+}
+
 spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err)
 {
     if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context must not be NULL");
@@ -54,6 +66,8 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
         .simd = simd,
     };
+    atomic_init(&made->references, 1);
+    made->close = close_context;
     pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
     spryi_open_devices(made, devices);
     if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);
@@ -63,15 +77,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
 
 void spry_context_destroy(spry_context *context)
 {
-    if (!context) return;
-    spryi_close_devices(context);
-    (void)spryi_block_cache_release(context);
-    pthread_mutex_destroy(&context->cached_blocks.lock);
-    if (context->release) {
-        context->release(context->user, context, BLOCK);
-    } else {
-        free(context);
-    }
+    spryi_context_release(context);
 }
 
 int spry_context_threads(const spry_context *context)

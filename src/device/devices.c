@@ -1,5 +1,6 @@
 /* The list of a context's devices, and what the public header tells of them and does with their memory. */
 #include "device/devices.h"
+#include "spry/tools.h"
 
 #include "core/context.h"
 #include "core/error.h"
@@ -112,12 +113,6 @@ const spryi_device *spryi_device_of_kind(const spry_context *context, const char
     return device;
 }
 
-int spryi_device_number_of(const spry_context *context, const char *name)
-{
-    const spryi_driver *driver = spryi_driver_named(name);
-    return driver ? spryi_device_of_kind(context, driver->name)->number + number_in_name(driver, name) : -1;
-}
-
 /* "cpu, cuda or cuda:N", of all kinds. */
 static void list_names(char *text, size_t size)
 {
@@ -132,28 +127,6 @@ static void list_names(char *text, size_t size)
     }
 }
 
-spry_status spryi_device_named(const spry_context *context, const spryi_device **device, const char *name,
-                               spry_error *err)
-{
-    const spryi_driver *driver = spryi_driver_named(name);
-    if (!driver) {
-        char names[128];
-        list_names(names, sizeof names);
-        return spryi_fail(err, SPRY_UNKNOWN_NAME, "device", "no device \"%s\", expected %s", name, names);
-    }
-    const spryi_device *first = spryi_device_of_kind(context, driver->name);
-    if (!first->ops)
-        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "device", "device %s cannot be used: %s", name, first->reason);
-    int count = 1;
-    while (first->number + count < context->devices->count && first[count].driver == driver) count++;
-    const int number = number_in_name(driver, name);
-    if (number >= count)
-        return spryi_fail_value(err, SPRY_DEVICE_UNAVAILABLE, "device", number, count - 1,
-                                "device %s does not exist, there are %d %s devices", name, count, driver->device_title);
-    *device = first + number;
-    return SPRY_OK;
-}
-
 /* ---- the public view --------------------------------------------------------------------------------- */
 
 int spry_device_count(const spry_context *context)
@@ -161,20 +134,44 @@ int spry_device_count(const spry_context *context)
     return context ? known_devices(context)->count : 0;
 }
 
-spry_status spry_device_get_info(const spry_context *context, int device, spry_device_info *info, spry_error *err)
+spry_status spry_device_find(const spry_context *context, int *device, const char *name, spry_error *err)
+{
+    const char *missing = !context ? "context" : !device ? "device" : !name ? "name" : NULL;
+    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, device and name must not be NULL");
+    const spryi_driver *driver = spryi_driver_named(name);
+    if (!driver) {
+        char names[128];
+        list_names(names, sizeof names);
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "name", "no device \"%s\", expected %s", name, names);
+    }
+    const spryi_device *first = spryi_device_of_kind(context, driver->name);
+    int count = 1;
+    while (first->number + count < context->devices->count && first[count].driver == driver) count++;
+    const int number = number_in_name(driver, name);
+    if (number >= count)
+        return spryi_fail_value(err, SPRY_DEVICE_UNAVAILABLE, "name", number, count - 1,
+                                "device %s does not exist, there are %d %s devices", name, count, driver->device_title);
+    *device = first->number == 0 ? SPRY_CPU : first->number + number;
+    return SPRY_OK;
+}
+
+spry_status spry_device_get_info(const spry_context *context, spry_device_info *info, int device, spry_error *err)
 {
     if (!context || !info)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
                           "context and info must not be NULL");
     spry_status status = SPRYI_CHECK_OPTIONS(info, err);
     if (status != SPRY_OK) return status;
-    const spryi_device *d = spryi_device_at(context, device);
+    const spryi_device *d = spryi_device_at(context, spryi_device_number(device));
     if (!d)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "device", device, spry_device_count(context) - 1,
                                 "device %d does not exist, expected 0 to %d", device, spry_device_count(context) - 1);
     *info = (spry_device_info){
         .struct_size = sizeof *info,
+        .device = spryi_told_device(d),
         .name = d->name,
+        .kind = d->driver->name,
+        .ordinal = d->ordinal,
         .description = d->description,
         .available = d->ops != NULL,
         .reason = d->reason,
@@ -210,6 +207,8 @@ void spry_device_free(const spry_context *context, int device, void *data)
 spry_status spry_device_copy(const spry_context *context, void *to, int to_device, const void *from, int from_device,
                              int64_t bytes, void *stream, spry_error *err)
 {
+    to_device = spryi_device_number(to_device);
+    from_device = spryi_device_number(from_device);
     if (!context || bytes < 0 || (bytes > 0 && (!to || !from)))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT,
                           !context    ? "context"
@@ -236,7 +235,7 @@ spry_status spry_device_synchronize(const spry_context *context, int device, voi
     return status == SPRY_OK ? d->ops->synchronize(d, stream, err) : status;
 }
 
-spry_status spry_device_measure_copy(const spry_context *context, int device, double *gbps, spry_error *err)
+spry_status spry_device_measure_copy(const spry_context *context, double *gbps, int device, spry_error *err)
 {
     if (!context || !gbps)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "gbps",

@@ -10,6 +10,7 @@
 #ifndef SPRYI_ITERATION_H
 #define SPRYI_ITERATION_H
 
+#include "spry/solve.h"
 #include "spry/spry.h"
 
 #include <math.h>

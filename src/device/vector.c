@@ -18,6 +18,7 @@ spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t le
         return spryi_fail_value(err, SPRY_TOO_LARGE, "length", length, INT64_MAX / 8,
                                 "vector: %lld entries overflow what can be addressed", (long long)length);
     void *data = NULL;
+    device = spryi_device_number(device);
     const spryi_device *d = spryi_device_at(context, 0);
     const int64_t bytes = length * (int64_t)spry_type_bytes(type);
     spry_status status = device == 0 ? SPRY_OK : spryi_device_usable(context, &d, device, err);
@@ -28,14 +29,20 @@ spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t le
         d->ops->release(d, data);
         return status;
     }
-    *v = (spry_vector){.data = data, .length = length, .type = type, .columns = 1, .stride = length, .device = device};
+    *v = (spry_vector){.data = data,
+                       .length = length,
+                       .columns = 1,
+                       .row_stride = 1,
+                       .column_stride = length,
+                       .type = type,
+                       .device = device};
     return SPRY_OK;
 }
 
 void spry_vector_destroy(spry_context *context, spry_vector *v)
 {
     if (!context || !v) return;
-    const spryi_device *d = spryi_device_at(context, v->device);
+    const spryi_device *d = spryi_device_at(context, spryi_device_number(v->device));
     if (d && d->ops) d->ops->release(d, v->data);
     *v = (spry_vector){0};
 }

@@ -26,6 +26,7 @@
 
 #include "core/kernel.h"
 #include "io/text.h"
+#include "spry/io.h"
 
 enum {
     SPRYI_CONTAINER_VERSION = 2, /* a reader refuses later ones: it cannot know what they mean */

@@ -8,6 +8,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "io/container.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "io/container.h"
 #include "io/output.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* Generators by name, and the specification "NAME,key=value,..." */
 #include "io/generate.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include "core/error.h"
 #include "io/decimal.h"
@@ -251,7 +253,7 @@ int spry_generator_count(void)
     return GENERATORS;
 }
 
-spry_status spry_generator_get_info(int index, spry_generator_info *info, spry_error *err)
+spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err)
 {
     if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "generator: info must not be NULL");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));

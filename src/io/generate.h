@@ -3,6 +3,7 @@
 #define SPRYI_GENERATE_H
 
 #include "core/generator.h"
+#include "spry/io.h"
 
 extern const spryi_kind spryi_kind_grid_star, spryi_kind_grid_full, spryi_kind_laplace;
 extern const spryi_kind spryi_kind_road, spryi_kind_rgg, spryi_kind_rmat, spryi_kind_uniform, spryi_kind_circuit;

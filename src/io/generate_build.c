@@ -1,4 +1,5 @@
 #include "io/generate.h"
+#include "spry/io.h"
 
 #include "core/error.h"
 #include "core/memory.h"

@@ -1,6 +1,8 @@
 #include "core/error.h"
 #include "io/container.h"
 #include "io/mtx.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <string.h>
 
@@ -73,15 +75,27 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     return status;
 }
 
-spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
-                             spry_error *err)
+static spry_status read_source(spry_context *context, spry_matrix **A, const char *path, int may_be_standard_input,
+                               const spry_read_options *options, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", options, err));
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
-    if (strncmp(path, "gen:", 4) == 0) return spry_matrix_generate(context, A, path + 4, options, err);
     spryi_text opened;
-    SPRYI_OK_OR_RETURN(spryi_text_open(context, &opened, path, err));
+    SPRYI_OK_OR_RETURN(spryi_text_open(context, &opened, path, may_be_standard_input, err));
     spry_status status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
     spryi_text_close(&opened);
     return status;
+}
+
+spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
+                             spry_error *err)
+{
+    return read_source(context, A, path, 0, options, err);
+}
+
+spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
+                             const spry_read_options *options, spry_error *err)
+{
+    if (source && strncmp(source, "gen:", 4) == 0) return spry_matrix_generate(context, A, source + 4, options, err);
+    return read_source(context, A, source, 1, options, err);
 }

@@ -12,6 +12,7 @@
 #include "io/mtx.h"
 #include "io/ordered_handover.h"
 #include "io/output.h"
+#include "spry/io.h"
 
 #include <math.h>
 #include <omp.h>

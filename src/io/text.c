@@ -61,10 +61,9 @@ static void begin(spry_context *context, spryi_text *text, const char *name)
     pthread_mutex_init(&text->lock, NULL);
 }
 
-static spry_status open_regular(spryi_text *text, const char *path, spry_error *err)
+static spry_status open_regular(spryi_text *text, const char *path, int standard, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    int standard = strcmp(path, "-") == 0;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return spryi_fail_errno(err, path, "cannot be opened", errno);
     struct stat facts;
@@ -84,10 +83,12 @@ static spry_status open_regular(spryi_text *text, const char *path, spry_error *
     return status;
 }
 
-spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, spry_error *err)
+spry_status spryi_text_open(spry_context *context, spryi_text *text, const char *path, int may_be_standard_input,
+                            spry_error *err)
 {
-    begin(context, text, strcmp(path, "-") == 0 ? "standard input" : path);
-    spry_status status = open_regular(text, path, err);
+    const int standard = may_be_standard_input && strcmp(path, "-") == 0;
+    begin(context, text, standard ? "standard input" : path);
+    spry_status status = open_regular(text, path, standard, err);
     if (status == SPRY_OK) status = recognise(text, err);
     if (status != SPRY_OK) spryi_text_close(text);
     return spryi_name_file(err, status, text->name);

@@ -15,6 +15,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "io/decimal.h"
+#include "spry/io.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,6 +5,7 @@
 #include "io/decimal.h"
 #include "io/mtx.h"
 #include "io/output.h"
+#include "spry/io.h"
 
 #include <stdio.h>
 
@@ -56,7 +57,8 @@ done:
     return status;
 }
 
-spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type, spry_error *err)
+static spry_status read_source(spry_context *context, spry_vector *v, const char *path, int may_be_standard_input,
+                               spry_type type, spry_error *err)
 {
     if (!context || !v || !path) {
         const char *missing = !context ? "context" : !v ? "v" : "path";
@@ -67,23 +69,34 @@ spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
                                 "read: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
     spryi_text text;
-    SPRYI_OK_OR_RETURN(spryi_text_open(context, &text, path, err));
+    SPRYI_OK_OR_RETURN(spryi_text_open(context, &text, path, may_be_standard_input, err));
     spry_status status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
     spryi_text_close(&text);
     return status;
 }
 
+spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type, spry_error *err)
+{
+    return read_source(context, v, path, 0, type, err);
+}
+
+spry_status spry_vector_open(spry_context *context, spry_vector *v, const char *source, spry_type type, spry_error *err)
+{
+    return read_source(context, v, source, 1, type, err);
+}
+
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-static spry_status check_write(const spry_context *context, const spry_vector *v, const char *path, spry_error *err)
+static spry_status check_write(const spry_context *context, const spry_const_vector *v, const char *path,
+                               spry_error *err)
 {
     if (!context || !path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "path", "write: %s is NULL",
                           !context ? "context" : "path");
     if (spry_type_bytes(v->type) == 0 || v->length < 0 || (!v->data && v->length > 0) || v->columns < 0 ||
-        v->columns > 1)
+        v->columns > 1 || v->row_stride > 1)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "v", "write: expected a vector of one column of f32 or f64");
-    if (v->device != 0)
+    if (v->device > 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "v", "write: the vector is in device memory, expected host memory");
     if (spryi_output_named(path, ".gz"))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path",
@@ -109,7 +122,7 @@ done:
     return status;
 }
 
-static spry_status write_numbers(const spryi_output *output, const spry_vector *v, char *text, spry_error *err)
+static spry_status write_numbers(const spryi_output *output, const spry_const_vector *v, char *text, spry_error *err)
 {
     char *to = text;
     for (int64_t i = 0; i < v->length; i++) {
@@ -122,7 +135,7 @@ static spry_status write_numbers(const spryi_output *output, const spry_vector *
     return spryi_output_write(output, text, (size_t)(to - text), err);
 }
 
-spry_status spry_vector_write(spry_context *context, spry_vector v, const char *path, const char *comment,
+spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path, const char *comment,
                               spry_error *err)
 {
     spryi_output output = {.fd = -1};

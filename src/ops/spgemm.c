@@ -3,6 +3,7 @@
  * steps of the kind of device (spgemm_host.c, spgemm_device.c).
  */
 #include "ops/spgemm_plan.h"
+#include "spry/tools.h"
 
 #include "core/assemble.h"
 #include "core/clock.h"
@@ -35,9 +36,9 @@ static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
     if (o->drop_zeros != 0 && o->drop_zeros != 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "drop_zeros", o->drop_zeros, 1,
                                 "spgemm: drop_zeros is %d, expected 0 or 1", o->drop_zeros);
-    if (o->result_device < 0)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, 0,
-                                "spgemm: result_device is %d, expected 0 (host memory) or a GPU's number",
+    if (o->result_device < SPRY_CPU)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, SPRY_CPU,
+                                "spgemm: result_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number",
                                 o->result_device);
     return SPRY_OK;
 }
@@ -70,7 +71,7 @@ static spry_status check_operands(spry_type *type, const spry_matrix *A, const s
 
 static int is_auto(const spry_spgemm_options *o)
 {
-    return o->device && strcmp(o->device, "auto") == 0;
+    return o->device == SPRY_DEVICE_AUTO;
 }
 
 static spryi_selection_request request_for(const spry_spgemm_plan *plan, const spry_spgemm_options *o)
@@ -78,7 +79,7 @@ static spryi_selection_request request_for(const spry_spgemm_plan *plan, const s
     const int a = plan->a.given->a.device, b = plan->b.given->a.device;
     return (spryi_selection_request){
         .operation = SPRYI_OP_SPGEMM,
-        .device = is_auto(o) ? NULL : o->device,
+        .device = is_auto(o) ? SPRY_DEVICE_DEFAULT : o->device,
         .kernel = o->kernel,
         .operand_device = a > 0 ? a : b,
         .result_device = o->result_device,
@@ -97,7 +98,7 @@ static spry_status select_device(spry_spgemm_plan *plan, const spry_spgemm_optio
     if (o->result_device > 0) {
         const spryi_device *there = spryi_device_at(plan->context, o->result_device);
         if (!there) return spryi_device_usable(plan->context, NULL, o->result_device, err);
-        if (!request.device && request.operand_device == 0) request.device = there->name;
+        if (request.device == SPRY_DEVICE_DEFAULT && request.operand_device == 0) request.device = there->number;
     }
     if (request.operand_device > 0) request.kernel = NULL;
     spry_status status = spryi_select_device(plan->context, &plan->device, &request, err);
@@ -116,9 +117,9 @@ static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_optio
         o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, &request, err)
                   : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
     if (!why)
-        why = request.device             ? "it was asked for"
-              : plan->device->number > 0 ? "A, B or C is there"
-                                         : "A is in host memory";
+        why = request.device != SPRY_DEVICE_DEFAULT ? "it was asked for"
+              : plan->device->number > 0            ? "A, B or C is there"
+                                                    : "A is in host memory";
     if (o->kernel)
         snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", o->kernel);
     else
@@ -154,7 +155,7 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
     spry_spgemm_plan *made = *plan;
     *made = (spry_spgemm_plan){
-        .context = context,
+        .context = spryi_context_retain(context),
         .a.given = spryi_matrix_retain(A),
         .b.given = spryi_matrix_retain(B),
         .options = *o,
@@ -164,7 +165,7 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
         .input_bytes = spryi_arrays_bytes(&A->a) + (A == B ? 0 : spryi_arrays_bytes(&B->a)),
     };
     spryi_set_value(&made->alpha, type, 0, o->alpha ? spryi_value_at(o->alpha, type, 0) : 1);
-    made->options.alpha = made->options.device = made->options.kernel = NULL;
+    made->options.alpha = made->options.kernel = NULL;
     made->options.info = NULL;
     return SPRY_OK;
 }
@@ -197,7 +198,7 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
         if (made->job.a.index_type != SPRY_I32 || !spryi_spgemm_rises(context, &made->b.csr->a)) {
             spry_spgemm_plan_destroy(made); /* a GPU wants other operands */
             spry_spgemm_options named = *o;
-            named.device = there->name;
+            named.device = there->number;
             status = try_plan(context, plan, A, B, &named, use, routed, err);
             if (status == SPRY_OK) snprintf((*plan)->reason, sizeof(*plan)->reason, "%s: %s", there->driver->name, why);
             return status;
@@ -224,7 +225,7 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     spry_status status = try_plan(context, plan, A, B, o, use, &routed, &told);
     if (status != SPRY_OK && !routed && err) *err = told;
     if (status == SPRY_OK || !routed) return status;
-    here.device = "cpu";
+    here.device = SPRY_CPU;
     status = try_plan(context, plan, A, B, &here, use, &routed, err);
     if (status == SPRY_OK)
         snprintf((*plan)->reason, sizeof(*plan)->reason, "cpu: the GPU could not: %.150s", told.message);
@@ -240,11 +241,13 @@ static spry_status check_arguments(const void *context, const void *out, const c
     if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "spgemm: %s must not be NULL", missing);
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
     if (options) *o = *options;
+    if (o->result_device == SPRY_DEVICE_DEFAULT) o->result_device = A->a.device;
+    if (o->result_device == SPRY_CPU) o->result_device = 0;
     return SPRY_OK;
 }
 
-spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
-                             const spry_spgemm_options *options, spry_error *err)
+spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+                                    const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     SPRYI_OK_OR_RETURN(check_arguments(context, plan, "plan", A, B, options, &o, err));
@@ -286,7 +289,8 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
     const spryi_spgemm_job *job = &plan->job;
     *info = (spry_spgemm_info){
         .struct_size = sizeof *info,
-        .device = plan->kernel->device,
+        .device = spryi_told_device(plan->device),
+        .device_name = plan->device->name,
         .kernel = plan->kernel->name,
         .deterministic = plan->kernel->deterministic,
         .threads = job->sizes.threads > 0 ? spryi_team(job->sizes.threads) : 0,
@@ -322,7 +326,9 @@ void spry_spgemm_plan_destroy(spry_spgemm_plan *plan)
     spryi_drop_operands(plan);
     spry_matrix_destroy(plan->C);
     spryi_release(plan->context, plan->job.pieces.rows);
-    spryi_release(plan->context, plan);
+    spry_context *context = plan->context;
+    spryi_release(context, plan);
+    spryi_context_release(context);
 }
 
 /* ---- one product --------------------------------------------------------------------------------------------- */
@@ -343,7 +349,7 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
 }
 
 spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *estimate, const spry_matrix *A,
-                                 const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
+                                const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
 {
     spry_spgemm_plan *plan = NULL;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -362,7 +368,8 @@ spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *e
         .exact = 1,
         .compression = compression_of(plan),
         .input_bytes = plan->input_bytes,
-        .device = plan->kernel->device,
+        .device = spryi_told_device(plan->device),
+        .device_name = plan->device->name,
         .kernel = plan->kernel->name,
     };
     SPRYI_TRY(spryi_size_result(plan, &found.result_bytes, err));

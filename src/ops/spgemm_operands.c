@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "ops/spgemm_plan.h"
+#include "spry/tools.h"
 
 #include <string.h>
 

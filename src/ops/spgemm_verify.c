@@ -6,6 +6,7 @@
 #include "core/random.h"
 #include "ops/row_sum.h"
 #include "ops/spgemm_plan.h"
+#include "spry/tools.h"
 
 #include <float.h>
 #include <omp.h>

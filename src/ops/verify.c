@@ -3,11 +3,13 @@
  */
 #include "core/assemble.h"
 #include "core/context.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "ops/row_sum.h"
 #include "ops/verify_row.h"
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <math.h>
 
@@ -139,32 +141,33 @@ static spry_spmv_verification judge_rows(const verify_job *job, int64_t m, int t
     return all;
 }
 
-static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_vector *x, const spry_vector *before,
-                                 const spry_vector *y, int reads_before, spry_error *err)
+static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_const_vector *x,
+                                 const spry_const_vector *before, const spry_const_vector *y, int reads_before,
+                                 spry_error *err)
 {
     const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
     const struct {
         const char *name;
-        const spry_vector *v;
+        const spry_const_vector *v;
         int64_t length;
     } given[] = {{"x", x, n}, {"y", y, m}, {"y_before", before, m}};
     for (int g = 0; g < (reads_before ? 3 : 2); g++) {
-        const spry_vector *v = given[g].v;
+        const spry_const_vector *v = given[g].v;
         if (v->length != given[g].length)
             return spryi_fail_value(err, SPRY_INVALID_SIZE, given[g].name, v->length, given[g].length,
                                     "%s has %lld entries, expected %lld", given[g].name, (long long)v->length,
                                     (long long)given[g].length);
-        if (spryi_value_slot(v->type) < 0 || v->type != x->type || v->device != 0 || (!v->data && v->length > 0) ||
-            v->columns < 0 || v->columns > 1)
+        if (spryi_value_slot(v->type) < 0 || v->type != x->type || spryi_device_number(v->device) != 0 ||
+            v->row_stride > 1 || (!v->data && v->length > 0) || v->columns < 0 || v->columns > 1)
             return spryi_fail(err, SPRY_INVALID_ARGUMENT, given[g].name,
                               "%s: expected one column of f32 or f64 in host memory, of the type of x", given[g].name);
     }
     return SPRY_OK;
 }
 
-spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification, const spry_matrix *A, spry_op op,
-                             const void *alpha, spry_vector x, const void *beta, spry_vector y_before, spry_vector y,
-                             spry_error *err)
+spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification, const spry_matrix *A,
+                             spry_op op, const void *alpha, spry_const_vector x, const void *beta,
+                             spry_const_vector y_before, spry_const_vector y, spry_error *err)
 {
     const char *missing = !context ? "context" : !A ? "A" : !verification ? "verification" : NULL;
     if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, verification and A must not be NULL");

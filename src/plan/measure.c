@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "plan/plan.h"
+#include "spry/tools.h"
 
 #include <stdlib.h>
 
@@ -28,14 +29,16 @@ static spry_status time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vec
 {
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
-    for (int64_t r = 0; r < runs && status == SPRY_OK; r++) status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
+    for (int64_t r = 0; r < runs && status == SPRY_OK; r++)
+        status = spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
     if (status == SPRY_OK) status = plan->device->ops->synchronize(plan->device, NULL, err); /* runs may return early */
     *us = spryi_now_us() - start;
     return status;
 }
 
 /* A vector with numbers, where the plan's vectors are. */
-static spry_status make_vector(const spry_spmv_plan *plan, spry_vector *v, int64_t length, uint64_t seed, spry_error *err)
+static spry_status make_vector(const spry_spmv_plan *plan, spry_vector *v, int64_t length, uint64_t seed,
+                               spry_error *err)
 {
     const spryi_device *d = plan->device;
     const int device = plan->options.vector_device;

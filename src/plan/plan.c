@@ -1,5 +1,6 @@
 /* Making a plan: the options to a device, a format and a kernel; then the storage, and what a run needs beside it. */
 #include "plan/plan.h"
+#include "spry/tools.h"
 
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { ZERO_BYTES = 64 };
+
 static spry_status check_options(const spry_spmv_options *o, spry_error *err)
 {
     if (o->op != SPRY_NO_TRANSPOSE && o->op != SPRY_TRANSPOSE)
@@ -24,6 +27,18 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
     if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
                           "expected_calls and memory_limit_bytes must not be negative");
+    if (o->expected_updates < 0 || o->columns < 0 || (o->row_major != 0 && o->row_major != 1))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
+                          o->expected_updates < 0 ? "expected_updates"
+                          : o->columns < 0        ? "columns"
+                                                  : "row_major",
+                          "expected_updates is %lld and columns %lld, expected 0 or more; row_major is %d, expected 0 "
+                          "or 1",
+                          (long long)o->expected_updates, (long long)o->columns, o->row_major);
+    if (o->vector_device < SPRY_CPU)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_device", o->vector_device, SPRY_CPU,
+                                "vector_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU",
+                                o->vector_device);
     return spryi_check_ordering(o, err);
 }
 
@@ -65,7 +80,7 @@ static spry_status select_device(spry_spmv_plan *plan, const spry_spmv_options *
     if (status == SPRY_OK && (o->row_scaling || o->column_scaling) && !plan->device->driver->host_memory)
         return spryi_fail(err, SPRY_UNSUPPORTED, o->row_scaling ? "row_scaling" : "column_scaling",
                           "row_scaling and column_scaling are the CPU's so far, the product was asked for on %s",
-                          o->device ? o->device : plan->device->name);
+                          plan->device->name);
     return status;
 }
 
@@ -98,6 +113,7 @@ static spry_status select_named_kernel(spry_spmv_plan *plan, const spry_spmv_opt
     SPRYI_OK_OR_RETURN(spryi_select_named_kernel(d, &plan->kernel, &request, err));
     d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     plan->format = spryi_find_format(plan->kernel->format);
+    plan->reason_code = SPRY_REASON_NAMED;
     snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", plan->kernel->name);
     return SPRY_OK;
 }
@@ -109,6 +125,7 @@ static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options 
     spryi_choose_instead(&choice, plan->format->name);
     plan->format = choice.format;
     memset(plan->parameters, 0, sizeof plan->parameters);
+    plan->reason_code = choice.code;
     snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     return select_kernel(plan, o, err);
 }
@@ -119,12 +136,14 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
     if (o->kernel) return select_named_kernel(plan, o, err);
     if (!is_auto(o)) {
         SPRYI_OK_OR_RETURN(spryi_parse_format(&plan->format, plan->parameters, o->format, err));
+        plan->reason_code = SPRY_REASON_NAMED;
         snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
     } else {
         spryi_choice choice = {0};
         SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
         plan->format = choice.format;
         memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
+        plan->reason_code = choice.code;
         snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     }
     spry_error why = SPRY_ERROR_INIT;
@@ -133,6 +152,7 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
     if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return spryi_hand_on(err, &why);
     const char *passed = plan->format->name;
     status = select_instead(plan, o, err);
+    plan->reason_code = SPRY_REASON_TYPES;
     snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
     return status;
 }
@@ -188,9 +208,19 @@ static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
         /* kernels in host memory expect nothing of it; the others find zeros, and leave them */
         if (!d->driver->host_memory) SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->workspace, cleared, err));
     }
+    if (plan->order) plan->zero = plan->order->zero;
+    if (!plan->zero && plan->options.row_major && !d->driver->host_memory) {
+        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->zero_block, ZERO_BYTES, "a zero", err));
+        SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->zero_block, ZERO_BYTES, err));
+        plan->zero = plan->zero_block;
+    }
     if (plan->options.vector_device != d->number) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->x, plan->x_length * size, "x", err));
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->y, plan->y_length * size, "y", err));
+        if (plan->options.row_major) {
+            SPRYI_OK_OR_RETURN(spryi_allocate(plan->context, &plan->host_x, plan->x_length, (size_t)size, "x", err));
+            SPRYI_OK_OR_RETURN(spryi_allocate(plan->context, &plan->host_y, plan->y_length, (size_t)size, "y", err));
+        }
     }
     return SPRY_OK;
 }
@@ -204,7 +234,7 @@ static spry_status make_storage(spry_spmv_plan *plan, spry_error *err)
 }
 
 spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
-                           const spry_spmv_options *options, spry_error *err)
+                                  const spry_spmv_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
     if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, plan and A must not be NULL");
@@ -217,9 +247,10 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     if (options) o = *options;
     SPRYI_TRY(check_options(&o, err));
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    o.vector_device = o.vector_device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o.vector_device);
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
     *made = (spry_spmv_plan){
-        .context = context,
+        .context = spryi_context_retain(context),
         .A = spryi_matrix_retain(A),
         .op = o.op,
         .vector_type = o.vector_type,
@@ -228,7 +259,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
         .threads = context->threads,
         .options = o,
     };
-    made->options.device = made->options.format = made->options.kernel = made->options.ordering = NULL;
+    made->options.format = made->options.kernel = made->options.ordering = NULL;
     SPRYI_TRY(select_device(made, &o, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
     SPRYI_TRY(select_format(made, &o, err));
@@ -254,26 +285,75 @@ void spry_spmv_plan_destroy(spry_spmv_plan *plan)
     const spryi_device *d = plan->device;
     if (plan->functions.discard && plan->auxiliary) plan->functions.discard(d->ordinal, plan->auxiliary);
     if (d) { /* the first that is found */
-        void *const blocks[] = {plan->workspace, plan->x, plan->y};
+        void *const blocks[] = {plan->workspace, plan->x, plan->y, plan->zero_block};
         spryi_discard_storage(plan, &plan->stored);
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) d->ops->release(d, blocks[b]);
     }
+    spryi_release(plan->context, plan->host_x);
+    spryi_release(plan->context, plan->host_y);
     spryi_discard_ordering(plan);
     spryi_matrix_release(plan->A);
-    spryi_release(plan->context, plan);
+    spry_context *context = plan->context;
+    spryi_release(context, plan);
+    spryi_context_release(context);
+}
+
+/* The matrix whose values the caller changes. */
+static spry_matrix **given_to(spry_spmv_plan *plan)
+{
+    return plan->order ? &plan->order->given : &plan->A;
 }
 
 /* The new storage is made beside the old, so that a failure leaves the plan as it was. */
-spry_status spry_spmv_plan_update(spry_spmv_plan *plan, spry_error *err)
+static spry_status renew(spry_spmv_plan *plan, spry_error *err)
+{
+    if ((*given_to(plan))->a.value_type == SPRY_PATTERN) return SPRY_OK; /* nothing can have changed */
+    SPRYI_OK_OR_RETURN(plan->order ? spryi_order_values(plan, err) : SPRY_OK);
+    spry_status status = spryi_renew_storage(plan, err);
+    spryi_drop_copy(plan);
+    return status;
+}
+
+/* The same with values in another array, which the plan refers to from then on. */
+static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_error *err)
+{
+    spry_matrix **given = given_to(plan), *old = *given, *made;
+    const int borrows = spryi_values_in_place(plan);
+    SPRYI_OK_OR_RETURN(spryi_matrix_with_values(&made, old, values, err));
+    const int same = plan->order && plan->A == old;
+    *given = made;
+    if (same) plan->A = spryi_matrix_retain(made);
+    if (borrows) /* the storage has no copy of them */
+        ((spry_arrays *)(uintptr_t)plan->format->arrays(plan->stored.storage))->values = values;
+    spry_status status = borrows ? SPRY_OK : renew(plan, err);
+    spry_matrix *dropped = status == SPRY_OK ? old : made;
+    if (status != SPRY_OK) *given = old;
+    if (same && status == SPRY_OK) spryi_matrix_release(old);
+    if (same && status != SPRY_OK) {
+        spryi_matrix_release(plan->A);
+        plan->A = old;
+    }
+    spryi_matrix_release(dropped);
+    return status;
+}
+
+/* Work of the caller's stream that makes values comes first. */
+static spry_status wait_for(const spry_spmv_plan *plan, void *stream, spry_error *err)
+{
+    return plan->device->driver->host_memory ? SPRY_OK : plan->device->ops->synchronize(plan->device, stream, err);
+}
+
+spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)
 {
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
-    if (plan->order && plan->order->given->a.value_type == SPRY_PATTERN) return SPRY_OK; /* nothing can have changed */
-    spry_status status = plan->order ? spryi_order_values(plan, err) : SPRY_OK;
-    if (status == SPRY_OK) {
-        status = spryi_renew_storage(plan, err);
-        spryi_drop_copy(plan);
-    }
-    return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
+    const double start = spryi_now_us();
+    const void *values = options ? options->values : NULL;
+    SPRYI_OK_OR_RETURN(wait_for(plan, options ? options->stream : NULL, err));
+    SPRYI_OK_OR_RETURN(values && values != (*given_to(plan))->a.values ? take_values(plan, values, err)
+                                                                       : renew(plan, err));
+    plan->update_us = spryi_now_us() - start;
+    return SPRY_OK;
 }
 
 spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err)
@@ -283,14 +363,17 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     *info = (spry_spmv_plan_info){
         .struct_size = sizeof *info,
-        .op = plan->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv",
-        .device = plan->kernel->device,
+        .op = plan->op,
+        .device = spryi_told_device(plan->device),
+        .device_name = plan->device->name,
         .format = plan->format->name,
         .parameters = plan->stored.parameters,
         .kernel = plan->kernel->name,
         .ordering = plan->order ? plan->order->name : "none",
+        .reason_code = plan->reason_code,
         .reason = plan->reason,
         .deterministic = plan->kernel->deterministic,
+        .values_in_place = spryi_values_in_place(plan),
         .threads = plan->device->driver->host_memory ? spryi_team(plan->threads) : 0,
         .storage_bytes = plan->format->storage_bytes(plan->stored.storage) + spryi_ordering_bytes(plan, 0),
         .owned_bytes = plan->format->owned_bytes(plan->stored.storage) + plan->workspace_bytes +
@@ -298,6 +381,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,
         .upload_us = plan->stored.upload_us,
+        .update_us = plan->update_us,
     };
     return SPRY_OK;
 }

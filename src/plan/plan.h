@@ -43,8 +43,11 @@ struct spry_spmv_plan {
     int64_t auxiliary_bytes;
     void *workspace;
     int64_t workspace_bytes;
-    int64_t x_at, t_at; /* in the workspace: x and y as the storage has them, where they are not the caller's */
-    void *x, *y;        /* the device's copies of host vectors; NULL: it reads the caller's */
+    int64_t x_at, t_at;    /* in the workspace: x and y as the storage has them, where they are not the caller's */
+    void *x, *y;           /* the device's copies of host vectors; NULL: it reads the caller's */
+    void *host_x, *host_y; /* columns of those, gathered; NULL where their entries lie one behind the other */
+    const void *zero;      /* a number 0 of any type in a device's own memory, for plans that need one there */
+    void *zero_block;      /* that holds it, where it is the plan's; NULL: it is the order's */
     spry_op op;
     spry_type vector_type;
     int64_t y_length, x_length;
@@ -53,6 +56,8 @@ struct spry_spmv_plan {
     spry_spmv_options options; /* its strings are not kept: device, format, kernel and ordering are NULL */
     spry_type value_type;      /* stored: the matrix's, or vector_type where a kernel needs a pattern's ones */
     int64_t parameters[SPRYI_PARAMETERS];
+    double update_us; /* of the last update, 0 before the first */
+    spry_reason reason_code;
     char reason[320];
 };
 
@@ -72,6 +77,9 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
 /* A storage of plan->A in plan->format, by the device or by the host. */
 spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err);
 void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored);
+
+/* 1: runs read the values of the caller's matrix where they are. */
+int spryi_values_in_place(const spry_spmv_plan *plan);
 
 /* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
 spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err);

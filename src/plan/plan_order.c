@@ -16,6 +16,7 @@
 #include "core/ordering.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
+#include "spry/tools.h"
 
 #include <string.h>
 

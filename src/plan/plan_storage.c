@@ -41,7 +41,8 @@ spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
 }
 
 /* One array of A into host memory, *array becoming the host's. */
-static spry_status fetch_array(const spry_spmv_plan *plan, const void **array, int64_t count, size_t size, spry_error *err)
+static spry_status fetch_array(const spry_spmv_plan *plan, const void **array, int64_t count, size_t size,
+                               spry_error *err)
 {
     const spryi_device *d = plan->device;
     void *host = NULL;
@@ -288,13 +289,23 @@ static spry_status overwrite(const spry_spmv_plan *plan, void *fresh, spryi_copy
     return d->ops->synchronize(d, NULL, err);
 }
 
+/* 1: the storage has no copy of plan->A's values. */
+static int borrows_values(const spry_spmv_plan *plan)
+{
+    return plan->A->a.device == plan->device->number && plan->format->borrows_values(plan->stored.storage, plan->A);
+}
+
+int spryi_values_in_place(const spry_spmv_plan *plan)
+{
+    return borrows_values(plan) && (!plan->order || plan->A == plan->order->given);
+}
+
 spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err)
 {
     spryi_plan_storage fresh = {0};
     spry_status status = SPRY_OK;
     int done = 0;
-    if (plan->A->a.device == plan->device->number && plan->format->borrows_values(plan->stored.storage, plan->A))
-        return SPRY_OK;
+    if (borrows_values(plan)) return SPRY_OK;
     if (plan->stored.made_there) SPRYI_TRY(make_on_device(plan, &fresh, &done, err));
     if (!done) SPRYI_TRY(build(plan, &fresh, err));
     if (plan->stored.on_device) { /* what runs in a stream, or was captured, has these addresses */

@@ -7,25 +7,48 @@
 
 #include <stdint.h>
 
-static int64_t columns_of(const spry_vector *v)
+/* A vector with what 0 counts as filled in. */
+static spry_const_vector resolved(spry_const_vector v)
 {
-    return v->columns == 0 ? 1 : v->columns;
-}
-
-static int64_t stride_of(const spry_vector *v)
-{
-    return v->stride == 0 ? v->length : v->stride;
+    if (v.columns == 0) v.columns = 1;
+    if (v.row_stride == 0) v.row_stride = 1;
+    if (v.column_stride == 0) v.column_stride = v.row_stride == 1 ? v.length : 1;
+    v.device = spryi_device_number(v.device);
+    return v;
 }
 
 /* Bytes from the first entry to past the last. */
-static size_t span_of(const spry_vector *v)
+static size_t span_of(const spry_const_vector *v)
 {
-    if (v->length == 0) return 0;
-    return (size_t)(stride_of(v) * (columns_of(v) - 1) + v->length) * spry_type_bytes(v->type);
+    if (v->length == 0 || v->columns == 0) return 0;
+    return (size_t)((v->length - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1) *
+           spry_type_bytes(v->type);
 }
 
-static spry_status check_vector(const spry_spmv_plan *plan, const spry_vector *v, const char *name, int64_t length,
-                                spry_error *err)
+/* Columns one behind the other, or rows of all columns; and what follows counts bytes from the first to the last. */
+static spry_status check_strides(const spry_const_vector *v, const char *name, spry_error *err)
+{
+    const int one = v->columns <= 1;
+    const int apart = v->row_stride == 1 ? one || v->column_stride >= v->length
+                                         : one || (v->column_stride == 1 && v->row_stride >= v->columns);
+    if (v->columns < 0 || v->row_stride < 1 || !apart)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
+                                v->row_stride == 1 ? v->length : v->columns,
+                                "%s: %lld columns of %lld entries with row_stride %lld and column_stride %lld, "
+                                "expected "
+                                "row_stride 1 and column_stride >= %lld, or column_stride 1 and row_stride >= %lld",
+                                name, (long long)v->columns, (long long)v->length, (long long)v->row_stride,
+                                (long long)v->column_stride, (long long)v->length, (long long)v->columns);
+    const int64_t most = INT64_MAX / 16;
+    if ((v->length > 1 && v->row_stride > most / v->length) || (!one && v->column_stride > most / v->columns))
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
+                                most, "%s: strides %lld and %lld are past what can be addressed", name,
+                                (long long)v->row_stride, (long long)v->column_stride);
+    return SPRY_OK;
+}
+
+static spry_status check_vector(const spry_spmv_plan *plan, const spry_const_vector *v, const char *name,
+                                int64_t length, spry_error *err)
 {
     if (v->length != length)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->length, length,
@@ -43,15 +66,11 @@ static spry_status check_vector(const spry_spmv_plan *plan, const spry_vector *v
     if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is not aligned to its type (%zu bytes)", name,
                           spry_type_bytes(v->type));
-    if (v->columns < 0 || (columns_of(v) > 1 && stride_of(v) < length))
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->stride, length,
-                                "%s: %lld columns with stride %lld, expected columns >= 0 and stride >= %lld", name,
-                                (long long)v->columns, (long long)v->stride, (long long)length);
-    /* what follows counts bytes from the first column to the last */
-    if (columns_of(v) > 1 && stride_of(v) > (INT64_MAX / 8 - length) / (columns_of(v) - 1))
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->stride, INT64_MAX / 8,
-                                "%s: %lld columns with stride %lld are past what can be addressed", name,
-                                (long long)v->columns, (long long)stride_of(v));
+    SPRYI_OK_OR_RETURN(check_strides(v, name, err));
+    if (v->row_stride != 1 && !plan->options.row_major)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
+                                "%s has row_stride %lld, the plan was made for 1: set row_major in its options", name,
+                                (long long)v->row_stride);
     return SPRY_OK;
 }
 
@@ -62,7 +81,8 @@ static int meet(const void *p, size_t p_bytes, const void *q, size_t q_bytes)
 }
 
 /* y would be written into what the product reads: x, or what the caller promised to leave alone. */
-static spry_status check_apart(const spry_spmv_plan *plan, const spry_vector *x, const spry_vector *y, spry_error *err)
+static spry_status check_apart(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
+                               spry_error *err)
 {
     const spry_arrays *a = plan->order ? &plan->order->given->a : &plan->A->a;
     const size_t index_bytes = spry_index_type_bytes(a->index_type), value_bytes = spry_type_bytes(plan->vector_type);
@@ -86,17 +106,17 @@ static spry_status check_apart(const spry_spmv_plan *plan, const spry_vector *x,
     return SPRY_OK;
 }
 
-static spry_status check_run(const spry_spmv_plan *plan, const spry_vector *x, const spry_vector *y,
+static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
                              const spry_run_options *options, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
     SPRYI_OK_OR_RETURN(check_vector(plan, x, "x", plan->x_length, err));
     SPRYI_OK_OR_RETURN(check_vector(plan, y, "y", plan->y_length, err));
-    if (columns_of(x) != columns_of(y))
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", columns_of(y), columns_of(x),
-                                "y has %lld columns, x has %lld", (long long)columns_of(y), (long long)columns_of(x));
+    if (x->columns != y->columns)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "y", y->columns, x->columns, "y has %lld columns, x has %lld",
+                                (long long)y->columns, (long long)x->columns);
     SPRYI_OK_OR_RETURN(check_apart(plan, x, y, err));
-    int scalar_device = options ? options->scalar_device : 0;
+    const int scalar_device = options ? spryi_device_number(options->scalar_device) : 0;
     if (scalar_device != 0 && scalar_device != plan->device->number)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
                                 "alpha and beta are on device %d, expected the host (0) or the plan's GPU",
@@ -110,6 +130,13 @@ static spry_status check_run(const spry_spmv_plan *plan, const spry_vector *x, c
     return SPRY_OK;
 }
 
+/* One column of a run, and how far apart its entries are. */
+typedef struct column {
+    spryi_run_args args;
+    int64_t x_stride, y_stride;
+    int nothing; /* 1: alpha is 0, neither A nor x is looked at */
+} column;
+
 /* ---- vectors that are permuted or scaled -------------------------------------------------------------- */
 
 static const void *scaling_of_x(const spry_spmv_plan *plan)
@@ -122,14 +149,16 @@ static const void *scaling_of_y(const spry_spmv_plan *plan)
     return plan->op == SPRY_TRANSPOSE ? plan->options.column_scaling : plan->options.row_scaling;
 }
 
+/* 1: the product reads x from the workspace, where it is brought first. */
 static int maps_x(const spry_spmv_plan *plan)
 {
-    return (plan->order && plan->order->x_from) || scaling_of_x(plan);
+    return plan->options.row_major || (plan->order && plan->order->x_from) || scaling_of_x(plan);
 }
 
+/* 1: y takes a pass of its own; 1 and not scaled alone: from the workspace. */
 static int maps_y(const spry_spmv_plan *plan)
 {
-    return (plan->order && plan->order->y_from) || scaling_of_y(plan);
+    return plan->options.row_major || (plan->order && plan->order->y_from) || scaling_of_y(plan);
 }
 
 /* Bytes of a vector in the workspace. */
@@ -153,17 +182,18 @@ spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
 
 /*
  * diag(r) A diag(c) of a pattern A costs a pass over x and one over y, in place of nnz values that are read, and serves
- * every kernel; an ordering permutes in the same passes.
+ * every kernel; an ordering permutes in the same passes, and columns are gathered and scattered in them.
  */
-static spry_status run_mapped(const spry_spmv_plan *plan, const spryi_run_args *args, int overwrites, spry_error *err)
+static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int overwrites, spry_error *err)
 {
     static const double zero = 0; /* of any type */
     const spryi_device *d = plan->device;
-    spryi_run_args inner = *args;
-    spryi_vector_map map = {.type = plan->vector_type, .threads = args->threads, .stream = args->stream};
+    spryi_run_args inner = c->args;
+    spryi_vector_map map = {.type = plan->vector_type, .threads = inner.threads, .stream = inner.stream};
     if (maps_x(plan) && plan->x_length > 0) {
-        inner.x = map.to = (char *)args->workspace + plan->x_at;
-        map.from = args->x;
+        inner.x = map.to = (char *)inner.workspace + plan->x_at;
+        map.from = c->args.x;
+        map.from_stride = c->x_stride;
         map.permutation = plan->order ? plan->order->x_from : NULL;
         map.scaling = scaling_of_x(plan);
         map.length = plan->x_length;
@@ -171,62 +201,91 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const spryi_run_args *
     }
     if (!maps_y(plan)) return plan->run(&inner, err);
     map.permutation = plan->order ? plan->order->y_from : NULL;
-    if (map.permutation || !overwrites) {
-        inner.y = (char *)args->workspace + plan->t_at;
-        inner.beta = args->scalars_on_device ? plan->order->zero : &zero;
+    if (map.permutation || c->y_stride != 1 || !overwrites) {
+        inner.y = (char *)inner.workspace + plan->t_at;
+        inner.beta = inner.scalars_on_device ? plan->zero : &zero;
     }
-    SPRYI_OK_OR_RETURN(plan->run(&inner, err));
-    map.to = args->y;
+    SPRYI_OK_OR_RETURN(c->nothing
+                           ? d->ops->scale(d, inner.y, plan->vector_type, plan->y_length, &zero, inner.stream, err)
+                           : plan->run(&inner, err));
+    map.to = c->args.y;
+    map.to_stride = c->y_stride;
     map.from = inner.y;
+    map.from_stride = 1;
     map.scaling = scaling_of_y(plan);
     map.scaling_of_to = 1;
     map.length = plan->y_length;
-    map.beta = args->beta;
-    map.beta_on_device = args->scalars_on_device;
+    map.beta = c->args.beta;
+    map.beta_on_device = inner.scalars_on_device;
     return d->ops->map(d, &map, err);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------ */
 
 /* One column where the device reads and writes it. */
-static spry_status run_column(const spry_spmv_plan *plan, const spryi_run_args *args, spry_error *err)
+static spry_status run_column(const spry_spmv_plan *plan, column *c, spry_error *err)
 {
     const spryi_device *d = plan->device;
-    const int known = !args->scalars_on_device;
-    if (known && spryi_value_at(args->alpha, plan->vector_type, 0) == 0) /* the rule of the BLAS */
-        return d->ops->scale(d, args->y, plan->vector_type, plan->y_length, args->beta, args->stream, err);
-    if (!maps_x(plan) && !maps_y(plan)) return plan->run(args, err);
-    return run_mapped(plan, args, known && spryi_value_at(args->beta, plan->vector_type, 0) == 0, err);
+    const int known = !c->args.scalars_on_device;
+    c->nothing = known && spryi_value_at(c->args.alpha, plan->vector_type, 0) == 0; /* the rule of the BLAS */
+    if (c->nothing && c->y_stride == 1)
+        return d->ops->scale(d, c->args.y, plan->vector_type, plan->y_length, c->args.beta, c->args.stream, err);
+    if (!maps_x(plan) && !maps_y(plan)) return plan->run(&c->args, err);
+    return run_mapped(plan, c, known && spryi_value_at(c->args.beta, plan->vector_type, 0) == 0, err);
+}
+
+/* Entries of a host vector from one stride to another. */
+static spry_status pack(const spry_spmv_plan *plan, void *to, int64_t to_stride, const void *from, int64_t from_stride,
+                        int64_t length, spry_error *err)
+{
+    const spryi_device *cpu = spryi_device_at(plan->context, 0);
+    const spryi_vector_map map = {.to = to,
+                                  .to_stride = to_stride,
+                                  .from = from,
+                                  .from_stride = from_stride,
+                                  .length = length,
+                                  .type = plan->vector_type,
+                                  .threads = plan->threads};
+    return cpu->ops->map(cpu, &map, err);
 }
 
 /* Host vectors of a device with memory of its own: there, product, back. */
-static spry_status run_staged(const spry_spmv_plan *plan, spryi_run_args *args, spry_error *err)
+static spry_status run_staged(const spry_spmv_plan *plan, column *c, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const int64_t size = (int64_t)spry_type_bytes(plan->vector_type);
-    const int reads_y = args->scalars_on_device || spryi_value_at(args->beta, plan->vector_type, 0) != 0;
-    void *y = args->y;
-    SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->x, args->x, plan->x_length * size, SPRYI_TO_DEVICE, args->stream, err));
-    if (reads_y)
-        SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->y, y, plan->y_length * size, SPRYI_TO_DEVICE, args->stream, err));
-    args->x = plan->x;
-    args->y = plan->y;
-    SPRYI_OK_OR_RETURN(run_column(plan, args, err));
-    SPRYI_OK_OR_RETURN(d->ops->copy(d, y, plan->y, plan->y_length * size, SPRYI_FROM_DEVICE, args->stream, err));
-    return d->ops->synchronize(d, args->stream, err);
+    const int reads_y = c->args.scalars_on_device || spryi_value_at(c->args.beta, plan->vector_type, 0) != 0;
+    const int64_t y_stride = c->y_stride;
+    const void *x = c->args.x;
+    void *given = c->args.y, *y = y_stride == 1 ? given : plan->host_y, *stream = c->args.stream;
+    if (c->x_stride != 1) {
+        SPRYI_OK_OR_RETURN(pack(plan, plan->host_x, 1, x, c->x_stride, plan->x_length, err));
+        x = plan->host_x;
+    }
+    if (reads_y && y != given) SPRYI_OK_OR_RETURN(pack(plan, y, 1, given, y_stride, plan->y_length, err));
+    SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->x, x, plan->x_length * size, SPRYI_TO_DEVICE, stream, err));
+    if (reads_y) SPRYI_OK_OR_RETURN(d->ops->copy(d, plan->y, y, plan->y_length * size, SPRYI_TO_DEVICE, stream, err));
+    c->args.x = plan->x;
+    c->args.y = plan->y;
+    c->x_stride = c->y_stride = 1;
+    SPRYI_OK_OR_RETURN(run_column(plan, c, err));
+    SPRYI_OK_OR_RETURN(d->ops->copy(d, y, plan->y, plan->y_length * size, SPRYI_FROM_DEVICE, stream, err));
+    SPRYI_OK_OR_RETURN(d->ops->synchronize(d, stream, err));
+    return y == given ? SPRY_OK : pack(plan, given, y_stride, y, 1, plan->y_length, err);
 }
 
-spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,
-                          const spry_run_options *options, spry_error *err)
+spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
+                               const void *beta, const spry_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    const spry_const_vector x = resolved(from), y = resolved(spry_vector_as_const(into));
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */
 
     const spryi_device *d = plan->device;
-    const size_t size = spry_type_bytes(plan->vector_type);
-    spryi_run_args args = {
+    const int64_t size = (int64_t)spry_type_bytes(plan->vector_type);
+    const spryi_run_args args = {
         .storage = plan->stored.storage,
         .alpha = alpha ? alpha : spryi_one_of(plan->vector_type),
         .beta = beta ? beta : &zero,
@@ -241,24 +300,27 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, const void *alpha, sp
     int previous;
     status = d->ops->enter(d, &previous, err);
     if (status != SPRY_OK) return status;
-    for (int64_t c = 0; c < columns_of(&x) && status == SPRY_OK; c++) {
-        args.x = c == 0 ? x.data : (const char *)x.data + (size_t)(c * stride_of(&x)) * size;
-        args.y = c == 0 ? y.data : (char *)y.data + (size_t)(c * stride_of(&y)) * size;
-        status = plan->y ? run_staged(plan, &args, err) : run_column(plan, &args, err);
+    for (int64_t k = 0; k < x.columns && status == SPRY_OK; k++) {
+        column c = {args, .x_stride = x.row_stride, .y_stride = y.row_stride};
+        c.args.x = k == 0 ? x.data : (const char *)x.data + k * x.column_stride * size;
+        c.args.y = k == 0 ? into.data : (char *)into.data + k * y.column_stride * size;
+        status = plan->y ? run_staged(plan, &c, err) : run_column(plan, &c, err);
     }
     d->ops->leave(d, previous);
     return status;
 }
 
-spry_status spry_spmv(spry_context *context, const void *alpha, const spry_matrix *A, spry_vector x, const void *beta,
-                      spry_vector y, spry_error *err)
+spry_status spry_spmv(spry_context *context, spry_vector y, const void *alpha, const spry_matrix *A,
+                      spry_const_vector x, const void *beta, spry_error *err)
 {
     spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.expected_calls = 1;
     options.vector_type = spryi_value_slot(x.type) >= 0 ? x.type : SPRY_F64;
+    options.vector_device = x.device == SPRY_DEVICE_DEFAULT ? SPRY_CPU : x.device;
+    options.row_major = x.row_stride > 1 || y.row_stride > 1;
     spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
-    if (status == SPRY_OK) status = spry_spmv_plan_run(plan, alpha, x, beta, y, NULL, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_run(plan, y, alpha, x, beta, NULL, err);
     spry_spmv_plan_destroy(plan);
     return status;
 }

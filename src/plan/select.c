@@ -17,18 +17,18 @@ spry_status spryi_select_device(const spry_context *context, const spryi_device 
 {
     const spryi_kernel *kernel = named_kernel(request);
     const spryi_device *there = spryi_device_at(context, request->operand_device), *picked = there;
-    if (request->device || (kernel && strcmp(kernel->device, there->driver->name) != 0)) {
-        const char *name = request->device ? request->device : kernel->device;
-        spry_status status = spryi_device_named(context, &picked, name, err);
-        if (status != SPRY_OK) return status;
-    }
+    if (request->device != SPRY_DEVICE_DEFAULT)
+        SPRYI_OK_OR_RETURN(spryi_device_asked(context, &picked, request->device, err));
+    else if (kernel && strcmp(kernel->device, there->driver->name) != 0)
+        picked = spryi_device_of_kind(context, kernel->device);
+    if (!picked->ops) return spryi_device_usable(context, &picked, picked->number, err);
     if (request->operand_device != 0 && request->operand_device != picked->number)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", request->operand_device, picked->number,
                                 "%s is in memory of device %d, the product was asked for on %s", request->operand,
-                                request->operand_device, request->device ? request->device : picked->name);
+                                request->operand_device, picked->name);
     if (request->result_device != 0 && request->result_device != picked->number)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, request->result_argument, request->result_device, picked->number,
-                                "%s is %d, expected 0 (host memory)%s%s", request->result, request->result_device,
+                                "%s is %d, expected SPRY_CPU%s%s", request->result, request->result_device,
                                 picked->number == 0 ? "" : " or ", picked->number == 0 ? "" : request->result_place);
     *device = picked;
     return SPRY_OK;
@@ -57,7 +57,7 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
                           named->name, named->format, request->format);
     if (strcmp(named->device, device->driver->name) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s runs on %s, but device is %s", named->name,
-                          named->device, request->device ? request->device : device->name);
+                          named->device, device->name);
     if (!spryi_kernel_available(device->context, named, &reason))
         return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "kernel", "kernel %s: %s", named->name, reason);
     if (!named->deterministic && !request->allow_nondeterministic)

@@ -3,6 +3,7 @@
 #include "choose/choose.h"
 #include "core/error.h"
 #include "plan/plan.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +14,8 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 {
     spryi_choice choice = {0};
     spry_spmv_options o = *options;
-    const spryi_driver *named = options->device ? spryi_driver_named(options->device) : NULL;
-    const spryi_driver *kind = named ? named : spryi_driver_named("cpu");
+    const spryi_device *named = spryi_device_at(A->context, spryi_device_number(options->device));
+    const spryi_driver *kind = named ? named->driver : spryi_driver_named("cpu");
     SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, kind, &choice, err));
     o.format = choice.format->name;
     spry_status status = spry_spmv_predict_storage(context, storage, A, &o, err);
@@ -28,7 +29,7 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 }
 
 spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
-                                 const spry_spmv_options *options, spry_error *err)
+                                      const spry_spmv_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;
     if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, storage and A must not be NULL");

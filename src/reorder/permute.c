@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "reorder/ordering.h"
+#include "spry/tools.h"
 
 #include <string.h>
 
@@ -141,8 +142,8 @@ static void measure(const spry_arrays *a, const int64_t *row_inverse, const int6
     *area = profile;
 }
 
-spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *figures,
-                                      const spry_matrix *A, spry_error *err)
+spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *figures, const spry_matrix *A,
+                                    spry_error *err)
 {
     const char *missing = !ordering ? "ordering" : !figures ? "figures" : !A ? "A" : NULL;
     if (missing)

@@ -6,6 +6,8 @@
 #include "formats/csrk/csrk.h"
 #include "reorder/order.h"
 #include "reorder/ordering.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <string.h>
 
@@ -132,7 +134,7 @@ done:
 }
 
 spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
-                         const spry_ordering_options *options, spry_error *err)
+                                 const spry_ordering_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !ordering ? "ordering" : !A ? "A" : NULL;
     if (missing)
@@ -148,7 +150,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
     SPRYI_TRY(resolve(&s, &o, &A->a, &context->tuning, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
-    *made = (spry_ordering){.context = context,
+    *made = (spry_ordering){.context = spryi_context_retain(context),
                             .method = method_names[s.how],
                             .rows = A->a.rows,
                             .cols = A->a.cols,
@@ -173,6 +175,7 @@ void spry_ordering_destroy(spry_ordering *ordering)
     spryi_release(context, ordering->sr_ptr);
     spryi_release(context, ordering->ssr_ptr);
     spryi_release(context, ordering);
+    spryi_context_release(context);
 }
 
 spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err)

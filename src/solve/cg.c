@@ -14,6 +14,7 @@
  * Source: Hestenes and Stiefel 1952; Meurant 1987 for the predicted beta.
  */
 #include "solve/cg.h"
+#include "spry/solve.h"
 
 #include "device/vector_ops.h"
 #include "solve/solve.h"
@@ -116,12 +117,10 @@ static spry_status make_D(solving *s, spry_cg_result *result, const spry_matrix 
 static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err)
 {
     const int asked = s->o->format || s->o->kernel;
-    spry_device_info device = SPRY_INIT(spry_device_info);
     if (asked) s->names.format = s->o->format; /* with its parameters */
     s->names.kernel = s->o->kernel;
     if (s->scaled.A && s->scaled.host.A && !s->names.format && !asked) s->names.format = "csr"; /* where it lies */
-    if (s->scaled.A && !s->names.device && spry_device_get_info(s->context, s->device, &device, NULL) == SPRY_OK)
-        s->names.device = device.name;
+    if (s->scaled.A && s->names.device == SPRY_DEVICE_DEFAULT) s->names.device = s->device == 0 ? SPRY_CPU : s->device;
     spry_status status =
         spryi_solve_make_plan(s->context, &s->plan, s->scaled.A ? s->scaled.A : s->A, s->x.type, &s->names, err);
     result->format = s->names.format;
@@ -134,7 +133,7 @@ static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err
 static spry_status product(solving *s, spry_vector in, spry_cg_result *result, spry_error *err)
 {
     double start = spryi_now_us();
-    spry_status status = spry_spmv_plan_run(s->plan, NULL, in, NULL, s->q, NULL, err);
+    spry_status status = spry_spmv_plan_run(s->plan, s->q, NULL, spry_vector_as_const(in), NULL, NULL, err);
     result->product_us += spryi_now_us() - start;
     return status;
 }
@@ -509,14 +508,15 @@ static spry_status run(solving *s, spry_vector x, spry_cg_result *result, spry_e
     return status == SPRY_OK ? judge(s, result, err) : status;
 }
 
-spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A, spry_vector b,
-                    const spry_cg_options *options, spry_error *err)
+spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A,
+                    spry_const_vector b, const spry_cg_options *options, spry_error *err)
 {
     if (!context || !A)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "cg: %s is NULL",
                           !context ? "context" : "A");
     const spry_cg_options defaults = SPRY_INIT(spry_cg_options);
-    solving s = {.context = context, .A = A, .x = x, .b = b};
+    x.device = x.device == SPRY_CPU ? 0 : x.device;
+    solving s = {.context = context, .A = A, .x = x, .b = spryi_solve_vector(b)};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_cg_result told = SPRY_INIT(spry_cg_result);
     told.residual = told.true_residual = NAN;

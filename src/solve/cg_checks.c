@@ -1,6 +1,7 @@
 #include "core/bisect.h"
 #include "solve/cg.h"
 #include "solve/solve.h"
+#include "spry/tools.h"
 
 #include <math.h>
 

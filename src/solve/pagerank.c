@@ -9,6 +9,7 @@
  * where B is column-stochastic as it stands.
  */
 #include "solve/pagerank.h"
+#include "spry/solve.h"
 
 #include "device/vector_ops.h"
 #include "solve/solve.h"
@@ -77,7 +78,7 @@ static spry_status product(const ranking *r, void *z, void *y, double *product_u
     in.data = z;
     out.data = y;
     double start = spryi_now_us();
-    spry_status status = spry_spmv_plan_run(r->plan, NULL, in, NULL, out, NULL, err);
+    spry_status status = spry_spmv_plan_run(r->plan, out, NULL, spry_vector_as_const(in), NULL, NULL, err);
     *product_us += spryi_now_us() - start;
     return status;
 }
@@ -226,6 +227,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
                           !context ? "context" : "A");
     const spry_pagerank_options defaults = SPRY_INIT(spry_pagerank_options);
+    x.device = x.device == SPRY_CPU ? 0 : x.device;
     ranking r = {.context = context, .x = x};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);

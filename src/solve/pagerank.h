@@ -2,6 +2,7 @@
 #ifndef SPRYI_PAGERANK_H
 #define SPRYI_PAGERANK_H
 
+#include "spry/solve.h"
 #include "spry/spry.h"
 
 typedef struct spryi_links {

@@ -5,6 +5,7 @@
  */
 #include "solve/pagerank.h"
 #include "solve/solve.h"
+#include "spry/solve.h"
 
 #include <math.h>
 

@@ -1,4 +1,6 @@
 #include "solve/solve.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
 
 #include "core/device.h"
 
@@ -25,9 +27,10 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->type, a->value_type, "%s is %s, expected %s", name,
                                 spry_type_name(v->type),
                                 a->value_type == SPRY_PATTERN ? "f32 or f64" : spry_type_name(a->value_type));
-    if (v->columns < 0 || v->columns > 1)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1, "%s has %lld columns, expected one",
-                                name, (long long)v->columns);
+    if (v->columns < 0 || v->columns > 1 || v->row_stride < 0 || v->row_stride > 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->columns, 1,
+                                "%s has %lld columns and row_stride %lld, expected one column of row_stride 1", name,
+                                (long long)v->columns, (long long)v->row_stride);
     if (v->device != 0 && v->device != device)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->device, device,
                                 "%s is on device %d, but the work is done on device %d: expected host memory (0) or "
@@ -37,6 +40,17 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is %s", name,
                           v->data ? "not aligned to its type" : "NULL");
     return SPRY_OK;
+}
+
+spry_vector spryi_solve_vector(spry_const_vector v)
+{
+    return (spry_vector){.data = (void *)(uintptr_t)v.data,
+                         .length = v.length,
+                         .columns = v.columns,
+                         .row_stride = v.row_stride,
+                         .column_stride = v.column_stride,
+                         .type = v.type,
+                         .device = v.device == SPRY_CPU ? 0 : v.device};
 }
 
 spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
@@ -50,7 +64,8 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
     options.format = names->format;
     options.kernel = names->kernel;
     options.vector_type = type;
-    options.vector_device = spryi_solve_device_number(context, names, &a);
+    const int number = spryi_solve_device_number(context, names, &a);
+    options.vector_device = number == 0 ? SPRY_CPU : number;
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, plan, A, &options, err);
     if (status == SPRY_OK) status = spry_spmv_plan_get_info(*plan, &info, err);
     if (status != SPRY_OK) return status;
@@ -62,13 +77,13 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
 
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a)
 {
-    const char *name = names->device;
+    int device = names->device;
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    for (int k = 0; !name && names->kernel && k < spry_kernel_count(); k++)
-        if (spry_kernel_get_info(context, k, &info, NULL) == SPRY_OK && strcmp(info.name, names->kernel) == 0)
-            name = info.device;
-    const int number = name ? spryi_device_number_of(context, name) : a->device;
-    return number >= 0 ? number : 0;
+    for (int k = 0; device == SPRY_DEVICE_DEFAULT && names->kernel && k < spry_kernel_count(); k++)
+        if (spry_kernel_get_info(context, &info, k, NULL) == SPRY_OK && strcmp(info.name, names->kernel) == 0)
+            (void)!spry_device_find(context, &device, info.device_kind, NULL);
+    if (device == SPRY_DEVICE_DEFAULT) device = a->device;
+    return device > 0 ? device : 0;
 }
 
 /* ---- from one memory to the other --------------------------------------------------------------- */
@@ -131,13 +146,14 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy)
     for (int i = 0; i < 3; i++) spry_vector_destroy(context, &copy->arrays[i]);
 }
 
-spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x, spry_vector y,
-                                     double *us, spry_error *err)
+spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
+                                     spry_vector y, double *us, spry_error *err)
 {
     enum { PRODUCTS = 10 };
     spry_status status = spry_device_synchronize(context, x.device, NULL, err);
     double start = spryi_now_us();
-    for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++) status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
+    for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++)
+        status = spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
     if (status == SPRY_OK) status = spry_device_synchronize(context, x.device, NULL, err);
     *us = (spryi_now_us() - start) / PRODUCTS;
     return status;

@@ -7,6 +7,9 @@
 #include "core/error.h"
 #include "spry/spry.h"
 
+/* A caller's vector as the methods carry it, without const where it is read alone; device 0 is host memory. */
+spry_vector spryi_solve_vector(spry_const_vector v);
+
 /* One column of n entries and of the type that products with A take, aligned to it, on the host or on `device`. */
 spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
                                      int device, spry_error *err);
@@ -17,7 +20,8 @@ spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, s
  * kernel, which are constants. The number of the device is predicted from the names, whether or not there is one.
  */
 typedef struct spryi_solve_plan {
-    const char *device, *format, *kernel; /* asked for, then resolved */
+    int device; /* asked for, then resolved, as the names are */
+    const char *format, *kernel;
 } spryi_solve_plan;
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a);
 spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
@@ -44,7 +48,7 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
  * Microseconds of a product, y = A*x. Where work runs ahead, clocks around the calls of an iteration tell nothing:
  * some more products are timed by themselves.
  */
-spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x, spry_vector y,
-                                     double *us, spry_error *err);
+spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
+                                     spry_vector y, double *us, spry_error *err);
 
 #endif

@@ -1,5 +1,7 @@
 /* Twins of the CSR-k study: the figures that its table prints, and every kind on a smaller scale. */
+#include "spry/io.h"
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

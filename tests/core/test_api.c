@@ -1,4 +1,5 @@
 /* The public functions of matrices, plans and lists: every bad argument, and what is promised of good ones. */
+#include "spry/tools.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -36,6 +37,11 @@ static void texts_and_sizes(void **state)
     char version[32];
     snprintf(version, sizeof version, "%d.%d.%d", SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR, SPRY_VERSION_PATCH);
     assert_string_equal(spry_version(), version);
+    assert_int_equal(spry_version_number(), SPRY_VERSION);
+    spry_spmv_options made, initialised = SPRY_INIT(spry_spmv_options);
+    memset(&made, 0xff, sizeof made);
+    spry_struct_init(&made, sizeof made);
+    assert_memory_equal(&made, &initialised, sizeof made);
     const int all[] = {0, 10, 11, 12, 13, 20, 21, 30, 31, 40, 41, 50, 51, 90};
     for (size_t s = 0; s < sizeof all / sizeof *all; s++) {
         assert_true(strlen(spry_status_text((spry_status)all[s])) > 1);
@@ -173,7 +179,7 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.device = 1; a.ownership = SPRY_COPY, SPRY_UNSUPPORTED, "ownership");
     REFUSE(coo, a.device = 1, SPRY_UNSUPPORTED, "layout");
     spry_device_info gpu = SPRY_INIT(spry_device_info);
-    assert_int_equal(spry_device_get_info(context, 1, &gpu, NULL), SPRY_OK);
+    assert_int_equal(spry_device_get_info(context, &gpu, 1, NULL), SPRY_OK);
     if (!gpu.available) REFUSE(csr, a.device = 1, SPRY_DEVICE_UNAVAILABLE, "device");
     if (gpu.available) REFUSE(csr, a.device = spry_device_count(context), SPRY_INVALID_ARGUMENT, "device");
     REFUSE(csr, a.sorted = (spry_known)9, SPRY_INVALID_ARGUMENT, "sorted");
@@ -250,17 +256,59 @@ static void arrays_are_shown(void **state)
     spry_matrix_destroy(NULL);
 }
 
+/* ---- lives ------------------------------------------------------------------------------------------- */
+
+/* Handles go in any order, the context first; the last one takes it along. */
+static void handles_in_any_order(void **state)
+{
+    (void)state;
+    for (int order = 0; order < 8; order++) {
+        hooks h = {0};
+        spry_context *own = make_context(&h, 1);
+        spry_matrix *S = sample_matrix(own, &small, 0), *C = NULL;
+        spry_spmv_plan *plan = NULL;
+        spry_spgemm_plan *product = NULL;
+        spry_ordering *degree = NULL;
+        spry_ordering_options by = SPRY_INIT(spry_ordering_options);
+        spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+        double y[64];
+        by.method = "degree";
+        o.op_b = SPRY_TRANSPOSE;
+        assert_true(small.rows <= 64);
+        assert_int_equal(spry_spmv_plan_create(own, &plan, S, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_create(own, &product, S, S, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_ordering_create(own, &degree, S, &by, NULL), SPRY_OK);
+        spry_context_destroy(own);
+        assert_int_equal(spry_spgemm(own, &C, S, S, &o, NULL), SPRY_OK); /* it is there still */
+        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, small.rows), NULL,
+                                            spry_const_vector_f64(small.x, small.cols), NULL, NULL, NULL),
+                         SPRY_OK);
+        assert_true(is_product(&small, 0, y));
+        for (int step = 0; step < 4; step++) /* from each on, forwards and backwards */
+            switch ((order + step * (order < 4 ? 1 : 3)) % 4) {
+            case 0: spry_matrix_destroy(S); break;
+            case 1: spry_spmv_plan_destroy(plan); break;
+            case 2: spry_spgemm_plan_destroy(product); break;
+            default: spry_ordering_destroy(degree); break;
+            }
+        assert_true(atomic_load(&h.blocks) > 0);
+        spry_matrix_destroy(C);
+        assert_int_equal(atomic_load(&h.blocks), 0);
+        assert_int_equal(atomic_load(&h.bytes), 0);
+    }
+}
+
 /* ---- lists -------------------------------------------------------------------------------------------- */
 
-#define REFUSE_LISTED(function, type, count, ...)                                                                      \
+#define REFUSE_LISTED(type, count, function, ...)                                                                      \
     do {                                                                                                               \
         type info = SPRY_INIT(type);                                                                                   \
         info.name = mark;                                                                                              \
-        expect_error(function(__VA_ARGS__ - 1, &info, &err), SPRY_UNKNOWN_NAME, NULL);                                 \
-        expect_error(function(__VA_ARGS__(count), &info, &err), SPRY_UNKNOWN_NAME, NULL);                              \
-        expect_error(function(__VA_ARGS__ 0, NULL, &err), SPRY_INVALID_ARGUMENT, "info");                              \
+        expect_error(function(__VA_ARGS__ &info, -2, &err), SPRY_UNKNOWN_NAME, NULL);                                  \
+        expect_error(function(__VA_ARGS__ &info, count, &err), SPRY_UNKNOWN_NAME, NULL);                               \
+        expect_error(function(__VA_ARGS__ NULL, 0, &err), SPRY_INVALID_ARGUMENT, "info");                              \
         info.struct_size = 0;                                                                                          \
-        expect_error(function(__VA_ARGS__ 0, &info, &err), SPRY_INVALID_ARGUMENT, "struct_size");                      \
+        expect_error(function(__VA_ARGS__ &info, 0, &err), SPRY_INVALID_ARGUMENT, "struct_size");                      \
         assert_ptr_equal(info.name, mark);                                                                             \
     } while (0)
 
@@ -278,7 +326,7 @@ static void devices(void **state)
     assert_true(count >= 1);
     for (int d = 0; d < count; d++) {
         spry_device_info info = SPRY_INIT(spry_device_info);
-        assert_int_equal(spry_device_get_info(context, d, &info, NULL), SPRY_OK);
+        assert_int_equal(spry_device_get_info(context, &info, d, NULL), SPRY_OK);
         assert_true(strlen(info.name) >= 3 && strlen(info.description) > 0);
         assert_int_equal(info.available, strlen(info.reason) == 0);
         if (d > 0) continue;
@@ -286,9 +334,9 @@ static void devices(void **state)
         assert_true(info.available && info.units >= 1 && info.memory_bytes > 1 << 20);
         assert_true(strstr("portable avx2 avx512", info.simd) != NULL);
     }
-    REFUSE_LISTED(spry_device_get_info, spry_device_info, count, context, );
+    REFUSE_LISTED(spry_device_info, count, spry_device_get_info, context, );
     spry_device_info info = SPRY_INIT(spry_device_info);
-    expect_error(spry_device_get_info(NULL, 0, &info, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_device_get_info(NULL, &info, 0, &err), SPRY_INVALID_ARGUMENT, "context");
 }
 
 static void formats(void **state)
@@ -297,7 +345,7 @@ static void formats(void **state)
     int count = spry_format_count(), kernels = 0;
     for (int f = 0; f < count; f++) {
         spry_format_info info = SPRY_INIT(spry_format_info);
-        assert_int_equal(spry_format_get_info(f, &info, NULL), SPRY_OK);
+        assert_int_equal(spry_format_get_info(&info, f, NULL), SPRY_OK);
         assert_true(strlen(info.name) >= 3 && info.kernels >= 1);
         is_sentence(info.title);
         is_sentence(info.storage);
@@ -306,7 +354,7 @@ static void formats(void **state)
     }
     assert_true(count >= 2);
     assert_int_equal(kernels, spry_kernel_count());
-    REFUSE_LISTED(spry_format_get_info, spry_format_info, count, );
+    REFUSE_LISTED(spry_format_info, count, spry_format_get_info, );
 }
 
 static void kernels(void **state)
@@ -315,12 +363,12 @@ static void kernels(void **state)
     int count = spry_kernel_count();
     for (int k = 0; k < count; k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, k, &info, NULL), SPRY_OK);
+        assert_int_equal(spry_kernel_get_info(context, &info, k, NULL), SPRY_OK);
         /* <format>_<way>_<device> */
-        size_t name = strlen(info.name), format = strlen(info.format), device = strlen(info.device);
+        size_t name = strlen(info.name), format = strlen(info.format), device = strlen(info.device_kind);
         assert_true(name > format + device + 2);
         assert_memory_equal(info.name, info.format, format);
-        assert_string_equal(info.name + name - device, info.device);
+        assert_string_equal(info.name + name - device, info.device_kind);
         is_sentence(info.idea);
         is_sentence(info.source);
         assert_null(strstr(info.source, "seed")); /* a title or an author, which a reader can look up */
@@ -331,13 +379,13 @@ static void kernels(void **state)
         if (!info.available) is_sentence(info.reason);
         for (int other = 0; other < k; other++) {
             spry_kernel_info earlier = SPRY_INIT(spry_kernel_info);
-            assert_int_equal(spry_kernel_get_info(context, other, &earlier, NULL), SPRY_OK);
+            assert_int_equal(spry_kernel_get_info(context, &earlier, other, NULL), SPRY_OK);
             assert_string_not_equal(earlier.name, info.name);
         }
     }
-    REFUSE_LISTED(spry_kernel_get_info, spry_kernel_info, count, context, );
+    REFUSE_LISTED(spry_kernel_info, count, spry_kernel_get_info, context, );
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    expect_error(spry_kernel_get_info(NULL, 0, &info, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_kernel_get_info(NULL, &info, 0, &err), SPRY_INVALID_ARGUMENT, "context");
 }
 
 /* At a lower SPRY_SIMD the kernels above it are listed with the reason, and refused by name. */
@@ -351,8 +399,8 @@ static void kernels_above_the_level(void **state)
     int refused = 0;
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(portable, k, &info, NULL), SPRY_OK);
-        if (strcmp(info.device, "cpu") != 0) continue;
+        assert_int_equal(spry_kernel_get_info(portable, &info, k, NULL), SPRY_OK);
+        if (strcmp(info.device_kind, "cpu") != 0) continue;
         int vector = strstr(info.name, "avx") != NULL;
         assert_int_equal(info.available, !vector);
         if (!vector) continue;
@@ -382,15 +430,11 @@ static void kernels_above_the_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_and_sizes),
-        cmocka_unit_test(contexts),
-        cmocka_unit_test(bad_arrays),
-        cmocka_unit_test(bad_one_liners),
-        cmocka_unit_test(arrays_are_shown),
-        cmocka_unit_test(devices),
-        cmocka_unit_test(formats),
-        cmocka_unit_test(kernels),
-        cmocka_unit_test(kernels_above_the_level),
+        cmocka_unit_test(texts_and_sizes),  cmocka_unit_test(contexts),
+        cmocka_unit_test(bad_arrays),       cmocka_unit_test(bad_one_liners),
+        cmocka_unit_test(arrays_are_shown), cmocka_unit_test(handles_in_any_order),
+        cmocka_unit_test(devices),          cmocka_unit_test(formats),
+        cmocka_unit_test(kernels),          cmocka_unit_test(kernels_above_the_level),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

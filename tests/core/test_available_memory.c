@@ -1,6 +1,7 @@
 /* What a process can still take: the machine's memory, limits of control groups, limits of its own. */
 #include "core/available_memory.h"
 #include "core/cpu_features.h"
+#include "spry/tools.h"
 
 #include "../instrumented.h"
 

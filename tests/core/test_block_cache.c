@@ -1,4 +1,5 @@
 /* Large blocks that stay with their context, and that nothing else changes by it. */
+#include "spry/io.h"
 #include "support.h"
 
 #include "core/context.h"
@@ -119,7 +120,7 @@ static void plans_in_used_memory(void **state)
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = NULL;
     spry_error err = {0};
-    if (spry_matrix_read(context, &A, "gen:laplace7,x=70,y=70,z=60", NULL, &err) != SPRY_OK)
+    if (spry_matrix_open(context, &A, "gen:laplace7,x=70,y=70,z=60", NULL, &err) != SPRY_OK)
         fail_msg("%s", err.message);
     int64_t m = 70 * 70 * 60;
     double *x = malloc((size_t)m * sizeof *x), *first = malloc((size_t)m * sizeof *x),
@@ -132,10 +133,11 @@ static void plans_in_used_memory(void **state)
             spry_spmv_plan *plan = NULL;
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.format = formats[f];
-            options.device = "cpu";
+            options.device = SPRY_CPU;
             if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
             double *to = round == 0 ? first : y;
-            assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, m), NULL, spry_vector_f64(to, m), NULL, &err),
+            assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(to, m), NULL, spry_const_vector_f64(x, m), NULL,
+                                                NULL, &err),
                              SPRY_OK);
             if (round > 0) assert_memory_equal(y, first, (size_t)m * sizeof *y);
             spry_spmv_plan_destroy(plan);

@@ -4,6 +4,9 @@
  */
 #include "expect.h"
 #include "instrumented.h"
+#include "spry/io.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <pthread.h>
@@ -54,7 +57,7 @@ static spry_spmv_plan *plan_number(int number)
     spry_spmv_plan *plan = NULL;
     spry_format_info info = SPRY_INIT(spry_format_info);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    if (spry_format_get_info(number / 2, &info, &fault) != SPRY_OK) return NULL;
+    if (spry_format_get_info(&info, number / 2, &fault) != SPRY_OK) return NULL;
     o.format = info.name;
     o.op = number % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     return spry_spmv_plan_create(context, &plan, A, &o, &fault) == SPRY_OK ? plan : NULL;
@@ -63,7 +66,7 @@ static spry_spmv_plan *plan_number(int number)
 static int multiplies(const spry_spmv_plan *plan, double *y)
 {
     memset(y, 0xff, N * sizeof *y);
-    OK(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(y, N), NULL, &fault));
+    OK(spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, &fault));
     return 1;
 }
 
@@ -239,10 +242,10 @@ static int child_solves(void)
     spry_cg_result cg = SPRY_INIT(spry_cg_result);
     spry_pagerank_result ranks = SPRY_INIT(spry_pagerank_result);
     memset(z, 0, sizeof z);
-    OK(spry_cg(context, spry_vector_f64(z, N), &cg, A, spry_vector_f64(x, N), NULL, &fault));
+    OK(spry_cg(context, spry_vector_f64(z, N), &cg, A, spry_const_vector_f64(x, N), NULL, &fault));
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    OK(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(NULL, 0),
-                        spry_vector_f64(products[0], N), &fault));
+    OK(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_const_vector_f64(x, N), NULL,
+                        spry_const_vector_f64(NULL, 0), spry_const_vector_f64(products[0], N), &fault));
     EXPECT(v.wrong_rows == 0);
     for (int i = 0; i < NNZ; i++) values[i] = 1; /* the child's own copy: links weigh more than 0 */
     OK(spry_pagerank(context, spry_vector_f64(z, N), &ranks, A, NULL, &fault));

@@ -1,5 +1,6 @@
 /* Each allocation refused in turn: exactly SPRY_OUT_OF_MEMORY, outputs as they were, nothing kept. */
 #include "../instrumented.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <stdlib.h>
@@ -79,7 +80,8 @@ static spry_matrix *matrix_of(const job *j, spry_context **other)
     return sample_matrix(*other, j->s, j->input);
 }
 
-static spry_status make_plan(spry_context *context, const job *j, spry_matrix *A, spry_spmv_plan **plan, spry_error *err)
+static spry_status make_plan(spry_context *context, const job *j, spry_matrix *A, spry_spmv_plan **plan,
+                             spry_error *err)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.kernel = j->kernel;
@@ -101,7 +103,7 @@ static spry_status plan_and_run(spry_context *context, const job *j, spry_error 
     spry_status status = make_plan(context, j, A, &plan, err);
     if (status == SPRY_OK) {
         spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->y, j->s->rows);
-        status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
+        status = spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
         if (status == SPRY_OK) assert_true(is_product(j->s, j->input, j->y));
     }
     spry_spmv_plan_destroy(plan);
@@ -116,7 +118,7 @@ static spry_status one_shot(spry_context *context, const job *j, spry_error *err
     spry_matrix *A = matrix_of(j, &other);
     spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->y, j->s->rows);
     for (int64_t i = 0; i < j->s->rows; i++) j->y[i] = 77;
-    spry_status status = spry_spmv(context, NULL, A, x, NULL, y, err);
+    spry_status status = spry_spmv(context, y, NULL, A, spry_vector_as_const(x), NULL, err);
     if (status == SPRY_OK) assert_true(is_product(j->s, j->input, j->y));
     for (int64_t i = 0; status != SPRY_OK && i < j->s->rows; i++) assert_true(j->y[i] == 77);
     spry_matrix_destroy(A);
@@ -131,8 +133,8 @@ static spry_status verify(spry_context *context, const job *j, spry_error *err)
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     v.max_error = 77;
     spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->s->exact, j->s->rows);
-    spry_status status =
-        spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, x, NULL, spry_vector_f64(NULL, 0), y, err);
+    spry_status status = spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_as_const(x), NULL,
+                                          spry_const_vector_f64(NULL, 0), spry_vector_as_const(y), err);
     assert_true(status == SPRY_OK ? v.wrong_rows == 0 : v.max_error == 77);
     spry_matrix_destroy(A);
     spry_context_destroy(other);
@@ -201,7 +203,7 @@ static void every_kernels_plan(void **state)
     spry_context *context = make_context(NULL, 1);
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
+        assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
         for (int input = 0; kernel.available && input < INPUTS; input++) {
             if (INSTRUMENTED && (k + input) % 3 != 0) continue; /* kernels of a format share most of their set-up */
             job j = {&sample_of_memory, input, kernel.name, SPRY_CSR, room_for_y};
@@ -257,13 +259,13 @@ static void update_of_values(void **state)
             h.fail_from = before + n;
             h.fail_until = INT64_MAX;
             spry_error err = {0};
-            spry_status status = spry_spmv_plan_update(plan, &err);
+            spry_status status = spry_spmv_plan_update(plan, NULL, &err);
             int refused = h.calls - before >= n;
             if (refused) check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
             if (!refused) assert_int_equal(status, SPRY_OK);
             assert_int_equal(spry_context_bytes(context), held);
             spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
-            assert_int_equal(spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, NULL), SPRY_OK);
             assert_true(is_product(s, input, room_for_y));
             spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(A);
@@ -319,7 +321,7 @@ static void running_allocates_nothing(void **state)
     spry_context *context = make_context(&h, 2);
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_kernel_get_info(context, k, &kernel, NULL), SPRY_OK);
+        assert_int_equal(spry_kernel_get_info(context, &kernel, k, NULL), SPRY_OK);
         if (!kernel.available) continue;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.kernel = kernel.name;
@@ -331,7 +333,7 @@ static void running_allocates_nothing(void **state)
         spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
         for (int n = 0; n < 3; n++) {
             double alpha = n == 2 ? 0 : 2, beta = n;
-            assert_int_equal(spry_spmv_plan_run(plan, &alpha, x, &beta, y, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, y, &alpha, spry_vector_as_const(x), &beta, NULL, NULL), SPRY_OK);
         }
         assert_int_equal(h.calls, calls);
         assert_int_equal(h.blocks, blocks);

@@ -26,7 +26,8 @@ static void scaling_of_nothing(void **state)
         double y[3] = {1, 2, 3};
         assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
         assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(NULL, 0), &beta, spry_vector_f64(y, 3), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(NULL, 0), &beta,
+                                            NULL, NULL),
                          SPRY_OK);
         for (int i = 0; i < 3; i++) assert_true(y[i] == 2 * (i + 1));
         spry_spmv_plan_destroy(plan);

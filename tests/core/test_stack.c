@@ -4,6 +4,9 @@
  */
 #include "expect.h"
 #include "instrumented.h"
+#include "spry/io.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <limits.h>
@@ -73,7 +76,7 @@ static int multiplies(spry_spmv_plan *plan, spry_type type, int64_t rows, int64_
     OK(spry_vector_create(context, &x, cols, type, 0, &fault));
     OK(spry_vector_create(context, &y, rows, type, 0, &fault));
     memset(x.data, 0, (size_t)cols * spry_type_bytes(type));
-    OK(spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, &fault));
+    OK(spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, &fault));
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &y);
     return 1;
@@ -88,7 +91,7 @@ static int plans(spry_matrix *A)
             spry_format_info info = SPRY_INIT(spry_format_info);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             spry_spmv_plan *plan = NULL;
-            if (f >= 0) OK(spry_format_get_info(f, &info, &fault));
+            if (f >= 0) OK(spry_format_get_info(&info, f, &fault));
             o.format = f < 0 ? "auto" : info.name;
             o.op = (spry_op)op;
             const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &fault);
@@ -110,7 +113,7 @@ static int kernels(spry_matrix *A)
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_spmv_plan *plan = NULL;
-        OK(spry_kernel_get_info(context, k, &info, &fault));
+        OK(spry_kernel_get_info(context, &info, k, &fault));
         o.kernel = info.name;
         o.allow_nondeterministic = 1;
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
@@ -135,7 +138,7 @@ static int sparse_products(spry_matrix *A)
             spry_spgemm_plan *plan = NULL;
             spry_matrix *C = NULL, *B = NULL;
             spry_convert_options c = SPRY_INIT(spry_convert_options);
-            OK(spry_spgemm_kernel_get_info(context, k, &info, &fault));
+            OK(spry_spgemm_kernel_get_info(context, &info, k, &fault));
             if (!info.available || strstr(info.name, "seed")) continue; /* the latter are slow, and sequential */
             c.value_type = f32 ? SPRY_F32 : SPRY_F64;
             OK(spry_matrix_convert(context, &B, A, &c, &fault));
@@ -182,7 +185,7 @@ static int reads_and_writes(spry_matrix *A)
         spry_matrix *B = NULL;
         spry_matrix_report report = SPRY_INIT(spry_matrix_report);
         spry_matrix_stats stats = SPRY_INIT(spry_matrix_stats);
-        if (f >= 0) OK(spry_format_get_info(f, &info, &fault));
+        if (f >= 0) OK(spry_format_get_info(&info, f, &fault));
         if (f >= 0) o.format = info.name;
         snprintf(path, sizeof path, "%s/A%s", folder, f == -2 ? ".mtx" : f == -1 ? ".mtx.gz" : ".spry");
         const spry_status status = spry_matrix_write(A, path, &o, &fault);
@@ -207,7 +210,7 @@ static int solves(spry_matrix *A)
     OK(spry_vector_create(context, &x, a.cols, SPRY_F64, 0, &fault));
     OK(spry_vector_create(context, &b, a.rows, SPRY_F64, 0, &fault));
     for (int64_t i = 0; i < a.rows; i++) ((double *)b.data)[i] = ((double *)x.data)[i] = 1;
-    (void)spry_cg(context, x, NULL, A, b, &cg, NULL); /* whatever comes of it */
+    (void)spry_cg(context, x, NULL, A, spry_vector_as_const(b), &cg, NULL); /* whatever comes of it */
     (void)spry_pagerank(context, x, NULL, A, NULL, NULL);
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &b);

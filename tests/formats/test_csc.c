@@ -13,6 +13,7 @@
 #include "plan/plan.h"
 
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -111,7 +112,8 @@ static void csc_is_borrowed(void **state)
     assert_ptr_equal(s->a.offsets, offsets);
     assert_true(s->a.rows == 4 && s->a.cols == 3 && s->scatters && s->chunks.count == 1);
     double y[3];
-    assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(x, 4), NULL, NULL,
+                                        NULL),
                      SPRY_OK);
     for (int i = 0; i < 3; i++) assert_true(y[i] == wanted[i]);
     spry_spmv_plan_destroy(plan);

@@ -17,7 +17,8 @@
 enum { ROWS = 96, MOST = 32 };
 
 /* ROWS rows with the columns of `columns`, `step` more each row; or groups of `group` rows with the same. */
-static spry_spmv_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group, int calls)
+static spry_spmv_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group,
+                               int calls)
 {
     static int32_t offsets[ROWS + 1], Aj[ROWS * MOST];
     static float Ax[ROWS * MOST];

@@ -7,6 +7,7 @@
 #include "core/kernel.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -123,12 +124,12 @@ static void test_large_groups(void **state)
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=300,y=300", NULL, NULL));
     for (int i = 0; i < ROWS; i++) x[i] = 1.0 / (1 + i % 89);
     spry_spmv_plan *csr = plan_of(context, A, "csr");
-    assert_int_equal(SPRY_OK, spry_spmv_plan_run(csr, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(expected, ROWS),
-                                            NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_spmv_plan_run(csr, spry_vector_f64(expected, ROWS), NULL,
+                                                 spry_const_vector_f64(x, ROWS), NULL, NULL, NULL));
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         spry_spmv_plan *plan = plan_of(context, A, formats[f]);
-        assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(y, ROWS),
-                                                NULL, NULL));
+        assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f64(y, ROWS), NULL,
+                                                     spry_const_vector_f64(x, ROWS), NULL, NULL, NULL));
         for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* other runs, other sums */
         spry_spmv_plan_destroy(plan);
     }
@@ -316,9 +317,10 @@ static void test_giant_row(void **state)
             spry_spmv_plan *plan = plan_of(context, A, formats[f]);
             spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
             spry_vector none = {0}, xv = spry_vector_f64(x, N), yv = spry_vector_f64(y, M);
-            assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL));
+            assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL));
             assert_int_equal(SPRY_OK,
-                             spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, xv, NULL, none, yv, NULL));
+                             spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_as_const(xv), NULL,
+                                              spry_vector_as_const(none), spry_vector_as_const(yv), NULL));
             assert_int_equal(0, v.wrong_rows);
             if (threads == 1) memcpy(first[f], y, sizeof y);
             assert_memory_equal(first[f], y, sizeof y);
@@ -359,8 +361,8 @@ static void test_spans(void **state)
         assert_int_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, &options, NULL));
         const spryi_csr *s = plan->stored.storage; /* of csr2 and csr3 it is the first */
         for (int64_t r = 0; r < s->runs.count; r++) assert_true((s->runs.list[r].least_spans > 0) == (f < 3));
-        assert_int_equal(SPRY_OK,
-                         spry_spmv_plan_run(plan, NULL, spry_vector_f32(x, N), NULL, spry_vector_f32(y, M), NULL, NULL));
+        assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f32(y, M), NULL, spry_const_vector_f32(x, N),
+                                                     NULL, NULL, NULL));
         if (f == 0) memcpy(first, y, sizeof y);
         if (f < 3) assert_memory_equal(first, y, sizeof y);
         spry_spmv_plan_destroy(plan);

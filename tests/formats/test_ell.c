@@ -1,4 +1,5 @@
 /* Format ELL: the layout as it is drawn, word counts of Sparse Methods, strided runs, storages that are damaged. */
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -64,7 +65,8 @@ static void padding_is_not_multiplied(void **state)
     for (int k = 0; k < 3; k++) {
         spry_spmv_plan *plan = plan_of(context, &A, "ell", k < 2 ? kernels[k] : NULL);
         double x[] = {1, INFINITY, 1, 1}, y[3];
-        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(x, 4), NULL, NULL,
+                                            NULL),
                          SPRY_OK);
         assert_true(y[0] == 3 && isinf(y[1]) && y[1] > 0 && y[2] == 9);
         spry_spmv_plan_destroy(plan);

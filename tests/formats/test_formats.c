@@ -15,6 +15,7 @@
 #include "plan/plan.h"
 
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +192,8 @@ static spry_storage predict(spry_context *context, const spry_matrix *A, const c
     spry_error err = SPRY_ERROR_INIT;
     options.format = format;
     options.memory_limit_bytes = memory_limit;
-    if (spry_spmv_predict_storage(context, &storage, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spry_spmv_predict_storage(context, &storage, A, &options, &err) != SPRY_OK)
+        fail_msg("%s: %s", format, err.message);
     return storage;
 }
 
@@ -371,7 +373,8 @@ static void parameters_are_checked(void **state)
             const char *const *words = format->parameter_words[p - format->parameters];
             snprintf(text, sizeof text, "%s:%s=%lld", format->name, p->name, (long long)(p->least > 1 ? p->least : 1));
             if (words) snprintf(text, sizeof text, "%s:%s=%s", format->name, p->name, words[0]);
-            if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", text, err.message);
+            if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK)
+                fail_msg("%s: %s", text, err.message);
             spry_spmv_plan_destroy(plan);
             plan = NULL;
         }

@@ -1,4 +1,5 @@
 /* Format HYB: widths by number and by rule, figures, and alpha that is not finite. */
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -42,7 +43,8 @@ static void widths(void **state)
         assert_int_equal(s->rest, cases[c].rest);
         assert_int_equal(storage.words, 2 * 3 * cases[c].width + 3 * cases[c].rest);
         double x[] = {1, 10, 100, 1000}, y[] = {NAN, NAN, NAN};
-        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), NULL, spry_const_vector_f64(x, 4), NULL, NULL,
+                                            NULL),
                          SPRY_OK);
         assert_true(y[0] == 201 && y[1] == 30 && y[2] == 5004);
         spry_spmv_plan_destroy(plan);
@@ -67,7 +69,8 @@ static void alpha_is_infinite(void **state)
     options.format = "hyb:width=1";
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
     double alpha = INFINITY, beta = 0, x[] = {3, 1, -1, -1}, y[] = {0, 0, 0};
-    assert_int_equal(spry_spmv_plan_run(plan, &alpha, spry_vector_f64(x, 4), &beta, spry_vector_f64(y, 3), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 3), &alpha, spry_const_vector_f64(x, 4), &beta, NULL,
+                                        NULL),
                      SPRY_OK);
     for (int i = 0; i < 3; i++) assert_true(isinf(y[i]) && y[i] > 0);
     spry_spmv_plan_destroy(plan);

@@ -1,4 +1,5 @@
 /* Format packed: which kind slices take, and where: steps, holes, spans of 16 bits, blocks, long rows, sorting. */
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -100,8 +101,8 @@ static void multiply(const sketch *k)
         packed_plan p = plan_of(k, kernels[n]);
         spry_error err = SPRY_ERROR_INIT;
         if (spryi_format_packed.check(p.s, &err) != SPRY_OK) fail_msg("%s", err.message);
-        assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, k->cols), NULL, spry_vector_f64(y, k->rows),
-                                       NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, k->rows), NULL,
+                                            spry_const_vector_f64(x, k->cols), NULL, NULL, NULL),
                          SPRY_OK);
         for (int64_t i = 0; i < k->rows; i++) {
             double sum = 0;
@@ -416,8 +417,9 @@ static void new_values(void **state)
     double x[80], y[70];
     for (int j = 0; j < 80; j++) x[j] = j % 5 - 2;
     for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = -2 * k.Ax[e] + 1;
-    assert_int_equal(spry_spmv_plan_update(p.plan, NULL), SPRY_OK);
-    assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, 80), NULL, spry_vector_f64(y, 70), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, 70), NULL, spry_const_vector_f64(x, 80), NULL, NULL,
+                                        NULL),
                      SPRY_OK);
     for (int i = 0; i < 70; i++) {
         double sum = 0;

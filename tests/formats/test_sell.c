@@ -1,4 +1,6 @@
 /* Format SELL-C-sigma: the order as it is drawn, parameters, chunks of every size, patterns, damaged storages. */
+#include "spry/io.h"
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -112,8 +114,8 @@ static void every_chunk(void **state)
                         const spryi_sell *s = plan->stored.storage;
                         assert_true((s->values == NULL) == pattern);
                         if (spryi_format_sell.check(s, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-                        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, n),
-                                                       NULL, NULL),
+                        assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, n), NULL,
+                                                            spry_const_vector_f64(x, n), NULL, NULL, NULL),
                                          SPRY_OK);
                         for (int64_t i = 0; i < n; i++)
                             if (y[i] != wanted[i])

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,8 +132,9 @@ static void check_product(const spry_spmv_plan *plan, const rows *r, spry_type t
     for (int64_t i = 0; i < r->count; i++) y32[i] = (float)(y64[i] = 1e30); /* not to be read */
     const int is_f64 = type == SPRY_F64;
     spry_error err = SPRY_ERROR_INIT;
-    if (spry_spmv_plan_run(plan, NULL, is_f64 ? spry_vector_f64(x64, r->cols) : spry_vector_f32(x32, r->cols), NULL,
-                      is_f64 ? spry_vector_f64(y64, r->count) : spry_vector_f32(y32, r->count), NULL, &err) != SPRY_OK)
+    if (spry_spmv_plan_run(plan, is_f64 ? spry_vector_f64(y64, r->count) : spry_vector_f32(y32, r->count), NULL,
+                           spry_vector_as_const(is_f64 ? spry_vector_f64(x64, r->cols) : spry_vector_f32(x32, r->cols)),
+                           NULL, NULL, &err) != SPRY_OK)
         fail_msg("%s: %s", what, err.message);
     for (int64_t i = 0; i < r->count; i++) {
         double exact = 0, got = is_f64 ? y64[i] : (double)y32[i];

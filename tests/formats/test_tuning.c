@@ -1,6 +1,8 @@
 /* Tuning tables: what they change in plans, and what is wrong with bad ones. */
 #include "core/context.h"
 #include "formats/csrk/csrk.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -7,6 +7,7 @@
  */
 #include "core/matrix.h"
 #include "limits.h"
+#include "spry/io.h"
 #include "spry/spry.h"
 
 #include <stdio.h>

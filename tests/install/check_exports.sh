@@ -5,9 +5,9 @@ set -eu
 root=$1 library=$2 nm=$3
 status=0
 
-declared=$(awk '/^SPRY_API/ { inside = 1; text = "" } inside { text = text " " $0 }
+declared=$(awk '/^(SPRY_MUST_CHECK )?SPRY_API/ { inside = 1; text = "" } inside { text = text " " $0 }
     inside && /;/ { inside = 0; sub(/\(.*/, "", text); n = split(text, word, /[ *]+/); print word[n] }' \
-    "$root/include/spry/spry.h" | sort)
+    "$root"/include/spry/*.h | sort)
 exported=$("$nm" -D --defined-only "$library" | awk '{ print $NF }' | sort)
 [ -n "$declared" ] || { echo "found no SPRY_API function in spry.h" >&2; exit 1; }
 if ! diff <(echo "$declared") <(echo "$exported") >&2; then
@@ -23,9 +23,9 @@ if [ -n "$called" ]; then
     status=1
 fi
 
-major=$(sed -n 's/^#define SPRY_VERSION_MAJOR //p' "$root/include/spry/spry.h")
-if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q "SONAME.*\[libspry\.so\.$major\]"; then
-    echo "the SONAME is not libspry.so.$major" >&2
+soname=$(sed -n 's/^#define SPRY_VERSION_\(MAJOR\|MINOR\) //p' "$root/include/spry/spry.h" | paste -sd.)
+if command -v readelf >/dev/null && ! readelf -d "$library" | grep -q "SONAME.*\[libspry\.so\.$soname\]"; then
+    echo "the SONAME is not libspry.so.$soname" >&2
     status=1
 fi
 

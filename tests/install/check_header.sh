@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_header.sh ROOT LANGUAGE COMPILER STANDARD: spry.h compiles alone, pedantically, and SPRY_INIT works.
+# check_header.sh ROOT LANGUAGE COMPILER STANDARD: each header compiles alone, pedantically, and SPRY_INIT works.
 set -eu
 root=$1 language=$2 compiler=$3 standard=$4
 
@@ -15,12 +15,12 @@ spry_spmv_options options(void)
     o.expected_calls = 10;
     return o;
 }
-spry_vector vector(const double *x);
-spry_vector vector(const double *x)
+spry_const_vector vector(const double *x);
+spry_const_vector vector(const double *x)
 {
-    return spry_vector_f64(x, 3);
+    return spry_const_vector_f64(x, 3);
 }
 END
 
 # And once more with nothing defined or included before it.
-echo '#include <spry/spry.h>' | "${compile[@]}"
+for header in spry io tools solve; do echo "#include <spry/$header.h>" | "${compile[@]}"; done

@@ -11,7 +11,7 @@ awk '# The table: the line of each folder, as a regular expression of what its f
     FILENAME ~ /directions\.txt$/ {
         sub(/#.*/, "")
         if (NF == 0) next
-        allowed = $1 ~ /\.cu$/ ? "" : "spry/spry\\.h|" $1 "/.*"
+        allowed = $1 ~ /\.cu$/ ? "" : "spry/(spry|io|solve|tools)\\.h|" $1 "/.*"
         if (allowed != "") folders = folders (folders == "" ? "" : "|") $1
         for (e = 2; e <= NF; e++)
             if ($e !~ /^=/ && $e != "public") {

@@ -77,7 +77,8 @@ static int cycle(const char *path, int destroys)
     y[N / 2] = 0;
     int good = create.call(&context, &options, NULL) == SPRY_OK &&
                borrow.call(context, &A, N, N, offsets, columns, values, NULL) == SPRY_OK &&
-               multiply.call(context, NULL, A, spry_vector_f64(x, N), NULL, spry_vector_f64(y, N), NULL) == SPRY_OK &&
+               multiply.call(context, spry_vector_f64(y, N), NULL, A, spry_const_vector_f64(x, N), NULL, NULL) ==
+                   SPRY_OK &&
                y[N / 2] == N + 1;
     if (destroys) {
         destroy_matrix.call(A);

@@ -1,5 +1,6 @@
 /* Every way in which a file can be wrong: exact status, line and message, from memory and file, at 1 and 5 threads. */
 #include "files.h"
+#include "spry/io.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -394,7 +395,7 @@ static void test_strange_names(void **state)
     assert_string_equal("no\n\x1b[2J\x7f\tfile", err.file);
     assert_int_equal(BAD, spry_matrix_read_memory(context, &A, "x\n", 2, "a\r\nb", NULL, &err));
     assert_non_null(strstr(err.message, "a\\x0d\\nb:1: expected"));
-    assert_int_equal(SPRY_UNKNOWN_NAME, spry_matrix_read(context, &A, "gen:gr\nid", NULL, &err));
+    assert_int_equal(SPRY_UNKNOWN_NAME, spry_matrix_open(context, &A, "gen:gr\nid", NULL, &err));
     assert_null(strchr(err.message, '\n'));
     assert_non_null(strstr(err.message, "gr\\nid"));
 

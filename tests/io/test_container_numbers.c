@@ -3,6 +3,8 @@
 #include "core/kernel.h"
 #include "files.h"
 #include "io/container.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

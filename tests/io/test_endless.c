@@ -3,6 +3,8 @@
  * read. The contexts here have no more memory than a test gives them, and a test that waits too long is killed.
  */
 #include "files.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -120,7 +122,7 @@ static spry_status read_input(spry_context *context, spry_matrix **A, const inpu
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
     }
-    spry_status status = spry_matrix_read(context, A, fifo ? fifo : "-", NULL, err);
+    spry_status status = spry_matrix_open(context, A, fifo ? fifo : "-", NULL, err);
     dup2(saved, STDIN_FILENO);
     close(saved);
     stop_writer(child);

@@ -1,5 +1,6 @@
 /* Files of every kind with entries checked by hand, and every place where text may come from. */
 #include "files.h"
+#include "spry/io.h"
 
 #include "core/matrix.h"
 
@@ -473,7 +474,7 @@ static void test_standard_input(void **state)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         spry_matrix *A = NULL;
-        assert_int_equal(SPRY_OK, spry_matrix_read(context, &A, "-", NULL, NULL));
+        assert_int_equal(SPRY_OK, spry_matrix_open(context, &A, "-", NULL, NULL));
         check_against_entries(A, e, count);
         spry_matrix_destroy(A);
         waitpid(child, NULL, 0);
@@ -485,9 +486,9 @@ static void test_standard_input(void **state)
     assert_int_equal(8, lseek(STDIN_FILENO, 8, SEEK_SET));
     spry_matrix *A = NULL;
     spry_error err = {0};
-    assert_int_equal(SPRY_OK, spry_matrix_read(context, &A, "-", NULL, &err));
+    assert_int_equal(SPRY_OK, spry_matrix_open(context, &A, "-", NULL, &err));
     spry_matrix_destroy(A);
-    assert_int_equal(SPRY_BAD_FILE, spry_matrix_read(context, &A, "-", NULL, &err));
+    assert_int_equal(SPRY_BAD_FILE, spry_matrix_open(context, &A, "-", NULL, &err));
     assert_true(strncmp(err.message, "standard input: the file is empty", 33) == 0);
     dup2(saved, STDIN_FILENO);
     close(saved);

@@ -1,4 +1,5 @@
 #include "cuda_support.h"
+#include "spry/tools.h"
 
 #include "reference.h"
 #include "trials.h"
@@ -15,7 +16,7 @@ int gpu_is_there(void)
 {
     spry_context *context = context_of(1);
     spry_device_info info = SPRY_INIT(spry_device_info);
-    int found = spry_device_get_info(context, 1, &info, NULL) == SPRY_OK && info.available;
+    int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
     printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
     spry_context_destroy(context);
     return found;
@@ -137,7 +138,7 @@ const char *next_kernel(const spry_context *context, spry_op op, int determinist
 {
     while (*index < spry_kernel_count()) {
         spry_kernel_info info = kernel_info(context, (*index)++);
-        if (strcmp(info.device, "cuda") == 0 && kernel_offers(&info, op) && (info.deterministic || !deterministic))
+        if (strcmp(info.device_kind, "cuda") == 0 && kernel_offers(&info, op) && (info.deterministic || !deterministic))
             return info.name;
     }
     return NULL;
@@ -153,7 +154,7 @@ void gpu_order_plans(const char *ordering)
 spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    options.device = "cuda";
+    options.device = 1;
     options.kernel = kernel;
     options.op = op;
     options.ordering = ordering_of_plans;

@@ -1,4 +1,6 @@
 #include "in_blocks.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* Every kernel on every family, type, index pair, alpha and beta, against the reference, in guarded memory. */
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +28,7 @@ static int pairs_there_are(void)
 
 static int is_tested(const spry_kernel_info *kernel)
 {
-    return strcmp(kernel->device, tested_device) == 0 && kernel_offers(kernel, tested_op);
+    return strcmp(kernel->device_kind, tested_device) == 0 && kernel_offers(kernel, tested_op);
 }
 
 /* Of a format that matrices are given in. */
@@ -182,8 +183,8 @@ void same_bits_for_any_number_of_threads(void **state)
                     spry_kernel_info kernel = kernel_info(context, k);
                     trial t = {&s.f, &forms[0], kernel.name, s.type, number % pairs_there_are(), tested_op};
                     spry_spmv_plan *plan = is_due(k, number) && is_tested(&kernel) && kernel.deterministic
-                                          ? plan_of(context, &t, &g)
-                                          : NULL;
+                                               ? plan_of(context, &t, &g)
+                                               : NULL;
                     for (int again = 0; plan && again < 2; again++) {
                         fill_y(&y, s.type, s.y_numbers, 0.75);
                         run(&t, plan, -1.5, &s.x[AT_END], 0.75, &y);
@@ -330,9 +331,10 @@ void several_columns(void **state)
             spry_spmv_plan *plan = plan_of(context, &t, &g);
             if (!plan) continue;
             memset(ys.data, 0xff, ys.bytes);
-            spry_vector x_all = {xs.data, n, type, COLUMNS, x_stride, 0},
-                        y_all = {ys.data, m, type, COLUMNS, y_stride, 0};
-            assert_int_equal(spry_spmv_plan_run(plan, NULL, x_all, NULL, y_all, NULL, NULL), SPRY_OK);
+            spry_vector x_all = {xs.data, n, COLUMNS, 1, x_stride, type, 0, {0, 0}},
+                        y_all = {ys.data, m, COLUMNS, 1, y_stride, type, 0, {0, 0}};
+            assert_int_equal(spry_spmv_plan_run(plan, y_all, NULL, spry_vector_as_const(x_all), NULL, NULL, NULL),
+                             SPRY_OK);
             for (int64_t c = 0; c < COLUMNS; c++) {
                 guarded x = vector_make(numbers + c * x_stride, n, type, ON_HEAP);
                 run(&t, plan, 1, &x, 0, &y);

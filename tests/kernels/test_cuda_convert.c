@@ -2,6 +2,7 @@
  * Storages that are made on the device hold what the host's build and an upload would have put there, to the bit, and
  * are refused with the same words. Needs the CUDA run-time; skipped where there is no GPU.
  */
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

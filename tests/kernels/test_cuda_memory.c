@@ -3,6 +3,7 @@
  * planned without a copy of its values, and the caller's current device stays what it was. Needs the CUDA run-time;
  * skipped where there is no GPU. Nothing else may run on the GPU meanwhile: free memory is compared.
  */
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +53,7 @@ static void starve(spry_context *context, const spry_matrix *A, const char *kern
     enum { STEP = 4 * MIB, MOST = 512 * MIB, SLACK = 4 * MIB }; /* SLACK: the driver's own blocks of small arrays */
     spry_spmv_options options = gpu_options(kernel, op, 0);
     spry_spmv_plan_destroy(gpu_plan(context, A, kernel, op, 0)); /* loads the kernels */
-    (void)spry_context_trim(context);                       /* or the plan would fit into what that one left */
+    (void)spry_context_trim(context);                            /* or the plan would fit into what that one left */
     const int64_t before = free_memory(), held = spry_context_bytes(context);
     int failures = 0, fits = 0;
     for (int64_t left = 0; left < MOST && !fits; left += left < 8 * STEP ? STEP : left / 8) {
@@ -169,8 +170,9 @@ static void matrix_in_device_memory(void **state)
         spry_spmv_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0);
         assert_true(before - free_memory() < 40 * MIB); /* x, y and row numbers */
         assert_true(host < 40 * MIB);
-        assert_int_equal(spry_spmv_plan_run(plan, NULL, (spry_vector){.data = ones, .length = ROWS, .type = SPRY_F64}, NULL,
-                                       (spry_vector){.data = y, .length = ROWS, .type = SPRY_F64}, NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(plan, (spry_vector){.data = y, .length = ROWS, .type = SPRY_F64}, NULL,
+                                            (spry_const_vector){.data = ones, .length = ROWS, .type = SPRY_F64}, NULL,
+                                            NULL, NULL),
                          SPRY_OK);
         for (int64_t i = 0; i < ROWS; i++) {
             double sum = 0;
@@ -211,20 +213,21 @@ static void stays_current(int device, int current)
         if (now != current) fail_msg("%s: the current device became %d, was %d", #call, now, current);                 \
     } while (0)
     spry_device_info info = SPRY_INIT(spry_device_info);
-    STAYS(assert_int_equal(spry_device_get_info(context, device, &info, NULL), SPRY_OK));
+    STAYS(assert_int_equal(spry_device_get_info(context, &info, device, NULL), SPRY_OK));
     STAYS(assert_int_equal(spry_device_allocate(context, &data, device, 4096, NULL), SPRY_OK));
     STAYS(assert_int_equal(spry_device_copy(context, data, device, x, 0, 4096, NULL, NULL), SPRY_OK));
     STAYS(assert_int_equal(spry_device_synchronize(context, device, NULL, NULL), SPRY_OK));
     STAYS(spry_device_free(context, device, data));
-    options.device = name;
+    options.device = device;
     static const char *const formats[] = {"csr", "coo", "ell", "sell", "hyb", "scoo", "bsr", "csr2", "csr3"};
     options.memory_limit_bytes = (int64_t)1 << 30;
     options.allow_nondeterministic = 1;
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         options.format = formats[f];
         STAYS(assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK));
-        STAYS(assert_int_equal(spry_spmv_plan_run(plan, NULL, xs, NULL, ys, NULL, NULL), SPRY_OK));
-        STAYS(assert_int_equal(spry_spmv_plan_update(plan, NULL), SPRY_OK));
+        STAYS(
+            assert_int_equal(spry_spmv_plan_run(plan, ys, NULL, spry_vector_as_const(xs), NULL, NULL, NULL), SPRY_OK));
+        STAYS(assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK));
         STAYS(spry_spmv_plan_destroy(plan));
     }
     STAYS(assert_int_equal(spry_device_allocate(context, &data, device, (int64_t)1 << 50, NULL), SPRY_OUT_OF_MEMORY));

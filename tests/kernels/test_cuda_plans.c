@@ -42,20 +42,24 @@ static void *on_device(const void *host, size_t bytes)
 
 static spry_vector vector_at(void *data, int64_t length, spry_type type, int device)
 {
-    return (
-        spry_vector){.data = data, .length = length, .type = type, .columns = 1, .stride = length, .device = device};
+    return (spry_vector){.data = data,
+                         .length = length,
+                         .type = type,
+                         .columns = 1,
+                         .column_stride = length,
+                         .device = device};
 }
 
 /* y = 2*A*x + 0.5*y, or with first = 1 y = A*x. */
-static spry_status product(const spry_spmv_plan *plan, const problem *p, spry_op op, void *x, void *y, int device, int first,
-                           spry_run_options *o, spry_error *err)
+static spry_status product(const spry_spmv_plan *plan, const problem *p, spry_op op, void *x, void *y, int device,
+                           int first, spry_run_options *o, spry_error *err)
 {
     static const double numbers_f64[] = {2, 0.5};
     static const float numbers_f32[] = {2, 0.5f};
     const char *numbers = p->type == SPRY_F64 ? (const char *)numbers_f64 : (const char *)numbers_f32;
-    return spry_spmv_plan_run(plan, first ? NULL : numbers, vector_at(x, x_length(p, op), p->type, device),
-                         first ? NULL : numbers + spry_type_bytes(p->type),
-                         vector_at(y, y_length(p, op), p->type, device), o, err);
+    return spry_spmv_plan_run(plan, vector_at(y, y_length(p, op), p->type, device), first ? NULL : numbers,
+                              spry_vector_as_const(vector_at(x, x_length(p, op), p->type, device)),
+                              first ? NULL : numbers + spry_type_bytes(p->type), o, err);
 }
 
 static void must(spry_status status, const char *kernel, const spry_error *err)
@@ -356,7 +360,7 @@ static void update(spry_context *context, const problem *p, const spry_matrix *A
             for (int64_t k = 0; k < p->nnz; k++)
                 set_number(values, p->type, k, (turn + 1) * number_at(p->values, p->type, k));
             if (device) OK(cudaMemcpy(device_values, values, bytes, cudaMemcpyHostToDevice));
-            must(spry_spmv_plan_update(plan, &err), kernel, &err);
+            must(spry_spmv_plan_update(plan, NULL, &err), kernel, &err);
             void *expected = problem_product(&own, op, host_x, 1);
             must(product(plan, p, op, x, y, 1, 1, NULL, &err), kernel, &err);
             OK(cudaDeviceSynchronize());

@@ -2,6 +2,8 @@
  * What a user of a GPU gets by default: a first product that does not wait for code it does not need, and a format that
  * is not far behind the best one. Times are compared within this process. Skipped where there is no GPU.
  */
+#include "spry/io.h"
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +26,7 @@ static spry_measurement measure(const spry_matrix *A, const char *format, char c
     spry_measurement m = SPRY_INIT(spry_measurement);
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_plan *plan = NULL;
-    options.device = "cuda";
+    options.device = 1;
     options.format = format;
     options.vector_device = 1;
     spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);

@@ -11,6 +11,7 @@
 #include "reference.h"
 
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 #include <float.h>
 #include <math.h>
@@ -60,7 +61,7 @@ typedef struct product {
 static spry_vector vector_of(const guarded *g, spry_type type)
 {
     int64_t length = (int64_t)(g->bytes / spry_type_bytes(type));
-    return (spry_vector){g->data, length, type, 1, length, 0};
+    return (spry_vector){g->data, length, 1, 1, length, type, 0, {0, 0}};
 }
 
 static spry_spmv_verification verify(const product *p)
@@ -71,9 +72,10 @@ static spry_spmv_verification verify(const product *p)
     spry_vector none = {0};
     spry_error err = {0};
     spry_status status = spry_spmv_verify(context, &v, p->A, p->op, f64 ? (const void *)&p->alpha : &alpha_f32,
-                                          vector_of(&p->x, p->type), f64 ? (const void *)&p->beta : &beta_f32,
-                                          p->beta == 0 ? none : vector_of(&p->before, p->type),
-                                          vector_of(&p->y, p->type), &err);
+                                          spry_vector_as_const(vector_of(&p->x, p->type)),
+                                          f64 ? (const void *)&p->beta : &beta_f32,
+                                          spry_vector_as_const(p->beta == 0 ? none : vector_of(&p->before, p->type)),
+                                          spry_vector_as_const(vector_of(&p->y, p->type)), &err);
     if (status != SPRY_OK) fail_msg("%s: %s", p->f.name, err.message);
     return v;
 }
@@ -198,8 +200,8 @@ static void infinities_that_are_due(void **state)
         if (n == 4) y[1] = 0;
         if (n == 5) y[2] = INFINITY;
         spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-        assert_int_equal(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_f64(x, 3), NULL,
-                                          spry_vector_f64(NULL, 0), spry_vector_f64(y, 4), NULL),
+        assert_int_equal(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_const_vector_f64(x, 3), NULL,
+                                          spry_const_vector_f64(NULL, 0), spry_const_vector_f64(y, 4), NULL),
                          SPRY_OK);
         assert_int_equal(v.wrong_rows, n > 0);
     }
@@ -214,7 +216,7 @@ static void refusals(void **state)
     const double values[] = {1, 1}, x[] = {1, 2, 3}, y[] = {1, 3}, one = 1;
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 3, offsets, columns, values, NULL), SPRY_OK);
-    const spry_vector good_x = spry_vector_f64(x, 3), good_y = spry_vector_f64(y, 2), none = {0};
+    const spry_const_vector good_x = spry_const_vector_f64(x, 3), good_y = spry_const_vector_f64(y, 2), none = {0};
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     v.max_error = 77;
 #define REFUSE(wanted, name, ...)                                                                                      \
@@ -235,7 +237,7 @@ static void refusals(void **state)
     REFUSE(SPRY_INVALID_SIZE, "x", context, &v, A, SPRY_NO_TRANSPOSE, NULL, good_y, NULL, none, good_y);
     REFUSE(SPRY_INVALID_SIZE, "y", context, &v, A, SPRY_NO_TRANSPOSE, NULL, good_x, NULL, none, good_x);
     REFUSE(SPRY_INVALID_SIZE, "y_before", context, &v, A, SPRY_NO_TRANSPOSE, NULL, good_x, &one, none, good_y);
-    spry_vector bad = good_x;
+    spry_const_vector bad = good_x;
     bad.data = NULL;
     REFUSE(SPRY_INVALID_ARGUMENT, "x", context, &v, A, SPRY_NO_TRANSPOSE, NULL, bad, NULL, none, good_y);
     bad = good_y;

@@ -1,3 +1,4 @@
+#include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,7 +71,7 @@ spry_spmv_plan *plan_of(spry_context *context, const trial *t, const given *g)
 spry_vector vector_of(const guarded *g, spry_type type)
 {
     int64_t length = (int64_t)(g->bytes / spry_type_bytes(type));
-    return (spry_vector){g->data, length, type, 1, length, 0};
+    return (spry_vector){g->data, length, 1, 1, length, type, 0, {0, 0}};
 }
 
 void run(const trial *t, const spry_spmv_plan *plan, double alpha, const guarded *x, double beta, const guarded *y)
@@ -78,8 +79,9 @@ void run(const trial *t, const spry_spmv_plan *plan, double alpha, const guarded
     float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
     int f64 = t->type == SPRY_F64;
     spry_error err = {0};
-    spry_status status = spry_spmv_plan_run(plan, f64 ? (void *)&alpha : &alpha_f32, vector_of(x, t->type),
-                                       f64 ? (void *)&beta : &beta_f32, vector_of(y, t->type), NULL, &err);
+    spry_status status = spry_spmv_plan_run(plan, vector_of(y, t->type), f64 ? (void *)&alpha : &alpha_f32,
+                                            spry_vector_as_const(vector_of(x, t->type)),
+                                            f64 ? (void *)&beta : &beta_f32, NULL, &err);
     if (status != SPRY_OK) fail_msg("%s: %s", describe(t), err.message);
 }
 
@@ -154,7 +156,7 @@ void check_plan(const material *s, const trial *t, const spry_spmv_plan *plan, i
 spry_kernel_info kernel_info(const spry_context *context, int index)
 {
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-    assert_int_equal(spry_kernel_get_info(context, index, &info, NULL), SPRY_OK);
+    assert_int_equal(spry_kernel_get_info(context, &info, index, NULL), SPRY_OK);
     return info;
 }
 

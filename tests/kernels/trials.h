@@ -8,6 +8,7 @@
 #include "reference.h"
 
 #include "spry/spry.h"
+#include "spry/tools.h"
 
 enum { FORMS = 12 };
 extern const form forms[FORMS];

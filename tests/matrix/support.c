@@ -1,4 +1,6 @@
 #include "support.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "spry/io.h"
 #include "spry/spry.h"
 
 #include <stdatomic.h>

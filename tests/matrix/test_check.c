@@ -1,3 +1,4 @@
+#include "spry/tools.h"
 #include "support.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+#include "spry/io.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -157,7 +159,7 @@ static void each_generator_is_sound(void **state)
     assert_true(spry_generator_count() >= 30);
     for (int g = 0; g < spry_generator_count(); g++) {
         spry_generator_info info = SPRY_INIT(spry_generator_info);
-        assert_int_equal(spry_generator_get_info(g, &info, NULL), SPRY_OK);
+        assert_int_equal(spry_generator_get_info(&info, g, NULL), SPRY_OK);
         assert_true(strlen(info.description) > 5);
         char spec[256];
         small_spec(spec, sizeof spec, &info);
@@ -176,9 +178,9 @@ static void each_generator_is_sound(void **state)
         }
     }
     spry_generator_info info = SPRY_INIT(spry_generator_info);
-    assert_int_equal(spry_generator_get_info(spry_generator_count(), &info, NULL), SPRY_UNKNOWN_NAME);
-    assert_int_equal(spry_generator_get_info(-1, &info, NULL), SPRY_UNKNOWN_NAME);
-    assert_int_equal(spry_generator_get_info(0, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_generator_get_info(&info, spry_generator_count(), NULL), SPRY_UNKNOWN_NAME);
+    assert_int_equal(spry_generator_get_info(&info, -1, NULL), SPRY_UNKNOWN_NAME);
+    assert_int_equal(spry_generator_get_info(NULL, 0, NULL), SPRY_INVALID_ARGUMENT);
 }
 
 /* Every kind of twin, whatever the sizes: never more entries than asked, nor a longer row. */
@@ -216,7 +218,7 @@ static void shown_parameters_are_the_defaults(void **state)
     for (int n = 0; n < TEST_COUNT(names); n++)
         for (int g = 0; g < spry_generator_count(); g++) {
             spry_generator_info info = SPRY_INIT(spry_generator_info);
-            assert_int_equal(spry_generator_get_info(g, &info, NULL), SPRY_OK);
+            assert_int_equal(spry_generator_get_info(&info, g, NULL), SPRY_OK);
             if (strcmp(info.name, names[n]) != 0) continue;
             char spec[256];
             snprintf(spec, sizeof spec, "%s,%s", info.name, info.parameters);
@@ -436,7 +438,7 @@ static void every_allocation_fails(void **state)
     (void)state;
     for (int g = 0; g < spry_generator_count(); g++) {
         spry_generator_info info = SPRY_INIT(spry_generator_info);
-        assert_int_equal(spry_generator_get_info(g, &info, NULL), SPRY_OK);
+        assert_int_equal(spry_generator_get_info(&info, g, NULL), SPRY_OK);
         char spec[256];
         small_spec(spec, sizeof spec, &info);
         test_every_allocation(generate_and_drop, spec);

@@ -1,4 +1,6 @@
 /* Plans that renumber by themselves, and groups of Band-k in csr2 and csr3: always in the caller's numbering. */
+#include "spry/io.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <math.h>
@@ -69,10 +71,12 @@ static void check_product(spry_context *context, const spry_matrix *A, const pro
         for (int64_t i = 0; i < p->y_length; i++) set(y, p->type, i, NAN);
     memcpy(before, y, bytes);
     spry_vector xv = vector_of(x, p->x_length, p->type), yv = vector_of(y, p->y_length, p->type);
-    if (spry_spmv_plan_run(p->plan, a, xv, b, yv, NULL, &err) != SPRY_OK) fail_msg("%s: %s", what, err.message);
-    assert_int_equal(spry_spmv_verify(context, &v, A, op, a, xv, b,
-                                      vector_of(beta == 0 ? NULL : before, beta == 0 ? 0 : p->y_length, p->type), yv,
-                                      &err),
+    if (spry_spmv_plan_run(p->plan, yv, a, spry_vector_as_const(xv), b, NULL, &err) != SPRY_OK)
+        fail_msg("%s: %s", what, err.message);
+    assert_int_equal(spry_spmv_verify(context, &v, A, op, a, spry_vector_as_const(xv), b,
+                                      spry_vector_as_const(
+                                          vector_of(beta == 0 ? NULL : before, beta == 0 ? 0 : p->y_length, p->type)),
+                                      spry_vector_as_const(yv), &err),
                      SPRY_OK);
     if (v.wrong_rows > 0)
         fail_msg("%s, %s, alpha %g, beta %g: %lld wrong rows, row %lld by %g of the bound", what, p->info.kernel, alpha,
@@ -156,14 +160,14 @@ static void every_kernel(void **state)
             spry_matrix *A = test_generate(*state, specs[s], &read);
             for (int k = 0; k < 6 * spry_kernel_count(); k++) {
                 spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-                assert_int_equal(spry_kernel_get_info(*state, k / 6, &kernel, NULL), SPRY_OK);
+                assert_int_equal(spry_kernel_get_info(*state, &kernel, k / 6, NULL), SPRY_OK);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.op = k % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                 o.ordering = orderings[k % 6 / 2];
                 o.kernel = kernel.name;
                 o.allow_nondeterministic = 1;
                 o.memory_limit_bytes = INT64_C(1) << 30;
-                if (!kernel.available || strcmp(kernel.device, "cpu") != 0) continue;
+                if (!kernel.available || strcmp(kernel.device_kind, "cpu") != 0) continue;
                 if (o.op == SPRY_TRANSPOSE && !strstr(kernel.operations, "spmv_t")) continue;
                 snprintf(what, sizeof what, "%s, %s, op %d", specs[s], o.ordering, (int)o.op);
                 check_plan(*state, A, &o, what);
@@ -194,8 +198,8 @@ static void scalings(void **state)
                 o.column_scaling = c;
                 product p = plan_with(*state, A, &o);
                 y[n] = numbers(p.y_length, SPRY_F64, 6);
-                assert_int_equal(spry_spmv_plan_run(p.plan, &alpha, spry_vector_f64(x, p.x_length), &beta,
-                                               spry_vector_f64(y[n], p.y_length), NULL, NULL),
+                assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y[n], p.y_length), &alpha,
+                                                    spry_const_vector_f64(x, p.x_length), &beta, NULL, NULL),
                                  SPRY_OK);
                 for (int64_t i = 0; i < p.y_length; i++) assert_true(fabs(y[n][i] - y[0][i]) <= 1e-12);
                 spry_spmv_plan_destroy(p.plan);
@@ -225,8 +229,8 @@ static void threads_and_runs_give_the_same_bits(void **state)
             product p = plan_with(context, A, &o);
             double *x = numbers(p.x_length, SPRY_F64, 1), *y = numbers(p.y_length, SPRY_F64, 2);
             const double beta = -0.3;
-            assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, p.x_length), &beta,
-                                           spry_vector_f64(y, p.y_length), NULL, NULL),
+            assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(y, p.y_length), NULL,
+                                                spry_const_vector_f64(x, p.x_length), &beta, NULL, NULL),
                              SPRY_OK);
             if (first) assert_memory_equal(first, y, (size_t)p.y_length * 8);
             free(x);
@@ -255,8 +259,8 @@ static void *run_often(void *user)
     o.workspace_bytes = (int64_t)bytes;
     memset(o.workspace, 0xff, bytes);
     for (int n = 0; n < 50; n++)
-        if (spry_spmv_plan_run(r->p->plan, NULL, spry_vector_f64(r->x, r->p->x_length), NULL,
-                          spry_vector_f64(r->y, r->p->y_length), &o, NULL) != SPRY_OK)
+        if (spry_spmv_plan_run(r->p->plan, spry_vector_f64(r->y, r->p->y_length), NULL,
+                               spry_const_vector_f64(r->x, r->p->x_length), NULL, &o, NULL) != SPRY_OK)
             r->y[0] = NAN;
     free(o.workspace);
     return NULL;
@@ -279,8 +283,8 @@ static void concurrent_runs(void **state)
     for (int r = 0; r < RUNNERS; r++) assert_int_equal(pthread_join(threads[r], NULL), 0);
     double *alone = numbers(p.y_length, SPRY_F64, 2);
     for (int r = 0; r < RUNNERS; r++) {
-        assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(runners[r].x, p.x_length), NULL,
-                                       spry_vector_f64(alone, p.y_length), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(alone, p.y_length), NULL,
+                                            spry_const_vector_f64(runners[r].x, p.x_length), NULL, NULL, NULL),
                          SPRY_OK);
         assert_memory_equal(alone, runners[r].y, (size_t)p.y_length * 8);
         free((void *)(uintptr_t)runners[r].x);
@@ -289,8 +293,8 @@ static void concurrent_runs(void **state)
     spry_run_options small = SPRY_INIT(spry_run_options);
     small.workspace = aligned_alloc(64, 64);
     small.workspace_bytes = p.info.workspace_bytes - 1;
-    assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(alone, p.x_length), NULL,
-                                   spry_vector_f64(alone, p.y_length), &small, NULL),
+    assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64(alone, p.y_length), NULL,
+                                        spry_const_vector_f64(alone, p.x_length), NULL, &small, NULL),
                      SPRY_INVALID_ARGUMENT);
     free(small.workspace);
     free(alone);
@@ -316,7 +320,7 @@ static void new_values(void **state)
                 product p = plan_with(*state, A, &o);
                 double *values = (double *)(uintptr_t)a.values; /* the matrix owns them, and nobody else looks */
                 for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)((k * 31) % 17) - 8.25;
-                assert_int_equal(spry_spmv_plan_update(p.plan, NULL), SPRY_OK);
+                assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
                 check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[c / 3]);
                 spry_spmv_plan_destroy(p.plan);
                 spry_matrix_destroy(A);
@@ -336,7 +340,7 @@ static void nothing_new(void **state)
         o.ordering = "rcm";
         o.format = formats[f];
         product p = plan_with(*state, A, &o);
-        assert_int_equal(spry_spmv_plan_update(p.plan, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
         check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[f]);
         spry_spmv_plan_destroy(p.plan);
     }
@@ -484,8 +488,8 @@ static void mistakes(void **state)
     o.ordering = "rcm";
     product p = plan_with(*state, A, &o);
     double x[12] = {0};
-    assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, 12), NULL,
-                                   spry_vector_f64((const double *)a.values, 12), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_run(p.plan, spry_vector_f64((double *)(uintptr_t)a.values, 12), NULL,
+                                        spry_const_vector_f64(x, 12), NULL, NULL, NULL),
                      SPRY_INVALID_ARGUMENT);
     spry_spmv_plan_destroy(p.plan);
     spry_ordering_destroy(rcm);
@@ -519,11 +523,12 @@ static spry_status plan_run_and_update(spry_context *context, const void *input)
     if (status == SPRY_OK) {
         const spry_arrays a = test_arrays(A);
         spry_vector xv = spry_vector_f64(x, a.cols), yv = spry_vector_f64(y, a.rows);
-        status = spry_spmv_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL);
-        if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL);
+        status = spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL);
+        if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, NULL);
         double again[512];
         yv.data = again;
-        if (spry_spmv_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL) == SPRY_OK) /* a failed update leaves it as it was */
+        if (spry_spmv_plan_run(plan, yv, NULL, spry_vector_as_const(xv), NULL, NULL, NULL) ==
+            SPRY_OK) /* a failed update leaves it as it was */
             assert_memory_equal(y, again, (size_t)a.rows * 8);
     }
     spry_spmv_plan_destroy(plan);

@@ -12,7 +12,7 @@ int main(void)
     spry_context *context = NULL;
     spry_device_info info = SPRY_INIT(spry_device_info);
     if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 1;
-    const int found = spry_device_get_info(context, 1, &info, NULL) == SPRY_OK && info.available;
+    const int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
     printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
     spry_context_destroy(context);
     if (!found) return SKIPPED;

@@ -1,5 +1,7 @@
 /* Orderings and permuted matrices. */
 #include "reorder/level.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -453,14 +455,15 @@ static void product_in_the_users_numbering(void **state)
         const size_t m = (size_t)a.rows, n = (size_t)a.cols;
         double *x = calloc(n, 8), *y = calloc(m, 8), *x2 = calloc(n, 8), *y2 = calloc(m, 8);
         for (size_t j = 0; j < n; j++) x[j] = (double)((j * 7919) % 1001); /* whole numbers: sums are exact */
-        assert_int_equal(spry_spmv(*state, NULL, A, spry_vector_f64(x, a.cols), NULL, spry_vector_f64(y, a.rows), NULL),
+        assert_int_equal(spry_spmv(*state, spry_vector_f64(y, a.rows), NULL, A, spry_const_vector_f64(x, a.cols), NULL,
+                                   NULL),
                          SPRY_OK);
         for (int method = 0; method < 3; method++) {
             ordered o = order(*state, A, methods[method]);
             spry_matrix *B = permuted(*state, A, o.info.row_perm, o.info.col_perm);
             for (size_t j = 0; j < n; j++) x2[j] = x[o.info.col_perm ? (size_t)o.info.col_perm[j] : j];
-            assert_int_equal(spry_spmv(*state, NULL, B, spry_vector_f64(x2, a.cols), NULL, spry_vector_f64(y2, a.rows),
-                                       NULL),
+            assert_int_equal(spry_spmv(*state, spry_vector_f64(y2, a.rows), NULL, B, spry_const_vector_f64(x2, a.cols),
+                                       NULL, NULL),
                              SPRY_OK);
             for (size_t i = 0; i < m; i++) assert_true(y2[i] == y[o.info.row_perm[i]]);
             spry_matrix_destroy(B);

@@ -240,7 +240,9 @@ static void run_map(void *args)
     for (int64_t i = 0; i < m->length; i++) {
         const int64_t p = m->permutation ? m->permutation[i] : i;
         const double factor = m->scaling ? spryi_value_at(m->scaling, m->type, m->scaling_of_to ? i : p) : 1;
-        put(m->to, m->type, i, factor * spryi_value_at(m->from, m->type, p), beta);
+        const int64_t to_stride = m->to_stride > 1 ? m->to_stride : 1,
+                      from_stride = m->from_stride > 1 ? m->from_stride : 1;
+        put(m->to, m->type, i * to_stride, factor * spryi_value_at(m->from, m->type, p * from_stride), beta);
     }
 }
 

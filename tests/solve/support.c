@@ -1,4 +1,5 @@
 #include "support.h"
+#include "spry/tools.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@ static int gpu_is_there(void)
 {
     spry_context *own = make_context(NULL, 1);
     spry_device_info info = SPRY_INIT(spry_device_info);
-    int found = spry_device_get_info(own, 1, &info, NULL) == SPRY_OK && info.available;
+    int found = spry_device_get_info(own, &info, 1, NULL) == SPRY_OK && info.available;
     printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
     spry_context_destroy(own);
     return found;

@@ -1,4 +1,7 @@
 /* PageRank against the dense system (I - alpha*B) x = (1-alpha)/n e, solved directly. */
+#include "spry/io.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Vectors in files: what is written reads back bit for bit; faults are told with their line. */
+#include "spry/io.h"
 #include "support.h"
 
 #include <math.h>
@@ -34,7 +35,7 @@ static void there_and_back(void **state)
                 else
                     ((double *)v.data)[i] = i == 1 ? -INFINITY : value;
             }
-            assert_int_equal(spry_vector_write(context, v, path, "first\nsecond", NULL), SPRY_OK);
+            assert_int_equal(spry_vector_write(context, spry_vector_as_const(v), path, "first\nsecond", NULL), SPRY_OK);
             assert_int_equal(spry_vector_read(context, &back, path, (spry_type)type, NULL), SPRY_OK);
             assert_true(back.length == v.length && back.type == v.type && back.columns == 1 && back.device == 0);
             assert_memory_equal(back.data, v.data, (size_t)v.length * spry_type_bytes(v.type));
@@ -49,7 +50,7 @@ static void what_is_written(void **state)
 {
     (void)state;
     const double values[] = {1, -0.5, 1e300};
-    assert_int_equal(spry_vector_write(context, spry_vector_f64(values, 3), path, "one\ntwo", NULL), SPRY_OK);
+    assert_int_equal(spry_vector_write(context, spry_const_vector_f64(values, 3), path, "one\ntwo", NULL), SPRY_OK);
     char text[256] = "";
     FILE *file = fopen(path, "r");
     assert_non_null(file);
@@ -111,10 +112,13 @@ static void bad_arguments(void **state)
     expect_status(spry_vector_read(context, &v, path, SPRY_PATTERN, &err), &err, SPRY_INVALID_ARGUMENT, "type is 3");
     expect_status(spry_vector_read(context, &v, "/nowhere/at/all", SPRY_F64, &err), &err, SPRY_FILE_ERROR, "/nowhere");
     v = spry_vector_f64(data, 2);
-    expect_status(spry_vector_write(context, v, "/nowhere/at/all", NULL, &err), &err, SPRY_FILE_ERROR, "/nowhere");
-    expect_status(spry_vector_write(context, v, "x.mtx.gz", NULL, &err), &err, SPRY_INVALID_ARGUMENT, "without .gz");
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "/nowhere/at/all", NULL, &err), &err,
+                  SPRY_FILE_ERROR, "/nowhere");
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), "x.mtx.gz", NULL, &err), &err,
+                  SPRY_INVALID_ARGUMENT, "without .gz");
     v.columns = 2;
-    expect_status(spry_vector_write(context, v, path, NULL, &err), &err, SPRY_INVALID_ARGUMENT, "one column");
+    expect_status(spry_vector_write(context, spry_vector_as_const(v), path, NULL, &err), &err, SPRY_INVALID_ARGUMENT,
+                  "one column");
 }
 
 static void every_allocation_refused(void **state)
@@ -130,7 +134,7 @@ static void every_allocation_refused(void **state)
             int64_t before = h.calls;
             h.fail_at = before + n;
             spry_error err = {0};
-            spry_status status = writing ? spry_vector_write(own, spry_vector_f64(data, 3), path, NULL, &err)
+            spry_status status = writing ? spry_vector_write(own, spry_const_vector_f64(data, 3), path, NULL, &err)
                                          : spry_vector_read(own, &v, path, SPRY_F64, &err);
             int refused = h.calls - before >= n;
             expect_status(status, &err, refused ? SPRY_OUT_OF_MEMORY : SPRY_OK, "out of memory");

@@ -1,5 +1,7 @@
 /* Sparse times sparse on a GPU: each kernel against a triple loop, and the CPU; runs again, limits, results there. */
 #include "spgemm/support.h"
+#include "spry/io.h"
+#include "spry/tools.h"
 
 #include "core/matrix.h"
 
@@ -15,8 +17,8 @@ static int gpu_is_there(void)
 {
     spry_kernel_info info = SPRY_INIT(spry_kernel_info);
     for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
-        if (spry_spgemm_kernel_get_info(context, k, &info, NULL) != SPRY_OK) continue;
-        if (strcmp(info.device, "cuda") == 0 && info.available) return 1;
+        if (spry_spgemm_kernel_get_info(context, &info, k, NULL) != SPRY_OK) continue;
+        if (strcmp(info.device_kind, "cuda") == 0 && info.available) return 1;
     }
     printf("skipped: %s\n", info.reason && *info.reason ? info.reason : "no GPU");
     return 0;
@@ -27,8 +29,8 @@ static const char *next_kernel(int *index)
 {
     while (*index < spry_spgemm_kernel_count()) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_spgemm_kernel_get_info(context, (*index)++, &info, NULL), SPRY_OK);
-        if (strcmp(info.device, "cuda") == 0) return info.name;
+        assert_int_equal(spry_spgemm_kernel_get_info(context, &info, (*index)++, NULL), SPRY_OK);
+        if (strcmp(info.device_kind, "cuda") == 0) return info.name;
     }
     return NULL;
 }
@@ -36,7 +38,7 @@ static const char *next_kernel(int *index)
 static spry_spgemm_options options_for(const char *kernel)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
-    o.device = "cuda";
+    o.device = 1;
     o.kernel = kernel;
     return o;
 }
@@ -243,7 +245,8 @@ static void plans_of_new_values(void **unused)
         o.op_b = on_cpu.op_b = op;
         spry_spgemm_plan *plan = NULL;
         spry_error err;
-        if (spry_spgemm_plan_create(context, &plan, A, B, &o, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
+        if (spry_spgemm_plan_create(context, &plan, A, B, &o, &err) != SPRY_OK)
+            fail_msg("trial %d: %s", trial, err.message);
         for (int run = 0; run < 3; run++) {
             for (int m = 0; m < 2 && run + trial % 2 > 0; m++)
                 for (int64_t k = 0; k < both[m]->a.nnz; k++)
@@ -315,7 +318,7 @@ static void large_copies(void **unused)
     spry_matrix_destroy(D);
     spry_matrix_destroy(C);
     o.kernel = NULL; /* left to the library, which ends on a GPU that is used already, or not */
-    o.device = "auto";
+    o.device = SPRY_DEVICE_AUTO;
     assert_int_equal(spry_spgemm(many, &C, A, A, &o, NULL), SPRY_OK);
     assert_int_equal(C->a.nnz, 12980004);
     spry_matrix_destroy(C);

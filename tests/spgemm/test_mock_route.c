@@ -5,6 +5,7 @@
 #include "core/context.h"
 #include "core/matrix.h"
 #include "mock/mock.h"
+#include "spry/tools.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -44,7 +45,7 @@ static spry_spgemm_options automatic(spry_spgemm_info *info)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     *info = SPRY_INIT(spry_spgemm_info);
-    o.device = "auto";
+    o.device = SPRY_DEVICE_AUTO;
     o.info = info;
     return o;
 }
@@ -64,7 +65,7 @@ static void check(spry_context *context, const spry_matrix *A, spry_spgemm_optio
     spry_error err = {.message = "untouched"};
     if (spry_spgemm(context, &C, A, A, o, &err) != SPRY_OK) fail_msg("%s", err.message);
     assert_string_equal(err.message, "untouched");
-    assert_string_equal(o->info->device, device);
+    assert_string_equal(o->info->device_name, device);
     if (!strstr(o->info->reason, reason)) fail_msg("\"%s\" has no \"%s\"", o->info->reason, reason);
     if (C->a.index_type == expected->a.index_type) { /* a GPU's columns are of 32 bits */
         assert_true(test_same_bits(C, expected));
@@ -90,19 +91,19 @@ static void start_is_paid_for(void **state)
     mock_driver.start_us = 1e9;
     for (int times = 0; times < 3; times++) { /* whatever came before */
         assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
-        assert_string_equal(e.device, "cpu");
+        assert_string_equal(e.device_name, "cpu");
         check(context, A, &o, "cpu", "starting a GPU");
         assert_int_equal(mock.products, times);
         assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
-        assert_string_equal(info.device, "mock");
+        assert_string_equal(info.device_name, "mock");
         spry_spgemm_plan_destroy(plan);
     }
     mock_driver.start_us = 0;
     check(context, A, &o, "mock", "the faster one");
     assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
-    assert_string_equal(e.device, "mock");
+    assert_string_equal(e.device_name, "mock");
     spry_matrix_destroy(A);
 }
 
@@ -159,7 +160,7 @@ static void limits(void **state)
     o.memory_limit_bytes = e.least_bytes - 1;
     assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
     assert_int_equal(err.value, e.least_bytes);
-    o.device = "mock"; /* asked for, it does not become another */
+    o.device = 1; /* asked for, it does not become another */
     o.memory_limit_bytes = e.least_bytes;
     assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
     assert_null(C);
@@ -185,7 +186,7 @@ static void plans(void **state)
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
-        assert_string_equal(info.device, limited ? "cpu" : "mock");
+        assert_string_equal(info.device_name, limited ? "cpu" : "mock");
         assert_true(test_same_bits(C, expected));
         spry_matrix_destroy(C);
         spry_spgemm_plan_destroy(plan);
@@ -208,7 +209,7 @@ static void device_memory_runs_out(void **state)
         mock.allocations = 0;
         mock.fail_at = fail_at;
         assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
-        const int to_cpu = strcmp(info.device, "cpu") == 0;
+        const int to_cpu = info.device == SPRY_CPU;
         if (to_cpu && !strstr(info.reason, "out of device memory")) fail_msg("%s", info.reason);
         on_cpu_instead += to_cpu;
         on_gpu += !to_cpu && mock.allocations < fail_at; /* past the last one */

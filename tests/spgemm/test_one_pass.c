@@ -1,4 +1,5 @@
 /* Sparse times sparse on a CPU, in one pass: rows by groups of columns. */
+#include "spry/tools.h"
 #include "support.h"
 
 #include "core/matrix.h"

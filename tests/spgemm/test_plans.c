@@ -1,4 +1,5 @@
 /* Plans, limits, determinism, failures and verification of sparse times sparse. */
+#include "spry/tools.h"
 #include "support.h"
 
 #include "catalogue/catalogue.h"
@@ -415,7 +416,7 @@ static void bad_arguments(void **unused)
     assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
     assert_int_equal(C->a.offset_type, SPRY_I64);
     spry_matrix_destroy(C);
-    o.device = "auto"; /* no GPU, or none that would pay for so little */
+    o.device = SPRY_DEVICE_AUTO; /* no GPU, or none that would pay for so little */
     assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     o.op_b = (spry_op)2;

@@ -1,4 +1,5 @@
 /* The product against a triple loop: every kernel of this machine, many shapes, all forms of the operands. */
+#include "spry/tools.h"
 #include "support.h"
 
 #include <stdio.h>
@@ -77,9 +78,9 @@ static void random_products(void **state)
     spry_context *context = test_context(NULL, THREADS);
     for (int k = 0; k < spry_spgemm_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
-        assert_int_equal(spry_spgemm_kernel_get_info(context, k, &info, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_kernel_get_info(context, &info, k, NULL), SPRY_OK);
         assert_string_equal(info.operations, "spgemm");
-        if (!info.available || strcmp(info.device, "cpu") != 0) continue;
+        if (!info.available || strcmp(info.device_kind, "cpu") != 0) continue;
         for (int trial = 0; trial < TRIALS; trial++) one_trial(context, info.name, (uint64_t)trial);
     }
     assert_int_equal(spry_context_bytes(context), 0);

@@ -2,6 +2,7 @@
  * Rows that share one order of products (spgemm/cpu/row_runs_avx512.c): runs that begin and end anywhere, of groups
  * with the same columns, of any step, with rows that are unsorted, hold columns twice or nothing. C has SMMP's bits.
  */
+#include "spry/tools.h"
 #include "support.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
  * turn into vector instructions without being allowed to reorder anything.
  */
 #include "device/vector_ops.h"
+#include "spry/solve.h"
 
 #include <omp.h>
 #include <string.h>

@@ -20,20 +20,36 @@ map_kernel(V *to, const V *__restrict__ from, const int32_t *__restrict__ permut
     if (i < length) put(to, i, __ldg(from + load_once(permutation + i)), V(1), beta.get());
 }
 
+/* The same of entries that do not lie one behind the other, maybe without a permutation. */
+template <typename V> static __global__ void strided_kernel(V *to, const V *__restrict__ from,
+                                                            const int32_t *__restrict__ permutation, int64_t length,
+                                                            int64_t to_stride, int64_t from_stride, scalar<V> beta)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= length) return;
+    const int64_t p = permutation ? load_once(permutation + i) : i;
+    put(to, i * to_stride, __ldg(from + p * from_stride), V(1), beta.get());
+}
+
 template <typename V> static void start(const spryi_vector_map *m)
 {
     const unsigned blocks = (unsigned)ceil_div(m->length, THREADS);
     const scalar<V> beta = m->beta ? scalar_of<V>(m->beta, m->beta_on_device) : scalar<V>();
-    map_kernel<<<blocks, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->permutation,
-                                                                m->length, beta);
+    const int64_t to_stride = m->to_stride > 1 ? m->to_stride : 1,
+                  from_stride = m->from_stride > 1 ? m->from_stride : 1;
+    if (m->permutation && to_stride == 1 && from_stride == 1)
+        map_kernel<<<blocks, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->permutation,
+                                                                    m->length, beta);
+    else
+        strided_kernel<<<blocks, THREADS, 0, (cudaStream_t)m->stream>>>((V *)m->to, (const V *)m->from, m->permutation,
+                                                                        m->length, to_stride, from_stride, beta);
 }
 
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *m, spry_error *err)
 {
     (void)device; /* it is current */
     if (m->length == 0) return SPRY_OK;
-    if (!m->permutation || m->scaling)
-        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "vectors are not scaled on a GPU");
+    if (m->scaling) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "vectors are not scaled on a GPU");
     SPRY_BY_TYPE(m->type, V, start<V>(m));
     return launched(err, "vector map");
 }

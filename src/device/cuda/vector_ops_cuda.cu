@@ -13,6 +13,7 @@
  * Source: this library; reductions in two levels: M. Harris, Optimizing Parallel Reduction in CUDA, 2007.
  */
 #include "device/cuda/reduce.cuh"
+#include "spry/solve.h"
 
 extern "C" {
 #include "device/vector_ops.h"

@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "core/ordering.h"
 #include "formats/csrk/csrk.h"
+#include "spry/io.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 #include "device/cuda/convert.cuh"
 #include "device/cuda/kernels.h"
 #include "spgemm/cuda/rows_cuda.cuh"
+#include "spry/tools.h"
 
 #include <cub/device/device_scan.cuh>
 

@@ -1,0 +1,115 @@
+/*
+ * Spry: reading and writing files.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules at the top of spry/spry.h hold here too.
+ */
+#ifndef SPRY_IO_H
+#define SPRY_IO_H
+
+#include "spry/spry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Reading and writing files
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct spry_read_options {
+    size_t struct_size;
+    spry_type value_type;        /* default f64 (a pattern file's entries are 1.0); SPRY_PATTERN drops the values */
+    spry_index_type offset_type; /* default: 32 bits where nnz allows, else 64 */
+    spry_index_type index_type;  /* default: 32 bits where rows and columns allow, else 64 */
+} spry_read_options;
+
+/*
+ * Reads a Matrix Market file (.mtx; gzip is recognised by its content) into an owned CSR matrix: sorted, duplicates
+ * summed, both halves of a symmetric file stored. Values are rounded correctly to value_type, whatever the locale.
+ * Zeros of an array file are dropped; entries above the diagonal of a symmetric file are mirrored like those
+ * below; a value past the type's range is read as infinity. Complex files are SPRY_UNSUPPORTED; whatever is
+ * wrong in a file is SPRY_BAD_FILE with the line. A line has at most 65536 characters, a comment any number.
+ *
+ * Pipes and devices are read as they come, so that endless input is refused at its first fault: the
+ * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
+ *
+ * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
+ * other than default convert; entries are in the order written. Its file is mapped, not copied (nor counted in
+ * spry_context_bytes), and must not be changed in place or cut while the matrix lives; all of it is verified first:
+ * checksums, then offsets, ranges and order, so that products of it are safe. Whatever is wrong is SPRY_BAD_FILE,
+ * a container of a newer version too. docs/container.md has the layout.
+ * Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
+ */
+SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
+                                      const spry_read_options *options, spry_error *err);
+
+/*
+ * The same of what a command line names: a path, "-" for standard input, or "gen:NAME[,key=value...]"
+ * (spry_matrix_generate in tools.h). Not for names from elsewhere: standard input can block, and generators make
+ * what they are told to.
+ */
+SPRY_API spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
+                                      const spry_read_options *options, spry_error *err);
+
+/*
+ * The same of `bytes` bytes of Matrix Market text (or gzip of it), or of a container, in memory; `name` stands for the
+ * file in messages. Nothing of the bytes is kept.
+ */
+SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
+                                             const char *name, const spry_read_options *options, spry_error *err);
+
+typedef struct spry_write_options {
+    size_t struct_size;
+    int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
+    const char *comment; /* written after the banner, lines of 1024 characters at most behind "%"; NULL: none */
+    const char
+        *format; /* containers: a format of spry_format_get_info, or "csc", to store A in; NULL: A's own layout */
+} spry_write_options;
+
+/*
+ * Writes Matrix Market text, gzip if path ends in ".gz", to standard output if it is "-". Values are
+ * written with as many digits as bring back the same value. The file appears under its name only when
+ * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. A matrix claimed
+ * symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
+ *
+ * A path that ends in ".spry" makes a container: A as it is stored, all entries, or in options->format (reading gives
+ * CSR back); comment is refused, full means nothing.
+ */
+SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
+                                       spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Vectors
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Reads a Matrix Market file (plain or gzip) of n x 1 entries, array or coordinate (entries
+ * that are left out are 0), into a vector as spry_vector_create makes it. type: SPRY_F32 or SPRY_F64 (default).
+ */
+SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type,
+                                      spry_error *err);
+
+/* The same, "-" being standard input. */
+SPRY_API spry_status spry_vector_open(spry_context *context, spry_vector *v, const char *source, spry_type type,
+                                      spry_error *err);
+
+/* Writes one column as a Matrix Market array, as spry_matrix_write does but never compressed. comment may be NULL. */
+SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path,
+                                       const char *comment, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Tables of sizes
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * Reads a table that `spry tune` wrote, of the sizes that csr2 and csr3 take where none are given (docs/csr-k.md).
+ * Plans made from then on follow it: on the CPU, and on GPUs of the compute capability that it was fitted for. Not
+ * while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
+ */
+SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

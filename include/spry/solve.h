@@ -1,0 +1,179 @@
+/*
+ * Spry: PageRank and Conjugate Gradient.
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules at the top of spry/spry.h hold here too.
+ */
+#ifndef SPRY_SOLVE_H
+#define SPRY_SOLVE_H
+
+#include "spry/spry.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How an iteration ended. */
+typedef enum spry_verdict {
+    SPRY_VERDICT_NONE = 0, /* it did not begin */
+    SPRY_VERDICT_CONVERGED = 1,
+    SPRY_VERDICT_ITERATION_LIMIT = 2,
+    SPRY_VERDICT_STAGNATION = 3,         /* CG: the residual no longer falls, see spry_cg */
+    SPRY_VERDICT_NOT_SYMMETRIC = 4,      /* CG: A is not */
+    SPRY_VERDICT_NEGATIVE_CURVATURE = 5, /* CG: p'Ap <= 0 for some p, so A is not positive definite */
+    SPRY_VERDICT_BAD_DIAGONAL = 6,       /* CG, jacobi: a diagonal entry is 0, negative, missing or has no reciprocal */
+    SPRY_VERDICT_ZERO_COLUMN = 7,        /* PageRank: columns without weight, which were not allowed */
+    SPRY_VERDICT_NOT_FINITE = 8,         /* Inf or NaN came up: in the input, or by overflow */
+    SPRY_VERDICT_STOPPED = 9,            /* the caller's observer said so */
+    SPRY_VERDICT_OUT_OF_RANGE = 10       /* CG: x has entries that its type does not hold, see spry_cg */
+} spry_verdict;
+
+/* Short constant text such as "negative curvature". */
+SPRY_API const char *spry_verdict_text(spry_verdict verdict);
+
+/*
+ * Called after each iteration with its residual (relative to ||b|| in CG); anything but 0 stops. On a GPU iterations
+ * are started ahead, one for each eight that are done, at most 32, and told of when they have ended: a stop then comes
+ * after the last one started.
+ */
+typedef int (*spry_observer)(void *user, int64_t iteration, double residual);
+
+typedef enum spry_norm { SPRY_NORM_1 = 0, SPRY_NORM_2 = 1, SPRY_NORM_INF = 2 } spry_norm;
+
+/* What entry (i, j) of the matrix of a graph stands for. The default takes A for B; a graph's file wants the other. */
+typedef enum spry_edges {
+    SPRY_COLUMN_TO_ROW = 0, /* a link from j to i: B = A */
+    SPRY_ROW_TO_COLUMN = 1  /* a link from i to j, as most graph files (and spry pagerank) have it: B = A^T */
+} spry_edges;
+
+/* What becomes of nodes that link nowhere, columns of B without weight. */
+typedef enum spry_zero_columns {
+    SPRY_ZERO_ABORT = 0,    /* refuse: SPRY_VERDICT_ZERO_COLUMN */
+    SPRY_ZERO_TELEPORT = 1, /* their rank is spread over all nodes: a zero column counts as e/n */
+    SPRY_ZERO_DROP = 2      /* the columns stay zero: the mass that enters them is lost */
+} spry_zero_columns;
+
+typedef struct spry_pagerank_options {
+    size_t struct_size;
+    double alpha;           /* damping, in (0, 1); 0: 0.85 */
+    double tolerance;       /* stop when ||x_k - x_(k-1)|| <= tolerance; 0: 1e-8 */
+    spry_norm norm;         /* ... in this norm */
+    int64_t max_iterations; /* 0: 200 */
+    spry_edges edges;
+    spry_zero_columns zero_columns;
+    int device;                  /* as in spry_spmv_options ... */
+    const char *format, *kernel; /* ... and these */
+    spry_observer observe;       /* NULL: none */
+    void *user;                  /* for it */
+} spry_pagerank_options;
+
+typedef struct spry_pagerank_result {
+    size_t struct_size;
+    spry_verdict verdict;
+    int64_t iterations;
+    double residual;           /* ||x_k - x_(k-1)|| in the norm asked for; NaN before the first iteration */
+    double error_bound;        /* alpha/(1-alpha) * ||x_k - x_(k-1)||_1 >= ||x_k - x||_1, but for rounding */
+    double mass;               /* sum of x_k; 1 unless mass was dropped, which was then 1 - mass */
+    int as_it_stands;          /* 1: B was column-stochastic already, and was not divided by its column sums */
+    int64_t zero_columns;      /* nodes that link nowhere ... */
+    int64_t first_zero_column; /* ... the first of them, -1: none ... */
+    double zero_mass;          /* ... and their share of x_k */
+    const char *format, *kernel;
+    double setup_us; /* column sums and plan */
+    double solve_us; /* the iterations, of which products took product_us */
+    double product_us;
+} spry_pagerank_result;
+
+/*
+ * The PageRank of a graph: x_k = alpha*B*x_(k-1) + (1-alpha)/n*e from x_0 = e/n, where B is A (or A^T, see edges)
+ * with each entry divided by its column sum; as it stands when every column sums to 1 within 8 eps. A is n x n,
+ * n >= 1, sound; stored entries at one position count as their sum. x has n entries of A's value type (either type for
+ * a pattern).
+ *
+ * The scaling is applied to x, not to A: nothing is copied but what the plan does, and a matrix whose entries are all
+ * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors. Allocates three vectors
+ * and the column factors once. The same bits for any number of threads.
+ *
+ * On a GPU (options->device, or where A is) all of it stays in its memory; x may be there or on the host. A in device
+ * memory is copied to the host once for its column sums, and is multiplied where it lies unless edges exchange its rows
+ * and columns. The residual and the number of iterations are those of the iteration that ended it. product_us comes
+ * from ten products that are timed by themselves afterwards.
+ *
+ * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but
+ * after SPRY_VERDICT_ZERO_COLUMN, where it is as it was). SPRY_INVALID_MATRIX: a negative entry or one that is not
+ * finite. result and options may be NULL.
+ * Source: O. Meister, CUDA Kernels for SpMV (tutorial), 2013; the bound: the map contracts the 1-norm by alpha.
+ */
+SPRY_API spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result,
+                                   const spry_matrix *A, const spry_pagerank_options *options, spry_error *err);
+
+typedef enum spry_precond { SPRY_PRECOND_NONE = 0, SPRY_PRECOND_JACOBI = 1 } spry_precond;
+
+typedef struct spry_cg_options {
+    size_t struct_size;
+    spry_precond precond;
+    double tolerance;       /* stop when ||b - A*x||_2 <= tolerance * ||b||_2; 0: 1e-8, in f32 1e-3, see spry_cg */
+    int64_t max_iterations; /* 0: 10*n, but at least 100 and at most 100 000 */
+    int64_t patience;       /* iterations without a new smallest residual that count as stagnation; 0: see spry_cg */
+    int start_from_x;       /* 1: x holds a first guess; 0: start from zero, x is only written */
+    int device;             /* as in spry_spmv_options ... */
+    const char *format, *kernel; /* ... and these */
+    spry_observer observe;       /* NULL: none */
+    void *user;                  /* for it */
+} spry_cg_options;
+
+typedef struct spry_cg_result {
+    size_t struct_size;
+    spry_verdict verdict;
+    int64_t iterations;
+    double residual; /* relative to ||b||, as carried along by the iteration; NaN when it did not begin */
+    /*
+     * ||b - A*x|| / ||b||, computed at the end in the type of x. Below eps * || |A| |x| || / ||b|| it is rounding
+     * alone, so that a system whose entries differ by many orders of magnitude may be called converged by it.
+     */
+    double true_residual;
+    int64_t restarts; /* times it went on from b - A*x, because the carried residual had lost touch with it */
+    int64_t bad_row;  /* SPRY_VERDICT_BAD_DIAGONAL: the row; -1: none */
+    const char *format, *kernel;
+    double setup_us; /* symmetry, diagonal and plan */
+    double solve_us; /* the iterations, of which products took product_us */
+    double product_us;
+} spry_cg_result;
+
+/*
+ * Solves A*x = b by the method of Conjugate Gradients for symmetric positive definite A, n x n, sound. x and b have n
+ * entries of A's value type (either type for a pattern) and do not overlap. On a GPU as spry_pagerank: vectors may be
+ * there or on the host; A in device memory is copied to the host once, but for a claim of symmetry without jacobi.
+ *
+ * Whether A is symmetric is looked up (spry_matrix_get_stats) unless its creator vouched for it; if not, the message
+ * names the first entry that differs from its mirror image. An iteration is one product and two passes over vectors,
+ * nine times n numbers read or written in all (eleven with jacobi); dots are summed in f64 whatever the type. Allocates
+ * three vectors (four with jacobi) once. The same bits for any number of threads.
+ *
+ * When the carried residual has reached the tolerance, b - A*x is computed: converged if it has too, else the iteration
+ * begins anew from it. Stagnation: a restart whose true residual is over half that of the one before, or `patience`
+ * iterations (0: n, but 200 to 50 000) without the carried residual falling 1 % below its smallest.
+ *
+ * What can be reached: an x rounded to its type leaves about eps ||A|| ||x|| / ||b|| of b (eps 1.2e-7 in f32, 2.2e-16
+ * in f64), which is up to eps times the condition of A. 1e-3 in f32 is reached up to a condition of some thousands, as
+ * 1e-8 in f64 is up to some 10^7; well-conditioned systems reach 1e-6 in f32. A tolerance that is given holds as it is:
+ * one that cannot be reached ends in stagnation.
+ *
+ * Magnitudes: where squares of A's or b's entries underflow or overflow, the system is scaled by powers of two, which
+ * changes no other bit (b, and where A is extreme its values, are then copied, through host memory). Residuals are
+ * relative, so they are the caller's. SPRY_VERDICT_OUT_OF_RANGE: x itself has entries that its type does not hold, and
+ * what x becomes then, with infinities or zeros, is no solution.
+ *
+ * SPRY_NOT_CONVERGED for every verdict but converged: then too result is filled, and x holds the last iterate (but when
+ * the iteration did not begin: not symmetric, bad diagonal; then it is as it was). b = 0 gives x = 0.
+ * result and options may be NULL.
+ * Source: M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952; both dots in one
+ * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987.
+ */
+SPRY_API spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A,
+                             spry_const_vector b, const spry_cg_options *options, spry_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

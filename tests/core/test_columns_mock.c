@@ -1,0 +1,254 @@
+/* Blocks of vectors in either order, with room between them, and values that change; on the CPU and the mock. */
+#include "support.h"
+
+#include "mock/mock.h"
+#include "spry/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 3, GAP = 2 };
+
+static spry_context *context;
+static sample s;
+
+static int set_up(void **state)
+{
+    (void)state;
+    context = make_context(NULL, 2);
+    s = sample_make(70, 40);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sample_free(&s);
+    spry_context_destroy(context);
+    return mock.blocks != 0;
+}
+
+/* Entry i of column c in a block whose strides these are. */
+static double *entry(const spry_vector *v, int64_t i, int64_t c)
+{
+    return (double *)v->data + i * v->row_stride + c * v->column_stride;
+}
+
+static spry_vector block(double *data, int64_t length, int row_major)
+{
+    spry_vector v = spry_vector_f64(data, length);
+    v.columns = COLUMNS;
+    v.row_stride = row_major ? COLUMNS + GAP : 1;
+    v.column_stride = row_major ? 1 : length + GAP;
+    return v;
+}
+
+/* y = alpha*A*x + beta*y for columns 1, 2 and 3 times the sample's x; what lies between them stays. */
+static void multiply(const spry_spmv_plan *plan, int row_major, double alpha, double beta)
+{
+    double x[512], y[512];
+    for (int i = 0; i < 512; i++) x[i] = y[i] = 5;
+    spry_vector xs = block(x, s.cols, row_major), ys = block(y, s.rows, row_major);
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t i = 0; i < s.cols; i++) *entry(&xs, i, c) = (double)(c + 1) * s.x[i];
+    assert_int_equal(spry_spmv_plan_run(plan, ys, &alpha, spry_vector_as_const(xs), &beta, NULL, NULL), SPRY_OK);
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t i = 0; i < s.rows; i++) {
+            assert_true(*entry(&ys, i, c) == alpha * (double)(c + 1) * s.exact[i] + beta * 5);
+            *entry(&ys, i, c) = 5;
+        }
+    for (int i = 0; i < 512; i++) assert_true(y[i] == 5);
+}
+
+static void both_orders(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"csr", "sell", "coo"};
+    for (int device = 0; device < 2; device++)
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+            for (int row_major = 0; row_major < 2; row_major++) {
+                spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+                spry_matrix *A = sample_matrix(context, &s, 0);
+                spry_spmv_plan *plan = NULL;
+                o.device = device == 0 ? SPRY_CPU : 1;
+                o.format = formats[f];
+                o.columns = COLUMNS;
+                o.row_major = row_major;
+                assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+                spry_matrix_destroy(A);
+                multiply(plan, row_major, 1, 0);
+                multiply(plan, row_major, 2, -1);
+                multiply(plan, row_major, 0, 3);
+                multiply(plan, row_major, 0, 0);
+                if (row_major) multiply(plan, 0, 2, 1); /* columns one behind the other are taken too */
+                spry_spmv_plan_destroy(plan);
+            }
+}
+
+static void with_an_ordering(void **state)
+{
+    (void)state;
+    sample square = sample_make(40, 40), rows = s;
+    s = square;
+    for (int device = 0; device < 2; device++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        spry_matrix *A = sample_matrix(context, &s, 0);
+        spry_spmv_plan *plan = NULL;
+        o.device = device == 0 ? SPRY_CPU : 1;
+        o.ordering = "rcm";
+        o.row_major = 1;
+        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+        spry_matrix_destroy(A);
+        multiply(plan, 1, 2, 1);
+        multiply(plan, 1, 0, 1);
+        spry_spmv_plan_destroy(plan);
+    }
+    s = rows;
+    sample_free(&square);
+}
+
+/* alpha and beta, and the vectors, in the device's memory. */
+static void in_device_memory(void **state)
+{
+    (void)state;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_run_options run = SPRY_INIT(spry_run_options);
+    spry_matrix *A = sample_matrix(context, &s, 0);
+    spry_spmv_plan *plan = NULL;
+    double x[512], y[512], scalars[] = {2, 3};
+    for (int i = 0; i < 512; i++) x[i] = y[i] = 5;
+    spry_vector xs = block(x, s.cols, 1), ys = block(y, s.rows, 1);
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t i = 0; i < s.cols; i++) *entry(&xs, i, c) = (double)(c + 1) * s.x[i];
+    void *there[3] = {0};
+    const void *here[] = {x, y, scalars};
+    const int64_t bytes[] = {sizeof x, sizeof y, sizeof scalars};
+    for (int a = 0; a < 3; a++) {
+        assert_int_equal(spry_device_allocate(context, &there[a], 1, bytes[a], NULL), SPRY_OK);
+        assert_int_equal(spry_device_copy(context, there[a], 1, here[a], 0, bytes[a], NULL, NULL), SPRY_OK);
+    }
+    o.device = o.vector_device = run.scalar_device = 1;
+    o.row_major = 1;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    xs.data = there[0];
+    ys.data = there[1];
+    xs.device = ys.device = 1;
+    assert_int_equal(spry_spmv_plan_run(plan, ys, there[2], spry_vector_as_const(xs), (double *)there[2] + 1, &run,
+                                        NULL),
+                     SPRY_OK);
+    assert_int_equal(spry_device_copy(context, y, SPRY_CPU, there[1], 1, sizeof y, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_device_synchronize(context, 1, NULL, NULL), SPRY_OK);
+    ys.data = y;
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t i = 0; i < s.rows; i++) assert_true(*entry(&ys, i, c) == 2 * (double)(c + 1) * s.exact[i] + 15);
+    for (int a = 0; a < 3; a++) spry_device_free(context, 1, there[a]);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+}
+
+static void refused_strides(void **state)
+{
+    (void)state;
+    double x[512] = {0}, y[512] = {0};
+    spry_matrix *A = sample_matrix(context, &s, 0);
+    spry_spmv_plan *plan = NULL;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
+#define REFUSE(change, status, argument)                                                                               \
+    do {                                                                                                               \
+        spry_vector xs = block(x, s.cols, 0), ys = block(y, s.rows, 0);                                                \
+        change;                                                                                                        \
+        expect_error(spry_spmv_plan_run(plan, ys, NULL, spry_vector_as_const(xs), NULL, NULL, &err), status,           \
+                     argument);                                                                                        \
+    } while (0)
+    REFUSE(xs = block(x, s.cols, 1), SPRY_INVALID_ARGUMENT, "x"); /* the plan was not told */
+    REFUSE(ys = block(y, s.rows, 1), SPRY_INVALID_ARGUMENT, "y");
+    REFUSE(xs.row_stride = -1, SPRY_INVALID_SIZE, "x");
+    REFUSE(xs.row_stride = 2, SPRY_INVALID_SIZE, "x");
+    REFUSE(ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
+    REFUSE(ys.row_stride = INT64_MAX / 2; ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
+#undef REFUSE
+    spry_spmv_plan_destroy(plan);
+    plan = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.row_major = 2;
+    expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "row_major");
+    o.row_major = 0;
+    o.columns = -1;
+    expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "columns");
+    o.columns = 0;
+    o.expected_updates = -1;
+    expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "expected_updates");
+    o.expected_updates = 0;
+    o.vector_device = -2;
+    expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "vector_device");
+    assert_null(plan);
+    spry_matrix_destroy(A);
+}
+
+static void product_is(const spry_spmv_plan *plan, double factor)
+{
+    double y[70];
+    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, s.rows), NULL, spry_const_vector_f64(s.x, s.cols),
+                                        NULL, NULL, NULL),
+                     SPRY_OK);
+    for (int64_t i = 0; i < s.rows; i++) assert_true(y[i] == factor * s.exact[i]);
+}
+
+/* Another array of values, of which the plan remembers the last; a failure leaves it with the one before. */
+static void values_in_another_array(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"csr", "sell", "ell", "coo"};
+    double *twice = malloc((size_t)s.nnz * sizeof *twice), *thrice = malloc((size_t)s.nnz * sizeof *thrice);
+    assert_true(twice && thrice);
+    for (int64_t k = 0; k < s.nnz; k++) {
+        twice[k] = 2 * s.values[k];
+        thrice[k] = 3 * s.values[k];
+    }
+    for (int device = 0; device < 2; device++)
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            spry_update_options update = SPRY_INIT(spry_update_options);
+            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+            spry_matrix *A = sample_matrix(context, &s, 0);
+            spry_spmv_plan *plan = NULL;
+            o.device = device == 0 ? SPRY_CPU : 1;
+            o.format = formats[f];
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            update.values = twice;
+            assert_int_equal(spry_spmv_plan_update(plan, &update, NULL), SPRY_OK);
+            product_is(plan, 2);
+            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            assert_int_equal(info.values_in_place, device == 0 && (f == 0 || f == 3)); /* csr and coo of CSR */
+            assert_true(info.update_us > 0);
+            for (int64_t k = 0; k < s.nnz; k++) twice[k] *= 2;
+            if (info.values_in_place) product_is(plan, 4);
+            assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
+            product_is(plan, 4);
+            for (int64_t k = 0; k < s.nnz; k++) twice[k] /= 2;
+            update.values = thrice;
+            mock.allocations = 0;
+            mock.fail_at = 1;
+            const spry_status status = spry_spmv_plan_update(plan, &update, NULL);
+            mock.fail_at = 0;
+            product_is(plan, status == SPRY_OK ? 3 : 4);
+            update.values = (char *)thrice + 1;
+            expect_error(spry_spmv_plan_update(plan, &update, &err), SPRY_INVALID_ARGUMENT, "values");
+            spry_spmv_plan_destroy(plan);
+            spry_matrix_destroy(A);
+        }
+    free(twice);
+    free(thrice);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_orders),
+        cmocka_unit_test(with_an_ordering),
+        cmocka_unit_test(in_device_memory),
+        cmocka_unit_test(refused_strides),
+        cmocka_unit_test(values_in_another_array),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
