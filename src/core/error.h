@@ -4,6 +4,12 @@
 
 #include "spry/spry.h"
 
+#include <stdarg.h>
+
+/* vsnprintf and snprintf of numbers that are the same in every locale. */
+int spryi_write_list(char *text, size_t size, const char *format, va_list list) __attribute__((format(printf, 3, 0)));
+int spryi_write(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /*
  * Fills err (if there is one) and returns status, so that a precondition is one line:
  *     if (n < 0) return spryi_fail(err, SPRY_INVALID_SIZE, "cols", "cols is %lld, expected >= 0", n);

@@ -1,5 +1,6 @@
 #include "core/assemble.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
 
 #include <math.h>
@@ -103,6 +104,7 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *
 
 static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_matrix_stats *stats, spry_error *err)
 {
+    SPRYI_DEFAULT_FLOATS;
     spry_status status = SPRY_OK;
     spryi_compressed made = {0};
     int64_t *cursor = NULL;

@@ -2,6 +2,7 @@
 #include "io/generate.h"
 
 #include "core/error.h"
+#include "core/float_env.h"
 #include "io/decimal.h"
 
 #include <stdio.h>
@@ -278,6 +279,7 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
     const char *missing = !context ? "context" : !A ? "A" : !spec ? "spec" : NULL;
     if (missing)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "generate: context, A and spec must not be NULL");
+    SPRYI_DEFAULT_FLOATS;
     spryi_generation g = {.context = context};
     spry_status status = check_options(options, err);
     if (strncmp(spec, "gen:", 4) == 0) spec += 4;

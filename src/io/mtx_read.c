@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "core/float_env.h"
 #include "io/container.h"
 #include "io/mtx.h"
 
@@ -63,6 +64,7 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
 spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
                                     const char *name, const spry_read_options *options, spry_error *err)
 {
+    SPRYI_DEFAULT_FLOATS;
     /* No text at all may come as NULL. */
     SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", options, err));
     spryi_text opened;
@@ -76,6 +78,7 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
 spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,
                              spry_error *err)
 {
+    SPRYI_DEFAULT_FLOATS;
     SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", options, err));
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     if (strncmp(path, "gen:", 4) == 0) return spry_matrix_generate(context, A, path + 4, options, err);

@@ -14,6 +14,7 @@
  */
 #include "core/context.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "io/decimal.h"
 
 #include <errno.h>
@@ -168,6 +169,7 @@ spry_status spry_context_load_tuning(spry_context *context, const char *path, sp
     if (!context || !path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "path",
                           "load_tuning: context and path must not be NULL");
+    SPRYI_DEFAULT_FLOATS;
     spryi_tuning t = {0};
     FILE *file = fopen(path, "r");
     if (!file) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
