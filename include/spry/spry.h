@@ -344,7 +344,9 @@ typedef struct spry_spmv_options {
     /*
      * Of a pattern alone: multiplies by diag(row_scaling) * A * diag(column_scaling), so that matrices such as D^-1 A
      * need no values. Entries of vector_type, rows and cols of them, in host memory, the caller's, unchanged while
-     * the plan lives; NULL: ones. Each costs one more pass over a vector a run, and workspace of its size.
+     * the plan lives; NULL: ones. Each costs one more pass over a vector a run, and workspace of its size. With
+     * alpha = 0 neither is looked at; else a row without entries gets alpha * row_scaling_i * 0 + beta*y_i, which is
+     * NaN where row_scaling_i is infinite or NaN, and column_scaling_j counts only where column j has entries.
      */
     const void *row_scaling, *column_scaling;
 } spry_spmv_options;
@@ -365,6 +367,8 @@ typedef struct spry_spmv_options {
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
  * as long as nothing overflows, and but for (nnz_i + 3) * (1 + |alpha|) * smallest number where results underflow.
+ * Entries at one position count as their sum. A format may add them up before it multiplies (bsr does), or multiply
+ * each: where x is infinite and they differ in sign, y_i may be an infinity in one format and NaN in another.
  */
 SPRY_API spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
                                     const spry_spmv_options *options, spry_error *err);
@@ -609,7 +613,8 @@ typedef struct spry_verification {
  * the bound of section 5. y_before may be an empty vector (data NULL) when beta is 0 or NULL.
  * alpha, beta and eps are of the type of the vectors. Returns SPRY_OK when it could compare: wrong_rows == 0 is
  * the verdict.
- * An entry whose reference is not finite must be the same infinity, or NaN, in y.
+ * An entry whose reference is not finite must be the same infinity, or NaN, in y: the reference's whose entries at one
+ * position are multiplied one by one, or are added up first.
  */
 SPRY_API spry_status spry_verify_spmv(spry_context *context, spry_verification *verification, const spry_matrix *A,
                                       spry_op op, const void *alpha, spry_vector x, const void *beta,
