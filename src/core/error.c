@@ -81,6 +81,11 @@ spry_status spryi_fail(spry_error *err, spry_status status, const char *argument
     return status;
 }
 
+spry_status spryi_fail_missing(spry_error *err, const char *argument)
+{
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, argument, "%s is NULL, which it must not be", argument);
+}
+
 spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
                              const char *format, ...)
 {

@@ -19,7 +19,10 @@ int spryi_write(char *text, size_t size, const char *format, ...) __attribute__(
 spry_status spryi_fail(spry_error *err, spry_status status, const char *argument, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same with the offending value and the limit it broke. */
+/* SPRY_INVALID_ARGUMENT: this argument is NULL. */
+spry_status spryi_fail_missing(spry_error *err, const char *argument);
+
+/* As spryi_fail, with the offending value and the limit it broke. */
 spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
                              const char *format, ...) __attribute__((format(printf, 6, 7)));
 

@@ -217,8 +217,7 @@ static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry
 spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays, spry_error *err)
 {
     const char *missing = !context ? "context" : !A ? "A" : !arrays ? "arrays" : NULL;
-    if (missing)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "matrix: context, A and arrays must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spry_matrix *made = NULL;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(arrays, err));
@@ -315,8 +314,7 @@ void spry_matrix_destroy(spry_matrix *A)
 
 spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err)
 {
-    if (!A || !arrays)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "arrays", "A and arrays must not be NULL");
+    if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");
     spry_status status = SPRYI_CHECK_OPTIONS(arrays, err);
     if (status == SPRY_OK) *arrays = A->a;
     return status;

@@ -138,8 +138,7 @@ done:
 
 spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
 {
-    if (!A || !stats)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "stats", "stats: A and stats must not be NULL");
+    if (!A || !stats) return spryi_fail_missing(err, !A ? "A" : "stats");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(stats, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");

@@ -10,7 +10,7 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
 {
     if (!context || !A || !source) {
         const char *missing = !context ? "context" : !A ? "A" : source_name;
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "read: %s is NULL", missing);
+        return spryi_fail_missing(err, missing);
     }
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK || !options) return status;

@@ -61,7 +61,7 @@ spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *
 {
     if (!context || !v || !path) {
         const char *missing = !context ? "context" : !v ? "v" : "path";
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "read: %s is NULL", missing);
+        return spryi_fail_missing(err, missing);
     }
     if (type == SPRY_TYPE_DEFAULT) type = SPRY_F64;
     if (spryi_value_slot(type) < 0)

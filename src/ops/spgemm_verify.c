@@ -235,7 +235,7 @@ spry_status spry_verify_spgemm(spry_context *context, spry_spgemm_verification *
                                spry_thoroughness how, spry_error *err)
 {
     const char *missing = !context ? "context" : !verification ? "verification" : !C ? "C" : !A ? "A" : !B ? "B" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "%s must not be NULL", missing);
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spry_spgemm_plan operands = {.context = context,
                                  .device = spryi_device_at(context, 0),

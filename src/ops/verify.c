@@ -19,7 +19,7 @@ typedef struct verify_job {
     const void *x, *y_before, *y;
     spryi_sum_row_fn sum_row;
     spryi_row_sum *rows; /* NULL: made row by row as they are judged */
-    /* Rows of op(A) with entries at one position added up, which a format may do before it multiplies; NULL: not made */
+    /* Rows of op(A) with entries at one position added up, as some formats do; NULL: not made */
     const spry_arrays *merged;
 } verify_job;
 
@@ -195,7 +195,7 @@ spry_status spry_verify_spmv(spry_context *context, spry_verification *verificat
                              spry_error *err)
 {
     const char *missing = !context ? "context" : !A ? "A" : !verification ? "verification" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, verification and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spryi_row_sum *rows = NULL;
     double b = beta ? spryi_value_at(beta, x.type, 0) : 0;

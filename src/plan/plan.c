@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static spry_status check_options(const spry_spmv_options *o, spry_error *err)
+spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
 {
     if (o->op != SPRY_NO_TRANSPOSE && o->op != SPRY_TRANSPOSE)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", o->op, SPRY_TRANSPOSE,
@@ -21,9 +21,13 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
     if (o->vector_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->vector_type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_type", o->vector_type, SPRY_F64,
                                 "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
-    if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
-                          "expected_calls and memory_limit_bytes must not be negative");
+    const int calls = o->expected_calls < 0;
+    if (calls || o->memory_limit_bytes < 0) {
+        const char *name = calls ? "expected_calls" : "memory_limit_bytes";
+        const int64_t value = calls ? o->expected_calls : o->memory_limit_bytes;
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, 0, "%s is %lld, expected 0 or more", name,
+                                (long long)value);
+    }
     return spryi_check_ordering(o, err);
 }
 
@@ -207,7 +211,7 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
                            const spry_spmv_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, plan and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_error why = SPRY_ERROR_INIT; /* of a choice that csr takes the place of, which is no failure of the call */
@@ -215,7 +219,7 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
-    SPRYI_TRY(check_options(&o, err));
+    SPRYI_TRY(spryi_check_spmv_options(&o, err));
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
     *made = (spry_plan){
@@ -266,7 +270,7 @@ void spry_plan_destroy(spry_plan *plan)
 /* The new storage is made beside the old, so that a failure leaves the plan as it was. */
 spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
 {
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (!plan) return spryi_fail_missing(err, "plan");
     if (plan->order && plan->order->given->a.value_type == SPRY_PATTERN) return SPRY_OK; /* nothing can have changed */
     spry_status status = plan->order ? spryi_order_values(plan, err) : SPRY_OK;
     if (status == SPRY_OK) {
@@ -278,8 +282,7 @@ spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
 
 spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry_error *err)
 {
-    if (!plan || !info)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
+    if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     *info = (spry_plan_info){
         .struct_size = sizeof *info,

@@ -43,10 +43,11 @@ static spry_status check_vector(const spry_plan *plan, const spry_vector *v, con
     if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is not aligned to its type (%zu bytes)", name,
                           spry_type_bytes(v->type));
-    if (v->columns < 0 || (columns_of(v) > 1 && stride_of(v) < length))
+    if (v->columns < 0 || v->stride < 0 || (columns_of(v) > 1 && stride_of(v) < length))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->stride, length,
-                                "%s: %lld columns with stride %lld, expected columns >= 0 and stride >= %lld", name,
-                                (long long)v->columns, (long long)v->stride, (long long)length);
+                                "%s: %lld columns with stride %lld, expected columns >= 0 and a stride of 0, or >= "
+                                "%lld",
+                                name, (long long)v->columns, (long long)v->stride, (long long)length);
     /* what follows counts bytes from the first column to the last */
     if (columns_of(v) > 1 && stride_of(v) > (INT64_MAX / 8 - length) / (columns_of(v) - 1))
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->stride, INT64_MAX / 8,
@@ -101,6 +102,9 @@ static spry_status check_run(const spry_plan *plan, const spry_vector *x, const 
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
                                 "alpha and beta are on device %d, expected the host (0) or the plan's GPU",
                                 scalar_device);
+    if (options && options->workspace_bytes < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace_bytes", options->workspace_bytes, 0,
+                                "workspace_bytes is %lld, expected 0 or more", (long long)options->workspace_bytes);
     if (options && options->workspace &&
         (options->workspace_bytes < plan->workspace_bytes || (uintptr_t)options->workspace % 64 != 0))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace", options->workspace_bytes,
@@ -220,7 +224,7 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
                           const spry_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (!plan) return spryi_fail_missing(err, "plan");
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */
 

@@ -504,7 +504,7 @@ static void infinite_over_nothing(void **unused)
     spry_context_destroy(context);
 }
 
-/* alpha*(A*B) with an alpha that is not finite: entries are Inf or NaN, and rows without entries are right as they are. */
+/* alpha*(A*B) with an alpha that is not finite: entries are Inf or NaN, and rows without entries are right. */
 static void alpha_beyond_numbers(void **unused)
 {
     (void)unused;
