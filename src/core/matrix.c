@@ -80,6 +80,8 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
                                 "arrays: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)a->layout);
     SPRYI_OK_OR_RETURN(spryi_check_value_type("arrays", a->value_type, SPRY_F32, err));
     int coo = a->layout == SPRY_COO;
+    if (!coo) SPRYI_OK_OR_RETURN(spryi_check_index_type("arrays", "offset_type", a->offset_type, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("arrays", "index_type", a->index_type, err));
     int pair = spryi_index_pair(coo ? SPRY_I64 : a->offset_type, a->index_type);
     if (pair < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, coo ? "index_type" : "offset_type",
