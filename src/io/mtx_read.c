@@ -15,8 +15,9 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK || !options) return status;
     SPRYI_OK_OR_RETURN(spryi_check_value_type("read", options->value_type, SPRY_TYPE_DEFAULT, err));
-    if ((unsigned)options->offset_type > SPRY_I64 || (unsigned)options->index_type > SPRY_I64 ||
-        (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64))
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "offset_type", options->offset_type, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "index_type", options->index_type, err));
+    if (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
                           "read: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
     return SPRY_OK;

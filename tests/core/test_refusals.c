@@ -64,10 +64,24 @@ static void messages_name_what_is_wrong(void **state)
     assert_non_null(strstr(err.message, "device is 5, but there is no GPU that can be used: "));
 }
 
+static void unknown_index_types(void **state)
+{
+    (void)state;
+    spry_matrix *B = NULL;
+    spry_read_options o = SPRY_INIT(spry_read_options);
+    o.offset_type = (spry_index_type)9;
+    expect_error(spry_matrix_read_memory(context, &B, "", 0, "text", &o, &err), SPRY_INVALID_ARGUMENT, "offset_type");
+    o.index_type = SPRY_I64;
+    o.offset_type = SPRY_I32;
+    expect_error(spry_matrix_read_memory(context, &B, "", 0, "text", &o, &err), SPRY_INVALID_ARGUMENT, "index_type");
+    assert_null(B);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bad_predictions),
+        cmocka_unit_test(unknown_index_types),
         cmocka_unit_test(messages_name_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, begin, end);
