@@ -33,10 +33,10 @@ static void bad_predictions(void **state)
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = "csr";
     o.op = (spry_op)7;
-    expect_error(spry_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "op");
+    expect_error(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "op");
     o.op = SPRY_NO_TRANSPOSE;
     o.vector_type = (spry_type)9;
-    expect_error(spry_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "vector_type");
+    expect_error(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_INVALID_ARGUMENT, "vector_type");
     assert_null(storage.format);
 }
 
@@ -45,13 +45,13 @@ static void messages_name_what_is_wrong(void **state)
 {
     (void)state;
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     void *data = NULL;
-    assert_int_equal(spry_plan_spmv(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_spmv_plan_create(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "plan is NULL, which it must not be");
     o.memory_limit_bytes = -5;
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "memory_limit_bytes is -5, expected 0 or more");
     assert_int_equal(spry_device_allocate(context, &data, 1, -8, &err), SPRY_INVALID_ARGUMENT);
     assert_string_equal(err.message, "bytes is -8, expected 0 or more");

@@ -20,18 +20,18 @@ static void scaling_of_nothing(void **state)
         a.offsets = offsets;
         a.indices = columns;
         spry_matrix *B = NULL;
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         *(transposed ? &o.row_scaling : &o.column_scaling) = scaling;
         const double beta = 2;
         double y[3] = {1, 2, 3};
         assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
-        assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(NULL, 0), &beta, spry_vector_f64(y, 3), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(NULL, 0), &beta, spry_vector_f64(y, 3), NULL, NULL),
                          SPRY_OK);
         for (int i = 0; i < 3; i++) assert_true(y[i] == 2 * (i + 1));
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
     }
     assert_int_equal(spry_context_bytes(context), 0);
@@ -58,20 +58,20 @@ static void scaling_by_no_number(void **state)
         a.offsets = offsets;
         a.indices = columns;
         spry_matrix *B = NULL;
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.row_scaling = rows;
         o.column_scaling = cols;
         o.format = format.name;
         double y[] = {1, 1, 1, 1};
         assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
-        assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
         const spry_vector from = spry_vector_f64(x, 3), to = spry_vector_f64(y, 4);
-        assert_int_equal(spry_plan_run(plan, &zero, from, &two, to, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_run(plan, &zero, from, &two, to, NULL, NULL), SPRY_OK);
         for (int i = 0; i < 4; i++) assert_true(y[i] == 2);
-        assert_int_equal(spry_plan_run(plan, NULL, from, &two, to, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, from, &two, to, NULL, NULL), SPRY_OK);
         assert_true(isnan(y[0]) && y[1] == 14 && isnan(y[2]) && y[3] == 16);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
     }
     spry_context_destroy(context);

@@ -274,7 +274,7 @@ static void messages_know_no_locale(void **state)
     spry_storage storage = SPRY_INIT(spry_storage);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = "auto";
-    assert_int_equal(spry_predict_storage(context, &storage, A, &o, &err), SPRY_OK);
+    assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_OK);
     const char *point = strpbrk(storage.reason, ".");
     if (!point) fail_msg("no number in \"%s\"", storage.reason);
     for (const char *c = strchr(storage.reason, ','); c; c = strchr(c + 1, ','))
