@@ -389,9 +389,12 @@ static void bad_workspaces(void **state)
         expect_error(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
         o.workspace_bytes = 0;
         expect_error(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
+<<<<<<< HEAD
         o.workspace = NULL;
         o.workspace_bytes = -1;
         expect_error(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace_bytes");
+=======
+>>>>>>> b53e9f5
         o.workspace = block + 8;
         o.workspace_bytes = needed;
         expect_error(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
