@@ -207,12 +207,14 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
 {
     const int spmv = spry_kernel_count(), ours = spmv + spry_spgemm_kernel_count();
     name_list known = {.count = 0};
-    int squares[MOST_NAMES], status, squares_peer = 0;
+    int squares[MOST_NAMES], elsewhere[MOST_NAMES] = {0}, status, squares_peer = 0, fitting = 0;
     for (int k = 0; k < ours && known.count < MOST_NAMES; k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         const spry_status found = k < spmv ? spry_kernel_get_info(context, &info, k, NULL)
                                            : spry_spgemm_kernel_get_info(context, &info, k - spmv, NULL);
         squares[known.count] = k >= spmv;
+        elsewhere[known.count] = found == SPRY_OK && strcmp(a->o.device, "all") != 0 &&
+                                 strcmp(a->o.device, info.device_kind) != 0;
         if (found == SPRY_OK) known.names[known.count++] = info.name;
     }
     const char *name;
@@ -224,8 +226,12 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
     }
     status = check_names("kernels", "kernel", &a->o.kernels, &known);
     for (int k = 0; status == CLI_GO_ON && k < known.count; k++)
-        if (text_list_has(&a->o.kernels, known.names[k]))
+        if (text_list_has(&a->o.kernels, known.names[k])) {
             status = check_operation(known.names[k], squares[k], is_spgemm(a));
+            fitting += !elsewhere[k];
+        }
+    if (status == CLI_GO_ON && fitting == 0 && a->o.kernels.count > 0 && a->o.formats.count == 0)
+        return cli_usage_error("--device is '%s', on which none of --kernels runs", a->o.device);
     return status;
 }
 

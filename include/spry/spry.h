@@ -32,6 +32,10 @@
  *  - A matrix is "sound" when spry_matrix_check finds no structural fault. Matrices that were read, generated
  *    or converted are. Of the caller's own arrays only what takes constant time is checked at creation;
  *    planning, multiplying, converting and statistics trust the rest, and unsound arrays crash them.
+ *  - Files are read and written, matrices generated, converted and checked, and messages told with the same result in
+ *    every locale and every floating-point environment, which are the caller's again on return. Products, solvers and
+ *    verification compute in the environment of the threads at work, the caller's and OpenMP's: what is promised of
+ *    them holds where all of these round to nearest and keep denormal numbers (on x86: no FTZ, no DAZ).
  *  - Sizes in bytes are called ..._bytes, times in microseconds ..._us.
  */
 #ifndef SPRY_SPRY_H
@@ -489,7 +493,9 @@ typedef struct spry_spmv_options {
     /*
      * Of a pattern alone: multiplies by diag(row_scaling) * A * diag(column_scaling), so that matrices such as D^-1 A
      * need no values. Entries of vector_type, rows and cols of them, in host memory, the caller's, unchanged while
-     * the plan lives; NULL: ones. Each costs one more pass over a vector a run, and workspace of its size.
+     * the plan lives; NULL: ones. Each costs one more pass over a vector a run, and workspace of its size. With
+     * alpha = 0 neither is looked at; else a row without entries gets alpha * row_scaling_i * 0 + beta*y_i, which is
+     * NaN where row_scaling_i is infinite or NaN, and column_scaling_j counts only where column j has entries.
      */
     const void *row_scaling, *column_scaling;
 } spry_spmv_options;
@@ -509,6 +515,8 @@ typedef struct spry_spmv_options {
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
  * as long as nothing overflows, and but for (nnz_i + 3) * (1 + |alpha|) * smallest number where results underflow.
+ * Entries at one position count as their sum. A format may add them up before it multiplies (bsr does), or multiply
+ * each: where x is infinite and they differ in sign, y_i may be an infinity in one format and NaN in another.
  */
 SPRY_API spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                                            const spry_spmv_options *options, spry_error *err);

@@ -121,7 +121,8 @@ typedef struct spry_spmv_verification {
  * the bound of spry_spmv_plan_create. y_before may be an empty vector (data NULL) when beta is 0 or NULL.
  * alpha, beta and eps are of the type of the vectors. Returns SPRY_OK when it could compare: wrong_rows == 0 is
  * the verdict.
- * An entry whose reference is not finite must be the same infinity, or NaN, in y.
+ * An entry whose reference is not finite must be the same infinity, or NaN, in y: the reference's whose entries at one
+ * position are multiplied one by one, or are added up first.
  */
 SPRY_API spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification, const spry_matrix *A,
                                       spry_op op, const void *alpha, spry_const_vector x, const void *beta,

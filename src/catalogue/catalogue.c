@@ -94,7 +94,7 @@ int spry_format_count(void)
 
 spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *err)
 {
-    if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "info must not be NULL");
+    if (!info) return spryi_fail_missing(err, "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     const spryi_format *format = spryi_format_at(index);
     if (!format)
@@ -124,9 +124,7 @@ static const char *operations_of(const spryi_kernel *kernel)
 static spry_status get_info(const spry_context *context, const spryi_kernel *kernel, int index, int count,
                             spry_kernel_info *info, spry_error *err)
 {
-    if (!context || !info)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
-                          "context and info must not be NULL");
+    if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     if (!kernel)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, count - 1,

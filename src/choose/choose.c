@@ -137,7 +137,7 @@ void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, co
     const int used = snprintf(choice->reason, sizeof choice->reason, "%s: ", format);
     va_list list;
     va_start(list, reason);
-    vsnprintf(choice->reason + used, sizeof choice->reason - (size_t)used, reason, list);
+    (void)spryi_write_list(choice->reason + used, sizeof choice->reason - (size_t)used, reason, list);
     va_end(list);
 }
 

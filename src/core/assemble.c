@@ -2,6 +2,7 @@
 
 #include "core/context.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
 #include "core/team.h"
 
@@ -344,9 +345,13 @@ static spry_status change_values(spry_context *context, spryi_compressed *a, spr
         spry_status status = spryi_allocate(context, &values, a->nnz, spry_type_bytes(value_type), "values", err);
         if (status != SPRY_OK) return status;
         int threads = spryi_threads(context, a->nnz);
-#pragma omp parallel for num_threads(threads)
-        for (int64_t k = 0; k < a->nnz; k++)
-            spryi_set_value(values, value_type, k, spryi_value_at(a->values, a->value_type, k));
+#pragma omp parallel num_threads(threads)
+        {
+            SPRYI_DEFAULT_FLOATS;
+#pragma omp for
+            for (int64_t k = 0; k < a->nnz; k++)
+                spryi_set_value(values, value_type, k, spryi_value_at(a->values, a->value_type, k));
+        }
     }
     spryi_release(context, a->values);
     a->values = values;
@@ -377,8 +382,12 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
     for (int64_t i = 0; i < a->majors; i++)
         made.offsets[i + 1] = a->offsets[i + 1] - a->offsets[i] - count_repeats(a, i);
     spryi_scan(made.offsets, made.majors);
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-    for (int64_t i = 0; i < a->majors; i++) merge_major(&made, a, i);
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_DEFAULT_FLOATS;
+#pragma omp for schedule(dynamic, 1024)
+        for (int64_t i = 0; i < a->majors; i++) merge_major(&made, a, i);
+    }
     made.labels = a->labels;
     a->labels = NULL;
     spryi_compressed_clear(context, a);

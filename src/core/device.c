@@ -33,13 +33,21 @@ spry_status spryi_device_usable(const spry_context *context, const spryi_device 
 {
     const spryi_device *found = number > 0 ? spryi_device_at(context, number) : NULL;
     if (!found) {
-        int last = 0;
-        while (spryi_device_at(context, last + 1)) last++;
+        const spryi_device *next;
+        const char *reason = "";
+        int last = 0, usable = 0;
+        for (; (next = spryi_device_at(context, last + 1)); last++) {
+            usable |= next->ops != NULL;
+            reason = next->reason;
+        }
+        if (!usable)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", number, 0,
+                                    "device is %d, but there is no GPU that can be used: %s", number, reason);
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", number, last,
                                 "device is %d, expected a GPU: 1 to %d", number, last);
     }
     if (!found->ops)
-        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "device", "device %d cannot be used: %s", number,
+        return spryi_fail(err, SPRY_DEVICE_UNAVAILABLE, "device", "device %s cannot be used: %s", found->name,
                           found->reason);
     if (device) *device = found;
     return SPRY_OK;

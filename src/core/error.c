@@ -1,6 +1,6 @@
 #include "core/error.h"
 
-#include <stdarg.h>
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +10,25 @@ static void copy_text(char *to, size_t size, const char *from)
     if (length >= size) length = size - 1;
     if (length > 0) memcpy(to, from, length);
     to[length] = '\0';
+}
+
+int spryi_write_list(char *text, size_t size, const char *format, va_list list)
+{
+    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the C library's own: nothing is allocated */
+    const locale_t callers = plain ? uselocale(plain) : (locale_t)0;
+    const int length = vsnprintf(text, size, format, list);
+    if (callers) (void)uselocale(callers);
+    if (plain) freelocale(plain);
+    return length;
+}
+
+int spryi_write(char *text, size_t size, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    const int length = spryi_write_list(text, size, format, list);
+    va_end(list);
+    return length;
 }
 
 /* A control character as it is written in C, so that a name out of a file or a command line stays on the line. */
@@ -39,7 +58,7 @@ static void copy_shown(char *to, size_t size, const char *from)
 static void write_message(spry_error *err, int used, const char *format, va_list list)
 {
     char text[sizeof err->message];
-    vsnprintf(text, sizeof text, format, list);
+    (void)spryi_write_list(text, sizeof text, format, list);
     copy_shown(err->message + used, sizeof err->message - (size_t)used, text);
 }
 
@@ -60,6 +79,11 @@ spry_status spryi_fail(spry_error *err, spry_status status, const char *argument
     write_message(err, 0, format, list);
     va_end(list);
     return status;
+}
+
+spry_status spryi_fail_missing(spry_error *err, const char *argument)
+{
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, argument, "%s is NULL, which it must not be", argument);
 }
 
 spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,

@@ -4,6 +4,12 @@
 
 #include "spry/spry.h"
 
+#include <stdarg.h>
+
+/* vsnprintf and snprintf of numbers that are the same in every locale. */
+int spryi_write_list(char *text, size_t size, const char *format, va_list list) __attribute__((format(printf, 3, 0)));
+int spryi_write(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /*
  * Fills err (if there is one) and returns status, so that a precondition is one line:
  *     if (n < 0) return spryi_fail(err, SPRY_INVALID_SIZE, "cols", "cols is %lld, expected >= 0", n);
@@ -13,7 +19,10 @@
 spry_status spryi_fail(spry_error *err, spry_status status, const char *argument, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same with the offending value and the limit it broke. */
+/* SPRY_INVALID_ARGUMENT: this argument is NULL. */
+spry_status spryi_fail_missing(spry_error *err, const char *argument);
+
+/* As spryi_fail, with the offending value and the limit it broke. */
 spry_status spryi_fail_value(spry_error *err, spry_status status, const char *argument, int64_t value, int64_t limit,
                              const char *format, ...) __attribute__((format(printf, 6, 7)));
 

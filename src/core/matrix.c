@@ -80,6 +80,8 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
                                 "arrays: layout is %d, expected SPRY_CSR, SPRY_COO or SPRY_CSC", (int)a->layout);
     SPRYI_OK_OR_RETURN(spryi_check_value_type("arrays", a->value_type, SPRY_F32, err));
     int coo = a->layout == SPRY_COO;
+    if (!coo) SPRYI_OK_OR_RETURN(spryi_check_index_type("arrays", "offset_type", a->offset_type, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("arrays", "index_type", a->index_type, err));
     int pair = spryi_index_pair(coo ? SPRY_I64 : a->offset_type, a->index_type);
     if (pair < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, coo ? "index_type" : "offset_type",
@@ -218,8 +220,7 @@ static spry_status new_matrix(spry_context *context, spry_matrix **A, const spry
 spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays, spry_error *err)
 {
     const char *missing = !context ? "context" : !A ? "A" : !arrays ? "arrays" : NULL;
-    if (missing)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "matrix: context, A and arrays must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spry_matrix *made = NULL;
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(arrays, err));
@@ -348,8 +349,7 @@ int64_t spry_matrix_nnz(const spry_matrix *A)
 
 spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err)
 {
-    if (!A || !arrays)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "arrays", "A and arrays must not be NULL");
+    if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");
     spry_status status = SPRYI_CHECK_OPTIONS(arrays, err);
     if (status == SPRY_OK) *arrays = A->a;
     return status;

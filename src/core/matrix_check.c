@@ -324,7 +324,7 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 
 spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
-    if (!A) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "A", "check: A must not be NULL");
+    if (!A) return spryi_fail_missing(err, "A");
     spry_status status = SPRYI_CHECK_OPTIONS(report, err);
     if (status != SPRY_OK) return status;
     if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");

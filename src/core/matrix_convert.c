@@ -40,7 +40,7 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
                                 const spry_convert_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "convert: context, B and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spryi_compressed a = {0};
     int64_t duplicates = 0;

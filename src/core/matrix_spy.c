@@ -63,8 +63,7 @@ enum { CELLS_TO_SHARE = 1 << 20 }; /* a larger picture is drawn by one thread */
 
 spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err)
 {
-    if (!A || !counts)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "counts", "spy: A and counts must not be NULL");
+    if (!A || !counts) return spryi_fail_missing(err, !A ? "A" : "counts");
     if (height < 1 || width < 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, height < 1 ? "height" : "width",
                                 height < 1 ? height : width, 1, "spy: %s is %d, expected 1 or more",

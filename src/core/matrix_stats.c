@@ -1,5 +1,6 @@
 #include "core/assemble.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
 #include "spry/tools.h"
 
@@ -104,6 +105,7 @@ static void mirror(spry_matrix_stats *s, const spry_arrays *a, const mirroring *
 
 static spry_status collect(const spry_matrix *A, const mirroring *wanted, spry_matrix_stats *stats, spry_error *err)
 {
+    SPRYI_DEFAULT_FLOATS;
     spry_status status = SPRY_OK;
     spryi_compressed made = {0};
     int64_t *cursor = NULL;
@@ -137,8 +139,7 @@ done:
 
 spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
 {
-    if (!A || !stats)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "stats", "stats: A and stats must not be NULL");
+    if (!A || !stats) return spryi_fail_missing(err, !A ? "A" : "stats");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(stats, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");

@@ -43,7 +43,7 @@ static void close_context(spry_context *context)
 
 spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err)
 {
-    if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context must not be NULL");
+    if (!context) return spryi_fail_missing(err, "context");
     spry_status status = check_options(options, err);
     if (status != SPRY_OK) return status;
 

@@ -157,9 +157,7 @@ spry_status spry_device_find(const spry_context *context, int *device, const cha
 
 spry_status spry_device_get_info(const spry_context *context, spry_device_info *info, int device, spry_error *err)
 {
-    if (!context || !info)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "info",
-                          "context and info must not be NULL");
+    if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
     spry_status status = SPRYI_CHECK_OPTIONS(info, err);
     if (status != SPRY_OK) return status;
     const spryi_device *d = spryi_device_at(context, spryi_device_number(device));
@@ -184,14 +182,16 @@ spry_status spry_device_get_info(const spry_context *context, spry_device_info *
     return SPRY_OK;
 }
 
+static spry_status fail_bytes(int64_t bytes, spry_error *err)
+{
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "bytes", bytes, 0, "bytes is %lld, expected 0 or more",
+                            (long long)bytes);
+}
+
 spry_status spry_device_allocate(const spry_context *context, void **data, int device, int64_t bytes, spry_error *err)
 {
     if (!context || !data || bytes < 0)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT,
-                                !context ? "context"
-                                : !data  ? "data"
-                                         : "bytes",
-                                bytes, 0, "context and data must not be NULL, bytes not negative");
+        return context && data ? fail_bytes(bytes, err) : spryi_fail_missing(err, !context ? "context" : "data");
     const spryi_device *d;
     spry_status status = spryi_device_usable(context, &d, device, err);
     return status == SPRY_OK ? d->ops->allocate(d, data, bytes, "device memory", err) : status;
@@ -210,12 +210,10 @@ spry_status spry_device_copy(const spry_context *context, void *to, int to_devic
     to_device = spryi_device_number(to_device);
     from_device = spryi_device_number(from_device);
     if (!context || bytes < 0 || (bytes > 0 && (!to || !from)))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          !context    ? "context"
-                          : bytes < 0 ? "bytes"
-                          : !to       ? "to"
-                                      : "from",
-                          "context, to and from must not be NULL, bytes not negative");
+        return context && bytes < 0 ? fail_bytes(bytes, err)
+                                    : spryi_fail_missing(err, !context ? "context"
+                                                              : !to    ? "to"
+                                                                       : "from");
     if (to_device > 0 && from_device > 0 && to_device != from_device)
         return spryi_fail(err, SPRY_UNSUPPORTED, "from_device", "copies between two GPUs are not there yet");
     if (to_device == 0 && from_device == 0)
@@ -229,7 +227,7 @@ spry_status spry_device_copy(const spry_context *context, void *to, int to_devic
 
 spry_status spry_device_synchronize(const spry_context *context, int device, void *stream, spry_error *err)
 {
-    if (!context) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "context", "context must not be NULL");
+    if (!context) return spryi_fail_missing(err, "context");
     const spryi_device *d;
     spry_status status = spryi_device_usable(context, &d, device, err);
     return status == SPRY_OK ? d->ops->synchronize(d, stream, err) : status;
@@ -237,9 +235,7 @@ spry_status spry_device_synchronize(const spry_context *context, int device, voi
 
 spry_status spry_device_measure_copy(const spry_context *context, double *gbps, int device, spry_error *err)
 {
-    if (!context || !gbps)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "gbps",
-                          "context and gbps must not be NULL");
+    if (!context || !gbps) return spryi_fail_missing(err, !context ? "context" : "gbps");
     const spryi_device *d;
     spry_status status = spryi_device_usable(context, &d, device, err);
     if (status != SPRY_OK) return status;

@@ -4,6 +4,7 @@
 #include "spry/tools.h"
 
 #include "core/error.h"
+#include "core/float_env.h"
 #include "io/decimal.h"
 
 #include <stdio.h>
@@ -255,7 +256,7 @@ int spry_generator_count(void)
 
 spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err)
 {
-    if (!info) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "info", "generator: info must not be NULL");
+    if (!info) return spryi_fail_missing(err, "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     if (index < 0 || index >= GENERATORS)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, GENERATORS - 1,
@@ -278,8 +279,8 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
                                  const spry_read_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !A ? "A" : !spec ? "spec" : NULL;
-    if (missing)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "generate: context, A and spec must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
+    SPRYI_DEFAULT_FLOATS;
     spryi_generation g = {.context = context};
     spry_status status = check_options(options, err);
     if (strncmp(spec, "gen:", 4) == 0) spec += 4;

@@ -2,6 +2,7 @@
 #include "spry/io.h"
 
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
 
 #include <string.h>
@@ -41,11 +42,15 @@ static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_err
     const spryi_kind *kind = g->generator->kind;
     int threads = spryi_threads(g->context, g->rows + (int64_t)g->entries);
     SPRYI_OK_OR_RETURN(SPRYI_NEW(g->context, &a->offsets, a->majors + 1, "row offsets", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, ROWS_A_BLOCK)
-    for (int64_t i = 0; i < a->majors; i++) {
-        spryi_sink sink = {0};
-        kind->row(g, i, &sink);
-        a->offsets[i + 1] = sink.at;
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_DEFAULT_FLOATS;
+#pragma omp for schedule(dynamic, ROWS_A_BLOCK)
+        for (int64_t i = 0; i < a->majors; i++) {
+            spryi_sink sink = {0};
+            kind->row(g, i, &sink);
+            a->offsets[i + 1] = sink.at;
+        }
     }
     spryi_scan(a->offsets, a->majors);
     a->nnz = a->offsets[a->majors];
@@ -54,14 +59,18 @@ static spry_status build_rows(spryi_generation *g, spryi_compressed *a, spry_err
     if (a->value_type != SPRY_PATTERN)
         SPRYI_OK_OR_RETURN(
             spryi_allocate(g->context, &a->values, a->nnz, spry_type_bytes(a->value_type), "values", err));
-#pragma omp parallel for num_threads(threads) schedule(dynamic, ROWS_A_BLOCK)
-    for (int64_t i = 0; i < a->majors; i++) {
-        spryi_sink sink = {.indices = a->indices,
-                           .values = a->values,
-                           .index_type = a->index_type,
-                           .value_type = a->value_type,
-                           .at = a->offsets[i]};
-        kind->row(g, i, &sink);
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_DEFAULT_FLOATS;
+#pragma omp for schedule(dynamic, ROWS_A_BLOCK)
+        for (int64_t i = 0; i < a->majors; i++) {
+            spryi_sink sink = {.indices = a->indices,
+                               .values = a->values,
+                               .index_type = a->index_type,
+                               .value_type = a->value_type,
+                               .at = a->offsets[i]};
+            kind->row(g, i, &sink);
+        }
     }
     if (kind->loose) {
         SPRYI_OK_OR_RETURN(spryi_sort(g->context, a, err));
@@ -195,9 +204,13 @@ static spry_status draw_values(spryi_generation *g, spryi_compressed *a, spry_ty
     if (seed == 0) seed = (uint64_t)g->n[SPRYI_KEY_SEED];
     if (g->n[SPRYI_KEY_SHUFFLE] != 0 || g->n[SPRYI_KEY_ORDER] != 0) seed = RELABELLED_SEED;
     int threads = spryi_threads(g->context, a->nnz);
-#pragma omp parallel for num_threads(threads)
-    for (int64_t k = 0; k < a->nnz; k++)
-        spryi_set_value(a->values, value_type, k, spryi_uniform(seed, (uint64_t)k + 1) - 0.5);
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_DEFAULT_FLOATS;
+#pragma omp for
+        for (int64_t k = 0; k < a->nnz; k++)
+            spryi_set_value(a->values, value_type, k, spryi_uniform(seed, (uint64_t)k + 1) - 0.5);
+    }
     return SPRY_OK;
 }
 

@@ -7,6 +7,7 @@
  * file order that has one.
  */
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
 #include "io/mtx_parse.h"
 #include "io/ordered_handover.h"
@@ -189,7 +190,10 @@ static spry_status run(job *work, spry_error *err)
         }
     }
 #pragma omp parallel num_threads(threads) if (threads > 1)
-    work_through(work, &workers[omp_get_thread_num()].block, &workers[omp_get_thread_num()].own);
+    {
+        SPRYI_DEFAULT_FLOATS;
+        work_through(work, &workers[omp_get_thread_num()].block, &workers[omp_get_thread_num()].own);
+    }
 done:
     for (int t = 0; t < ready; t++) {
         spryi_block_destroy(work->text, &workers[t].block);

@@ -1,4 +1,5 @@
 /* One line with care: every form that is legal, and for every other one what is wrong with it. */
+#include "core/error.h"
 #include "io/decimal.h"
 #include "io/mtx.h"
 
@@ -41,7 +42,7 @@ static spryi_line bad(spryi_fault *fault, const char *format, ...)
     if (fault) {
         va_list list;
         va_start(list, format);
-        vsnprintf(fault->text, sizeof fault->text, format, list);
+        (void)spryi_write_list(fault->text, sizeof fault->text, format, list);
         va_end(list);
     }
     return SPRYI_LINE_BAD;

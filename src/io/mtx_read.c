@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "core/float_env.h"
 #include "io/container.h"
 #include "io/mtx.h"
 #include "spry/io.h"
@@ -11,13 +12,14 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
 {
     if (!context || !A || !source) {
         const char *missing = !context ? "context" : !A ? "A" : source_name;
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "read: %s is NULL", missing);
+        return spryi_fail_missing(err, missing);
     }
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK || !options) return status;
     SPRYI_OK_OR_RETURN(spryi_check_value_type("read", options->value_type, SPRY_TYPE_DEFAULT, err));
-    if ((unsigned)options->offset_type > SPRY_I64 || (unsigned)options->index_type > SPRY_I64 ||
-        (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64))
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "offset_type", options->offset_type, err));
+    SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "index_type", options->index_type, err));
+    if (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
                           "read: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
     return SPRY_OK;
@@ -65,6 +67,7 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
 spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
                                     const char *name, const spry_read_options *options, spry_error *err)
 {
+    SPRYI_DEFAULT_FLOATS;
     /* No text at all may come as NULL. */
     SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", options, err));
     spryi_text opened;
@@ -78,6 +81,7 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
 static spry_status read_source(spry_context *context, spry_matrix **A, const char *path, int may_be_standard_input,
                                const spry_read_options *options, spry_error *err)
 {
+    SPRYI_DEFAULT_FLOATS;
     SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", options, err));
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     spryi_text opened;

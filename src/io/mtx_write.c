@@ -5,6 +5,7 @@
  * number of threads.
  */
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
 #include "io/container.h"
 #include "io/decimal.h"
@@ -120,11 +121,15 @@ static spryi_field resolve_field(const spry_matrix *A, int threads)
     int all_whole = 1, all_ones = 1;
     if (a->value_type == SPRY_PATTERN) return SPRYI_FIELD_PATTERN;
     if (A->field == SPRYI_REAL) return SPRYI_REAL;
-#pragma omp parallel for num_threads(threads) reduction(&& : all_whole, all_ones)
-    for (int64_t k = 0; k < a->nnz; k++) {
-        double x = spryi_value_of(a, k);
-        all_whole = all_whole && x == trunc(x) && fabs(x) < 0x1p63;
-        all_ones = all_ones && x == 1;
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_DEFAULT_FLOATS;
+#pragma omp for reduction(&& : all_whole, all_ones)
+        for (int64_t k = 0; k < a->nnz; k++) {
+            double x = spryi_value_of(a, k);
+            all_whole = all_whole && x == trunc(x) && fabs(x) < 0x1p63;
+            all_ones = all_ones && x == 1;
+        }
     }
     if (A->field == SPRYI_FIELD_PATTERN && all_ones) return SPRYI_FIELD_PATTERN;
     return A->field == SPRYI_INTEGER && all_whole ? SPRYI_INTEGER : SPRYI_REAL;
@@ -291,7 +296,10 @@ static spry_status write_all(writing *w, int gzip, int threads, spry_error *err)
     for (; ready < threads; ready++)
         SPRYI_TRY(create_press(context, &presses[ready], (size_t)largest * MOST_LINE, gzip, err));
 #pragma omp parallel num_threads(threads) if (threads > 1)
-    write_pieces(w, &presses[omp_get_thread_num()]);
+    {
+        SPRYI_DEFAULT_FLOATS;
+        write_pieces(w, &presses[omp_get_thread_num()]);
+    }
     status = w->status;
     if (status != SPRY_OK && err) *err = w->error;
 done:
@@ -306,6 +314,7 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
     if (!A || !path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "write: path is empty, expected a file's name");
+    SPRYI_DEFAULT_FLOATS;
     spry_status status = SPRYI_CHECK_OPTIONS(options, err);
     if (status != SPRY_OK) return status;
     if (A->a.device != 0)

@@ -14,6 +14,7 @@
  */
 #include "core/context.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "io/decimal.h"
 #include "spry/io.h"
 
@@ -166,9 +167,8 @@ static spry_status read_table(FILE *file, const char *path, spryi_tuning *t, spr
 
 spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err)
 {
-    if (!context || !path)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "path",
-                          "load_tuning: context and path must not be NULL");
+    if (!context || !path) return spryi_fail_missing(err, !context ? "context" : "path");
+    SPRYI_DEFAULT_FLOATS;
     spryi_tuning t = {0};
     FILE *file = fopen(path, "r");
     if (!file) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));

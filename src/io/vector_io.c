@@ -1,6 +1,7 @@
 /* Dense vectors in Matrix Market files: n x 1 arrays are written; coordinate files of one column are read too. */
 #include "core/assemble.h"
 #include "core/error.h"
+#include "core/float_env.h"
 #include "core/memory.h"
 #include "io/decimal.h"
 #include "io/mtx.h"
@@ -62,12 +63,13 @@ static spry_status read_source(spry_context *context, spry_vector *v, const char
 {
     if (!context || !v || !path) {
         const char *missing = !context ? "context" : !v ? "v" : "path";
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "read: %s is NULL", missing);
+        return spryi_fail_missing(err, missing);
     }
     if (type == SPRY_TYPE_DEFAULT) type = SPRY_F64;
     if (spryi_value_slot(type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "type", type, SPRY_F64,
                                 "read: type is %d, expected SPRY_F32 or SPRY_F64", (int)type);
+    SPRYI_DEFAULT_FLOATS;
     spryi_text text;
     SPRYI_OK_OR_RETURN(spryi_text_open(context, &text, path, may_be_standard_input, err));
     spry_status status = spryi_name_file(err, read_text(&text, v, type, err), text.name);
@@ -138,6 +140,7 @@ static spry_status write_numbers(const spryi_output *output, const spry_const_ve
 spry_status spry_vector_write(spry_context *context, spry_const_vector v, const char *path, const char *comment,
                               spry_error *err)
 {
+    SPRYI_DEFAULT_FLOATS;
     spryi_output output = {.fd = -1};
     char *text = NULL;
     spry_status status = check_write(context, &v, path, err);

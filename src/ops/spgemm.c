@@ -238,7 +238,7 @@ static spry_status check_arguments(const void *context, const void *out, const c
                                    spry_error *err)
 {
     const char *missing = !context ? "context" : !out ? name : !A ? "A" : !B ? "B" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "spgemm: %s must not be NULL", missing);
+    if (missing) return spryi_fail_missing(err, missing);
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
     if (options) *o = *options;
     if (o->result_device == SPRY_DEVICE_DEFAULT) o->result_device = A->a.device;
@@ -260,7 +260,7 @@ spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **pl
 
 spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry_error *err)
 {
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (!plan) return spryi_fail_missing(err, "plan");
     const double start = spryi_now_us();
     spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
     if (alpha) plan->job.alpha = alpha;
@@ -272,7 +272,7 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry
 
 spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
 {
-    if (!plan || !C) return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "C", "plan and C must not be NULL");
+    if (!plan || !C) return spryi_fail_missing(err, !plan ? "plan" : "C");
     if (plan->runs == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "spgemm: the plan has no result before its first run");
     *C = spryi_matrix_retain(plan->C);
@@ -312,8 +312,7 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
 
 spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err)
 {
-    if (!plan || !info)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
+    if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
     spry_status status = SPRYI_CHECK_OPTIONS(info, err);
     if (status == SPRY_OK) tell(plan, info);
     return status;

@@ -71,10 +71,30 @@ static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view
     return spryi_spgemm_admit(plan, plan->input_bytes + converted + view->nnz * number + moved + grouped, 1, err);
 }
 
+/* Rows far beyond the entries take their offsets alone minutes: what is refused for memory is refused before. */
+static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *view,
+                                    const spry_convert_options *options, spry_error *err)
+{
+    spry_arrays made = *view;
+    made.layout = options->layout;
+    if (options->offset_type != SPRY_INDEX_DEFAULT) made.offset_type = options->offset_type;
+    if (options->value_type != SPRY_TYPE_DEFAULT) made.value_type = options->value_type;
+    const int64_t lines = (made.layout == SPRY_CSR ? made.rows : made.cols) + 1;
+    const int64_t held = spryi_arrays_bytes(&made) + lines * (int64_t)sizeof(int64_t); /* offsets of 64 bits at first */
+    const int64_t there = plan->context->allocate || lines < INT32_MAX / 16 ? held : spry_available_memory_bytes();
+    SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, plan->input_bytes + spryi_arrays_bytes(&made), 0, err));
+    if (held > there)
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, "B", held, there,
+                                "out of memory: a conversion to %lld rows needs %lld bytes, about %lld are available",
+                                (long long)lines - 1, (long long)held, (long long)there);
+    return SPRY_OK;
+}
+
 static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const spry_matrix *view,
                            const spry_convert_options *options, spry_error *err)
 {
     spry_context *context = plan->context;
+    SPRYI_OK_OR_RETURN(admit_conversion(plan, &view->a, options, err));
     SPRYI_OK_OR_RETURN(spry_matrix_convert(context, &operand->csr, view, options, err));
     operand->bytes = spryi_arrays_bytes(&operand->csr->a);
     if (!plan->single_run && view->a.value_type != SPRY_PATTERN) {

@@ -98,12 +98,14 @@ static void check_random_row(const check *v, const spryi_row_sum *bx, int64_t i,
 {
     spryi_row_sum exact = {0}, got = {0};
     double absolute = 0;
+    int has_products = 0;
     const int64_t begin = offset(&v->a, i), end = offset(&v->a, i + 1);
     for (int64_t k = begin; k < end; k++) {
         const int64_t row = column(&v->a, k);
         const spryi_row_sum *z = &bx[row];
         const double a = value(&v->a, k);
         if (offset(&v->b, row) == offset(&v->b, row + 1)) continue; /* no product: Inf times nothing is no NaN */
+        has_products = 1;
         spryi_sum_add_product(&exact, a, z->hi);
         exact.lo += a * z->lo;
         exact.not_finite |= z->not_finite;
@@ -112,8 +114,9 @@ static void check_random_row(const check *v, const spryi_row_sum *bx, int64_t i,
     for (int64_t k = offset(&v->c, i); k < offset(&v->c, i + 1); k++)
         spryi_sum_add_product(&got, value(&v->c, k), random_at(column(&v->c, k)));
     const double sum = got.not_finite ? got.plain : got.hi + got.lo;
-    if (exact.not_finite || !isfinite(exact.plain)) {
-        note(found, i, isfinite(sum) ? INFINITY : 0, 0); /* which infinity depends on what meets what */
+    if (exact.not_finite || !isfinite(exact.plain) || !isfinite(v->alpha)) {
+        /* which infinity depends on what meets what */
+        note(found, i, (has_products ? isfinite(sum) : sum != 0) ? INFINITY : 0, 0);
         return;
     }
     note(found, i, share_of_bound(v, sum, &exact, absolute, (double)(end - begin) + 3), 0);
@@ -233,7 +236,7 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
                                spry_thoroughness how, spry_error *err)
 {
     const char *missing = !context ? "context" : !verification ? "verification" : !C ? "C" : !A ? "A" : !B ? "B" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "%s must not be NULL", missing);
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spry_spgemm_plan operands = {.context = context,
                                  .device = spryi_device_at(context, 0),
@@ -242,6 +245,7 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) operands.options = *options;
+    operands.options.memory_limit_bytes = 0; /* the product's, not of its verification */
     SPRYI_TRY(check_arguments(C, A, B, &operands.options, how, err));
     operands.a.given = spryi_matrix_retain(A);
     operands.b.given = spryi_matrix_retain(B);

@@ -109,9 +109,7 @@ static spry_status measure(spry_spmv_plan *plan, spry_vector x, spry_vector y, s
 
 spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measurement, spry_error *err)
 {
-    if (!plan || !measurement)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "measurement",
-                          "plan and measurement must not be NULL");
+    if (!plan || !measurement) return spryi_fail_missing(err, !plan ? "plan" : "measurement");
     spry_status status = SPRY_OK;
     spry_vector x = {0}, y = {0};
     spry_measurement m = SPRY_INIT(spry_measurement);

@@ -16,7 +16,7 @@
 
 enum { ZERO_BYTES = 64 };
 
-static spry_status check_options(const spry_spmv_options *o, spry_error *err)
+spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
 {
     if (o->op != SPRY_NO_TRANSPOSE && o->op != SPRY_TRANSPOSE)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", o->op, SPRY_TRANSPOSE,
@@ -24,9 +24,13 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
     if (o->vector_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->vector_type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_type", o->vector_type, SPRY_F64,
                                 "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
-    if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
-                          "expected_calls and memory_limit_bytes must not be negative");
+    const int calls = o->expected_calls < 0;
+    if (calls || o->memory_limit_bytes < 0) {
+        const char *name = calls ? "expected_calls" : "memory_limit_bytes";
+        const int64_t value = calls ? o->expected_calls : o->memory_limit_bytes;
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, 0, "%s is %lld, expected 0 or more", name,
+                                (long long)value);
+    }
     if (o->expected_updates < 0 || o->columns < 0 || (o->row_major != 0 && o->row_major != 1))
         return spryi_fail(err, SPRY_INVALID_ARGUMENT,
                           o->expected_updates < 0 ? "expected_updates"
@@ -237,7 +241,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
                                   const spry_spmv_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, plan and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_error why = SPRY_ERROR_INIT; /* of a choice that csr takes the place of, which is no failure of the call */
@@ -245,7 +249,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
-    SPRYI_TRY(check_options(&o, err));
+    SPRYI_TRY(spryi_check_spmv_options(&o, err));
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
     o.vector_device = o.vector_device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o.vector_device);
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
@@ -345,7 +349,7 @@ static spry_status wait_for(const spry_spmv_plan *plan, void *stream, spry_error
 
 spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)
 {
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (!plan) return spryi_fail_missing(err, "plan");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
     const double start = spryi_now_us();
     const void *values = options ? options->values : NULL;
@@ -358,8 +362,7 @@ spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_option
 
 spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err)
 {
-    if (!plan || !info)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
+    if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     *info = (spry_spmv_plan_info){
         .struct_size = sizeof *info,

@@ -61,6 +61,9 @@ struct spry_spmv_plan {
     char reason[320];
 };
 
+/* Of values that every plan refuses. */
+spry_status spryi_check_spmv_options(const spry_spmv_options *options, spry_error *err);
+
 /* Type of the vectors for a product with A: as options say, else A's. */
 spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const spry_spmv_options *options,
                                  spry_error *err);

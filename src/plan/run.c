@@ -31,7 +31,7 @@ static spry_status check_strides(const spry_const_vector *v, const char *name, s
     const int one = v->columns <= 1;
     const int apart = v->row_stride == 1 ? one || v->column_stride >= v->length
                                          : one || (v->column_stride == 1 && v->row_stride >= v->columns);
-    if (v->columns < 0 || v->row_stride < 1 || !apart)
+    if (v->columns < 0 || v->row_stride < 1 || v->column_stride < 0 || !apart)
         return spryi_fail_value(err, SPRY_INVALID_SIZE, name, v->row_stride == 1 ? v->column_stride : v->row_stride,
                                 v->row_stride == 1 ? v->length : v->columns,
                                 "%s: %lld columns of %lld entries with row_stride %lld and column_stride %lld, "
@@ -121,6 +121,9 @@ static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "scalar_device", scalar_device, 0,
                                 "alpha and beta are on device %d, expected the host (0) or the plan's GPU",
                                 scalar_device);
+    if (options && options->workspace_bytes < 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace_bytes", options->workspace_bytes, 0,
+                                "workspace_bytes is %lld, expected 0 or more", (long long)options->workspace_bytes);
     if (options && options->workspace &&
         (options->workspace_bytes < plan->workspace_bytes || (uintptr_t)options->workspace % 64 != 0))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "workspace", options->workspace_bytes,
@@ -278,7 +281,7 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
                                const void *beta, const spry_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
-    if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
+    if (!plan) return spryi_fail_missing(err, "plan");
     const spry_const_vector x = resolved(from), y = resolved(spry_vector_as_const(into));
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */

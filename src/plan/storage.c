@@ -32,7 +32,7 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
                                       const spry_spmv_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context, storage and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     const spryi_format *format = NULL;
     spryi_cost cost = {0};
@@ -41,6 +41,7 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(storage, err));
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
+    SPRYI_TRY(spryi_check_spmv_options(&o, err));
     if (!o.format)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "options.format must name a format, not be NULL");
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));

@@ -89,7 +89,7 @@ spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const sp
                                 const int64_t *col_perm, spry_error *err)
 {
     const char *missing = !context ? "context" : !B ? "B" : !A ? "A" : NULL;
-    if (missing) return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "permute: context, B and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "permute: the matrix is in device memory, not host memory");
     spry_status status = SPRY_OK;
@@ -146,8 +146,7 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
                                     spry_error *err)
 {
     const char *missing = !ordering ? "ordering" : !figures ? "figures" : !A ? "A" : NULL;
-    if (missing)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "figures: ordering, figures and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spry_context *context = ordering->context;
     spry_arrays rows, pattern = A->a;

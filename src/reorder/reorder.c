@@ -137,8 +137,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
                                  const spry_ordering_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !ordering ? "ordering" : !A ? "A" : NULL;
-    if (missing)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "reorder: context, ordering and A must not be NULL");
+    if (missing) return spryi_fail_missing(err, missing);
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_ordering *made = NULL;
@@ -180,9 +179,7 @@ void spry_ordering_destroy(spry_ordering *ordering)
 
 spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err)
 {
-    if (!ordering || !info)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !ordering ? "ordering" : "info",
-                          "ordering and info must not be NULL");
+    if (!ordering || !info) return spryi_fail_missing(err, !ordering ? "ordering" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
     *info = (spry_ordering_info){
         .struct_size = sizeof *info,

@@ -359,7 +359,7 @@ static spry_status tell_unequal(const spryi_cg_unequal *u, spry_error *err)
     if (u->row < 0) /* only before its duplicates were summed and rounded */
         return spryi_fail(err, SPRY_NOT_CONVERGED, "A",
                           "not symmetric: the matrix differs from its transposed, conjugate gradients need A = A^T");
-    if (u->stored) snprintf(mirrored, sizeof mirrored, "%.17g", u->mirrored);
+    if (u->stored) (void)spryi_write(mirrored, sizeof mirrored, "%.17g", u->mirrored);
     return spryi_fail_value(err, SPRY_NOT_CONVERGED, "A", u->row, u->column,
                             "not symmetric: %.17g at (%lld, %lld), counted from 1, but %s at (%lld, %lld); conjugate "
                             "gradients need A = A^T",

@@ -163,6 +163,8 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.index_type = SPRY_I64, SPRY_INVALID_ARGUMENT, "offset_type");
     REFUSE(csr, a.index_type = SPRY_INDEX_DEFAULT, SPRY_INVALID_ARGUMENT, "offset_type");
     REFUSE(coo, a.index_type = (spry_index_type)3, SPRY_INVALID_ARGUMENT, "index_type");
+    REFUSE(csr, a.index_type = (spry_index_type)9, SPRY_INVALID_ARGUMENT, "index_type");
+    REFUSE(csr, a.offset_type = (spry_index_type)-1, SPRY_INVALID_ARGUMENT, "offset_type");
     REFUSE(csr, a.value_type = SPRY_TYPE_DEFAULT, SPRY_INVALID_ARGUMENT, "value_type");
     REFUSE(csr, a.value_type = (spry_type)4, SPRY_INVALID_ARGUMENT, "value_type");
     REFUSE(csr, a.value_type = SPRY_PATTERN, SPRY_INVALID_ARGUMENT, "values");

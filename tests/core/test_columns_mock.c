@@ -166,6 +166,11 @@ static void refused_strides(void **state)
     REFUSE(xs.row_stride = 2, SPRY_INVALID_SIZE, "x");
     REFUSE(ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
     REFUSE(ys.row_stride = INT64_MAX / 2; ys.column_stride = 1, SPRY_INVALID_SIZE, "y");
+    REFUSE(xs.columns = ys.columns = 2; xs.column_stride = s.cols - 1, SPRY_INVALID_SIZE, "x");
+    REFUSE(xs.columns = ys.columns = 2; ys.column_stride = -s.rows, SPRY_INVALID_SIZE, "y");
+    REFUSE(xs.columns = ys.columns = 5; xs.column_stride = INT64_MAX / 2, SPRY_INVALID_SIZE, "x");
+    REFUSE(xs.columns = ys.columns = 3; ys.column_stride = INT64_MAX / 8, SPRY_INVALID_SIZE, "y");
+    REFUSE(ys.column_stride = -1, SPRY_INVALID_SIZE, "y");
 #undef REFUSE
     spry_spmv_plan_destroy(plan);
     plan = NULL;

@@ -1,5 +1,8 @@
 /* Patterns with factors for rows and columns. */
+#include "spry/tools.h"
 #include "support.h"
+
+#include <math.h>
 
 /* x is scaled and has no elements, so that the plan needs no workspace: y = beta*y all the same. */
 static void scaling_of_nothing(void **state)
@@ -37,8 +40,48 @@ static void scaling_of_nothing(void **state)
     spry_context_destroy(context);
 }
 
+/* What row_scaling makes of rows without entries, and column_scaling of columns without. */
+static void scaling_by_no_number(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    static const int32_t offsets[] = {0, 0, 1, 1, 2}, columns[] = {0, 2};
+    static const double rows[] = {NAN, 2, INFINITY, 3}, cols[] = {1, NAN, 0.5}, x[] = {5, 7, 8}, zero = 0, two = 2;
+    for (int f = 0; f < spry_format_count(); f++) {
+        spry_format_info format = SPRY_INIT(spry_format_info);
+        assert_int_equal(spry_format_get_info(&format, f, NULL), SPRY_OK);
+        spry_arrays a = SPRY_INIT(spry_arrays);
+        a.rows = 4;
+        a.cols = 3;
+        a.nnz = 2;
+        a.layout = SPRY_CSR;
+        a.value_type = SPRY_PATTERN;
+        a.index_type = a.offset_type = SPRY_I32;
+        a.offsets = offsets;
+        a.indices = columns;
+        spry_matrix *B = NULL;
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.row_scaling = rows;
+        o.column_scaling = cols;
+        o.format = format.name;
+        double y[] = {1, 1, 1, 1};
+        assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+        const spry_const_vector from = spry_const_vector_f64(x, 3);
+        const spry_vector to = spry_vector_f64(y, 4);
+        assert_int_equal(spry_spmv_plan_run(plan, to, &zero, from, &two, NULL, NULL), SPRY_OK);
+        for (int i = 0; i < 4; i++) assert_true(y[i] == 2);
+        assert_int_equal(spry_spmv_plan_run(plan, to, NULL, from, &two, NULL, NULL), SPRY_OK);
+        assert_true(isnan(y[0]) && y[1] == 14 && isnan(y[2]) && y[3] == 16);
+        spry_spmv_plan_destroy(plan);
+        spry_matrix_destroy(B);
+    }
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scaling_of_nothing)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scaling_of_nothing), cmocka_unit_test(scaling_by_no_number)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,8 @@ static const int64_t limit = (int64_t)64 << 20; /* in place of the padding guard
 static const form plain = {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, ON_HEAP, 0, 0};
 static const form pattern = {"CSR pattern", SPRY_CSR, SPRY_NOT_KNOWN, 1, ON_HEAP, 0, 0};
 
+static const spryi_format automatic = {.name = "auto"};
+
 static spry_context *context_of(int threads)
 {
     spry_context_options options = SPRY_INIT(spry_context_options);
@@ -240,6 +242,52 @@ static void figures_come_true(void **state)
     spry_context_destroy(context);
 }
 
+/* Bytes of the arrays that a format stores, without what a plan adds beside them. */
+static int64_t stored_bytes(const spry_spmv_plan *plan)
+{
+    const spryi_format *format = plan->format;
+    spryi_section sections[SPRYI_MOST_SECTIONS];
+    int64_t bytes = 0;
+    if (format->sections) return section_bytes(format, plan->stored.storage);
+    for (int n = format->device_sections(plan->stored.storage, sections) - 1; n >= 0; n--)
+        bytes += sections[n].count * sections[n].item_bytes;
+    return bytes;
+}
+
+/* Of every layout, order and index pair, with values and without. */
+static void figures_of_all_layouts(void **state)
+{
+    (void)state;
+    static const form forms[] = {
+        {"CSR", SPRY_CSR, SPRY_NOT_KNOWN, 0, ON_HEAP, 0, 0},
+        {"COO, sorted", SPRY_COO, SPRY_KNOWN_YES, 0, ON_HEAP, 0, 0},
+        {"COO, shuffled", SPRY_COO, SPRY_KNOWN_NO, 0, ON_HEAP, 0, 0},
+        {"CSC", SPRY_CSC, SPRY_NOT_KNOWN, 0, ON_HEAP, 0, 0},
+        {"CSR pattern", SPRY_CSR, SPRY_NOT_KNOWN, 1, ON_HEAP, 0, 0},
+        {"COO pattern, sorted", SPRY_COO, SPRY_KNOWN_YES, 1, ON_HEAP, 0, 0},
+        {"COO pattern, shuffled", SPRY_COO, SPRY_KNOWN_NO, 1, ON_HEAP, 0, 0},
+        {"CSC pattern", SPRY_CSC, SPRY_NOT_KNOWN, 1, ON_HEAP, 0, 0},
+    };
+    spry_context *context = context_of(1);
+    for (int f = 0; f <= spry_format_count(); f++)
+        for (size_t how = 0; how < sizeof forms / sizeof *forms; how++)
+            for (int pair = 0; pair < 3; pair++)
+                for (int number = 0; number < family_count(); number += 1 + family_count() / 4) {
+                    specimen s;
+                    const char *name = f < spry_format_count() ? spryi_format_at(f)->name : "auto";
+                    make(&s, context, number, f < spry_format_count() ? spryi_format_at(f) : &automatic, &forms[how],
+                         SPRY_F64, pair);
+                    const spry_storage figure = predict(context, s.A, name, limit);
+                    if (s.plan &&
+                        (figure.bytes != stored_bytes(s.plan) || strcmp(figure.format, s.plan->format->name) != 0))
+                        fail_msg("%s of %s (%s, %s): %s of %lld bytes, %s of %lld predicted", name, s.f.name,
+                                 forms[how].name, pair_names[pair], s.plan->format->name,
+                                 (long long)stored_bytes(s.plan), figure.format, (long long)figure.bytes);
+                    clear(&s);
+                }
+    spry_context_destroy(context);
+}
+
 /* ---- containers --------------------------------------------------------------------------------------- */
 
 /* What a container does: numbers first, then arrays of the counts that follow from them. */
@@ -387,8 +435,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(back_to_the_same_csr),   cmocka_unit_test(figures_come_true),
-        cmocka_unit_test(sections_restore),       cmocka_unit_test(padding_is_refused),
-        cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(figures_of_all_layouts), cmocka_unit_test(sections_restore),
+        cmocka_unit_test(padding_is_refused),     cmocka_unit_test(parameters_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

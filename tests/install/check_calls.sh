@@ -49,9 +49,10 @@ complain 'library memory goes through spryi_allocate (src/core/memory.h)' \
         'src/core/(memory|block_cache)\.c|src/device/context\.c')"
 
 # Numbers must be read the same way whatever the locale. src/io/decimal_read.c hands strtod digits and an exponent
-# without a decimal point, which no locale changes.
+# without a decimal point, which no locale changes; src/core/error.c writes all numbers that are told, in the C locale.
 complain 'these depend on the locale' \
-    "$(calls 'setlocale|uselocale|strtod|strtof|strtold|atof' 'src/io/decimal_read\.c')"
+    "$(calls 'setlocale|strtod|strtof|strtold|atof' 'src/io/decimal_read\.c')"
+complain 'only src/core/error.c may change the locale' "$(calls 'uselocale|newlocale' 'src/core/error\.c')"
 
 # OpenMP's own number is not the context's, and after a fork a team may never come.
 complain 'parallel regions ask spryi_threads or spryi_team for their threads (src/core/team.h)' \

@@ -208,6 +208,40 @@ static void infinities_that_are_due(void **state)
     spry_matrix_destroy(A);
 }
 
+/* Entries 3 and -1 at one position of an infinite x: NaN one by one, an infinity as 2; nothing else passes. */
+static void duplicates_of_either_sign(void **state)
+{
+    (void)state;
+    const int32_t starts[] = {0, 3, 4}, first[] = {0, 0, 0, 1}, second[] = {0, 0, 1, 1};
+    const double values[] = {3, -1, 2, 1}, x[] = {INFINITY, 1};
+    for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
+        for (int op = 0; op < 2; op++) { /* op(A) has rows (3 - 1 at 0, 2 at 1), (1 at 1) */
+            const int rows_first = op == SPRY_NO_TRANSPOSE;
+            spry_matrix *A = NULL;
+            spry_arrays a = SPRY_INIT(spry_arrays);
+            a.layout = layout == SPRY_COO ? SPRY_COO : rows_first ? SPRY_CSR : SPRY_CSC;
+            a.rows = a.cols = 2;
+            a.nnz = 4;
+            a.offset_type = a.index_type = SPRY_I32;
+            a.value_type = SPRY_F64;
+            a.offsets = starts;
+            a.row_indices = rows_first ? first : second;
+            a.indices = layout == SPRY_COO && !rows_first ? first : second;
+            a.values = values;
+            assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+            const double firsts[] = {NAN, INFINITY, -INFINITY, 5};
+            for (int n = 0; n < 5; n++) {
+                const double y[] = {n < 4 ? firsts[n] : INFINITY, n < 4 ? 1 : INFINITY};
+                spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+                assert_int_equal(spry_spmv_verify(context, &v, A, (spry_op)op, NULL, spry_const_vector_f64(x, 2), NULL,
+                                                  spry_const_vector_f64(NULL, 0), spry_const_vector_f64(y, 2), NULL),
+                                 SPRY_OK);
+                assert_int_equal(v.wrong_rows, n >= 2);
+            }
+            spry_matrix_destroy(A);
+        }
+}
+
 /* What cannot be compared is refused, and the verdict left as it was. */
 static void refusals(void **state)
 {
@@ -263,6 +297,7 @@ int main(void)
         cmocka_unit_test(right_passes_and_wrong_does_not),
         cmocka_unit_test(bound_is_where_the_header_says),
         cmocka_unit_test(infinities_that_are_due),
+        cmocka_unit_test(duplicates_of_either_sign),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, make_context, drop_context);

@@ -505,6 +505,58 @@ static void infinite_over_nothing(void **unused)
     spry_context_destroy(context);
 }
 
+/* alpha*(A*B) with an alpha that is not finite: entries are Inf or NaN, and rows without entries are right. */
+static void alpha_beyond_numbers(void **unused)
+{
+    (void)unused;
+    static const int32_t offsets[] = {0, 1, 1, 3}, columns[] = {0, 1, 2};
+    static const double values[] = {2, 3, -4}, alphas[] = {INFINITY, -INFINITY, NAN};
+    spry_context *context = test_context(NULL, 1);
+    spry_matrix *A = NULL, *C = NULL;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 3, offsets, columns, values, NULL), SPRY_OK);
+    for (int n = 0; n < 3; n++) {
+        spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+        o.alpha = &alphas[n];
+        assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
+        for (int wrong = 0; wrong < 2; wrong++) {
+            if (wrong) ((double *)(uintptr_t)C->a.values)[0] = 1;
+            for (int how = 0; how < 2; how++) {
+                spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
+                assert_int_equal(spry_spgemm_verify(context, &found, C, A, A, &o, (spry_thoroughness)how, NULL),
+                                 SPRY_OK);
+                assert_int_equal(found.wrong_rows, wrong);
+            }
+        }
+        spry_matrix_destroy(C);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* A*A^T of 2^31 - 1 columns: the rows of A^T pass the limit by their offsets, which is told before they are made. */
+static void more_rows_than_memory(void **unused)
+{
+    (void)unused;
+    static const int32_t offsets[] = {0, 1, 2}, columns[] = {0, INT32_MAX - 1};
+    static const double values[] = {2, 3};
+    spry_context *context = test_context(NULL, 1);
+    spry_matrix *A = NULL, *C = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+    o.op_b = SPRY_TRANSPOSE;
+    o.memory_limit_bytes = (int64_t)1 << 30;
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, INT32_MAX, offsets, columns, values, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_TOO_LARGE);
+    assert_true(err.value > (int64_t)8 << 30 && spry_context_peak_bytes(context) < 1 << 20);
+    o.memory_limit_bytes = 0;
+    if (spry_available_memory_bytes() < (int64_t)24 << 30) {
+        assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OUT_OF_MEMORY);
+        assert_true(spry_context_peak_bytes(context) < 1 << 20);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 static void verification(void **unused)
 {
     (void)unused;
@@ -548,6 +600,8 @@ int main(void)
         cmocka_unit_test(conversions_are_told),
         cmocka_unit_test(every_allocation_fails),
         cmocka_unit_test(infinite_over_nothing),
+        cmocka_unit_test(alpha_beyond_numbers),
+        cmocka_unit_test(more_rows_than_memory),
         cmocka_unit_test(bytes_past_64_bits),
         cmocka_unit_test(verification),
         cmocka_unit_test(pieces),

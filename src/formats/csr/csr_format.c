@@ -157,9 +157,13 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
 {
     (void)context, (void)err;
     spry_arrays a = request->A->a;
+    const int as_is = a.value_type == request->value_type;
+    if (as_is && is_sorted_coo(&a)) /* as build makes them */
+        a.offset_type = SPRY_I64;
+    else if (!as_is || a.layout != SPRY_CSR)
+        a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
     a.layout = SPRY_CSR;
     a.value_type = request->value_type;
-    if (a.offset_type == SPRY_INDEX_DEFAULT) a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
     cost->bytes = spryi_arrays_bytes(&a);
     cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.rows + 1;
     return SPRY_OK;

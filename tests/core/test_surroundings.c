@@ -1,0 +1,304 @@
+/* What the caller's thread brings along: numbers are read, written and told alike in every floating-point environment
+   and every locale, and both are the caller's again afterwards. */
+#include "spry/io.h"
+#include "spry/tools.h"
+#include "support.h"
+
+#include <fenv.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "core/error.h"
+
+enum { LINES = 120000, LINE = 48 };
+
+/* ---- environments ------------------------------------------------------------------------------------------ */
+
+static void enter(int environment)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    (void)fesetenv(FE_DFL_ENV);
+    (void)fesetround(modes[environment % 4]);
+#if defined(__x86_64__)
+    if (environment >= 4) _mm_setcsr(_mm_getcsr() | 0x8040); /* FTZ and DAZ */
+#endif
+    (void)feraiseexcept(FE_INEXACT);
+}
+
+static unsigned control(void)
+{
+#if defined(__x86_64__)
+    return _mm_getcsr();
+#else
+    return (unsigned)fegetround();
+#endif
+}
+
+/* OpenMP's threads have the environment in which they began for good: the team of this thread begins in an odd one. */
+static int begin_team(void **state)
+{
+    (void)state;
+    enum { N = 200000 };
+    int32_t *offsets = calloc(N + 1, sizeof *offsets), *columns = calloc(N, sizeof *columns);
+    double *values = calloc(N, sizeof *values);
+    if (!offsets || !columns || !values) return 1;
+    for (int32_t i = 0; i < N; i++) offsets[i + 1] = (columns[i] = i) + 1;
+    spry_context *context = make_context(NULL, 3);
+    spry_matrix *A = NULL;
+    enter(5);
+    const int bad = spry_matrix_borrow_csr_f64(context, &A, N, N, offsets, columns, values, NULL) != SPRY_OK ||
+                    spry_matrix_check(A, NULL, NULL) != SPRY_OK;
+    enter(0);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    free(offsets);
+    free(columns);
+    free(values);
+    return bad;
+}
+
+/* A large vector of long decimals between 1e-3 and 1e3, and of denormals. */
+static char *long_text(void)
+{
+    char *text = malloc(64 + (size_t)LINES * LINE), *to = text;
+    assert_non_null(text);
+    to += sprintf(to, "%%%%MatrixMarket matrix array real general\n%d 1\n", LINES);
+    for (uint64_t k = 0, seed = 1; k < LINES; k++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        const unsigned long long high = seed >> 1, low = (seed * 31) >> 4;
+        to += k % 8 == 7 ? sprintf(to, "%llue-324\n", high % 999999 + 1)
+                         : sprintf(to, "0.%019llu%018llue%d\n", high, low % 1000000000000000000u, (int)(k % 7) - 3);
+    }
+    return text;
+}
+
+static spry_matrix *read_in(spry_context *context, const char *text, spry_type type)
+{
+    spry_read_options o = SPRY_INIT(spry_read_options);
+    spry_error err = SPRY_ERROR_INIT;
+    spry_matrix *A = NULL;
+    o.value_type = type;
+    if (spry_matrix_read_memory(context, &A, text, strlen(text), "text", &o, &err) != SPRY_OK)
+        fail_msg("%s", err.message);
+    return A;
+}
+
+static void check_same(const spry_matrix *A, const spry_matrix *B, const char *what, int environment)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays), b = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_get_arrays(B, &b, NULL), SPRY_OK);
+    if (a.nnz != b.nnz) fail_msg("%s in environment %d: %lld entries", what, environment, (long long)b.nnz);
+    if (memcmp(a.values, b.values, (size_t)a.nnz * spry_type_bytes(a.value_type)) != 0)
+        fail_msg("%s in environment %d: other values", what, environment);
+}
+
+static void reading_knows_no_environment(void **state)
+{
+    (void)state;
+    char *text = long_text();
+    for (int type = SPRY_F32; type <= SPRY_F64; type++) {
+        enter(0);
+        spry_context *context = make_context(NULL, 3), *alone = make_context(NULL, 1);
+        spry_matrix *right = read_in(alone, text, (spry_type)type);
+        for (int environment = 1; environment < 8; environment++) {
+            enter(environment);
+            const unsigned before = control();
+            spry_matrix *A = read_in(alone, text, (spry_type)type), *B = read_in(context, text, (spry_type)type);
+            assert_int_equal(control(), before);
+            enter(0);
+            check_same(right, A, "one thread", environment);
+            check_same(right, B, "three threads", environment);
+            spry_matrix_destroy(A);
+            spry_matrix_destroy(B);
+        }
+        spry_matrix_destroy(right);
+        spry_context_destroy(alone);
+        spry_context_destroy(context);
+    }
+    free(text);
+}
+
+/* Duplicates are summed, in f64, and random values rounded to f32. */
+static void sums_and_generators_know_none(void **state)
+{
+    (void)state;
+    static const char text[] = "%%MatrixMarket matrix coordinate real general\n2 2 5\n1 1 0.1\n1 1 0.2\n1 1 0.7\n"
+                               "2 2 1e-310\n2 2 3e-310\n";
+    spry_context *context = make_context(NULL, 2);
+    enter(0);
+    spry_read_options o = SPRY_INIT(spry_read_options);
+    o.value_type = SPRY_F32;
+    spry_matrix *sums = read_in(context, text, SPRY_F64), *random = NULL;
+    assert_int_equal(spry_matrix_generate(context, &random, "rgg,scale=15", &o, NULL), SPRY_OK);
+    for (int environment = 1; environment < 8; environment++) {
+        spry_matrix *drawn = NULL;
+        enter(environment);
+        const unsigned before = control();
+        spry_matrix *A = read_in(context, text, SPRY_F64);
+        assert_int_equal(spry_matrix_generate(context, &drawn, "rgg,scale=15", &o, NULL), SPRY_OK);
+        assert_int_equal(control(), before);
+        enter(0);
+        check_same(sums, A, "sums", environment);
+        check_same(random, drawn, "random values", environment);
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(drawn);
+    }
+    spry_matrix_destroy(random);
+    spry_matrix_destroy(sums);
+    spry_context_destroy(context);
+}
+
+static char *slurp(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    char *text = calloc(1, (size_t)LINES * 3 * LINE);
+    assert_non_null(text);
+    const size_t bytes = fread(text, 1, (size_t)LINES * 3 * LINE - 1, file);
+    assert_true(bytes > 0 && bytes < (size_t)LINES * 3 * LINE - 1);
+    fclose(file);
+    return text;
+}
+
+/* Denormal numbers count where a claim of symmetry is looked at. */
+static void claims_know_no_environment(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
+    static const double values[] = {1e-310, 2e-310};
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = NULL;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = a.nnz = 2;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.symmetry = SPRY_SYMMETRIC;
+    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    for (int environment = 0; environment < 8; environment++) {
+        enter(environment);
+        const spry_status status = spry_matrix_check(A, NULL, NULL);
+        enter(0);
+        assert_int_equal(status, SPRY_INVALID_MATRIX);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+static void writing_knows_no_environment(void **state)
+{
+    (void)state;
+    char *text = long_text(), folder[] = "/tmp/spry-surroundings-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/a.mtx", folder);
+    enter(0);
+    spry_context *context = make_context(NULL, 3);
+    spry_matrix *A = read_in(context, text, SPRY_F64);
+    assert_int_equal(spry_matrix_write(A, path, NULL, NULL), SPRY_OK);
+    char *right = slurp(path);
+    for (int environment = 1; environment < 8; environment++) {
+        enter(environment);
+        const unsigned before = control();
+        assert_int_equal(spry_matrix_write(A, path, NULL, NULL), SPRY_OK);
+        assert_int_equal(control(), before);
+        enter(0);
+        char *written = slurp(path);
+        if (strcmp(written, right) != 0) fail_msg("environment %d: another text", environment);
+        free(written);
+    }
+    free(right);
+    (void)unlink(path);
+    (void)rmdir(folder);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    free(text);
+}
+
+/* ---- locales --------------------------------------------------------------------------------------------------- */
+
+/*
+ * A locale with a decimal comma, of the few bytes that the GNU C library reads for numbers: none is sure to be
+ * installed. 0: this C library does not take it.
+ */
+static int with_comma(char *folder)
+{
+    const struct {
+        uint32_t magic, count, at[6];
+        char point[4], separator[4], grouping[4];
+        uint32_t wide_point, wide_separator;
+        char codeset[8];
+    } numbers = {0x20031115u ^ 1, 6, {32, 36, 40, 44, 48, 52}, ",", ".", "\3\3", ',', '.', "UTF-8"};
+    char path[96];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/comma", folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/comma/LC_NUMERIC", folder);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(&numbers, sizeof numbers, 1, file), 1);
+    fclose(file);
+    assert_int_equal(setenv("LOCPATH", folder, 1), 0);
+    const int taken = setlocale(LC_NUMERIC, "comma") != NULL && strcmp(localeconv()->decimal_point, ",") == 0;
+    (void)unsetenv("LOCPATH");
+    (void)unlink(path);
+    snprintf(path, sizeof path, "%s/comma", folder);
+    (void)rmdir(path);
+    (void)rmdir(folder);
+    return taken;
+}
+
+static void messages_know_no_locale(void **state)
+{
+    (void)state;
+    static const char skew[] = "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 0.25\n";
+    char folder[] = "/tmp/spry-locale-XXXXXX", text[32];
+    const int taken = with_comma(folder);
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(spry_matrix_read_memory(context, &A, skew, strlen(skew), "skew", NULL, &err), SPRY_BAD_FILE);
+    assert_non_null(strstr(err.message, "is 0.25, but"));
+    assert_int_equal(spry_matrix_generate(context, &A, "random,rows=9,cols=9,density=2", NULL, &err),
+                     SPRY_INVALID_ARGUMENT);
+    assert_null(strchr(err.message, ';'));
+    assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=8", NULL, &err), SPRY_OK);
+    spry_storage storage = SPRY_INIT(spry_storage);
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.format = "auto";
+    assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &o, &err), SPRY_OK);
+    const char *point = strpbrk(storage.reason, ".");
+    if (!point) fail_msg("no number in \"%s\"", storage.reason);
+    for (const char *c = strchr(storage.reason, ','); c; c = strchr(c + 1, ','))
+        if (c[1] >= '0' && c[1] <= '9') fail_msg("\"%s\"", storage.reason);
+    if (taken) {
+        snprintf(text, sizeof text, "%.2f", 1.5); /* the locale is the caller's still */
+        assert_string_equal(text, "1,50");
+    }
+    assert_int_equal(spryi_write(text, sizeof text, "%.2f", 1.5), 4);
+    assert_string_equal(text, "1.50");
+    (void)setlocale(LC_ALL, "C");
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    if (!taken) print_message("no locale with a decimal comma could be made: tried in the C locale only\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_knows_no_environment), cmocka_unit_test(sums_and_generators_know_none),
+        cmocka_unit_test(claims_know_no_environment),   cmocka_unit_test(writing_knows_no_environment),
+        cmocka_unit_test(messages_know_no_locale),
+    };
+    return cmocka_run_group_tests(tests, begin_team, NULL);
+}
