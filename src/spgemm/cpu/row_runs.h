@@ -46,6 +46,7 @@ typedef struct spryi_row_run {
     /* of the row that was ordered: entries of A, products (0: none was), entries of C, lanes, and where A was */
     int64_t length, count, n, ordered_lanes, ordered_a;
     int64_t from;                        /* a run cannot begin before this row */
+    int64_t moved_from, moved_until;     /* these rows of A, of one piece, are each the one before moved alike */
     int now, track_count;                /* which of bases and lengths are the order's */
     int64_t groups, identical, lanes, a; /* groups of rows with the same columns, lanes of a tile, where A is */
     int32_t shift, moved;                /* columns of C from group to group, and from the row that was ordered */
