@@ -24,6 +24,26 @@ static inline void SPRY_FN(add_and_flag)(const spryi_spgemm_job *job, const spry
     }
 }
 
+/* The columns of row i, between first and last, with flags; leaves the window cleared. */
+static inline __attribute__((unused)) void SPRY_FN(flag_columns)(const spryi_spgemm_job *job,
+                                                                 const spryi_dense_window *window, int64_t i,
+                                                                 int64_t first, int64_t last, SPRY_J *restrict Cj)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const int64_t base = first & ~(int64_t)63, words = (last - base) / 64 + 1;
+    unsigned char *restrict flags = window->flags;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) flags[Bj[t] - base] = 1;
+    for (int64_t w = 0; w < words; w++) {
+        const __m512i met = _mm512_loadu_si512(flags + 64 * w);
+        uint64_t bits = _mm512_test_epi8_mask(met, met);
+        if (bits == 0) continue;
+        _mm512_storeu_si512(flags + 64 * w, _mm512_setzero_si512());
+        for (; bits; bits &= bits - 1) *Cj++ = (SPRY_J)(base + 64 * w + __builtin_ctzll(bits));
+    }
+}
+
 /* All that was flagged in `words` words, in order, and how many; leaves the window cleared. */
 static inline int64_t SPRY_FN(emit_flagged)(const spryi_dense_window *window, int64_t words, int64_t base, SPRY_V alpha,
                                             SPRY_J *Cj, SPRY_V *Cx)

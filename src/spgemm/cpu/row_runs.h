@@ -61,7 +61,10 @@ int64_t spryi_find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t 
 /* The order of row i's products, whose n columns are known. */
 void spryi_order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, const int32_t *columns, int64_t n);
 
-/* The run that begins with row i; what is beyond its columns and values is written next, or nobody's. */
+/*
+ * The run that begins with row i; what is beyond its columns and values is written next, or nobody's. Cj NULL: its
+ * values alone.
+ */
 void spryi_fill_run(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i, int32_t *Cj, void *Cx);
 
 /* spryi_find_run, but most rows begin no run, which lengths tell: without a branch for each, none can be predicted. */

@@ -324,9 +324,9 @@ static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *
         }
         SPRY_FN(transpose_rows)(Ax + g * width, groups, width, values + run->a, run->lanes);
         const int64_t at = g * identical * n, entries = groups * identical * n;
-        int32_t *restrict columns = staged ? run->staged_columns : Cj + at;
+        int32_t *restrict columns = staged || !Cj ? run->staged_columns : Cj + at;
         SPRY_FN(sum_tile)(run, groups, *(const SPRY_V *)job->alpha, staged ? run->staged : Cx + at);
-        for (int64_t r = 0; r < groups; r++) {
+        for (int64_t r = 0; r < groups && Cj; r++) {
             const __m512i by = _mm512_set1_epi32(run->moved + (int32_t)(g + r) * run->shift);
             for (int64_t row = 0; row < identical; row++, columns += n)
                 for (int64_t c = 0; c < n; c += 16)
@@ -334,7 +334,7 @@ static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *
                                              _mm512_add_epi32(_mm512_loadu_si512(run->columns + c), by));
         }
         if (staged) {
-            spryi_stream(Cj + at, run->staged_columns, entries * (int64_t)sizeof *Cj, run->streams);
+            if (Cj) spryi_stream(Cj + at, run->staged_columns, entries * (int64_t)sizeof *Cj, run->streams);
             spryi_stream(Cx + at, run->staged, entries * (int64_t)sizeof *Cx, run->streams);
         }
     }

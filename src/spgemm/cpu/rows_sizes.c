@@ -224,6 +224,7 @@ static void merge_spans(spryi_spgemm_spans *all, const spryi_spgemm_spans *seen)
     all->identical = most_of(seen->identical, all->identical);
     all->repeated = most_of(seen->repeated, all->repeated);
     all->scattered = most_of(seen->scattered, all->scattered);
+    all->in_runs += seen->in_runs;
 }
 
 void spryi_rows_run(spryi_spgemm_job *job, spryi_rows_piece_fn piece)
