@@ -77,10 +77,13 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
     }
     run->track_count = tracks;
     for (track = run->tracks; track < run->tracks + tracks; track++) {
-        const int32_t begin = Bp[track->first];
-        track->period = Bp[track->first + step] - begin;
-        track->beyond = (track->last - track->first) / step;
+        track->period = Bp[track->first + step] - Bp[track->first];
         total += track->period;
+    }
+    if (total * 2 * width > run->most_values) return 0; /* before the rows of B are compared */
+    for (track = run->tracks; track < run->tracks + tracks; track++) {
+        const int32_t begin = Bp[track->first];
+        track->beyond = (track->last - track->first) / step;
         if (track->period > 0 && !known && begin + track->period < job->b.nnz) {
             run->shift = Bj[begin + track->period] - Bj[begin];
             known = 1;

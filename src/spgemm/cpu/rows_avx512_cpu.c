@@ -30,9 +30,36 @@ static void SPRY_FN(renew)(spryi_spgemm_job *job)
 }
 #else
 
+/* The same where rows make runs, of which the first alone is counted. */
+static __attribute__((noinline)) void SPRY_FN(count_runs)(const spryi_spgemm_job *job, spryi_rows_workspace *w,
+                                                          int64_t begin, int64_t end)
+{
+    int32_t numbers[4][SPRYI_RUN_LENGTH];
+    spryi_run_track tracks[SPRYI_RUN_TRACKS];
+    int64_t *restrict counts = job->offsets + 1, words = 0;
+    spryi_row_run run = w->run; /* its order is not asked for */
+    run.most_products = INT64_MAX;
+    run.from = begin;
+    run.tracks = tracks;
+    for (int k = 0; k < 2; k++) {
+        run.bases[k] = numbers[k];
+        run.lengths[k] = numbers[2 + k];
+    }
+    for (int64_t i = begin, rows; i<end; i += rows> 0 ? rows : 1) {
+        rows = spryi_try_run(job, &run, i, end);
+        SPRY_FN(count_row)(job, w, begin, i, &words, SPRY_FN(count_short));
+        for (int64_t r = 1; r < rows; r++) counts[i + r] = counts[i];
+        if (rows > 0) spryi_rows_note_repeated(&w->seen, words, run.identical > 1);
+    }
+}
+
 static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
-    SPRY_FN(count_rows)(job, w, begin, end, SPRY_FN(count_short));
+    int64_t words = 0;
+    if (!SPRY_P_IS_64 && w->run.most_values > 0)
+        SPRY_FN(count_runs)(job, w, begin, end);
+    else
+        for (int64_t i = begin; i < end; i++) SPRY_FN(count_row)(job, w, begin, i, &words, SPRY_FN(count_short));
 }
 
 static void SPRY_FN(count)(spryi_spgemm_job *job)
@@ -110,7 +137,7 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
 static inline int64_t SPRY_FN(columns_rows)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin,
                                             int64_t i, int64_t end)
 {
-    const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_begin_run(job, &w->run, i, end), at = job->offsets[i];
+    const int64_t rows = SPRY_P_IS_64 ? 0 : spryi_try_run(job, &w->run, i, end), at = job->offsets[i];
     const int64_t n = job->offsets[i + 1] - at;
     const SPRY_J *restrict from = (const SPRY_J *)job->columns + at;
     SPRY_J *restrict to = (SPRY_J *)job->columns + at + n;
@@ -126,6 +153,7 @@ static inline int64_t SPRY_FN(columns_rows)(const spryi_spgemm_job *job, spryi_r
 static void SPRY_FN(columns_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
     w->run.from = begin;
+    w->run.misses = 0;
     for (int64_t i = begin; i < end;) i += SPRY_FN(columns_rows)(job, w, begin, i, end);
 }
 
