@@ -34,7 +34,17 @@ static inline void SPRY_FN(mark_window)(const spryi_spgemm_job *job, const spryi
 /* The columns of one word's bits, in order; returns what comes behind them. */
 static inline SPRY_J *SPRY_FN(emit_bits)(uint64_t bits, int64_t from, SPRY_J *restrict Cj)
 {
+#if defined __AVX512F__ && !SPRY_J_IS_64
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (; bits; bits >>= 16, from += 16) {
+        const __m512i here = _mm512_add_epi32(_mm512_set1_epi32((int32_t)from), lanes);
+        const int n = __builtin_popcount((uint16_t)bits);
+        _mm512_mask_storeu_epi32(Cj, spryi_upto16(n), _mm512_maskz_compress_epi32((__mmask16)bits, here));
+        Cj += n;
+    }
+#else
     for (; bits; bits &= bits - 1) *Cj++ = (SPRY_J)(from + __builtin_ctzll(bits));
+#endif
     return Cj;
 }
 
@@ -53,6 +63,24 @@ static inline void SPRY_FN(emit_columns)(const spryi_dense_window *window, int64
             Cj = SPRY_FN(emit_bits)(window->bits[word], base + 64 * word, Cj);
             window->bits[word] = 0;
         }
+    }
+}
+
+/* The columns of row i, between first and last, with a flag a column; leaves the window cleared. */
+static inline void SPRY_FN(flag_columns)(const spryi_spgemm_job *job, const spryi_dense_window *window, int64_t i,
+                                         int64_t first, int64_t last, SPRY_J *restrict Cj)
+{
+    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
+    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
+    const int64_t base = first & ~(int64_t)63, words = (last - base) / 64 + 1;
+    unsigned char *restrict flags = window->flags;
+    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
+        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) flags[Bj[t] - base] = 1;
+    for (int64_t w = 0; w < words; w++) {
+        const uint64_t bits = spryi_bits_of(flags + 64 * w);
+        if (bits == 0) continue;
+        memset(flags + 64 * w, 0, 64);
+        Cj = SPRY_FN(emit_bits)(bits, base + 64 * w, Cj);
     }
 }
 
@@ -82,6 +110,10 @@ static inline void SPRY_FN(find_columns)(const spryi_spgemm_job *job, const spry
     const int64_t base = first & ~(int64_t)63;
     if (SPRY_FN(is_hashed)(job, i, first, last)) {
         SPRY_FN(hash_columns)(job, w->table.keys, i, Cj, n);
+        return;
+    }
+    if (job->bitmaps.count == 0 && spryi_rows_words(first, last) < SPRY_FN(row_products)(job, i)) {
+        SPRY_FN(flag_columns)(job, &w->window, i, first, last, Cj);
         return;
     }
     if (job->bitmaps.count > 0)

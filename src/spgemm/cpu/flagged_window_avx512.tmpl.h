@@ -24,32 +24,6 @@ static inline void SPRY_FN(add_and_flag)(const spryi_spgemm_job *job, const spry
     }
 }
 
-/* The columns of row i, between first and last, with flags; leaves the window cleared. */
-static inline __attribute__((unused)) void SPRY_FN(flag_columns)(const spryi_spgemm_job *job,
-                                                                 const spryi_dense_window *window, int64_t i,
-                                                                 int64_t first, int64_t last, SPRY_J *restrict Cj)
-{
-    const SPRY_P *restrict Ap = job->a.offsets, *restrict Bp = job->b.offsets;
-    const SPRY_J *restrict Aj = job->a.indices, *restrict Bj = job->b.indices;
-    const int64_t base = first & ~(int64_t)63, words = (last - base) / 64 + 1;
-    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    unsigned char *restrict flags = window->flags;
-    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++)
-        for (SPRY_P t = Bp[Aj[k]]; t < Bp[Aj[k] + 1]; t++) flags[Bj[t] - base] = 1;
-    for (int64_t w = 0; w < words; w++) {
-        const __m512i met = _mm512_loadu_si512(flags + 64 * w);
-        uint64_t bits = _mm512_test_epi8_mask(met, met);
-        if (bits == 0) continue;
-        _mm512_storeu_si512(flags + 64 * w, _mm512_setzero_si512());
-        for (int64_t from = base + 64 * w; bits; bits >>= 16, from += 16) {
-            const __m512i here = _mm512_add_epi32(_mm512_set1_epi32((int32_t)from), lanes);
-            const int n = __builtin_popcount((uint16_t)bits);
-            _mm512_mask_storeu_epi32(Cj, spryi_upto16(n), _mm512_maskz_compress_epi32((__mmask16)bits, here));
-            Cj += n;
-        }
-    }
-}
-
 /* All that was flagged in `words` words, in order, and how many; leaves the window cleared. */
 static inline int64_t SPRY_FN(emit_flagged)(const spryi_dense_window *window, int64_t words, int64_t base, SPRY_V alpha,
                                             SPRY_J *Cj, SPRY_V *Cx)

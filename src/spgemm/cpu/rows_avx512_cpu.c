@@ -127,10 +127,7 @@ static void SPRY_FN(columns_row)(const spryi_spgemm_job *job, const spryi_rows_w
         return;
     }
     SPRY_FN(row_span)(job, i, &first, &last);
-    if (job->bitmaps.count > 0 || spryi_rows_words(first, last) >= products || SPRY_FN(is_hashed)(job, i, first, last))
-        SPRY_FN(find_columns)(job, w, i, first, last, Cj, n);
-    else
-        SPRY_FN(flag_columns)(job, &w->window, i, first, last, Cj);
+    SPRY_FN(find_columns)(job, w, i, first, last, Cj, n);
 }
 
 /* The run that begins with row i, if any, or that row; returns how many rows that were. */
