@@ -36,15 +36,15 @@ static inline SPRY_J *SPRY_FN(emit_bits)(uint64_t bits, int64_t from, SPRY_J *re
 {
 #if defined __AVX512F__ && !SPRY_J_IS_64
     const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    for (; bits; bits >>= 16, from += 16) {
+    const int few = __builtin_popcountll(bits) < 8;
+    for (; bits && !few; bits >>= 16, from += 16) {
         const __m512i here = _mm512_add_epi32(_mm512_set1_epi32((int32_t)from), lanes);
         const int n = __builtin_popcount((uint16_t)bits);
         _mm512_mask_storeu_epi32(Cj, spryi_upto16(n), _mm512_maskz_compress_epi32((__mmask16)bits, here));
         Cj += n;
     }
-#else
-    for (; bits; bits &= bits - 1) *Cj++ = (SPRY_J)(from + __builtin_ctzll(bits));
 #endif
+    for (; bits; bits &= bits - 1) *Cj++ = (SPRY_J)(from + __builtin_ctzll(bits));
     return Cj;
 }
 
