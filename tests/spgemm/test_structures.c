@@ -46,11 +46,11 @@ static void structures(void **unused)
         assert_int_equal(spry_matrix_generate(context, &A, spec, &read, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm(context, &C, A, A, &o, NULL), SPRY_OK);
         if (trial / TEST_SPECS % 8 > 3) {
-            spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
-            assert_int_equal(spry_estimate_spgemm(context, &e, A, A, &o, NULL), SPRY_OK);
+            spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+            assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
             o.memory_limit_bytes = e.least_bytes;
         }
-        if (spry_plan_spgemm(context, &plan, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+        if (spry_spgemm_plan_create(context, &plan, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
         check_structure(plan, C, spec);
         for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
@@ -79,7 +79,7 @@ static void values_of_the_caller(void **unused)
         }
         spry_spgemm_plan *plan = NULL;
         options.alpha = &alphas[0];
-        assert_int_equal(spry_plan_spgemm(context, &plan, A, A, &options, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &options, NULL), SPRY_OK);
         const size_t bytes = (size_t)wanted[0]->a.nnz * sizeof(double);
         char *room = malloc(bytes + 2 * sizeof(double));
         double *values = (double *)(void *)(room + sizeof(double)); /* aligned to the type alone */
@@ -144,16 +144,16 @@ static void transposed(void **unused)
         spry_error err = SPRY_ERROR_INIT;
         if (spry_spgemm(context, &C, A, B, &o, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
         test_equal(C, &d, 0, "transposed");
-        spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
-        assert_int_equal(spry_estimate_spgemm(context, &e, A, B, &o, NULL), SPRY_OK);
+        spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+        assert_int_equal(spry_spgemm_predict(context, &e, A, B, &o, NULL), SPRY_OK);
         assert_true(e.rows == d.rows && e.cols == d.cols && e.nnz == d.nnz && e.products == d.products);
         for (int how = 0; how < 2; how++) {
             spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
-            assert_int_equal(spry_verify_spgemm(context, &v, C, A, B, &o, (spry_thoroughness)how, NULL), SPRY_OK);
+            assert_int_equal(spry_spgemm_verify(context, &v, C, A, B, &o, (spry_thoroughness)how, NULL), SPRY_OK);
             assert_int_equal(v.wrong_rows, 0);
         }
         spry_spgemm_plan *plan = NULL;
-        assert_int_equal(spry_plan_spgemm(context, &plan, A, B, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, B, &o, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
         assert_true(test_same_bits(C, D));
@@ -206,7 +206,7 @@ static void first_run(void **unused)
     spry_spgemm_plan *plan = NULL;
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     double run_us[4];
-    assert_int_equal(spry_plan_spgemm(context, &plan, A, P, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, P, NULL, NULL), SPRY_OK);
     for (int run = 0; run < 4; run++) {
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
