@@ -12,7 +12,7 @@
 typedef struct arguments {
     int device_number; /* of the device named, or SPRY_DEVICE_AUTO */
     const char *out, *device, *kernel;
-    int transpose_b, verify, estimate, drop_zeros; /* verify: 0 none, 1 random, 2 exact */
+    int transpose_a, transpose_b, verify, estimate, drop_zeros; /* verify: 0 none, 1 random, 2 exact */
     double alpha;
     int64_t memory_limit, threads;
     spry_type type;
@@ -24,7 +24,7 @@ typedef struct arguments {
 typedef struct product {
     spry_context *context;
     const char *a_path, *b_path; /* b_path NULL: A once more */
-    char name[256];              /* "a" where it is squared, else "a*b" or "a*b^T" */
+    char name[256];              /* "a" where it is squared, else "a*b" with ^T behind what is transposed */
     spry_matrix *A, *B, *C;      /* B: A itself where it is squared */
     spry_arrays a, b, c;
     const char *class_name; /* of A; "" where no record is wanted */
@@ -63,6 +63,7 @@ static int take_verify(void *state, const char *value)
 
 static const cli_option options[] = {
     {"out", 'o', "OUT", "write C: .mtx, .mtx.gz, .spry; '-' is standard output", CLI_TEXT, CLI_AT(out)},
+    {"transpose-a", 0, NULL, "multiply the transposed of A: C = A^T*B, or A^T*A", CLI_FLAG, CLI_AT(transpose_a)},
     {"transpose-b", 0, NULL, "multiply with the transposed of B: C = A*B^T, or A*A^T", CLI_FLAG, CLI_AT(transpose_b)},
     {"device", 0, "auto|cpu|cuda", "where to multiply; auto: where it is predicted to be faster (default: auto)",
      CLI_WORD, CLI_AT(device)},
@@ -105,6 +106,7 @@ static spry_spgemm_options product_options(const arguments *a, const void *alpha
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     o.alpha = alpha;
+    o.op_a = a->transpose_a ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     o.op_b = a->transpose_b ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     o.device = a->device_number;
     o.kernel = a->kernel;
@@ -145,15 +147,15 @@ static int read_one(const product *p, const arguments *a, const char *path, spry
 
 static int check_sizes(const product *p, const arguments *a)
 {
-    const int64_t needed = p->a.cols, there = a->transpose_b ? p->b.cols : p->b.rows;
+    const int64_t needed = a->transpose_a ? p->a.rows : p->a.cols, there = a->transpose_b ? p->b.cols : p->b.rows;
     if (needed == there) return CLI_GO_ON;
     if (!p->b_path)
         return cli_usage_error("%s: the matrix is %lld x %lld, expected a square one to multiply with itself; name B, "
-                               "or "
-                               "--transpose-b",
+                               "--transpose-a or --transpose-b",
                                p->a_path, (long long)p->a.rows, (long long)p->a.cols);
-    return cli_usage_error("%s: the matrix has %lld %s, expected %lld, as many as %s has columns", p->b_path,
-                           (long long)there, a->transpose_b ? "columns" : "rows", (long long)needed, p->a_path);
+    return cli_usage_error("%s: the matrix has %lld %s, expected %lld, as many as %s has %s", p->b_path,
+                           (long long)there, a->transpose_b ? "columns" : "rows", (long long)needed, p->a_path,
+                           a->transpose_a ? "rows" : "columns");
 }
 
 static int take_class(product *p)
@@ -176,10 +178,11 @@ static int read_matrices(product *p, const arguments *a)
     p->read_us = now_us() - start;
     matrix_name(name_a, sizeof name_a, p->a_path);
     matrix_name(name_b, sizeof name_b, p->b_path ? p->b_path : p->a_path);
-    if (!p->b_path && !a->transpose_b) /* as the benchmark names what it squares */
+    if (!p->b_path && !a->transpose_a && !a->transpose_b) /* as the benchmark names what it squares */
         snprintf(p->name, sizeof p->name, "%s", name_a);
     else
-        snprintf(p->name, sizeof p->name, "%s*%s%s", name_a, name_b, a->transpose_b ? "^T" : "");
+        snprintf(p->name, sizeof p->name, "%s%s*%s%s", name_a, a->transpose_a ? "^T" : "", name_b,
+                 a->transpose_b ? "^T" : "");
     if (status == CLI_GO_ON) status = check_sizes(p, a);
     return status == CLI_GO_ON && a->json.wanted ? take_class(p) : status;
 }
@@ -191,7 +194,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
     record_init(r);
     r->op = "spgemm";
     RECORD_TEXT(r->matrix, p->name);
-    r->rows = p->a.rows;
+    r->rows = a->transpose_a ? p->a.cols : p->a.rows;
     r->cols = a->transpose_b ? p->b.rows : p->b.cols;
     r->nnz = p->a.nnz;
     r->class_name = p->class_name;
@@ -276,8 +279,8 @@ static void print_head(const product *p, const arguments *a)
                cli_count(p->b.nnz).s);
     printf("\n  read in         %s\n  product         C = ", cli_time(p->read_us).s);
     if (a->alpha != 1) printf("%g ", a->alpha);
-    printf("A*%s%s, %s, indices %s\n", p->b_path ? "B" : "A", a->transpose_b ? "^T" : "", spry_type_name(a->type),
-           index_pair_name(&p->a));
+    printf("A%s*%s%s, %s, indices %s\n", a->transpose_a ? "^T" : "", p->b_path ? "B" : "A", a->transpose_b ? "^T" : "",
+           spry_type_name(a->type), index_pair_name(&p->a));
 }
 
 static void print_memory(int64_t inputs, int64_t result, int64_t workspace, int64_t peak)

@@ -629,7 +629,7 @@ SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_sp
  * 11. Sparse times sparse
  * ------------------------------------------------------------------------------------------------ */
 
-typedef struct spry_spgemm_plan spry_spgemm_plan; /* A and B made ready for C = alpha*A*op(B), with C's structure */
+typedef struct spry_spgemm_plan spry_spgemm_plan; /* A and B made ready for C = alpha*op(A)*op(B), and C's structure */
 
 /* What a product was, and what it took. */
 typedef struct spry_spgemm_info {
@@ -641,12 +641,12 @@ typedef struct spry_spgemm_info {
     int deterministic;       /* 1: the same bits in every run, and on the CPU for any number of threads */
     int threads;             /* threads at work; 0 on a GPU */
     int64_t rows, cols, nnz; /* of C */
-    int64_t products;        /* multiplications: sum over the entries (i,k) of A of the entries in row k of op(B) */
+    int64_t products;        /* multiplications: sum over entries (i,k) of op(A) of the entries in row k of op(B) */
     double compression;      /* products / entries of C's structure; 0 where there are none */
     int64_t chunks;          /* pieces of rows it was done in: 1 unless a memory limit asked for more */
     int64_t peak_bytes;      /* inputs, result and workspace: the most held at once on the device that computes */
     int64_t workspace_bytes; /* of it, neither inputs nor result: accumulators, converted inputs */
-    double setup_us;         /* symbolic phase (where there is one), with the conversions and the upload before */
+    double setup_us;         /* before run_us: conversions, upload, symbolic phase; of a plan all of its creation */
     double upload_us;        /* of setup_us, moving inputs to the device */
     double run_us;           /* numeric phase, or both at once: of the last run of a plan */
     double download_us;      /* of run_us, moving C to the host */
@@ -654,8 +654,8 @@ typedef struct spry_spgemm_info {
 
 typedef struct spry_spgemm_options {
     size_t struct_size;
-    const void *alpha; /* one number of C's value type in host memory; NULL: 1 */
-    spry_op op_b;      /* SPRY_TRANSPOSE: C = alpha*A*B^T */
+    const void *alpha;  /* one number of C's value type in host memory; NULL: 1 */
+    spry_op op_a, op_b; /* SPRY_TRANSPOSE: of A, of B. What is in device memory is not transposed */
     /* SPRY_DEVICE_AUTO: what is predicted to be faster, the CPU where that fails; SPRY_DEVICE_DEFAULT: the named
        kernel's, else where A is */
     int device;
@@ -666,13 +666,20 @@ typedef struct spry_spgemm_options {
     int drop_zeros; /* 1: entries that come out as 0 are left out; 0: they stay, as all of the structure does */
     int64_t memory_limit_bytes; /* inputs, result and workspace together, on the device that computes; 0: none */
     spry_spgemm_info *info;     /* filled when spry_spgemm succeeds, its struct_size set before; NULL: nobody asks */
+    /*
+     * Of the GPU that computes; not looked at where the CPU does. The call waits for what the stream holds before it
+     * reads operands, and its work has ended on return. NULL: the default stream, in whose order a single product is
+     * that stays on the GPU; plans and results in host memory are complete on return.
+     */
+    void *stream;
 } spry_spgemm_options;
 
 /*
- * C = alpha*A*op(B): an owned CSR matrix, rows sorted, each position once. A (m x l) and op(B) (l x n) must be sound;
- * they may be one matrix. Any layout: what is no CSR with the indices of the other is converted first, and counts as
- * workspace. Entries at one position count as their sum, rows need not be sorted. Value types agree, but that a pattern
- * goes with any. C's structure is that of the product of the patterns, so numerical zeros stay unless drop_zeros.
+ * C = alpha*op(A)*op(B): an owned CSR matrix, rows sorted, each position once. op(A) (m x l) and op(B) (l x n) must be
+ * sound; they may be one matrix. Any layout: what is no CSR with the indices of the other is converted first, and
+ * counts as workspace; a transposed CSC is CSR as it lies, a transposed CSR is converted. Entries at one position count
+ * as their sum, rows need not be sorted. Value types agree, but that a pattern goes with any. C's structure is that of
+ * the product of the patterns, so numerical zeros stay unless drop_zeros.
  *
  * A symbolic phase counts C's rows exactly, then C is allocated, exactly, and filled; where a CPU can reserve address
  * space for all products, one product counts and fills at once. Workspace of two phases is some numbers a
@@ -681,9 +688,9 @@ typedef struct spry_spgemm_options {
  * before the product is refused: SPRY_TOO_LARGE with the bytes needed, where possible before work starts, always
  * before C is allocated. docs/spgemm.md has the rule, and the algorithms.
  * Determinism: the same bits on one device for any number of threads, any limit and from plans. On the CPU each c_ij
- * is summed in the order of row i of A. Accuracy, with t_ij the products that meet in c_ij, as long as nothing
+ * is summed in the order of row i of op(A). Accuracy, with t_ij the products that meet in c_ij, as long as nothing
  * overflows or underflows:
- *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|A| |op(B)|)_ij
+ *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|op(A)| |op(B)|)_ij
  */
 SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
                                  const spry_spgemm_options *options, spry_error *err);
@@ -707,20 +714,45 @@ SPRY_API spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_pred
                                          const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
 
 /*
- * The symbolic phase by itself, for products that are repeated with new values in the same structure: C's structure and
- * all workspace are made here. While the plan lives the structures of A and B must not change; their values may. The
- * plan keeps both handles alive. drop_zeros is SPRY_UNSUPPORTED, options->info is not filled.
+ * For products that are repeated with new values in the same structure: C's structure, its arrays and all workspace are
+ * made here. On a CPU this takes one to two times as long as spry_spgemm. On a GPU columns are found together with
+ * values, so that a first product is computed here. While the plan lives the structures of A and B must not change;
+ * their values may. The plan keeps both handles alive, and of an operand that is converted where each value came from
+ * (8 bytes an entry). drop_zeros is SPRY_UNSUPPORTED, options->info is not filled.
  */
 SPRY_API spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
                                              const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
 
-/* The numeric phase: C's values of the present values of A and B. alpha as in the options, NULL: that of the options.
-   Allocates nothing. Exclusive use of the plan and of its result. */
-SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry_error *err);
+/*
+ * The structure of C, right after creation: CSR, its sizes and types, its offsets and columns where C will be (device),
+ * values NULL. The arrays are the plan's, and valid while the plan or a handle of its result lives.
+ */
+SPRY_API spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_arrays *structure,
+                                                    spry_error *err);
+
+typedef struct spry_spgemm_run_options {
+    size_t struct_size;
+    const void *alpha; /* one number of C's value type in host memory; NULL: that of the plan's options */
+    /*
+     * Where C will be, in host memory or on the plan's result_device: nnz numbers of C's value type, aligned to it and
+     * apart from the operands, which this run writes in place of the plan's own. NULL: the plan's own.
+     */
+    void *values;
+    /* A stream of the plan's GPU, or NULL. The run waits for what it holds, and has ended on return. CPU: ignored. */
+    void *stream;
+} spry_spgemm_run_options;
 
 /*
- * C, after the first run (SPRY_INVALID_ARGUMENT before): a handle of its own on the plan's arrays, which later runs
- * fill anew. It may outlive the plan.
+ * The numeric phase: C's values of the present values of A and B. options may be NULL. Exclusive use of the plan and of
+ * its result. Allocates nothing, but that a run into the caller's values gives back those of the plan as long as no run
+ * has filled them; the first run that does then allocates them.
+ */
+SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_options *options,
+                                          spry_error *err);
+
+/*
+ * C, after the first run into the plan's own values (SPRY_INVALID_ARGUMENT before): a handle of its own on the plan's
+ * arrays, which later runs of this kind fill anew. It may outlive the plan.
  */
 SPRY_API spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err);
 SPRY_API spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err);

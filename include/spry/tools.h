@@ -142,7 +142,7 @@ typedef struct spry_spgemm_verification {
 } spry_spgemm_verification;
 
 /*
- * Recomputes the product of options (alpha, op_b, drop_zeros count) and compares. A, B and C: host memory, sound.
+ * Recomputes the product of options (alpha, op_a, op_b, drop_zeros count) and compares. A, B and C: host memory, sound.
  * Returns SPRY_OK when it could compare: wrong_rows == 0 is the verdict. SPRY_VERIFY_RANDOM sums the bounds of a row,
  * with the entries of A's row for t_ij, so it lets smaller faults pass than SPRY_VERIFY_EXACT does.
  */

@@ -20,9 +20,7 @@
 
 static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
 {
-    if (o->op_b != SPRY_NO_TRANSPOSE && o->op_b != SPRY_TRANSPOSE)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op_b", o->op_b, SPRY_TRANSPOSE,
-                                "spgemm: op_b is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)o->op_b);
+    SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
     if (o->value_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->value_type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "value_type", o->value_type, SPRY_F64,
                                 "spgemm: value_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->value_type);
@@ -47,12 +45,13 @@ static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
 static spry_status check_operands(spry_type *type, const spry_matrix *A, const spry_matrix *B,
                                   const spry_spgemm_options *o, spry_error *err)
 {
-    const int transposed = o->op_b == SPRY_TRANSPOSE;
-    const int64_t inner = transposed ? B->a.cols : B->a.rows;
-    if (A->a.cols != inner)
-        return spryi_fail_value(err, SPRY_INVALID_SIZE, "B", inner, A->a.cols,
-                                "spgemm: A has %lld columns, but %s has %lld rows", (long long)A->a.cols,
-                                transposed ? "the transpose of B" : "B", (long long)inner);
+    const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
+    const int64_t columns = a_transposed ? A->a.rows : A->a.cols, inner = b_transposed ? B->a.cols : B->a.rows;
+    if (columns != inner)
+        return spryi_fail_value(err, SPRY_INVALID_SIZE, "B", inner, columns,
+                                "spgemm: %s has %lld columns, but %s has %lld rows",
+                                a_transposed ? "the transpose of A" : "A", (long long)columns,
+                                b_transposed ? "the transpose of B" : "B", (long long)inner);
     const spry_type a = A->a.value_type, b = B->a.value_type;
     if (a != SPRY_PATTERN && b != SPRY_PATTERN && a != b)
         return spryi_fail(err, SPRY_UNSUPPORTED, "B",
@@ -167,7 +166,14 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
     spryi_set_value(&made->alpha, type, 0, o->alpha ? spryi_value_at(o->alpha, type, 0) : 1);
     made->options.alpha = made->options.kernel = NULL;
     made->options.info = NULL;
+    made->options.stream = NULL;
     return SPRY_OK;
+}
+
+static spry_status wait_for(const spry_spgemm_plan *plan, void *stream, spry_error *err)
+{
+    if (plan->device->driver->host_memory) return SPRY_OK;
+    return plan->device->ops->synchronize(plan->device, stream, err);
 }
 
 /* The steps that the plan is made for. */
@@ -190,6 +196,7 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
     const double start = spryi_now_us();
     SPRYI_TRY(new_plan(context, &made, A, B, o, use, err));
     SPRYI_TRY(select_device(made, o, err));
+    if (o->stream) SPRYI_TRY(wait_for(made, o->stream, err));
     SPRYI_TRY(spryi_make_operands(made, err));
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
     const int undecided = is_auto(o) && !o->kernel && A->a.device == 0 && B->a.device == 0 && o->result_device == 0;
@@ -204,9 +211,11 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
             return status;
         }
         made->device = there;
+        if (o->stream) SPRYI_TRY(wait_for(made, o->stream, err));
     }
     SPRYI_TRY(select_kernel(made, o, why, err));
     SPRYI_TRY(take_steps(made, use, err));
+    if (o->stream || use == FOR_RUNS) SPRYI_TRY(wait_for(made, NULL, err)); /* work is in the default stream */
     *plan = made;
     made->setup_us = spryi_now_us() - start - made->run_us;
     made = NULL;
@@ -258,23 +267,62 @@ spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **pl
     return make_plan(context, plan, A, B, &o, FOR_RUNS, err);
 }
 
-spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const void *alpha, spry_error *err)
+/* C's own values: allocated where a run wants them, and given back by one that does not, before any has filled them. */
+static spry_status keep_values(spry_spgemm_plan *plan, int wanted, spry_error *err)
 {
+    spry_matrix *C = plan->C;
+    void **values = &C->owned[3];
+    const int64_t bytes = C->a.nnz * (int64_t)spry_type_bytes(C->a.value_type);
+    const spryi_device *device = spryi_device_at(plan->context, C->a.device);
+    if (wanted && !*values) {
+        SPRYI_OK_OR_RETURN(device->ops->allocate(device, values, bytes, "values of C", err));
+    } else if (!wanted && *values && plan->runs == 0) {
+        device->ops->release(device, *values);
+        *values = NULL;
+    }
+    C->a.values = *values;
+    return SPRY_OK;
+}
+
+spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_options *options, spry_error *err)
+{
+    spry_spgemm_run_options o = SPRY_INIT(spry_spgemm_run_options);
+    spry_status status = SPRY_OK;
     if (!plan) return spryi_fail_missing(err, "plan");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
+    if (options) o = *options;
+    if ((uintptr_t)o.values % spry_type_bytes(plan->job.type) != 0)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
     const double start = spryi_now_us();
+    SPRYI_TRY(keep_values(plan, !o.values, err));
+    if (o.stream) SPRYI_TRY(wait_for(plan, o.stream, err));
     spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
-    if (alpha) plan->job.alpha = alpha;
-    spry_status status = plan->steps->fill(plan, err);
+    if (o.alpha) plan->job.alpha = o.alpha;
+    plan->values = o.values;
+    status = plan->steps->fill(plan, err);
     plan->job.alpha = &plan->alpha;
+    if (status == SPRY_OK && !o.values) plan->runs = 1;
     plan->run_us = spryi_now_us() - start;
+done:
     return status;
+}
+
+spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_arrays *structure, spry_error *err)
+{
+    if (!plan || !structure) return spryi_fail_missing(err, !plan ? "plan" : "structure");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(structure, err));
+    *structure = plan->C->a;
+    structure->values = NULL;
+    structure->ownership = SPRY_BORROW;
+    return SPRY_OK;
 }
 
 spry_status spry_spgemm_plan_get_result(const spry_spgemm_plan *plan, spry_matrix **C, spry_error *err)
 {
     if (!plan || !C) return spryi_fail_missing(err, !plan ? "plan" : "C");
     if (plan->runs == 0)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "spgemm: the plan has no result before its first run");
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan",
+                          "spgemm: the plan has no result before its first run into its own arrays");
     *C = spryi_matrix_retain(plan->C);
     return SPRY_OK;
 }

@@ -20,7 +20,8 @@ typedef struct spryi_spgemm_there {
     int64_t *c_offsets; /* device, rows + 1: of one chunk from its first row on */
     int32_t *c_columns; /* device: C's own, or a chunk's on its way to the host */
     void *c_values;
-    int64_t room; /* entries that these hold */
+    int64_t room;   /* entries that these hold */
+    int structured; /* 1: C has its offsets and columns, and so has the device */
     spryi_device_product product;
 } there;
 
@@ -281,13 +282,6 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     return in_device(plan, count_there, err);
 }
 
-static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
-{
-    if (plan->chunks == 1) return SPRY_OK;
-    return spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
-                      "spgemm: plans are done in one piece, which the limit does not allow");
-}
-
 /* ---- C ----------------------------------------------------------------------------------------------------- */
 
 /* C's arrays, on the host or the device; adopted at once. */
@@ -343,36 +337,28 @@ done:
 }
 
 /*
- * Pages that memory does not have yet, by all threads while the GPU computes: in a copy, one thread would wait for each
- * (3 GB/s where the bus has 14; docs/results/spgemm002-2026-11-22.md).
+ * The chunk that was counted last, its columns and values into C from entry `at` on. While the device computes, pages
+ * of a large C are made: in a copy, one thread would wait for each (3 GB/s where the bus has 14;
+ * docs/results/spgemm002-2026-11-22.md).
  */
-static void touch_pages(const spry_context *context, char *memory, int64_t bytes)
-{
-    enum { PAGE = 4096, WORTH_THREADS = 16 << 20 };
-    if (bytes < WORTH_THREADS) return;
-    const int threads = spryi_threads(context, bytes);
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t p = 0; p < bytes / PAGE; p++) memory[p * PAGE] = 0;
-}
-
-/* The chunk that was counted last, its columns and values into C from entry `at` on. */
 static spry_status fill_chunk(spry_spgemm_plan *plan, int64_t at, spry_error *err)
 {
+    enum { WORTH_THREADS = 4 << 20 };
     spry_status status = SPRY_OK;
     there *t = plan->there;
     spryi_device_product *p = &t->product;
     const int64_t size = (int64_t)spry_type_bytes(plan->job.type);
     int32_t *columns = (int32_t *)(uintptr_t)plan->C->a.indices + at;
-    char *values = (char *)(uintptr_t)plan->C->a.values + at * size;
+    char *values = (plan->values ? (char *)plan->values : (char *)(uintptr_t)plan->C->a.values) + at * size;
     const int stays = plan->C->a.device > 0;
     p->c_columns = stays ? columns : t->c_columns;
     p->c_values = stays ? (void *)values : t->c_values;
     p->alpha = plan->job.alpha;
-    p->values_alone = plan->runs > 0;
+    p->values_alone = t->structured;
     SPRYI_TRY(t->kernel->numeric(p, err));
-    if (!stays && plan->runs == 0) {
-        touch_pages(plan->context, (char *)columns, p->nnz * 4);
-        touch_pages(plan->context, values, p->nnz * size);
+    if (!stays && !t->structured && p->nnz >= WORTH_THREADS) {
+        spryi_spgemm_touch_pages(plan->context, columns, p->nnz * 4);
+        spryi_spgemm_touch_pages(plan->context, values, p->nnz * size);
     }
     SPRYI_TRY(synchronize(plan, err));
     if (stays) goto done;
@@ -414,18 +400,18 @@ static spry_status fill_there(spry_spgemm_plan *plan, spry_error *err)
         return spryi_fail(err, SPRY_UNSUPPORTED, "drop_zeros",
                           "spgemm: zeros are not dropped from a result in device memory that is made in chunks");
     if (!plan->C) SPRYI_TRY(make_result(plan, err));
-    if (!plan->single_run) SPRYI_TRY(upload_values(plan, err)); /* they may have changed since the plan was made */
+    if (plan->there->structured) SPRYI_TRY(upload_values(plan, err)); /* they may have changed */
     int64_t at = 0;
     for (int64_t c = 0; c < plan->chunks; c++) {
         if (plan->chunks > 1) SPRYI_TRY(count_chunk(plan, c, err));
         SPRYI_TRY(fill_chunk(plan, at, err));
-        if (plan->runs == 0) SPRYI_TRY(deliver_offsets(plan, at, err));
+        if (!plan->there->structured) SPRYI_TRY(deliver_offsets(plan, at, err));
         at += plan->there->product.nnz;
         if (plan->chunks > 1) discard(plan, NULL);
     }
     if (drops && stays) SPRYI_TRY(drop_there(plan, err));
     if (drops && !stays) spryi_drop_zeros(plan->C);
-    plan->runs = 1;
+    plan->there->structured = plan->chunks == 1;
     plan->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;
 done:
     if (status != SPRY_OK && plan->chunks > 1) discard(plan, NULL);
@@ -435,6 +421,17 @@ done:
 static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 {
     return in_device(plan, fill_there, err);
+}
+
+/* Kernels find columns together with values: a first numeric phase, whose values nobody sees. */
+static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
+{
+    if (plan->chunks > 1)
+        return spryi_fail(err, SPRY_TOO_LARGE, "memory_limit_bytes",
+                          "spgemm: plans are done in one piece, which the limit does not allow");
+    spry_status status = fill(plan, err);
+    plan->download_us = 0;
+    return status;
 }
 
 static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)

@@ -132,8 +132,16 @@ void spryi_spgemm_release_result(spry_spgemm_plan *plan)
     plan->job.columns = plan->job.values = NULL;
 }
 
+void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes)
+{
+    enum { PAGE = 4096 };
+    char *pages = memory;
+#pragma omp parallel for num_threads(spryi_threads(context, bytes)) schedule(static)
+    for (int64_t p = 0; p < bytes / PAGE; p++) pages[p * PAGE] = 0;
+}
+
 /* Allocates C and the numeric phase's workspace. */
-static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
+static spry_status make_room(spry_spgemm_plan *plan, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_spgemm_job *job = &plan->job;
@@ -162,13 +170,22 @@ done:
     return status;
 }
 
+static spry_status ready(spry_spgemm_plan *plan, spry_error *err)
+{
+    spryi_spgemm_job *job = &plan->job;
+    SPRYI_OK_OR_RETURN(make_room(plan, err));
+    spryi_spgemm_function(job, plan->kernel->spgemm->columns)(job);
+    spryi_spgemm_drop_bitmaps(plan->context, job); /* values alone need none */
+    spryi_spgemm_touch_pages(plan->context, job->values, plan->nnz * (int64_t)spry_type_bytes(job->type));
+    return SPRY_OK;
+}
+
 static spry_status fill(spry_spgemm_plan *plan, spry_error *err)
 {
     (void)err;
-    const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
-    spryi_spgemm_function(&plan->job, plan->runs > 0 ? kernel->refill : kernel->fill)(&plan->job);
-    plan->runs = 1;
-    spryi_spgemm_drop_bitmaps(plan->context, &plan->job); /* values alone need none */
+    spryi_spgemm_job *job = &plan->job;
+    job->values = plan->values ? plan->values : (void *)(uintptr_t)plan->C->a.values;
+    spryi_spgemm_function(job, plan->kernel->spgemm->refill)(job);
     return SPRY_OK;
 }
 
@@ -180,8 +197,8 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
     if (!plan->C) {
         SPRYI_OK_OR_RETURN(count(plan, err));
         start = spryi_now_us();
-        SPRYI_OK_OR_RETURN(ready(plan, err));
-        SPRYI_OK_OR_RETURN(fill(plan, err));
+        SPRYI_OK_OR_RETURN(make_room(plan, err));
+        spryi_spgemm_function(&plan->job, plan->kernel->spgemm->fill)(&plan->job);
     }
     if (plan->options.drop_zeros) spryi_drop_zeros(plan->C);
     plan->run_us = spryi_now_us() - start;

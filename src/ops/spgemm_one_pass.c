@@ -104,7 +104,6 @@ spry_status spryi_spgemm_one_pass(spry_spgemm_plan *plan, spry_error *err)
     plan->workspace_bytes = held - plan->input_bytes;
     SPRYI_TRY(spryi_spgemm_admit(plan, held + result_bytes, 1, err));
     SPRYI_TRY(spryi_spgemm_adopt(plan, err));
-    plan->runs = 1;
 done:
     spryi_release(context, job->column_groups);
     job->column_groups = NULL;

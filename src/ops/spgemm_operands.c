@@ -105,14 +105,19 @@ static spry_status convert(spry_spgemm_plan *plan, spryi_operand *operand, const
     return SPRY_OK;
 }
 
+/* 1: op(A) and op(B) are one matrix, which is B's operand too. */
+static int is_square(const spry_spgemm_plan *plan)
+{
+    return plan->b.given == plan->a.given && plan->options.op_b == plan->options.op_a;
+}
+
 /*
  * 1: kernels of a GPU want this one's rows sorted, each column once. Where it is one run's, entries at one position are
  * summed on the way; a plan keeps them, since it looks up where each value came from, and is refused by the kernels.
  */
 static int has_to_rise(const spry_spgemm_plan *plan, const spryi_operand *to)
 {
-    const int as_b = to == &plan->b || (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE);
-    return !plan->device->driver->host_memory && as_b;
+    return !plan->device->driver->host_memory && (to == &plan->b || is_square(plan));
 }
 
 /* `to` by rows, of `given` or its transpose, with these index types. */
@@ -167,12 +172,24 @@ static int common_pair(const spry_arrays *a, const spry_arrays *b)
     return widest;
 }
 
+spry_status spryi_check_ops(const spry_spgemm_options *o, spry_error *err)
+{
+    const spry_op ops[] = {o->op_a, o->op_b};
+    for (int m = 0; m < 2; m++) {
+        const char *name = m == 0 ? "op_a" : "op_b";
+        if (ops[m] != SPRY_NO_TRANSPOSE && ops[m] != SPRY_TRANSPOSE)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, ops[m], SPRY_TRANSPOSE,
+                                    "%s is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", name, (int)ops[m]);
+    }
+    return SPRY_OK;
+}
+
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err)
 {
     int pair = common_pair(&plan->a.given->a, &plan->b.given->a);
     if (!plan->device->driver->host_memory && pair > 1) pair = 1; /* 32-bit columns: what does not fit is refused */
-    SPRYI_OK_OR_RETURN(make_operand(plan, &plan->a, SPRY_NO_TRANSPOSE, pair, err));
-    if (plan->b.given == plan->a.given && plan->options.op_b == SPRY_NO_TRANSPOSE)
+    SPRYI_OK_OR_RETURN(make_operand(plan, &plan->a, plan->options.op_a, pair, err));
+    if (is_square(plan))
         plan->b.csr = spryi_matrix_retain(plan->a.csr);
     else
         SPRYI_OK_OR_RETURN(make_operand(plan, &plan->b, plan->options.op_b, pair, err));
@@ -195,10 +212,11 @@ spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
-static void refresh(spryi_operand *operand)
+static void refresh(const spry_context *context, spryi_operand *operand)
 {
     if (!operand->from) return;
     const spry_arrays *to = &operand->csr->a;
+#pragma omp parallel for num_threads(spryi_threads(context, to->nnz)) schedule(static)
     for (int64_t k = 0; k < to->nnz; k++)
         spryi_set_value((void *)(uintptr_t)to->values, to->value_type, k,
                         spryi_value_at(operand->given->a.values, to->value_type, operand->from[k]));
@@ -206,9 +224,9 @@ static void refresh(spryi_operand *operand)
 
 void spryi_refresh_operands(spry_spgemm_plan *plan)
 {
-    refresh(&plan->a);
-    refresh(&plan->b);
-    refresh(&plan->columns); /* of what b has now */
+    refresh(plan->context, &plan->a);
+    refresh(plan->context, &plan->b);
+    refresh(plan->context, &plan->columns); /* of what b has now */
 }
 
 void spryi_drop_operands(spry_spgemm_plan *plan)

@@ -19,8 +19,8 @@ typedef struct spryi_operand {
  */
 typedef struct spryi_spgemm_steps {
     spry_status (*count)(spry_spgemm_plan *plan, spry_error *err); /* the entries of C, and the products */
-    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: whatever runs need that can fail */
-    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err);  /* C; its values alone after the first time */
+    spry_status (*ready)(spry_spgemm_plan *plan, spry_error *err); /* after count: C's structure, and all runs need */
+    spry_status (*fill)(spry_spgemm_plan *plan, spry_error *err); /* after ready: the values, where plan->values says */
     /* All of one run: C, and run_us. */
     spry_status (*multiply)(spry_spgemm_plan *plan, spry_error *err);
     /* After count: workspace, peak and least bytes of one run. */
@@ -46,10 +46,11 @@ struct spry_spgemm_plan {
     spryi_spgemm_job job;        /* on devices with memory of their own: the operands, products and types */
     spry_index_type offset_type; /* of C */
     spry_matrix *C;
-    int64_t nnz; /* of C's structure */
+    void *values; /* of the caller's, into which this run writes; NULL: C's own */
+    int64_t nnz;  /* of C's structure */
     int64_t fill_bytes;
     int64_t chunks; /* of rows, in which C is made */
-    int runs;
+    int runs;       /* 1: C's own values are of some run */
     int64_t input_bytes, converted_bytes, peak_bytes, workspace_bytes;
     double setup_us, upload_us, run_us, download_us;
     char reason[200];
@@ -63,6 +64,8 @@ struct spry_spgemm_plan {
 spry_status spryi_make_operands(spry_spgemm_plan *plan, spry_error *err);
 spry_status spryi_make_columns(spry_spgemm_plan *plan, spry_error *err); /* for kernels that need op(B) as CSC */
 void spryi_drop_operands(spry_spgemm_plan *plan);
+
+spry_status spryi_check_ops(const spry_spgemm_options *options, spry_error *err); /* op_a and op_b are some */
 
 /* The values of a converted operand again, of what is in the given one now. */
 void spryi_refresh_operands(spry_spgemm_plan *plan);
@@ -94,6 +97,8 @@ spryi_spgemm_fn spryi_spgemm_function(const spryi_spgemm_job *job, const spryi_s
 /* C of the job's columns and values, which are its own then, or NULL, and of its offsets, which stay. */
 spry_status spryi_spgemm_adopt(spry_spgemm_plan *plan, spry_error *err);
 void spryi_spgemm_release_result(spry_spgemm_plan *plan); /* the job's columns and values, unless C has them */
+/* Has pages that memory does not have yet made by all threads: when a page is first written to, its thread waits. */
+void spryi_spgemm_touch_pages(const spry_context *context, void *memory, int64_t bytes);
 
 /*
  * spgemm_one_pass.c: C counted and filled in one pass. plan->C stays NULL where two phases are

@@ -211,19 +211,19 @@ done:
 static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
                                    const spry_spgemm_options *o, spry_thoroughness how, spry_error *err)
 {
-    const int transposed = o->op_b == SPRY_TRANSPOSE;
-    const int64_t inner = transposed ? B->a.cols : B->a.rows, n = transposed ? B->a.rows : B->a.cols;
+    const int a_transposed = o->op_a == SPRY_TRANSPOSE, b_transposed = o->op_b == SPRY_TRANSPOSE;
+    const int64_t m = a_transposed ? A->a.cols : A->a.rows, columns = a_transposed ? A->a.rows : A->a.cols;
+    const int64_t inner = b_transposed ? B->a.cols : B->a.rows, n = b_transposed ? B->a.rows : B->a.cols;
     if (how != SPRY_VERIFY_RANDOM && how != SPRY_VERIFY_EXACT)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "how", how, SPRY_VERIFY_EXACT,
                                 "how is %d, expected SPRY_VERIFY_RANDOM or SPRY_VERIFY_EXACT", (int)how);
-    if (o->op_b != SPRY_NO_TRANSPOSE && o->op_b != SPRY_TRANSPOSE)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op_b", o->op_b, SPRY_TRANSPOSE,
-                                "op_b is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)o->op_b);
-    if (A->a.cols != inner || C->a.rows != A->a.rows || C->a.cols != n)
-        return spryi_fail(err, SPRY_INVALID_SIZE, A->a.cols != inner ? "B" : "C",
-                          "the sizes do not fit: C is %lld x %lld, A %lld x %lld, %s %lld x %lld", (long long)C->a.rows,
-                          (long long)C->a.cols, (long long)A->a.rows, (long long)A->a.cols,
-                          transposed ? "the transpose of B" : "B", (long long)inner, (long long)n);
+    SPRYI_OK_OR_RETURN(spryi_check_ops(o, err));
+    if (columns != inner || C->a.rows != m || C->a.cols != n)
+        return spryi_fail(err, SPRY_INVALID_SIZE, columns != inner ? "B" : "C",
+                          "the sizes do not fit: C is %lld x %lld, %s %lld x %lld, %s %lld x %lld",
+                          (long long)C->a.rows, (long long)C->a.cols, a_transposed ? "the transpose of A" : "A",
+                          (long long)m, (long long)columns, b_transposed ? "the transpose of B" : "B", (long long)inner,
+                          (long long)n);
     if (A->a.device > 0 || B->a.device > 0 || C->a.device > 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "C", "A, B and C have to be in host memory to be compared");
     if (C->a.layout != SPRY_CSR || spryi_value_slot(C->a.value_type) < 0)

@@ -237,6 +237,13 @@ static spry_status make_storage(spry_spmv_plan *plan, spry_error *err)
     return spryi_make_storage(plan, &plan->stored, err);
 }
 
+/* Work of the caller's stream that makes the matrix or its values comes first. */
+static spry_status wait_for(const spry_spmv_plan *plan, void *stream, spry_error *err)
+{
+    return plan->device->driver->host_memory || !stream ? SPRY_OK
+                                                        : plan->device->ops->synchronize(plan->device, stream, err);
+}
+
 spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                                   const spry_spmv_options *options, spry_error *err)
 {
@@ -265,6 +272,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     };
     made->options.format = made->options.kernel = made->options.ordering = NULL;
     SPRYI_TRY(select_device(made, &o, err));
+    SPRYI_TRY(wait_for(made, o.stream, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
     SPRYI_TRY(select_format(made, &o, err));
     while ((status = make_storage(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
@@ -339,12 +347,6 @@ static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_er
     }
     spryi_matrix_release(dropped);
     return status;
-}
-
-/* Work of the caller's stream that makes values comes first. */
-static spry_status wait_for(const spry_spmv_plan *plan, void *stream, spry_error *err)
-{
-    return plan->device->driver->host_memory ? SPRY_OK : plan->device->ops->synchronize(plan->device, stream, err);
 }
 
 spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)

@@ -1,8 +1,9 @@
 /*
  * Sparse times sparse inside the library: what the public operation (ops/spgemm.c) and its kernels share. Every kernel
  * has a symbolic phase, which counts the rows of C, and a numeric phase, which fills them or, in a structure that
- * is there, the values alone. Descriptors (core/kernel.h) of CPU kernels have these functions; those of a device with
- * memory of its own are the driver's (find_kernel).
+ * is there, the values alone. On a CPU plans have a phase between them, which finds columns alone. Descriptors
+ * (core/kernel.h) of CPU kernels have these functions; those of a device with memory of its own are the driver's
+ * (find_kernel).
  */
 #ifndef SPRYI_SPGEMM_H
 #define SPRYI_SPGEMM_H
@@ -44,9 +45,10 @@ typedef struct spryi_spgemm_host_phases {
     int uses_bitmaps; /* 1: job->bitmaps are worth making */
     int needs_csc;    /* 1: op(B) by columns beside op(B) by rows */
     spryi_spgemm_sizes (*sizes)(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes);
-    const spryi_spgemm_table *count;  /* lengths of the rows into offsets[i + 1]; job->found */
-    const spryi_spgemm_table *fill;   /* columns and values */
-    const spryi_spgemm_table *refill; /* values, columns being there */
+    const spryi_spgemm_table *count;   /* lengths of the rows into offsets[i + 1]; job->found */
+    const spryi_spgemm_table *fill;    /* columns and values */
+    const spryi_spgemm_table *columns; /* columns, in the workspace of fill; what is in values then means nothing */
+    const spryi_spgemm_table *refill;  /* values, columns being there */
     /*
      * Offsets from 0 on, columns and values; NULL: there is none, or none of these types. columns and values have room
      * for all products; pieces are those of spryi_spgemm_cut_one_pass.
@@ -70,6 +72,7 @@ typedef struct spryi_spgemm_spans {
     int64_t scattered; /* of rows with few products in a wide span, the most slots: no part of the bins */
     int64_t identical; /* of rows whose columns in A are those of the row before, the most words */
     int64_t repeated;  /* of rows that repeat the one before, the most words */
+    int64_t in_runs;   /* rows that make runs, as the columns phase finds */
 } spryi_spgemm_spans;
 
 /* Rows of B as bitmaps: the columns of a row that fall into one word of 64 are one entry. count 0: not made. */
@@ -95,7 +98,7 @@ struct spryi_spgemm_job {
     int grouped;                  /* one pass: 1: b's columns are taken in groups, */
     uint32_t *column_groups;      /* which lie from the offset of each row on */
     int64_t piece_work;           /* entries and rows a piece; 0: the library's choice (tests cut finer) */
-    /* The count phase finds: */
+    /* The count phase finds, and for plans the columns phase: */
     spryi_spgemm_spans found;
     /* The workspace of the next phase, cleared to 0 once before; phases leave it so, but for what runs take. */
     spryi_spgemm_sizes sizes;

@@ -62,6 +62,8 @@ static void writes_the_product(void **state)
     snprintf(text, sizeof text, "%s2 2 2\n1 1 5\n2 2 25\n", head);
     expect_file("spgemm $D/p.mtx --transpose-b -o -", text);
     expect_file("spgemm $D/p.mtx $D/p.mtx --transpose-b -o -", text);
+    snprintf(text, sizeof text, "%s2 2 3\n1 1 12\n2 1 0\n2 2 5\n", head);
+    expect_file("spgemm $D/q.mtx $D/p.mtx --transpose-a --transpose-b -o -", text); /* (P*Q)^T */
     expect("spgemm $D/square.mtx -o $D/c.mtx.gz", 0, "C written to", NULL);
     expect("info $D/c.mtx.gz", 0, "2 x 2, 3 entries", NULL);
     expect("spgemm $D/square.mtx -o $D/c.spry", 0, "C written to", NULL);
@@ -86,6 +88,7 @@ static void says_what_it_did(void **state)
     expect("spgemm gen:grid5,x=20,y=20", 0, "C = A*A, f64, indices 32/32", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --type f32 --index 64/64", 0, "C = A*A, f32, indices 64/64", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --alpha 3 --transpose-b", 0, "C = 3 A*A^T, f64", NULL);
+    expect("spgemm gen:grid5,x=20,y=20 --alpha 3 --transpose-a --verify=exact", 0, "C = 3 A^T*A, f64", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --device cpu --threads 3", 0, "same bits every run)", NULL);
     expect("spgemm gen:grid5,x=20,y=20 --verify", 0, "C*x against A*(B*x), error", NULL);
     expect("spgemm gen:grid5,x=20,y=20 gen:random,rows=400,cols=30,density=0.1 --verify=exact --type f32", 0,
@@ -201,6 +204,7 @@ static void mistakes(void **state)
         {"spgemm $D/small.mtx", "the matrix is 4 x 5, expected a square one to multiply with itself; name B"},
         {"spgemm $D/p.mtx $D/square.mtx", "the matrix has 2 rows, expected 3, as many as"},
         {"spgemm $D/p.mtx $D/q.mtx --transpose-b", "the matrix has 2 columns, expected 3, as many as"},
+        {"spgemm $D/p.mtx $D/q.mtx --transpose-a", "the matrix has 3 rows, expected 2, as many as"},
         {"spgemm - -", "A and B are both '-'"},
         {"spgemm $D/square.mtx --memory-limit", "--memory-limit needs a value: BYTES"},
         {"spgemm $D/square.mtx --memory-limit 4GB",

@@ -137,8 +137,7 @@ static void good_options(void **state)
     int64_t arrays = small.nnz * 12 + (small.rows + 1) * 4;
     assert_true(info.storage_bytes >= arrays && info.storage_bytes == arrays + info.owned_bytes - info.workspace_bytes);
     assert_true(info.setup_us > 0 && info.upload_us == 0);
-    spry_spmv_plan_destroy(plan);
-    spry_spmv_plan_destroy(NULL);
+    spry_spmv_plan_destroy(plan), spry_spmv_plan_destroy(NULL);
 }
 
 /* Borrowed where the header says so: CSR costs no copy, other layouts own what they convert. */

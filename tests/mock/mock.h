@@ -13,6 +13,7 @@ typedef struct mock_state {
     int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
     int64_t blocks;               /* that are held */
     int64_t copies_back, products, maps, conversions;
+    int64_t stream_waits; /* for a stream that is not the default one */
     int64_t spgemm_bytes; /* of workspace that a sparse product takes beside its own */
     int spgemm_fails;     /* 1: its numeric phase fails */
     int converts;         /* 1: storages of formats are made on the device where that can be */

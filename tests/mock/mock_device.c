@@ -154,8 +154,9 @@ static spry_status clear_memory(const spryi_device *device, void *pointer, int64
 
 static spry_status synchronize(const spryi_device *device, void *stream, spry_error *err)
 {
-    (void)device, (void)stream, (void)err;
+    (void)device, (void)err;
     mock_finish();
+    mock.stream_waits += stream != NULL;
     return SPRY_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "support.h"
+#include "spry/tools.h"
 
 #include "core/random.h"
 
@@ -138,6 +139,11 @@ void test_discard(test_entries *e)
     *e = (test_entries){0};
 }
 
+test_entries test_transposed(const test_entries *e)
+{
+    return (test_entries){.rows = e->cols, .cols = e->rows, .nnz = e->nnz, .i = e->j, .j = e->i, .value = e->value};
+}
+
 /* ---- matrices ---------------------------------------------------------------------------------------- */
 
 static void store(void *array, spry_index_type type, int64_t k, int64_t value)
@@ -193,6 +199,26 @@ spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form
     free(minor);
     free(values);
     return A;
+}
+
+const char *const test_specs[TEST_SPECS] = {"gen:grid5,x=50,y=40",  "gen:rmat,scale=9",
+                                            "gen:rgg,scale=11",     "gen:fem3,x=5,y=5,z=4",
+                                            "gen:circuit,rows=900", "gen:uni18,rows=60000,degree=1"};
+
+spry_matrix *test_generate(spry_context *context, int number)
+{
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_matrix_generate(context, &A, test_specs[number], NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return A;
+}
+
+spry_matrix *test_square(spry_context *context, const spry_matrix *A, const spry_spgemm_options *options)
+{
+    spry_matrix *C = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_spgemm(context, &C, A, A, options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return C;
 }
 
 /* ---- the triple loop ---------------------------------------------------------------------------------- */

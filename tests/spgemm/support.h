@@ -61,11 +61,20 @@ typedef enum test_kind {
 test_entries test_make(test_kind kind, int64_t rows, int64_t cols, double mean_row, uint64_t *state);
 void test_discard(test_entries *e);
 
+/* Matrices of the generator, of one kind of rows each. */
+enum { TEST_SPECS = 6 };
+extern const char *const test_specs[TEST_SPECS];
+spry_matrix *test_generate(spry_context *context, int number);
+spry_matrix *test_square(spry_context *context, const spry_matrix *A, const spry_spgemm_options *options); /* A*A */
+
 typedef struct test_form {
     spry_layout layout;
     spry_type value_type;
     spry_index_type offset_type, index_type;
 } test_form;
+
+/* The transpose: the same arrays, not to be discarded. */
+test_entries test_transposed(const test_entries *e);
 
 /* The arrays are the matrix's own copies. COO takes the entries in an order of its own. */
 spry_matrix *test_matrix(spry_context *context, const test_entries *e, test_form form);

@@ -216,6 +216,10 @@ static void ways_of_short_rows(void **unused)
         o.memory_limit_bytes = 0;
         o.info = NULL;
         assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, &err), SPRY_OK);
+        spry_arrays s = SPRY_INIT(spry_arrays);
+        assert_int_equal(spry_spgemm_plan_get_structure(plan, &s, NULL), SPRY_OK);
+        assert_memory_equal(s.offsets, C->a.offsets, (size_t)(s.rows + 1) * spry_index_type_bytes(s.offset_type));
+        assert_memory_equal(s.indices, C->a.indices, (size_t)s.nnz * 4);
         for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
         if (!test_same_bits(C, D)) fail_msg("%s, from a plan", matrices[m / 2]);
@@ -235,6 +239,7 @@ static void plans_of_new_values(void **unused)
     for (int trial = 0; trial < TRIALS; trial++) {
         uint64_t state = (uint64_t)trial + 99;
         const spry_op op = trial / 3 % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        const spry_op op_a = trial % 5 == 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE; /* matrices are square */
         test_entries a = test_make(trial % 4 ? TEST_SHUFFLED : TEST_UNIFORM, 70, 70, 6, &state);
         test_entries b = test_make(kinds[trial % 4], 70, 70, 6, &state);
         const test_form forms[] = {{SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32},
@@ -242,6 +247,7 @@ static void plans_of_new_values(void **unused)
         spry_matrix *A = test_matrix(context, &a, forms[0]), *B = test_matrix(context, &b, forms[1]);
         spry_matrix *both[] = {A, B}, *C = NULL, *D = NULL;
         spry_spgemm_options o = options_for("spgemm_rows_cuda"), on_cpu = SPRY_INIT(spry_spgemm_options);
+        o.op_a = on_cpu.op_a = op_a;
         o.op_b = on_cpu.op_b = op;
         spry_spgemm_plan *plan = NULL;
         spry_error err;

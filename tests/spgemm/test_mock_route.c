@@ -9,6 +9,7 @@
 #include "support.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const test_form plain = {SPRY_CSR, SPRY_F64, SPRY_I32, SPRY_I32};
@@ -93,7 +94,7 @@ static void start_is_paid_for(void **state)
         assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
         assert_string_equal(e.device_name, "cpu");
         check(context, A, &o, "cpu", "starting a GPU");
-        assert_int_equal(mock.products, times);
+        assert_int_equal(mock.products, 2 * times); /* a plan has one for its structure, and its run */
         assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
@@ -197,6 +198,91 @@ static void plans(void **state)
     spry_matrix_destroy(A);
 }
 
+/* What a plan on a device holds and writes: on the host and on the device, into its own arrays and the caller's. */
+static void structure_and_values(void **state)
+{
+    spry_context *context = *state;
+    const spryi_device *device = spryi_device_at(context, 1);
+    spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *expected = on_cpu(context, A), *C = NULL;
+    const size_t bytes = (size_t)expected->a.nnz * sizeof(double);
+    double *values = malloc(bytes), *there = NULL;
+    assert_int_equal(device->ops->allocate(device, (void **)&there, (int64_t)bytes, "values", NULL), SPRY_OK);
+    for (int stays = 0; stays < 2; stays++) {
+        const int64_t blocks = mock.blocks, waits = mock.stream_waits;
+        spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
+        spry_spgemm_plan *plan = NULL;
+        spry_arrays s = SPRY_INIT(spry_arrays);
+        o.device = 1;
+        o.stream = &o;
+        o.result_device = stays;
+        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(mock.stream_waits, waits + 1);
+        assert_int_equal(spry_spgemm_plan_get_structure(plan, &s, NULL), SPRY_OK);
+        assert_int_equal(s.device, stays);
+        assert_int_equal(s.nnz, expected->a.nnz);
+        assert_null(s.values);
+        if (stays) mock_open_memory();
+        assert_memory_equal(s.offsets, expected->a.offsets, (size_t)(s.rows + 1) * 4);
+        assert_memory_equal(s.indices, expected->a.indices, (size_t)s.nnz * 4);
+        if (stays) mock_close_memory();
+        const int64_t held = mock.blocks, allocations = mock.allocations;
+        spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
+        run.values = stays ? there : values;
+        run.stream = &run;
+        for (int times = 0; times < 2; times++) {
+            memset(values, 0, bytes);
+            assert_int_equal(spry_spgemm_plan_run(plan, &run, NULL), SPRY_OK);
+            assert_int_equal(mock.stream_waits, waits + 2 + times);
+            if (stays) mock_open_memory();
+            assert_memory_equal(run.values, expected->a.values, bytes);
+            if (stays) mock_close_memory();
+            assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
+        }
+        assert_int_equal(mock.blocks, held - stays); /* its own values are given back, on the host else */
+        assert_int_equal(mock.allocations, allocations);
+        assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
+        spry_spgemm_plan_destroy(plan);
+        if (stays) mock_open_memory();
+        assert_true(test_same_bits(C, expected));
+        if (stays) mock_close_memory();
+        spry_matrix_destroy(C);
+        assert_int_equal(mock.blocks, blocks);
+    }
+    device->ops->release(device, there);
+    free(values);
+    spry_matrix_destroy(expected);
+    spry_matrix_destroy(A);
+}
+
+/* op(A)*op(B) of operands that the host transposes: the CPU's bits, from products and from plans with new values. */
+static void transposed(void **state)
+{
+    spry_context *context = *state;
+    for (int ops = 0; ops < 4; ops++) {
+        spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL, *D = NULL;
+        spry_spgemm_options o = SPRY_INIT(spry_spgemm_options), here = SPRY_INIT(spry_spgemm_options);
+        o.op_a = here.op_a = ops % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        o.op_b = here.op_b = ops / 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        o.device = 1;
+        spry_spgemm_plan *plan = NULL;
+        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, NULL), SPRY_OK);
+        for (int64_t k = 0; k < A->a.nnz; k += 3) ((double *)(uintptr_t)A->a.values)[k] += 2;
+        assert_int_equal(spry_spgemm(context, &C, A, A, &here, NULL), SPRY_OK);
+        for (int from_plan = 0; from_plan < 2; from_plan++) {
+            if (from_plan) assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
+            assert_int_equal(from_plan ? spry_spgemm_plan_get_result(plan, &D, NULL)
+                                       : spry_spgemm(context, &D, A, A, &o, NULL),
+                             SPRY_OK);
+            if (!test_same_bits(C, D)) fail_msg("ops %d, from a plan: %d", ops, from_plan);
+            spry_matrix_destroy(D);
+        }
+        spry_spgemm_plan_destroy(plan);
+        spry_matrix_destroy(C);
+        spry_matrix_destroy(A);
+    }
+}
+
 /* Each allocation on the device refused in turn: there is a right result all the same, and nothing is left behind. */
 static void device_memory_runs_out(void **state)
 {
@@ -229,6 +315,8 @@ int main(void)
                                        cmocka_unit_test_setup_teardown(other_operands, setup, teardown),
                                        cmocka_unit_test_setup_teardown(limits, setup, teardown),
                                        cmocka_unit_test_setup_teardown(plans, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(structure_and_values, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(transposed, setup, teardown),
                                        cmocka_unit_test_setup_teardown(device_memory_runs_out, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,35 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRICES = 6 };
-static const char *const specs[MATRICES] = {"gen:grid5,x=50,y=40",  "gen:rmat,scale=9",
-                                            "gen:rgg,scale=11",     "gen:fem3,x=5,y=5,z=4",
-                                            "gen:circuit,rows=900", "gen:uni18,rows=60000,degree=1"};
-
-static spry_matrix *generate(spry_context *context, int number)
-{
-    spry_matrix *A = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_matrix_generate(context, &A, specs[number], NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return A;
-}
-
-static spry_matrix *multiply(spry_context *context, const spry_matrix *A, const spry_spgemm_options *options)
-{
-    spry_matrix *C = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spry_spgemm(context, &C, A, A, options, &err) != SPRY_OK) fail_msg("%s", err.message);
-    return C;
-}
-
 /* Any number of threads, any way by rows, any limit: the same bits. */
 static void same_bits(void **unused)
 {
     (void)unused;
     static const char *const kernels[] = {"spgemm_smmp_cpu", "spgemm_rows_cpu", "spgemm_rows_avx512_cpu"};
     spry_context *contexts[] = {test_context(NULL, 1), test_context(NULL, 2), test_context(NULL, 5)};
-    for (int m = 0; m < MATRICES; m++) {
-        spry_matrix *A = generate(contexts[0], m), *first = multiply(contexts[0], A, NULL);
+    for (int m = 0; m < TEST_SPECS; m++) {
+        spry_matrix *A = test_generate(contexts[0], m), *first = test_square(contexts[0], A, NULL);
         for (int c = 0; c < 3; c++)
             for (int k = 0; k < 3; k++) {
                 spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
@@ -51,7 +30,7 @@ static void same_bits(void **unused)
                 spry_status status = spry_spgemm(contexts[c], &C, A, A, &options, &err);
                 if (status == SPRY_DEVICE_UNAVAILABLE) continue;
                 assert_int_equal(status, SPRY_OK);
-                if (!test_same_bits(first, C)) fail_msg("%s: %s differs with context %d", specs[m], kernels[k], c);
+                if (!test_same_bits(first, C)) fail_msg("%s: %s differs with context %d", test_specs[m], kernels[k], c);
                 spry_matrix_destroy(C);
             }
         spry_matrix_destroy(first);
@@ -101,10 +80,10 @@ static void long_rows(void **unused)
 static void limits(void **unused)
 {
     (void)unused;
-    for (int m = 0; m < MATRICES; m++) {
+    for (int m = 0; m < TEST_SPECS; m++) {
         test_memory memory = {0};
         spry_context *context = test_context(&memory, 2);
-        spry_matrix *A = generate(context, m), *whole = multiply(context, A, NULL);
+        spry_matrix *A = test_generate(context, m), *whole = test_square(context, A, NULL);
         const int64_t before = atomic_load(&memory.bytes), blocks = atomic_load(&memory.blocks);
         spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
         assert_int_equal(spry_spgemm_predict(context, &e, A, A, NULL, NULL), SPRY_OK);
@@ -120,14 +99,14 @@ static void limits(void **unused)
             options.memory_limit_bytes = limits_tried[l];
             options.info = &info;
             atomic_store(&memory.most_bytes, atomic_load(&memory.bytes));
-            spry_matrix *C = multiply(context, A, &options);
+            spry_matrix *C = test_square(context, A, &options);
             assert_true(info.peak_bytes <= limits_tried[l]);
             /* what was really held beside what there was: the inputs are counted in the peak, handles are not */
             const int64_t held = atomic_load(&memory.most_bytes) - before;
             if (held > info.peak_bytes - e.input_bytes + 8192)
-                fail_msg("%s: %lld bytes held, %lld told", specs[m], (long long)held,
+                fail_msg("%s: %lld bytes held, %lld told", test_specs[m], (long long)held,
                          (long long)(info.peak_bytes - e.input_bytes));
-            if (!test_same_bits(whole, C)) fail_msg("%s: limit %d changes bits", specs[m], l);
+            if (!test_same_bits(whole, C)) fail_msg("%s: limit %d changes bits", test_specs[m], l);
             spry_matrix_destroy(C);
         }
         spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
@@ -183,6 +162,11 @@ static void check_pieces(spry_context *context, const spry_matrix *A, const spry
         if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);
     assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
+    memset(job.columns, 0xff, (size_t)wanted->a.nnz * 4);
+    (*kernel->spgemm->columns)[1][0](&job);
+    assert_memory_equal(job.columns, wanted->a.indices, (size_t)wanted->a.nnz * 4);
+    for (size_t b = 0; b < bytes; b++)
+        if (b % part < clean && workspace[b] != 0) fail_msg("%s leaves its workspace unclean", name);
     memset(job.values, 0xff, (size_t)wanted->a.nnz * 8);
     (*kernel->spgemm->refill)[1][0](&job);
     assert_memory_equal(job.values, wanted->a.values, (size_t)wanted->a.nnz * 8);
@@ -198,8 +182,8 @@ static void pieces(void **unused)
 {
     (void)unused;
     spry_context *context = test_context(NULL, 3);
-    for (int m = 0; m < MATRICES; m++) {
-        spry_matrix *A = generate(context, m), *whole = multiply(context, A, NULL);
+    for (int m = 0; m < TEST_SPECS; m++) {
+        spry_matrix *A = test_generate(context, m), *whole = test_square(context, A, NULL);
         check_pieces(context, A, whole, "spgemm_rows_cpu", 1);
         check_pieces(context, A, whole, "spgemm_rows_avx512_cpu", 1);
         check_pieces(context, A, whole, "spgemm_rows_cpu", (int64_t)1 << 40);
@@ -222,11 +206,14 @@ static void values_change(void **unused)
         test_entries a = test_make((test_kind)(trial % TEST_KINDS), 60, 50, 6, &state);
         test_entries b = test_make((test_kind)(trial / 7 % TEST_KINDS), 50, 60, 6, &state);
         const spry_op op = trial % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        const spry_op op_a = trial / 2 % 3 == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        const test_entries given = op_a == SPRY_TRANSPOSE ? test_transposed(&a) : a;
         const test_form forms[] = {{layouts[trial % 3], SPRY_F64, SPRY_I32, SPRY_I32},
                                    {layouts[trial / 3 % 3], SPRY_F64, SPRY_I64, SPRY_I32}};
-        spry_matrix *A = test_matrix(context, &a, forms[0]), *C = NULL, *D = NULL;
+        spry_matrix *A = test_matrix(context, &given, forms[0]), *C = NULL, *D = NULL;
         spry_matrix *B = test_matrix(context, op == SPRY_TRANSPOSE ? &a : &b, forms[1]);
         spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+        options.op_a = op_a;
         options.op_b = op;
         spry_spgemm_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
@@ -240,7 +227,9 @@ static void values_change(void **unused)
                 for (int64_t k = 0; k < both[m]->a.nnz; k++)
                     ((double *)(uintptr_t)both[m]->a.values)[k] += (double)(test_below(&state, 7) - 3) / 3;
             const int64_t calls = atomic_load(&memory.calls);
-            assert_int_equal(spry_spgemm_plan_run(plan, run == 1 ? &alpha : NULL, NULL), SPRY_OK);
+            spry_spgemm_run_options with_alpha = SPRY_INIT(spry_spgemm_run_options);
+            with_alpha.alpha = &alpha;
+            assert_int_equal(spry_spgemm_plan_run(plan, run == 1 ? &with_alpha : NULL, NULL), SPRY_OK);
             assert_int_equal(atomic_load(&memory.calls), calls);
             if (run != 1) alpha = 1;
             options.alpha = &alpha;
@@ -419,6 +408,25 @@ static void bad_arguments(void **unused)
     o.device = SPRY_DEVICE_AUTO; /* no GPU, or none that would pay for so little */
     assert_int_equal(spry_spgemm(context, &C, A, A, &o, &err), SPRY_OK);
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
+    spry_spgemm_run_options run = SPRY_INIT(spry_spgemm_run_options);
+    spry_arrays structure = SPRY_INIT(spry_arrays);
+    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, &err), SPRY_OK);
+    EXPECT(spry_spgemm_plan_run(NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
+    run.values = (char *)(void *)&structure + 1;
+    EXPECT(spry_spgemm_plan_run(plan, &run, &err), SPRY_INVALID_ARGUMENT, "values");
+    run.struct_size = 0;
+    EXPECT(spry_spgemm_plan_run(plan, &run, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    EXPECT(spry_spgemm_plan_get_structure(NULL, &structure, &err), SPRY_INVALID_ARGUMENT, "plan");
+    EXPECT(spry_spgemm_plan_get_structure(plan, NULL, &err), SPRY_INVALID_ARGUMENT, "structure");
+    structure.struct_size = 0;
+    EXPECT(spry_spgemm_plan_get_structure(plan, &structure, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    spry_spgemm_plan_destroy(plan);
+    o.op_a = SPRY_TRANSPOSE;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_SIZE, "B");
+    o.op_a = (spry_op)3;
+    EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "op_a");
+    EXPECT(spry_spgemm_verify(context, &found, C, A, A, &o, SPRY_VERIFY_EXACT, &err), SPRY_INVALID_ARGUMENT, "op_a");
+    o.op_a = SPRY_NO_TRANSPOSE;
     o.op_b = (spry_op)2;
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "op_b");
     EXPECT(spry_spgemm_verify(context, &found, C, A, A, &o, SPRY_VERIFY_EXACT, &err), SPRY_INVALID_ARGUMENT, "op_b");
@@ -561,11 +569,11 @@ static void verification(void **unused)
 {
     (void)unused;
     spry_context *context = test_context(NULL, 2);
-    for (int m = 0; m < MATRICES - 1; m++) {
-        spry_matrix *A = generate(context, m), *C = multiply(context, A, NULL);
+    for (int m = 0; m < TEST_SPECS - 1; m++) {
+        spry_matrix *A = test_generate(context, m), *C = test_square(context, A, NULL);
         for (int how = 0; how < 2; how++) {
             const spry_spgemm_verification found = verify(context, C, A, (spry_thoroughness)how, 0);
-            if (found.wrong_rows != 0) fail_msg("%s: %g of the bound", specs[m], found.max_error);
+            if (found.wrong_rows != 0) fail_msg("%s: %g of the bound", test_specs[m], found.max_error);
             assert_int_equal(found.first_misshapen, -1);
         }
         /* one corrupted value, in its last bits for the exact way */

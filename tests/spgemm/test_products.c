@@ -39,13 +39,16 @@ static void one_trial(spry_context *context, const char *kernel, uint64_t seed)
                                           : test_make(b_kind, l, n, mean, &state);
     const spry_type type = test_below(&state, 2) ? SPRY_F64 : SPRY_F32;
     const int a_pattern = test_below(&state, 8) == 0, b_pattern = test_below(&state, 8) == 0;
-    spry_matrix *A = test_matrix(context, &a, form_number(&state, a_pattern ? SPRY_PATTERN : type));
+    const spry_op op_a = seed % 3 == 1 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    const test_entries given = op_a == SPRY_TRANSPOSE ? test_transposed(&a) : a;
+    spry_matrix *A = test_matrix(context, &given, form_number(&state, a_pattern ? SPRY_PATTERN : type));
     spry_matrix *B = test_matrix(context, &b, form_number(&state, b_pattern ? SPRY_PATTERN : type)), *C = NULL;
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     const double alpha = (double)(test_below(&state, 3) + 1);
     const float alpha32 = (float)alpha;
     options.kernel = kernel;
+    options.op_a = op_a;
     options.op_b = op;
     options.value_type = a_pattern && b_pattern ? type : SPRY_TYPE_DEFAULT;
     options.alpha = type == SPRY_F64 ? (const void *)&alpha : &alpha32;

@@ -76,30 +76,32 @@ static inline int64_t SPRY_FN(count_columns)(const spryi_spgemm_job *job, uint64
 /* Counts rows of at most SPRYI_SHORT products, and tells their span. */
 typedef int64_t (*SPRY_FN(count_short_fn))(const spryi_spgemm_job *job, int64_t i, int64_t *first, int64_t *last);
 
-/* Counts rows begin .. end-1, and notes their spans; short ones by count_short, a constant, where it is not NULL. */
-static inline __attribute__((always_inline)) void SPRY_FN(count_rows)(const spryi_spgemm_job *job,
-                                                                      spryi_rows_workspace *w, int64_t begin,
-                                                                      int64_t end, SPRY_FN(count_short_fn) count_short)
+/*
+ * Counts row i of a piece that begins with row `begin`, and notes its span in *words, which is that of the row before;
+ * short ones by count_short, a constant, where it is not NULL.
+ */
+static inline __attribute__((always_inline)) void SPRY_FN(count_row)(const spryi_spgemm_job *job,
+                                                                     spryi_rows_workspace *w, int64_t begin, int64_t i,
+                                                                     int64_t *words,
+                                                                     SPRY_FN(count_short_fn) count_short)
 {
-    int64_t *restrict counts = job->offsets + 1, words = 0;
-    for (int64_t i = begin; i < end; i++) {
-        SPRY_J shift;
-        int64_t first, last;
-        if (i > begin && SPRY_FN(repeats)(job, i, &shift)) {
-            counts[i] = counts[i - 1];
-            spryi_rows_note_repeated(&w->seen, words, shift == 0);
-            continue;
-        }
-        const int64_t products = SPRY_FN(row_products)(job, i);
-        counts[i] = words = 0;
-        if (products == 0) continue;
-        if (count_short && products <= SPRYI_SHORT) {
-            counts[i] = count_short(job, i, &first, &last);
-        } else {
-            SPRY_FN(row_span)(job, i, &first, &last);
-            counts[i] = SPRY_FN(count_columns)(job, w->mask, i, first, last, products);
-        }
-        words = spryi_rows_words(first, last);
-        spryi_rows_note_span(job, &w->seen, words, products);
+    int64_t *restrict counts = job->offsets + 1;
+    SPRY_J shift;
+    int64_t first, last;
+    if (i > begin && SPRY_FN(repeats)(job, i, &shift)) {
+        counts[i] = counts[i - 1];
+        spryi_rows_note_repeated(&w->seen, *words, shift == 0);
+        return;
     }
+    const int64_t products = SPRY_FN(row_products)(job, i);
+    counts[i] = *words = 0;
+    if (products == 0) return;
+    if (count_short && products <= SPRYI_SHORT) {
+        counts[i] = count_short(job, i, &first, &last);
+    } else {
+        SPRY_FN(row_span)(job, i, &first, &last);
+        counts[i] = SPRY_FN(count_columns)(job, w->mask, i, first, last, products);
+    }
+    *words = spryi_rows_words(first, last);
+    spryi_rows_note_span(job, &w->seen, *words, products);
 }

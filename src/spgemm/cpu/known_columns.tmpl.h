@@ -63,21 +63,29 @@ SPRY_FN(fill_values)(const spryi_spgemm_job *job, const spryi_rows_workspace *w,
     return rows;
 }
 
+/* 1: row i repeats the row before, and its n columns are those of that row, moved. */
+static inline int SPRY_FN(repeat_columns)(const spryi_spgemm_job *job, int64_t begin, int64_t i, SPRY_J *restrict Cj,
+                                          int64_t n)
+{
+    SPRY_J shift;
+    if (i == begin || job->offsets[i] - job->offsets[i - 1] != n || !SPRY_FN(repeats)(job, i, &shift)) return 0;
+    for (int64_t k = 0; k < n; k++) Cj[k] = (SPRY_J)(Cj[k - n] + shift);
+    return 1;
+}
+
 /* Fills row i and those identical to it where its columns are known; returns how many rows that were, or 0. */
 static inline int64_t SPRY_FN(fill_known)(const spryi_spgemm_job *job, const spryi_rows_workspace *w, int64_t begin,
                                           int64_t i, int64_t end)
 {
     const SPRY_P *restrict Ap = job->a.offsets;
     const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
-    SPRY_J *restrict Cj = (SPRY_J *)job->columns + at, shift;
+    SPRY_J *restrict Cj = (SPRY_J *)job->columns + at;
     if (n == 0) return 1;
     if (Ap[i + 1] - Ap[i] == 1 && job->b_rises) {
         SPRY_FN(copy_row)(job, i, Cj, (SPRY_V *)job->values + at, n);
         return 1;
     }
-    if (i == begin || at - job->offsets[i - 1] != n || !SPRY_FN(repeats)(job, i, &shift)) return 0;
-    for (int64_t k = 0; k < n; k++) Cj[k] = (SPRY_J)(Cj[k - n] + shift);
-    return SPRY_FN(fill_values)(job, w, i, end);
+    return SPRY_FN(repeat_columns)(job, begin, i, Cj, n) ? SPRY_FN(fill_values)(job, w, i, end) : 0;
 }
 
 /* The phase that fills values alone, and a piece of it. */

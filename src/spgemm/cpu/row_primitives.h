@@ -48,6 +48,13 @@ static inline int spryi_are_moved_32(const int32_t *x, const int32_t *y, int64_t
     return 1;
 }
 
+/* Bit c is set where byte c of 64, each 0 or 1, is 1. */
+static inline uint64_t spryi_bits_of(const unsigned char *bytes)
+{
+    const __m512i all = _mm512_loadu_si512(bytes);
+    return _mm512_test_epi8_mask(all, all);
+}
+
 /* The first multiple of 64 from w on, itself one, where not all of the next 64 bytes, before `end`, are 0. */
 static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, int64_t end)
 {
@@ -72,6 +79,16 @@ static __attribute__((noinline, unused)) void spryi_stream(void *to, const void 
 }
 #else
 ARE_MOVED(spryi_are_moved_32, int32_t)
+
+static inline uint64_t spryi_bits_of(const unsigned char *bytes)
+{
+    uint64_t bits = 0, eight;
+    for (int k = 0; k < 8; k++) {
+        memcpy(&eight, bytes + 8 * k, sizeof eight);
+        bits |= (eight * 0x0102040810204080u >> 56) << 8 * k;
+    }
+    return bits;
+}
 
 static inline int64_t spryi_skip_zeros(const unsigned char *bytes, int64_t w, int64_t end)
 {

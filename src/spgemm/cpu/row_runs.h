@@ -46,6 +46,8 @@ typedef struct spryi_row_run {
     /* of the row that was ordered: entries of A, products (0: none was), entries of C, lanes, and where A was */
     int64_t length, count, n, ordered_lanes, ordered_a;
     int64_t from;                        /* a run cannot begin before this row */
+    int64_t misses;                      /* of spryi_try_run, one after the other */
+    int64_t moved_from, moved_until;     /* these rows of A, of one piece, are each the one before moved alike */
     int now, track_count;                /* which of bases and lengths are the order's */
     int64_t groups, identical, lanes, a; /* groups of rows with the same columns, lanes of a tile, where A is */
     int32_t shift, moved;                /* columns of C from group to group, and from the row that was ordered */
@@ -60,7 +62,10 @@ int64_t spryi_find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t 
 /* The order of row i's products, whose n columns are known. */
 void spryi_order_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, const int32_t *columns, int64_t n);
 
-/* The run that begins with row i; what is beyond its columns and values is written next, or nobody's. */
+/*
+ * The run that begins with row i; what is beyond its columns and values is written next, or nobody's. Cj NULL: its
+ * values alone.
+ */
 void spryi_fill_run(const spryi_spgemm_job *job, const spryi_row_run *run, int64_t i, int32_t *Cj, void *Cx);
 
 /* spryi_find_run, but most rows begin no run, which lengths tell: without a branch for each, none can be predicted. */
@@ -78,6 +83,16 @@ static inline int64_t spryi_begin_run(const spryi_spgemm_job *job, spryi_row_run
     if (step < 0 || Aj[2 * length - 1] - Aj[length - 1] != step) return 0;
     if (step > 0 && Aj[(ALL - 1) * length] - Aj[0] != (ALL - 1) * step) return 0;
     return spryi_find_run(job, run, i, end);
+}
+
+/* The same where little is to be won: until a piece has had some rows in a row without a run. */
+static inline int64_t spryi_try_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t i, int64_t end)
+{
+    enum { MOST_MISSES = 16 };
+    if (run->misses >= MOST_MISSES) return 0;
+    const int64_t rows = spryi_begin_run(job, run, i, end);
+    run->misses = rows > 0 ? 0 : run->misses + 1;
+    return rows;
 }
 
 #endif

@@ -27,27 +27,31 @@
 static __attribute__((noinline)) int64_t count_periods(const spry_arrays *csr, int64_t first, int64_t step,
                                                        int32_t shift, int64_t most)
 {
+    enum { FEW = 64 };
     const int32_t *restrict offsets = csr->offsets;
     const int32_t *restrict columns = csr->indices;
     if (most > (csr->rows - first) / step) most = (csr->rows - first) / step;
     if (most <= 1) return most;
     const int32_t begin = offsets[first], period = offsets[first + step] - begin;
     const __m512i same = _mm512_set1_epi32(period), by = _mm512_set1_epi32(shift);
-    for (int64_t j = 0, count = (most - 1) * step + 1; j < count; j += 16) {
-        const __mmask16 here = spryi_upto16(count - j);
-        const __m512i x = _mm512_maskz_loadu_epi32(here, offsets + first + step + j);
-        const __m512i y = _mm512_maskz_loadu_epi32(here, offsets + first + j);
-        const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(here, _mm512_sub_epi32(x, y), same);
-        if (!other) continue;
-        most = (j + __builtin_ctz(other) - 1) / step + 1;
-        break;
-    }
-    for (int64_t p = 0, count = (most - 1) * period; p < count; p += 16) {
-        const __mmask16 here = spryi_upto16(count - p);
-        const __m512i x = _mm512_maskz_loadu_epi32(here, columns + begin + period + p);
-        const __m512i y = _mm512_maskz_loadu_epi32(here, columns + begin + p);
-        const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(here, _mm512_sub_epi32(x, y), by);
-        if (other) return (p + __builtin_ctz(other)) / period + 1;
+    for (int64_t done = 1, until; done < most; done = until) { /* a few first: where there is no run, they tell */
+        until = done == 1 && most > FEW ? FEW : most;
+        for (int64_t j = (done - 1) * step, count = (until - 1) * step + 1; j < count; j += 16) {
+            const __mmask16 here = spryi_upto16(count - j);
+            const __m512i x = _mm512_maskz_loadu_epi32(here, offsets + first + step + j);
+            const __m512i y = _mm512_maskz_loadu_epi32(here, offsets + first + j);
+            const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(here, _mm512_sub_epi32(x, y), same);
+            if (!other) continue;
+            most = until = (j + __builtin_ctz(other) - 1) / step + 1;
+            break;
+        }
+        for (int64_t p = (done - 1) * period, count = (until - 1) * period; p < count; p += 16) {
+            const __mmask16 here = spryi_upto16(count - p);
+            const __m512i x = _mm512_maskz_loadu_epi32(here, columns + begin + period + p);
+            const __m512i y = _mm512_maskz_loadu_epi32(here, columns + begin + p);
+            const __mmask16 other = _mm512_mask_cmpneq_epi32_mask(here, _mm512_sub_epi32(x, y), by);
+            if (other) return (p + __builtin_ctz(other)) / period + 1;
+        }
     }
     return most;
 }
@@ -73,10 +77,13 @@ static int64_t find_tracks(const spryi_spgemm_job *job, spryi_row_run *run, int6
     }
     run->track_count = tracks;
     for (track = run->tracks; track < run->tracks + tracks; track++) {
-        const int32_t begin = Bp[track->first];
-        track->period = Bp[track->first + step] - begin;
-        track->beyond = (track->last - track->first) / step;
+        track->period = Bp[track->first + step] - Bp[track->first];
         total += track->period;
+    }
+    if (total * 2 * width > run->most_values) return 0; /* before the rows of B are compared */
+    for (track = run->tracks; track < run->tracks + tracks; track++) {
+        const int32_t begin = Bp[track->first];
+        track->beyond = (track->last - track->first) / step;
         if (track->period > 0 && !known && begin + track->period < job->b.nnz) {
             run->shift = Bj[begin + track->period] - Bj[begin];
             known = 1;
@@ -146,7 +153,13 @@ int64_t spryi_find_run(const spryi_spgemm_job *job, spryi_row_run *run, int64_t 
     const int32_t step = Aj[identical * length] - Aj[0];
     if (step < 1 || length > SPRYI_RUN_LENGTH) return 0;
     run->identical = identical;
-    run->groups = count_periods(&job->a, i, identical, step, (end - i) / identical);
+    if (i < run->moved_from || i + 1 >= run->moved_until) { /* else the rows before have been compared with these */
+        run->groups = count_periods(&job->a, i, identical, step, (end - i) / identical);
+        run->moved_from = i;
+        run->moved_until = identical == 1 ? i + run->groups : i;
+    } else {
+        run->groups = run->moved_until - i;
+    }
     if (run->groups >= least) run->groups = find_tracks(job, run, i, step);
     if (run->groups < least) {
         if (identical == 1 && run->groups > 2) run->from = i + run->groups - 1; /* what ends it would end theirs */
@@ -314,9 +327,9 @@ static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *
         }
         SPRY_FN(transpose_rows)(Ax + g * width, groups, width, values + run->a, run->lanes);
         const int64_t at = g * identical * n, entries = groups * identical * n;
-        int32_t *restrict columns = staged ? run->staged_columns : Cj + at;
+        int32_t *restrict columns = staged || !Cj ? run->staged_columns : Cj + at;
         SPRY_FN(sum_tile)(run, groups, *(const SPRY_V *)job->alpha, staged ? run->staged : Cx + at);
-        for (int64_t r = 0; r < groups; r++) {
+        for (int64_t r = 0; r < groups && Cj; r++) {
             const __m512i by = _mm512_set1_epi32(run->moved + (int32_t)(g + r) * run->shift);
             for (int64_t row = 0; row < identical; row++, columns += n)
                 for (int64_t c = 0; c < n; c += 16)
@@ -324,7 +337,7 @@ static __attribute__((noinline)) void SPRY_FN(fill_run)(const spryi_spgemm_job *
                                              _mm512_add_epi32(_mm512_loadu_si512(run->columns + c), by));
         }
         if (staged) {
-            spryi_stream(Cj + at, run->staged_columns, entries * (int64_t)sizeof *Cj, run->streams);
+            if (Cj) spryi_stream(Cj + at, run->staged_columns, entries * (int64_t)sizeof *Cj, run->streams);
             spryi_stream(Cx + at, run->staged, entries * (int64_t)sizeof *Cx, run->streams);
         }
     }

@@ -83,7 +83,7 @@ typedef struct spryi_rows_workspace {
     spryi_product_list list;
     spryi_row_buffer buffers[SPRYI_BUFFERS];
     spryi_row_run run;
-    spryi_spgemm_spans seen; /* by this thread, in the count phase */
+    spryi_spgemm_spans seen; /* by this thread, in the count and columns phases */
 } spryi_rows_workspace;
 
 /* The rows of a piece, begin .. end-1. */

@@ -10,7 +10,8 @@
 
 static void SPRY_FN(count_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
 {
-    SPRY_FN(count_rows)(job, w, begin, end, NULL);
+    int64_t words = 0;
+    for (int64_t i = begin; i < end; i++) SPRY_FN(count_row)(job, w, begin, i, &words, NULL);
 }
 
 static void SPRY_FN(count)(spryi_spgemm_job *job)
@@ -46,6 +47,23 @@ static void SPRY_FN(fill)(spryi_spgemm_job *job)
     spryi_rows_run(job, SPRY_FN(fill_piece));
 }
 
+static void SPRY_FN(columns_piece)(const spryi_spgemm_job *job, spryi_rows_workspace *w, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = job->offsets[i], n = job->offsets[i + 1] - at;
+        SPRY_J *Cj = (SPRY_J *)job->columns + at;
+        int64_t first, last;
+        if (n == 0 || SPRY_FN(copy_columns)(job, begin, i, Cj, n)) continue;
+        SPRY_FN(row_span)(job, i, &first, &last);
+        SPRY_FN(find_columns)(job, w, i, first, last, Cj, n);
+    }
+}
+
+static void SPRY_FN(columns)(spryi_spgemm_job *job)
+{
+    spryi_rows_run(job, SPRY_FN(columns_piece));
+}
+
 #else
 #include "spgemm/cpu/rows_shared.h"
 
@@ -53,7 +71,7 @@ static void SPRY_FN(fill)(spryi_spgemm_job *job)
 #include "core/instantiate.h"
 
 static const spryi_spgemm_table count_table = SPRYI_TABLE(count), fill_table = SPRYI_TABLE(fill),
-                                refill_table = SPRYI_TABLE(refill);
+                                columns_table = SPRYI_TABLE(columns), refill_table = SPRYI_TABLE(refill);
 
 static spryi_spgemm_sizes sizes(const spryi_spgemm_job *job, spryi_spgemm_phase phase, int64_t most_bytes)
 {
@@ -65,6 +83,7 @@ static const spryi_spgemm_host_phases phases = {
     .sizes = sizes,
     .count = &count_table,
     .fill = &fill_table,
+    .columns = &columns_table,
     .refill = &refill_table,
 };
 

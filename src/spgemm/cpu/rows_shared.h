@@ -17,3 +17,6 @@
 #define SPRYI_TEMPLATE "spgemm/cpu/known_columns.tmpl.h"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "spgemm/cpu/columns_alone.tmpl.h"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE

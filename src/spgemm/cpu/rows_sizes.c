@@ -210,7 +210,8 @@ spryi_spgemm_sizes spryi_rows_sizes(const spryi_spgemm_job *job, spryi_spgemm_ph
 {
     if (phase == SPRYI_FILL) return fill_sizes(job, most_bytes, runs);
     if (phase == SPRYI_ONE_PASS) return one_pass_sizes(job);
-    return add_up(job, (spryi_spgemm_sizes){.mask = mask_words(job)}, most_bytes);
+    const int64_t run_values = runs ? run_sizes(job, 0).run_values : 0; /* counting runs takes no more room */
+    return add_up(job, (spryi_spgemm_sizes){.mask = mask_words(job), .run_values = run_values}, most_bytes);
 }
 
 /* ---- phases --------------------------------------------------------------------------------------------- */
@@ -224,6 +225,7 @@ static void merge_spans(spryi_spgemm_spans *all, const spryi_spgemm_spans *seen)
     all->identical = most_of(seen->identical, all->identical);
     all->repeated = most_of(seen->repeated, all->repeated);
     all->scattered = most_of(seen->scattered, all->scattered);
+    all->in_runs += seen->in_runs;
 }
 
 void spryi_rows_run(spryi_spgemm_job *job, spryi_rows_piece_fn piece)

@@ -190,6 +190,7 @@ SIZES(smmp, sizeof(int64_t), 1)
                                                           .sizes = way##_sizes,                                        \
                                                           .count = &count_,                                            \
                                                           .fill = &fill_,                                              \
+                                                          .columns = &fill_,                                           \
                                                           .refill = &fill_};                                           \
     const spryi_kernel spryi_##name_ = {.name = #name_,                                                                \
                                         .format = "csr",                                                               \
