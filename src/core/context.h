@@ -3,6 +3,7 @@
 
 #include "core/block_cache.h"
 #include "core/cpu_features.h"
+#include "core/pool.h"
 #include "core/tuning.h"
 #include "spry/spry.h"
 
@@ -23,6 +24,7 @@ struct spry_context {
     spryi_tuning tuning;
     _Atomic int64_t bytes, peak_bytes;
     spryi_block_cache cached_blocks;
+    spryi_pool pool;
 };
 
 #endif

@@ -39,7 +39,7 @@ static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, 0,
                                 "spgemm: result_device is %d, expected 0 (host memory) or a GPU's number",
                                 o->result_device);
-    return SPRY_OK;
+    return spryi_check_threads(o->threads, "spgemm", err);
 }
 
 /* Shapes that fit, and the value type of C. */

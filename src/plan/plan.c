@@ -24,6 +24,7 @@ static spry_status check_options(const spry_spmv_options *o, spry_error *err)
     if (o->expected_calls < 0 || o->memory_limit_bytes < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->expected_calls < 0 ? "expected_calls" : "memory_limit_bytes",
                           "expected_calls and memory_limit_bytes must not be negative");
+    SPRYI_OK_OR_RETURN(spryi_check_threads(o->threads, "plan", err));
     return spryi_check_ordering(o, err);
 }
 
@@ -195,6 +196,18 @@ static spry_status allocate_vectors(spry_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
+/*
+ * As many as are asked for; else the context's, but each with so many bytes to read that it is worth waking: a thread
+ * that another program takes the processor from is waited for much longer than a small product takes.
+ */
+static int threads_for(const spry_plan *plan, int asked)
+{
+    enum { BYTES_A_THREAD = 512 << 10 };
+    const int64_t worth = plan->format->storage_bytes(plan->stored.storage) / BYTES_A_THREAD;
+    if (asked > 0) return asked;
+    return worth < 1 ? 1 : worth < plan->context->threads ? (int)worth : plan->context->threads;
+}
+
 /* The chosen format's storage of plan->A. */
 static spry_status make_storage(spry_plan *plan, spry_error *err)
 {
@@ -223,9 +236,9 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
         .A = spryi_matrix_retain(A),
         .op = o.op,
         .vector_type = o.vector_type,
+        .number_bytes = spry_type_bytes(o.vector_type),
         .y_length = o.op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows,
         .x_length = o.op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols,
-        .threads = context->threads,
         .options = o,
     };
     made->options.device = made->options.format = made->options.kernel = made->options.ordering = NULL;
@@ -239,6 +252,7 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     SPRYI_TRY(prepare_kernel(made, err));
     SPRYI_TRY(spryi_place_order(made, err));
     SPRYI_TRY(allocate_vectors(made, err));
+    made->threads = threads_for(made, o.threads);
     spryi_drop_copy(made);
     made->setup_us = spryi_now_us() - start;
     *plan = made;

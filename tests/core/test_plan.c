@@ -120,6 +120,7 @@ static void good_options(void **state)
     o.format = "auto";
     o.ordering = "none";
     o.vector_type = SPRY_F64;
+    o.threads = 2;
     spry_plan *plan = NULL;
     assert_int_equal(spry_plan_spmv(context, &plan, A, &o, NULL), SPRY_OK);
     spry_plan_info info = info_of(plan);
