@@ -46,7 +46,7 @@ typedef struct bench_options {
     text_list kernels;        /* by name, peers' too */
     const bench_peers *peers; /* NULL: none */
     /*
-     * One after another: "none"; a method of spry_reorder, by which the matrix is reordered for everybody; "plan-"
+     * One after another: "none"; a method of spry_ordering_create, by which the matrix is reordered for everybody; "plan-"
      * and a method, by which this library's plans renumber x and y themselves; or "by-format": csr2 and csr3 as given
      * and by Band-k, everybody else as given and by RCM.
      */

@@ -82,13 +82,13 @@ static spry_status find_ordering(spry_context *context, const spry_matrix *A, nu
 {
     const double start = now_us();
     const int for_gpu = strcmp(n->subject.ordering, "bandk") == 0 && strcmp(n->subject.device, "cuda") == 0;
-    spry_reorder_options options = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options options = SPRY_INIT(spry_ordering_options);
     options.method = n->subject.ordering;
     options.tuning = for_gpu ? "table" : NULL;
-    spry_status status = spry_reorder(context, &n->handle, A, &options, err);
+    spry_status status = spry_ordering_create(context, &n->handle, A, &options, err);
     if (for_gpu && status == SPRY_INVALID_ARGUMENT) {
         options.tuning = tuning_for_gpu(context);
-        status = spry_reorder(context, &n->handle, A, &options, err);
+        status = spry_ordering_create(context, &n->handle, A, &options, err);
     }
     if (strcmp(n->subject.ordering, "bandk") == 0) {
         n->subject.groups = n->handle;

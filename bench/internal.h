@@ -130,7 +130,7 @@ spry_status bench_spgemm(bench_session *session, const bench_subject *subject, s
 
 typedef struct spmv_case {
     record record;
-    spry_plan *plan;              /* ours, */
+    spry_spmv_plan *plan;              /* ours, */
     const spry_peer_kernel *peer; /* or a peer's */
     void *peer_state;
     int device; /* where it runs and its vectors are: 0 the CPU, 1 the first GPU */

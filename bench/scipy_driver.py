@@ -6,7 +6,7 @@
 
 SciPy needs a Python process, so it is no module of `spry bench`; this driver writes the same JSON lines instead:
 one record of the library's best plan and one with "kernel": "scipy_csr", "peer": true. Both multiply the same
-arrays (as the library read them) with the vectors of the benchmark, are checked with spry_verify_spmv, and take
+arrays (as the library read them) with the vectors of the benchmark, are checked with spry_spmv_verify, and take
 turns: five times round, untimed runs first, then batches of at least 1 ms. What Python adds to a call, a few
 microseconds on either side, is in the times: take matrices of 100 000 entries or more. SciPy's product has one
 thread and makes a new y every time, which is what its users get. The copy bandwidth is not measured: "roof" is null.
@@ -60,10 +60,10 @@ Vector = struct("spry_vector", "data:p length:l type:i columns:l stride:l device
 SpmvOptions = struct("spry_spmv_options", "struct_size:z op:i device:s format:s kernel:s ordering:s vector_type:i "
                      "vector_device:i expected_calls:l allow_nondeterministic:i memory_limit_bytes:l "
                      "row_scaling:p column_scaling:p")
-PlanInfo = struct("spry_plan_info", "struct_size:z op:s device:s format:s kernel:s ordering:s reason:s deterministic:i "
+PlanInfo = struct("spry_spmv_plan_info", "struct_size:z op:s device:s format:s kernel:s ordering:s reason:s deterministic:i "
                   "threads:i storage_bytes:l owned_bytes:l workspace_bytes:l setup_us:d upload_us:d predicted_us:d")
 ReadOptions = struct("spry_read_options", "struct_size:z value_type:i offset_type:i index_type:i")
-Verification = struct("spry_verification", "struct_size:z max_error:d worst_row:l wrong_rows:l")
+Verification = struct("spry_spmv_verification", "struct_size:z max_error:d worst_row:l wrong_rows:l")
 
 
 class Fault(Exception):
@@ -79,9 +79,9 @@ class Library:
         self.library = ctypes.CDLL(os.path.abspath(path))
         # Vectors go by value; all else is a number that fits an int, or a pointer, which is wrapped where it is made.
         vector = Vector
-        self.library.spry_plan_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, vector, ctypes.c_void_p, vector,
+        self.library.spry_spmv_plan_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, vector, ctypes.c_void_p, vector,
                                                ctypes.c_void_p, ctypes.c_void_p]
-        self.library.spry_verify_spmv.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int,
+        self.library.spry_spmv_verify.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int,
                                                   ctypes.c_void_p, vector, ctypes.c_void_p, vector, vector,
                                                   ctypes.c_void_p]
         self.context = ctypes.c_void_p()
@@ -176,7 +176,7 @@ def case_of_library(library, common, matrix, transpose, x, y):
     fields.update(kernel=info.kernel.decode(), ordering=info.ordering.decode(), reason=info.reason.decode(),
                   threads=info.threads, deterministic=bool(info.deterministic), setup_us=info.setup_us,
                   upload_us=info.upload_us, bytes=info.storage_bytes)
-    run_plan, error, xs, ys = library.library.spry_plan_run, Error(), vector_of(x), vector_of(y)
+    run_plan, error, xs, ys = library.library.spry_spmv_plan_run, Error(), vector_of(x), vector_of(y)
     error_pointer = ctypes.byref(error)
 
     def run():
@@ -293,7 +293,7 @@ def run_matrix(library, path, type_name, index_name, op):
             check(library, case, matrix, transpose, x)
     measure([case for case in cases if case.live()])
     if plan:
-        library.library.spry_plan_destroy(plan)
+        library.library.spry_spmv_plan_destroy(plan)
     records = [case.record for case in cases]
     del cases, ours  # SciPy's matrix looks into the arrays that go now
     library.destroy(matrix)

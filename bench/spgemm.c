@@ -21,13 +21,13 @@ static spry_status open_group(spgemm_group *group, bench_session *session, const
                             .wanted = subject->device,
                             .A = subject->A,
                             .arrays = SPRY_INIT(spry_arrays),
-                            .estimate = SPRY_INIT(spry_spgemm_estimate)};
+                            .estimate = SPRY_INIT(spry_spgemm_prediction)};
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.device = "cpu"; /* where it is exact */
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
     if (status == SPRY_OK)
-        status = spry_estimate_spgemm(session->context, &group->estimate, group->A, group->A, &options, err);
+        status = spry_spgemm_predict(session->context, &group->estimate, group->A, group->A, &options, err);
     record *r = &group->common;
     r->products = group->estimate.products;
     r->nnz_c = group->estimate.nnz;
@@ -139,7 +139,7 @@ static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *er
 {
     const spry_matrix *A = c->device > 0 ? group->device_A : group->A;
     const double start = now_us();
-    spry_status status = spry_plan_spgemm(group->session->context, &c->plan, A, A, &c->options, err);
+    spry_status status = spry_spgemm_plan_create(group->session->context, &c->plan, A, A, &c->options, err);
     c->record.setup_us += now_us() - start;
     return status;
 }

@@ -2,7 +2,7 @@
  * Op spgemm: C = A*A, one whole product a run, from the arrays of A on the device to C there, allocations included.
  *
  * A case's first run is checked: the number of entries against the library's exact count, and with up to
- * EXACT_PRODUCTS products the structure and every value, else C*x against A*(A*x) (spry_verify_spgemm). After the
+ * EXACT_PRODUCTS products the structure and every value, else C*x against A*(A*x) (spry_spgemm_verify). After the
  * timing a deterministic kernel must give the same bits once more. Set-up is what is done once: uploads and handles;
  * first is the first run; time the median of later ones, with memory that allocators keep: C of one run is given back,
  * untimed, before the next. With --calls above 1 our kernels also run as plans (format "plan"): set-up is then the
@@ -43,7 +43,7 @@ typedef struct spgemm_group {
     void *device_arrays[3];
     double upload_us;
     record common;
-    spry_spgemm_estimate estimate;
+    spry_spgemm_prediction estimate;
     spgemm_case *cases;
     int case_count;
     double children; /* seconds that peers in processes of their own took */

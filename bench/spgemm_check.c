@@ -237,7 +237,7 @@ static int compare(spgemm_group *group, spgemm_case *c, const spry_arrays *a)
     spry_matrix *C = NULL;
     spry_status status = as_matrix(group, c, a, exact, &C, &err);
     if (status == SPRY_OK)
-        status = spry_verify_spgemm(group->session->context, &v, C, group->A, group->A, &options,
+        status = spry_spgemm_verify(group->session->context, &v, C, group->A, group->A, &options,
                                     exact ? SPRY_VERIFY_EXACT : SPRY_VERIFY_RANDOM, &err);
     spry_matrix_destroy(C);
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);

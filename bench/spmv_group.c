@@ -63,7 +63,7 @@ void spmv_group_close(spmv_group *group)
 {
     for (int i = 0; i < group->case_count; i++) {
         spmv_case *c = &group->cases[i];
-        spry_plan_destroy(c->plan);
+        spry_spmv_plan_destroy(c->plan);
         if (c->peer && c->peer_state) c->peer->destroy(c->peer_state);
         free(c->samples);
     }
@@ -108,7 +108,7 @@ int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta)
     spry_type type = group->arrays.value_type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_status status =
-        spry_plan_run(c->plan, scalar_pointer(&a, type), vector(group, x_of(group, c), group->x_length, c->device),
+        spry_spmv_plan_run(c->plan, scalar_pointer(&a, type), vector(group, x_of(group, c), group->x_length, c->device),
                       scalar_pointer(&b, type), vector(group, y_of(group, c), group->y_length, c->device), NULL, &err);
     if (status == SPRY_OK) return 1;
     return record_fail(&c->record, RECORD_FAILED, "%s", err.message);
@@ -189,11 +189,11 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
             keep_error(c, group->known[k].max_error);
             return 1;
         }
-    spry_verification v = SPRY_INIT(spry_verification);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     spry_type type = group->arrays.value_type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_vector before = beta == 0 ? (spry_vector){0} : vector(group, group->y_before, group->y_length, 0);
-    spry_status status = spry_verify_spmv(group->session->context, &v, group->A, group->op, scalar_pointer(&a, type),
+    spry_status status = spry_spmv_verify(group->session->context, &v, group->A, group->op, scalar_pointer(&a, type),
                                           vector(group, group->x, group->x_length, 0), scalar_pointer(&b, type), before,
                                           vector(group, group->y, group->y_length, 0), &err);
     if (status != SPRY_OK) return record_fail(&c->record, RECORD_FAILED, "the check itself failed: %s", err.message);
@@ -280,7 +280,7 @@ int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const cha
     spry_spmv_options given = *options;
     spry_error err = {0};
     given.vector_device = c->device;
-    spry_status status = spry_plan_spmv(group->planner, &c->plan, group->A, &given, &err);
+    spry_status status = spry_spmv_plan_create(group->planner, &c->plan, group->A, &given, &err);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, &err);
     if (label) RECORD_TEXT(c->record.format, label);
     if (status == SPRY_OK)

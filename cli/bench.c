@@ -184,7 +184,7 @@ static int check_parameters(const arguments *a, spry_context *context)
         spry_storage storage = SPRY_INIT(spry_storage);
         options.format = a->o.formats.items[i];
         if (!strchr(options.format, ':')) continue;
-        spry_status found = spry_predict_storage(context, &storage, A, &options, &err);
+        spry_status found = spry_spmv_predict_storage(context, &storage, A, &options, &err);
         if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
             status = cli_usage_error("--formats: %s", err.message);
     }

@@ -16,7 +16,7 @@ typedef struct arguments {
 typedef struct facts {
     cli_input input;
     spry_ordering_info ordering;
-    spry_ordering_figures figures;
+    spry_ordering_stats figures;
     double permute_us, product_before_us, product_after_us; /* products: NaN where they were not measured */
 } facts;
 
@@ -50,7 +50,7 @@ static void print_facts(FILE *out, const facts *f)
 {
     const spry_arrays *a = &f->input.arrays;
     const spry_ordering_info *o = &f->ordering;
-    const spry_ordering_figures *b = &f->figures;
+    const spry_ordering_stats *b = &f->figures;
     fprintf(out, "%s: %s x %s, %s entries, reordered by %s\n", f->input.name, cli_count(a->rows).s,
             cli_count(a->cols).s, cli_count(a->nnz).s, o->method);
     fprintf(out, "  %-14s %20s %20s\n", "", "before", "after");
@@ -72,7 +72,7 @@ static int json_facts(cJSON *o, const facts *f)
 {
     const spry_arrays *a = &f->input.arrays;
     const spry_ordering_info *i = &f->ordering;
-    const spry_ordering_figures *b = &f->figures;
+    const spry_ordering_stats *b = &f->figures;
     return cli_json_text(o, "matrix", f->input.name) && cli_json_integer(o, "rows", a->rows) &&
            cli_json_integer(o, "cols", a->cols) && cli_json_integer(o, "nnz", a->nnz) &&
            cli_json_text(o, "method", i->method) &&
@@ -126,14 +126,14 @@ static spry_status time_product(const cli_input *input, double *us, const spry_m
 {
     *us = (double)NAN;
     if (input->arrays.nnz == 0) return SPRY_OK;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options options_of_plan = SPRY_INIT(spry_spmv_options);
     spry_measurement measured = SPRY_INIT(spry_measurement);
     options_of_plan.format = "csr";
-    spry_status status = spry_plan_spmv(input->context, &plan, A, &options_of_plan, err);
-    if (status == SPRY_OK) status = spry_plan_measure(plan, &measured, err);
+    spry_status status = spry_spmv_plan_create(input->context, &plan, A, &options_of_plan, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_measure(plan, &measured, err);
     if (status == SPRY_OK) *us = measured.median_us;
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     return status;
 }
 
@@ -156,16 +156,16 @@ static int reorder(facts *f, arguments *a)
     spry_error err = {0};
     spry_matrix *A = f->input.A, *B = NULL;
     spry_ordering *ordering = NULL;
-    spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     how.method = a->method;
     how.k = (int)a->k;
     how.srs = a->srs;
     how.ssrs = a->ssrs;
     how.tuning = a->tuning;
     cli_progress("reordering");
-    spry_status result = spry_reorder(f->input.context, &ordering, A, &how, &err);
+    spry_status result = spry_ordering_create(f->input.context, &ordering, A, &how, &err);
     if (result == SPRY_OK) result = spry_ordering_get_info(ordering, &f->ordering, &err);
-    if (result == SPRY_OK) result = spry_ordering_get_figures(ordering, &f->figures, A, &err);
+    if (result == SPRY_OK) result = spry_ordering_get_stats(ordering, &f->figures, A, &err);
     f->permute_us = now_us();
     if (result == SPRY_OK)
         result = spry_matrix_permute(f->input.context, &B, A, f->ordering.row_perm, f->ordering.col_perm, &err);
@@ -202,7 +202,7 @@ static int check_arguments(const arguments *a, const char *path)
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {0};
-    facts f = {.ordering = SPRY_INIT(spry_ordering_info), .figures = SPRY_INIT(spry_ordering_figures)};
+    facts f = {.ordering = SPRY_INIT(spry_ordering_info), .figures = SPRY_INIT(spry_ordering_stats)};
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = check_arguments(&a, argv[0]);
     if (status != CLI_GO_ON) return status;

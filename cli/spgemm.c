@@ -27,7 +27,7 @@ typedef struct product {
     const char *class_name; /* of A; "" where no record is wanted */
     double read_us, whole_us;
     spry_spgemm_info info;
-    spry_spgemm_estimate estimate;
+    spry_spgemm_prediction estimate;
     spry_spgemm_verification check;
 } product;
 
@@ -196,7 +196,7 @@ static void fill_record(record *r, const product *p, const arguments *a)
     RECORD_TEXT(r->ordering, "none");
     r->status = RECORD_OK;
     if (a->estimate) {
-        const spry_spgemm_estimate *e = &p->estimate;
+        const spry_spgemm_prediction *e = &p->estimate;
         RECORD_TEXT(r->device, e->device);
         RECORD_TEXT(r->kernel, e->kernel);
         r->products = e->products;
@@ -242,7 +242,7 @@ static int json_line(const record *r, const product *p, arguments *a)
                cli_json_number(o, "read_us", p->read_us) && cli_json_number(o, "alpha", a->alpha) &&
                cli_json_integer(o, "memory_limit", a->memory_limit > 0 ? a->memory_limit : -1);
     if (good && a->estimate) {
-        const spry_spgemm_estimate *e = &p->estimate;
+        const spry_spgemm_prediction *e = &p->estimate;
         good = cJSON_AddBoolToObject(o, "exact", e->exact) && cli_json_integer(o, "nnz_bound", e->nnz_bound) &&
                cli_json_integer(o, "input_bytes", e->input_bytes) &&
                cli_json_integer(o, "result_bytes", e->result_bytes) &&
@@ -280,7 +280,7 @@ static void print_memory(int64_t inputs, int64_t result, int64_t workspace, int6
 
 static void print_estimate(const product *p, const arguments *a)
 {
-    const spry_spgemm_estimate *e = &p->estimate;
+    const spry_spgemm_prediction *e = &p->estimate;
     print_head(p, a);
     printf("  products        %s, so %s operations\n", cli_count(e->products).s, cli_count(2 * e->products).s);
     printf("  C               %s x %s, %s%s entries", cli_count(e->rows).s, cli_count(e->cols).s,
@@ -322,7 +322,7 @@ static void print_report(const record *r, const product *p, const arguments *a)
 static spry_status verify(product *p, const arguments *a, const spry_spgemm_options *o, record *r, spry_error *err)
 {
     cli_progress("verifying");
-    spry_status status = spry_verify_spgemm(p->context, &p->check, p->C, p->A, p->B, o,
+    spry_status status = spry_spgemm_verify(p->context, &p->check, p->C, p->A, p->B, o,
                                             a->verify == 2 ? SPRY_VERIFY_EXACT : SPRY_VERIFY_RANDOM, err);
     if (status != SPRY_OK) return status;
     r->max_error = p->check.max_error;
@@ -344,9 +344,9 @@ static spry_status multiply(product *p, const arguments *a, record *r, spry_erro
     spry_spgemm_options o = product_options(a, a->type == SPRY_F32 ? (const void *)&f32 : &a->alpha);
     p->info = SPRY_INIT(spry_spgemm_info);
     p->check = SPRY_INIT(spry_spgemm_verification);
-    p->estimate = SPRY_INIT(spry_spgemm_estimate);
+    p->estimate = SPRY_INIT(spry_spgemm_prediction);
     cli_progress(a->estimate ? "counting" : "multiplying");
-    if (a->estimate) return spry_estimate_spgemm(p->context, &p->estimate, p->A, p->B, &o, err);
+    if (a->estimate) return spry_spgemm_predict(p->context, &p->estimate, p->A, p->B, &o, err);
     o.info = &p->info;
     const double start = now_us();
     spry_status status = spry_spgemm(p->context, &p->C, p->A, p->B, &o, err);

@@ -46,7 +46,7 @@ static const cli_option options[] = {
 typedef struct product {
     spry_context *context;
     spry_matrix *A;
-    spry_plan *plan;
+    spry_spmv_plan *plan;
     spry_vector x, y, y_before;
     double read_us;
     record record;
@@ -81,12 +81,12 @@ static spry_spmv_options plan_options(const arguments *a)
 static int check_names(spry_context *context, const arguments *a)
 {
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = plan_options(a);
     spry_error err = {0};
     spry_status status = cli_one(context, &A, a->type, &err);
-    if (status == SPRY_OK) status = spry_plan_spmv(context, &plan, A, &options, &err);
-    spry_plan_destroy(plan);
+    if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     return cli_certain(status, &err);
 }
@@ -117,13 +117,13 @@ static spry_status run_and_verify(product *p, const arguments *a, spry_error *er
     const float alpha32 = (float)a->alpha, beta32 = (float)a->beta;
     const void *alpha = a->type == SPRY_F32 ? (const void *)&alpha32 : (const void *)&a->alpha;
     const void *beta = a->type == SPRY_F32 ? (const void *)&beta32 : (const void *)&a->beta;
-    spry_verification v = SPRY_INIT(spry_verification);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     record *r = &p->record;
     const double start = now_us();
-    spry_status status = spry_plan_run(p->plan, alpha, p->x, beta, p->y, NULL, err);
+    spry_status status = spry_spmv_plan_run(p->plan, alpha, p->x, beta, p->y, NULL, err);
     r->first_us = now_us() - start;
     if (status == SPRY_OK)
-        status = spry_verify_spmv(p->context, &v, p->A, plan_options(a).op, alpha, p->x, beta, p->y_before, p->y, err);
+        status = spry_spmv_verify(p->context, &v, p->A, plan_options(a).op, alpha, p->x, beta, p->y_before, p->y, err);
     r->max_error = v.max_error;
     if (status == SPRY_OK && v.wrong_rows > 0)
         record_fail(r, RECORD_WRONG, "%lld rows of y are past the error bound, the worst is %lld",
@@ -136,7 +136,7 @@ static int multiply(product *p, const arguments *a)
     const spry_spmv_options options = plan_options(a);
     spry_error err = {0};
     cli_progress("planning");
-    spry_status status = spry_plan_spmv(p->context, &p->plan, p->A, &options, &err);
+    spry_status status = spry_spmv_plan_create(p->context, &p->plan, p->A, &options, &err);
     if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
     if (status == SPRY_OK) status = make_vectors(p, a, &err);
     cli_progress("multiplying and checking");
@@ -166,7 +166,7 @@ static spry_status measure(product *p, spry_error *err)
         if (status == SPRY_OUT_OF_MEMORY) status = SPRY_OK; /* the product has its memory all the same */
     }
     cli_progress("measuring the product");
-    if (status == SPRY_OK) status = spry_plan_measure(p->plan, &m, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_measure(p->plan, &m, err);
     if (status != SPRY_OK) return status;
     r->time_us = m.median_us;
     r->mean_us = m.mean_us;
@@ -276,7 +276,7 @@ static int run(const cli_command *command, int argc, char **argv)
     spry_vector_destroy(p.context, &p.x);
     spry_vector_destroy(p.context, &p.y);
     spry_vector_destroy(p.context, &p.y_before);
-    spry_plan_destroy(p.plan);
+    spry_spmv_plan_destroy(p.plan);
     spry_matrix_destroy(p.A);
     spry_context_destroy(p.context);
     return status;

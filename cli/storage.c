@@ -11,7 +11,7 @@ static spry_status predict(spry_storage *storage, spry_context *context, const s
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     *storage = SPRY_INIT(spry_storage);
     options.format = format;
-    return spry_predict_storage(context, storage, A, &options, NULL);
+    return spry_spmv_predict_storage(context, storage, A, &options, NULL);
 }
 
 /* Textbooks bound hyb by 3 nnz and 2 m K words; uniform rows take less than the former. */

@@ -48,10 +48,10 @@ spry_status record_describe(record *r, const spry_matrix *A, spry_error *err)
     return SPRY_OK;
 }
 
-spry_status record_take_plan(record *r, const spry_plan *plan, spry_error *err)
+spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err)
 {
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    spry_status status = spry_plan_get_info(plan, &info, err);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_status status = spry_spmv_plan_get_info(plan, &info, err);
     if (status != SPRY_OK) return status;
     RECORD_TEXT(r->format, info.format);
     RECORD_TEXT(r->kernel, info.kernel);

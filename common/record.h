@@ -44,7 +44,7 @@ void record_init(record *r);
 /* The sizes, class, type and index pair of a matrix. */
 spry_status record_describe(record *r, const spry_matrix *A, spry_error *err);
 /* What a plan tells of itself, its format included. */
-spry_status record_take_plan(record *r, const spry_plan *plan, spry_error *err);
+spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *err);
 /* The status and why. Returns 0, as a case that cannot be measured does. */
 int record_fail(record *r, record_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 const char *record_status_name(record_status status);

@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import scipy_driver as driver  # noqa: E402
 
-Options = driver.struct("spry_reorder_options", "struct_size:z method:s k:i srs:l ssrs:l tuning:s")
+Options = driver.struct("spry_ordering_options", "struct_size:z method:s k:i srs:l ssrs:l tuning:s")
 Info = driver.struct("spry_ordering_info", "struct_size:z method:s rows:l cols:l row_perm:p col_perm:p components:l "
                      "sr_count:l ssr_count:l sr_ptr:p ssr_ptr:p srs:l ssrs:l setup_us:d")
 

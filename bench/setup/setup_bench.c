@@ -35,20 +35,20 @@ static spry_status make_once(spry_context *context, const spry_matrix *A, const 
                              spry_measurement *product, spry_error *err)
 {
     spry_spmv_options on = SPRY_INIT(spry_spmv_options);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    spry_plan *plan = NULL;
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_spmv_plan *plan = NULL;
     on.format = format;
     on.device = "cpu";
-    spry_status status = spry_plan_spmv(context, &plan, A, &on, err);
-    if (status == SPRY_OK && product) status = spry_plan_measure(plan, product, err);
-    if (status == SPRY_OK) status = spry_plan_get_info(plan, &info, err);
+    spry_status status = spry_spmv_plan_create(context, &plan, A, &on, err);
+    if (status == SPRY_OK && product) status = spry_spmv_plan_measure(plan, product, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_get_info(plan, &info, err);
     if (status == SPRY_OK) {
         m->us[round] = info.setup_us;
         m->storage_bytes = info.storage_bytes;
         m->owned_bytes = info.owned_bytes;
         snprintf(m->kernel, sizeof m->kernel, "%s", info.kernel);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     return status;
 }
 

@@ -2,7 +2,7 @@
  * solvers_bench cg|pagerank [--device cuda] FILE...: iterations of the solvers beside what they are to be compared
  * with, in one run.
  *
- * cg, and both on a GPU: an iteration against one product (spry_plan_measure) plus the fewest bytes of vectors, 9
+ * cg, and both on a GPU: an iteration against one product (spry_spmv_plan_measure) plus the fewest bytes of vectors, 9
  * numbers a row (pagerank 4), at the copy bandwidth; and these bytes with the plan's beside the time. pagerank: an
  * iteration against a pull loop written by hand over the same CSR, normalised beforehand, on as many threads, the
  * better of two schedules; rounds alternate, medians count, and both results are compared. Files whose entries PageRank
@@ -75,12 +75,12 @@ static int iterate(spry_context *context, const spry_matrix *A, method what, con
 }
 
 /* Median microseconds of a product, on a GPU with vectors that lie there. */
-static int time_product(spry_context *context, spry_plan *plan, int64_t n, int device, double *us, spry_error *err)
+static int time_product(spry_context *context, spry_spmv_plan *plan, int64_t n, int device, double *us, spry_error *err)
 {
     enum { RUNS = 50 };
     spry_measurement m = SPRY_INIT(spry_measurement);
     if (device == 0) {
-        if (spry_plan_measure(plan, &m, err) != SPRY_OK) return 0;
+        if (spry_spmv_plan_measure(plan, &m, err) != SPRY_OK) return 0;
         *us = m.median_us;
         return 1;
     }
@@ -93,7 +93,7 @@ static int time_product(spry_context *context, spry_plan *plan, int64_t n, int d
             good = spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
             start = now_us();
         }
-        good = good && spry_plan_run(plan, NULL, x, NULL, y, NULL, err) == SPRY_OK;
+        good = good && spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err) == SPRY_OK;
     }
     good = good && spry_device_synchronize(context, device, NULL, err) == SPRY_OK;
     *us = (now_us() - start) / RUNS;
@@ -107,16 +107,16 @@ static int measure_against_bytes(spry_context *context, const spry_matrix *A, me
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_error err = {0};
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options on = SPRY_INIT(spry_spmv_options);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_matrix_get_arrays(A, &a, NULL);
     double *x = room(a.rows, 8), *b = room(a.rows, 8), iteration[ROUNDS], product[ROUNDS], vectors[ROUNDS];
     for (int64_t i = 0; i < a.rows; i++) b[i] = 1 + 0.001 * (double)(i % 13);
     on.device = device;
     on.vector_device = device && strcmp(device, "cuda") == 0;
-    if (spry_plan_spmv(context, &plan, A, &on, &err) != SPRY_OK) return fail(&err);
-    if (spry_plan_get_info(plan, &info, &err) != SPRY_OK) return fail(&err);
+    if (spry_spmv_plan_create(context, &plan, A, &on, &err) != SPRY_OK) return fail(&err);
+    if (spry_spmv_plan_get_info(plan, &info, &err) != SPRY_OK) return fail(&err);
     for (int r = 0; r < ROUNDS; r++) {
         double us, product_us;
         if (!time_product(context, plan, a.rows, on.vector_device, &product[r], &err)) return fail(&err);
@@ -137,7 +137,7 @@ static int measure_against_bytes(spry_context *context, const spry_matrix *A, me
            what == CG ? "cg" : "pagerank", path, info.device, info.kernel, i.median, i.quartile1, i.quartile3, v.median,
            v.quartile1, v.quartile3, p.median, p.quartile1, p.quartile3, numbers, copy_gbps, fewest_us,
            i.median / (p.median + fewest_us), bytes * 1e-6, bytes / copy_gbps * 1e-3);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     free(x);
     free(b);
     return 1;

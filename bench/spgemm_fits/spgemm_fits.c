@@ -73,15 +73,15 @@ static double bound(const search *s)
 /* y = M*x, all in device memory. */
 static spry_status times(const search *s, const spry_matrix *M, spry_vector x, spry_vector y, spry_error *err)
 {
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.format = "csr";
     o.vector_device = 1;
     o.expected_calls = 1;
-    spry_status status = spry_plan_spmv(s->context, &plan, M, &o, err);
-    if (status == SPRY_OK) status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
+    spry_status status = spry_spmv_plan_create(s->context, &plan, M, &o, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
     if (status == SPRY_OK) status = spry_device_synchronize(s->context, 1, NULL, err);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     return status;
 }
 

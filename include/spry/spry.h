@@ -158,7 +158,7 @@ SPRY_API size_t spry_index_type_bytes(spry_index_type type); /* 4, 8 */
 
 typedef struct spry_context spry_context;   /* allocator, threads, devices */
 typedef struct spry_matrix spry_matrix;     /* the user's data, borrowed or owned; never modified */
-typedef struct spry_plan spry_plan;         /* a matrix made ready for one operation on one device */
+typedef struct spry_spmv_plan spry_spmv_plan;         /* a matrix made ready for one operation on one device */
 typedef struct spry_ordering spry_ordering; /* a new numbering of rows and columns, see section 10 */
 
 /* Which threads run the products, the passes of solvers and the rows of sparse products of a context. */
@@ -332,11 +332,11 @@ typedef struct spry_spmv_options {
     const char *device; /* "cpu" or a name of section 12; NULL: where the matrix is */
     /*
      * A format of section 12, with parameters if wanted ("sell", "sell:c=16:sigma=4096"), or "auto": the library's
-     * choice, told with its reason (spry_plan_info). NULL: "auto".
+     * choice, told with its reason (spry_spmv_plan_info). NULL: "auto".
      */
     const char *format;
     const char *kernel; /* a kernel of section 12, which determines format and device; NULL: the best for them */
-    /* "none" (NULL), "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_reorder, on the host).
+    /* "none" (NULL), "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_ordering_create, on the host).
        x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or 3 numbers an entry. */
     const char *ordering;
     /* csr2, csr3: bandk's ordering whose numbers A has got: its groups, not equal ones. Outlives the plan. NULL: no */
@@ -367,29 +367,29 @@ typedef struct spry_spmv_options {
 /*
  * Makes A, which must be sound, ready for y = alpha*op(A)*x + beta*y. options may be NULL.
  * While the plan lives A's arrays must not change; after a change of values (not of the structure)
- * say spry_plan_update_values. A plan is immutable otherwise, so several threads may run it at once,
+ * say spry_spmv_plan_update. A plan is immutable otherwise, so several threads may run it at once,
  * each with a workspace of its own (see spry_run_options).
  *
- * Default: the format that the rules of docs/formats.md give, told in spry_plan_info.reason; with
+ * Default: the format that the rules of docs/formats.md give, told in spry_spmv_plan_info.reason; with
  * expected_calls of 1 to 7, csr. In csr, CSR arrays are used where they lie, of COO known to be sorted the columns and
  * values are; anything else is converted into arrays that the plan owns. Set-up reads the columns once, to find rows
  * whose columns need not be read in every product (about the time of one to two products); with expected_calls of 1
  * or 2 it does not, and takes microseconds.
  * Determinism: the same plan gives the same bits in every run, and on the CPU for any number of threads at one level
- * of spry_device_info.simd; but for kernels that allow_nondeterministic lets in (spry_plan_info.deterministic is 0).
+ * of spry_device_info.simd; but for kernels that allow_nondeterministic lets in (spry_spmv_plan_info.deterministic is 0).
  * Accuracy, for each i, with eps = 2^-23 (f32) or 2^-52 (f64) and nnz_i the entries of row i of op(A):
  *     |computed y_i - exact y_i| <= (nnz_i + 3) * eps * (|alpha| |op(A)| |x| + |beta y|)_i
  * as long as nothing overflows, and but for (nnz_i + 3) * (1 + |alpha|) * smallest number where results underflow.
  */
-SPRY_API spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
+SPRY_API spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                                     const spry_spmv_options *options, spry_error *err);
-SPRY_API void spry_plan_destroy(spry_plan *plan);
+SPRY_API void spry_spmv_plan_destroy(spry_spmv_plan *plan);
 
 typedef struct spry_run_options {
     size_t struct_size;
     void *stream; /* GPU: the cudaStream_t to run in; NULL: the default stream */
     /*
-     * Workspace of at least spry_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes:
+     * Workspace of at least spry_spmv_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes:
      * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own, of which there is one: then runs of this
      * plan must not overlap, unless workspace_bytes is 0, when they always may. On a GPU it has to be cleared once,
      * before its first run; runs leave it ready for the next.
@@ -407,12 +407,12 @@ typedef struct spry_run_options {
  * BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. Allocates nothing (the
  * system does where the context's threads start).
  */
-SPRY_API spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta,
+SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, const void *alpha, spry_vector x, const void *beta,
                                    spry_vector y, const spry_run_options *options, spry_error *err);
 
 /* For values changed in place, structure unchanged: refreshes what the plan copied. With an ordering A is permuted
    anew, beside the copy that there is: the plan's set-up without the search for the ordering. Exclusive use. */
-SPRY_API spry_status spry_plan_update_values(spry_plan *plan, spry_error *err);
+SPRY_API spry_status spry_spmv_plan_update(spry_spmv_plan *plan, spry_error *err);
 
 /* One product without a plan to keep: plans for one call with vectors of x's type, runs, and destroys the plan. */
 SPRY_API spry_status spry_spmv(spry_context *context, const void *alpha, const spry_matrix *A, spry_vector x,
@@ -422,7 +422,7 @@ SPRY_API spry_status spry_spmv(spry_context *context, const void *alpha, const s
  * 6. What a plan is and costs
  * ------------------------------------------------------------------------------------------------ */
 
-typedef struct spry_plan_info {
+typedef struct spry_spmv_plan_info {
     size_t struct_size;
     const char *op;          /* "spmv", "spmv_t" */
     const char *device;      /* "cpu", ... */
@@ -439,9 +439,9 @@ typedef struct spry_plan_info {
     double setup_us;         /* time that planning took: analysis, conversion */
     double upload_us;        /* of which moving data to the device */
     double predicted_us;     /* time of a run by the cost model; 0: no model yet */
-} spry_plan_info;
+} spry_spmv_plan_info;
 
-SPRY_API spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry_error *err);
+SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);
 
 typedef struct spry_measurement {
     size_t struct_size;
@@ -457,7 +457,7 @@ typedef struct spry_measurement {
  * Measures the plan on vectors of its own, where the plan's are: at least 20 batches of at least 1 ms, warm. It takes a
  * fraction of a second, and allocates the two vectors. Uses the plan's workspace: runs must not overlap.
  */
-SPRY_API spry_status spry_plan_measure(spry_plan *plan, spry_measurement *measurement, spry_error *err);
+SPRY_API spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measurement, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
  * 7. Reading and writing files
@@ -607,18 +607,18 @@ typedef struct spry_storage {
  * Predicts, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
  * most formats, O(nnz) for bsr; A is sound. options->op and vector_type count, device and kernel do not.
  */
-SPRY_API spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
+SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                           const spry_spmv_options *options, spry_error *err);
 
 /* Density picture: counts[r*width + c] = entries that fall in cell (r, c) of a height x width grid over A. O(nnz). */
 SPRY_API spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err);
 
-typedef struct spry_verification {
+typedef struct spry_spmv_verification {
     size_t struct_size;
     double max_error;   /* largest |computed - reference| as a share of the bound of section 5; NaN or Inf: infinite */
     int64_t worst_row;  /* where */
     int64_t wrong_rows; /* rows past the bound */
-} spry_verification;
+} spry_spmv_verification;
 
 /*
  * Recomputes alpha*op(A)*x + beta*y_before in about twice the precision and compares y row by row under
@@ -627,7 +627,7 @@ typedef struct spry_verification {
  * the verdict.
  * An entry whose reference is not finite must be the same infinity, or NaN, in y.
  */
-SPRY_API spry_status spry_verify_spmv(spry_context *context, spry_verification *verification, const spry_matrix *A,
+SPRY_API spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification, const spry_matrix *A,
                                       spry_op op, const void *alpha, spry_vector x, const void *beta,
                                       spry_vector y_before, spry_vector y, spry_error *err);
 
@@ -653,17 +653,17 @@ SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B,
  * perm[new] = old. Of a square matrix rows and columns take one ordering, found on the pattern of A + A^T: B = P A P^T,
  * and with x'[i] = x[perm[i]], B*x' is (A*x)[perm[i]]. Of others only rows move. docs/csr-k.md has methods and costs.
  */
-typedef struct spry_reorder_options {
+typedef struct spry_ordering_options {
     size_t struct_size;
     /* "rcm" (NULL): a narrow band; "bandk": one made of CSR-k's groups (docs/csr-k.md); "degree": longest rows first */
     const char *method;
     int k;              /* bandk: 2 (super-rows alone) or 3; 0: 3 */
     int64_t srs, ssrs;  /* bandk: rows a super-row and super-rows a super-super-row, about; 0: those of `tuning` */
     const char *tuning; /* "cpu" (NULL), "volta", "ampere", "hopper", "table": as in csr3; the context's table counts */
-} spry_reorder_options;
+} spry_ordering_options;
 /* A: sound, in host memory, under 2^31 - 1 rows (not square: and columns). The same for any number of threads. */
-SPRY_API spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
-                                  const spry_reorder_options *options, spry_error *err);
+SPRY_API spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
+                                  const spry_ordering_options *options, spry_error *err);
 SPRY_API void spry_ordering_destroy(spry_ordering *ordering);
 typedef struct spry_ordering_info {
     size_t struct_size;
@@ -674,15 +674,15 @@ typedef struct spry_ordering_info {
     int64_t sr_count, ssr_count;        /* bandk: super-row s of B holds rows sr_ptr[s] .. sr_ptr[s+1]-1, and ... */
     const int64_t *sr_ptr, *ssr_ptr;    /* ... ssr_ptr likewise super-rows; NULL where there are none */
     int64_t srs, ssrs;                  /* sizes aimed at */
-    double setup_us;                    /* time that spry_reorder took */
+    double setup_us;                    /* time that spry_ordering_create took */
 } spry_ordering_info;
 SPRY_API spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err);
-typedef struct spry_ordering_figures {
+typedef struct spry_ordering_stats {
     size_t struct_size;
     int64_t bandwidth_before, bandwidth_after, profile_before, profile_after; /* as in spry_matrix_stats */
-} spry_ordering_figures;
+} spry_ordering_stats;
 /* Of A as it is and in that order, without making B. O(nnz). A has the sizes of the matrix that was ordered. */
-SPRY_API spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_ordering_figures *figures,
+SPRY_API spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *figures,
                                                const spry_matrix *A, spry_error *err);
 /* B: owned, sorted CSR, b_ij = a_row_perm[i],col_perm[j]; NULL: stays. Types, field, duplicates (and, where both sides
    move alike, symmetry) are A's. */
@@ -751,7 +751,7 @@ SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, const s
                                  const spry_spgemm_options *options, spry_error *err);
 
 /* What a product would take, without doing it. */
-typedef struct spry_spgemm_estimate {
+typedef struct spry_spgemm_prediction {
     size_t struct_size;
     int64_t rows, cols, products; /* exact */
     int64_t nnz, nnz_bound;       /* of C: exact where `exact` is 1, else from a sample of the rows; at most */
@@ -760,11 +760,11 @@ typedef struct spry_spgemm_estimate {
     int64_t input_bytes, result_bytes, workspace_bytes, peak_bytes; /* without a limit */
     int64_t least_bytes;                                            /* the smallest limit under which it can be done */
     const char *device, *kernel;
-} spry_spgemm_estimate;
+} spry_spgemm_prediction;
 
 /* On the CPU exact, by a symbolic phase: a third to three quarters of the product's time, and none of its memory.
    options may be NULL. */
-SPRY_API spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *estimate, const spry_matrix *A,
+SPRY_API spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *estimate, const spry_matrix *A,
                                           const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
 
 /*
@@ -772,7 +772,7 @@ SPRY_API spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_est
  * all workspace are made here. While the plan lives the structures of A and B must not change; their values may. The
  * plan keeps both handles alive. drop_zeros is SPRY_UNSUPPORTED, options->info is not filled.
  */
-SPRY_API spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
+SPRY_API spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
                                       const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
 
 /* The numeric phase: C's values of the present values of A and B. alpha as in the options, NULL: that of the options.
@@ -805,7 +805,7 @@ typedef struct spry_spgemm_verification {
  * Returns SPRY_OK when it could compare: wrong_rows == 0 is the verdict. SPRY_VERIFY_RANDOM sums the bounds of a row,
  * with the entries of A's row for t_ij, so it lets smaller faults pass than SPRY_VERIFY_EXACT does.
  */
-SPRY_API spry_status spry_verify_spgemm(spry_context *context, spry_spgemm_verification *verification,
+SPRY_API spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *verification,
                                         const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
                                         const spry_spgemm_options *options, spry_thoroughness how, spry_error *err);
 

@@ -243,7 +243,7 @@ static spry_status check_arguments(const void *context, const void *out, const c
     return SPRY_OK;
 }
 
-spry_status spry_plan_spgemm(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
+spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
                              const spry_spgemm_options *options, spry_error *err)
 {
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
@@ -342,7 +342,7 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
     return SPRY_OK;
 }
 
-spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *estimate, const spry_matrix *A,
+spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *estimate, const spry_matrix *A,
                                  const spry_matrix *B, const spry_spgemm_options *options, spry_error *err)
 {
     spry_spgemm_plan *plan = NULL;
@@ -352,7 +352,7 @@ spry_status spry_estimate_spgemm(spry_context *context, spry_spgemm_estimate *es
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(estimate, err));
     o.memory_limit_bytes = 0;
     SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ESTIMATE, err));
-    spry_spgemm_estimate found = {
+    spry_spgemm_prediction found = {
         .struct_size = sizeof found,
         .rows = plan->job.a.rows,
         .cols = plan->job.b.cols,

@@ -447,7 +447,7 @@ static spry_status multiply(spry_spgemm_plan *plan, spry_error *err)
 }
 
 /* The symbolic phase has run: what it took is known, and C comes to it. */
-static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate *estimate, spry_error *err)
+static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
 {
     (void)err;
     estimate->workspace_bytes = plan->peak_bytes > plan->input_bytes ? plan->peak_bytes - plan->input_bytes : 0;

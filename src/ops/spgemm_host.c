@@ -196,7 +196,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_estimate *estimate, spry_error *err)
+static spry_status estimate(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err)
 {
     const int64_t held = spryi_spgemm_held_bytes(plan), result = estimate->result_bytes;
     const int64_t fill_bytes = workspace_of(plan, SPRYI_FILL, 0) + plan->job.bitmaps.bytes;

@@ -24,7 +24,7 @@ typedef struct spryi_spgemm_steps {
     /* All of one run: C, and run_us. */
     spry_status (*multiply)(spry_spgemm_plan *plan, spry_error *err);
     /* After count: workspace, peak and least bytes of one run. */
-    spry_status (*estimate)(spry_spgemm_plan *plan, spry_spgemm_estimate *estimate, spry_error *err);
+    spry_status (*estimate)(spry_spgemm_plan *plan, spry_spgemm_prediction *estimate, spry_error *err);
     void (*close)(spry_spgemm_plan *plan); /* whatever the plan has come to */
 } spryi_spgemm_steps;
 

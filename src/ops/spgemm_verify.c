@@ -227,7 +227,7 @@ static spry_status check_arguments(const spry_matrix *C, const spry_matrix *A, c
     return SPRY_OK;
 }
 
-spry_status spry_verify_spgemm(spry_context *context, spry_spgemm_verification *verification, const spry_matrix *C,
+spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *verification, const spry_matrix *C,
                                const spry_matrix *A, const spry_matrix *B, const spry_spgemm_options *options,
                                spry_thoroughness how, spry_error *err)
 {

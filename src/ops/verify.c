@@ -106,7 +106,7 @@ static void clear_rows(spryi_row_sum *rows, int64_t m, int threads)
 }
 
 /* The first of the worst rows, whoever finds it. */
-static void take_row(spry_verification *v, double error, int64_t i)
+static void take_row(spry_spmv_verification *v, double error, int64_t i)
 {
     if (v->worst_row >= 0 && !isnan(error) && !(error > v->max_error) && !(error == v->max_error && i < v->worst_row))
         return;
@@ -115,13 +115,13 @@ static void take_row(spry_verification *v, double error, int64_t i)
 }
 
 /* Each row's sum is made as it is judged, or was made before. */
-static spry_verification judge_rows(const verify_job *job, int64_t m, int threads)
+static spry_spmv_verification judge_rows(const verify_job *job, int64_t m, int threads)
 {
-    spry_verification all = SPRY_INIT(spry_verification);
+    spry_spmv_verification all = SPRY_INIT(spry_spmv_verification);
     all.worst_row = -1;
 #pragma omp parallel num_threads(threads)
     {
-        spry_verification own = SPRY_INIT(spry_verification);
+        spry_spmv_verification own = SPRY_INIT(spry_spmv_verification);
         own.worst_row = -1;
 #pragma omp for schedule(dynamic, 1024) nowait
         for (int64_t i = 0; i < m; i++) {
@@ -162,7 +162,7 @@ static spry_status check_vectors(const spry_matrix *A, spry_op op, const spry_ve
     return SPRY_OK;
 }
 
-spry_status spry_verify_spmv(spry_context *context, spry_verification *verification, const spry_matrix *A, spry_op op,
+spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification, const spry_matrix *A, spry_op op,
                              const void *alpha, spry_vector x, const void *beta, spry_vector y_before, spry_vector y,
                              spry_error *err)
 {

@@ -23,19 +23,19 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static spry_status time_runs(const spry_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
+static spry_status time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
                              spry_error *err)
 {
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
-    for (int64_t r = 0; r < runs && status == SPRY_OK; r++) status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
+    for (int64_t r = 0; r < runs && status == SPRY_OK; r++) status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
     if (status == SPRY_OK) status = plan->device->ops->synchronize(plan->device, NULL, err); /* runs may return early */
     *us = spryi_now_us() - start;
     return status;
 }
 
 /* A vector with numbers, where the plan's vectors are. */
-static spry_status make_vector(const spry_plan *plan, spry_vector *v, int64_t length, uint64_t seed, spry_error *err)
+static spry_status make_vector(const spry_spmv_plan *plan, spry_vector *v, int64_t length, uint64_t seed, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const int device = plan->options.vector_device;
@@ -57,7 +57,7 @@ done:
 }
 
 /* Bytes that a product must move with the matrix in plain CSR. */
-static double csr_bytes(const spry_plan *plan)
+static double csr_bytes(const spry_spmv_plan *plan)
 {
     const spry_arrays *a = &plan->A->a;
     size_t value = spry_type_bytes(plan->vector_type);
@@ -75,7 +75,7 @@ static int lengthen(int64_t *runs, double us)
     return 1;
 }
 
-static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_measurement *m, spry_error *err)
+static spry_status measure(spry_spmv_plan *plan, spry_vector x, spry_vector y, spry_measurement *m, spry_error *err)
 {
     double us, batch[BATCHES];
     int64_t runs = 1;
@@ -104,7 +104,7 @@ static spry_status measure(spry_plan *plan, spry_vector x, spry_vector y, spry_m
     return SPRY_OK;
 }
 
-spry_status spry_plan_measure(spry_plan *plan, spry_measurement *measurement, spry_error *err)
+spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measurement, spry_error *err)
 {
     if (!plan || !measurement)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "measurement",

@@ -42,7 +42,7 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
 
 /* ---- device, format and kernel ------------------------------------------------------------------------- */
 
-static spryi_selection_request request_for(const spry_plan *plan, const spry_spmv_options *o)
+static spryi_selection_request request_for(const spry_spmv_plan *plan, const spry_spmv_options *o)
 {
     return (spryi_selection_request){
         .operation = plan->op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV,
@@ -59,7 +59,7 @@ static spryi_selection_request request_for(const spry_plan *plan, const spry_spm
     };
 }
 
-static spry_status select_device(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+static spry_status select_device(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     const spryi_selection_request request = request_for(plan, o);
     spry_status status = spryi_select_device(plan->context, &plan->device, &request, err);
@@ -77,7 +77,7 @@ static int is_auto(const spry_spmv_options *o)
 }
 
 /* plan->kernel, and its functions on the device, for plan->format. */
-static spry_status select_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+static spry_status select_kernel(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const spryi_selection_request request = request_for(plan, o);
@@ -87,7 +87,7 @@ static spry_status select_kernel(spry_plan *plan, const spry_spmv_options *o, sp
     return status;
 }
 
-static spry_status select_named_kernel(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+static spry_status select_named_kernel(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     const spryi_device *d = plan->device;
     spryi_selection_request request = request_for(plan, o);
@@ -104,7 +104,7 @@ static spry_status select_named_kernel(spry_plan *plan, const spry_spmv_options 
 }
 
 /* csr, which borrows what there is, in place of a choice that was refused. */
-static spry_status select_instead(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     spryi_choice choice = {0};
     spryi_choose_instead(&choice, plan->format->name);
@@ -115,7 +115,7 @@ static spry_status select_instead(spry_plan *plan, const spry_spmv_options *o, s
 }
 
 /* The format and the kernel: those named, or a choice for the matrix; csr where that has no kernel for the types. */
-static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     if (o->kernel) return select_named_kernel(plan, o, err);
     if (!is_auto(o)) {
@@ -140,7 +140,7 @@ static spry_status select_format(spry_plan *plan, const spry_spmv_options *o, sp
 
 /* ---- storage and workspace ------------------------------------------------------------------------------- */
 
-static spry_status find_run(spry_plan *plan, spry_error *err)
+static spry_status find_run(spry_spmv_plan *plan, spry_error *err)
 {
     const spry_arrays *stored = plan->format->arrays(plan->stored.storage);
     const spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
@@ -155,7 +155,7 @@ static spry_status find_run(spry_plan *plan, spry_error *err)
 }
 
 /* What the kernel keeps beside the storage, and the bytes of workspace that it asks for. */
-static spry_status prepare_kernel(spry_plan *plan, spry_error *err)
+static spry_status prepare_kernel(spry_spmv_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const spryi_kernel_functions *f = &plan->functions;
@@ -179,7 +179,7 @@ done:
 }
 
 /* The workspace, and the device's copies of vectors that lie elsewhere. */
-static spry_status allocate_vectors(spry_plan *plan, spry_error *err)
+static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const int64_t size = (int64_t)spry_type_bytes(plan->vector_type), cleared = plan->workspace_bytes;
@@ -200,7 +200,7 @@ static spry_status allocate_vectors(spry_plan *plan, spry_error *err)
  * As many as are asked for; else the context's, but each with so many bytes to read that it is worth waking: a thread
  * that another program takes the processor from is waited for much longer than a small product takes.
  */
-static int threads_for(const spry_plan *plan, int asked)
+static int threads_for(const spry_spmv_plan *plan, int asked)
 {
     enum { BYTES_A_THREAD = 512 << 10 };
     const int64_t worth = plan->format->storage_bytes(plan->stored.storage) / BYTES_A_THREAD;
@@ -209,14 +209,14 @@ static int threads_for(const spry_plan *plan, int asked)
 }
 
 /* The chosen format's storage of plan->A. */
-static spry_status make_storage(spry_plan *plan, spry_error *err)
+static spry_status make_storage(spry_spmv_plan *plan, spry_error *err)
 {
     plan->value_type = plan->A->a.value_type;
     if (plan->value_type == SPRY_PATTERN && !plan->kernel->pattern) plan->value_type = plan->vector_type;
     return spryi_make_storage(plan, &plan->stored, err);
 }
 
-spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_matrix *A,
+spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                            const spry_spmv_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
@@ -224,14 +224,14 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_error why = SPRY_ERROR_INIT; /* of a choice that csr takes the place of, which is no failure of the call */
-    spry_plan *made = NULL;
+    spry_spmv_plan *made = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
     SPRYI_TRY(check_options(&o, err));
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "plan", err));
-    *made = (spry_plan){
+    *made = (spry_spmv_plan){
         .context = context,
         .A = spryi_matrix_retain(A),
         .op = o.op,
@@ -258,11 +258,11 @@ spry_status spry_plan_spmv(spry_context *context, spry_plan **plan, const spry_m
     *plan = made;
     made = NULL;
 done:
-    spry_plan_destroy(made);
+    spry_spmv_plan_destroy(made);
     return status;
 }
 
-void spry_plan_destroy(spry_plan *plan)
+void spry_spmv_plan_destroy(spry_spmv_plan *plan)
 {
     if (!plan) return;
     const spryi_device *d = plan->device;
@@ -278,7 +278,7 @@ void spry_plan_destroy(spry_plan *plan)
 }
 
 /* The new storage is made beside the old, so that a failure leaves the plan as it was. */
-spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
+spry_status spry_spmv_plan_update(spry_spmv_plan *plan, spry_error *err)
 {
     if (!plan) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "plan", "plan must not be NULL");
     if (plan->order && plan->order->given->a.value_type == SPRY_PATTERN) return SPRY_OK; /* nothing can have changed */
@@ -290,12 +290,12 @@ spry_status spry_plan_update_values(spry_plan *plan, spry_error *err)
     return status;
 }
 
-spry_status spry_plan_get_info(const spry_plan *plan, spry_plan_info *info, spry_error *err)
+spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err)
 {
     if (!plan || !info)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !plan ? "plan" : "info", "plan and info must not be NULL");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
-    *info = (spry_plan_info){
+    *info = (spry_spmv_plan_info){
         .struct_size = sizeof *info,
         .op = plan->op == SPRY_TRANSPOSE ? "spmv_t" : "spmv",
         .device = plan->kernel->device,

@@ -36,7 +36,7 @@ typedef struct spryi_span {
     size_t bytes;
 } spryi_span;
 
-struct spry_plan {
+struct spry_spmv_plan {
     spry_context *context;
     const spryi_device *device;
     spry_matrix *A;          /* kept alive: the storage may borrow its arrays */
@@ -73,24 +73,24 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
 
 /* The plan's request for a storage; csr and cost are left out. */
-spryi_build_request spryi_request_of(const spry_plan *plan);
+spryi_build_request spryi_request_of(const spry_spmv_plan *plan);
 
 /* Makes what a request leaves out: its csr, unless the format takes any layout. The caller releases request->csr. */
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 
 /* A storage of plan->A in plan->format, by the device or by the host. */
-spry_status spryi_make_storage(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err);
-void spryi_discard_storage(const spry_plan *plan, spryi_plan_storage *stored);
+spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err);
+void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored);
 
 /* Takes over the values of plan->A as they are now. On failure the plan is as it was. */
-spry_status spryi_renew_storage(spry_plan *plan, spry_error *err);
+spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err);
 
 /* The arrays of a storage that a device needs. */
 int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections);
 
 /* A host copy of the plan's matrix, whose arrays are in device memory. */
-spry_status spryi_fetch_matrix(const spry_plan *plan, spry_matrix **host, spry_error *err);
+spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, spry_error *err);
 
 /* ---- plan_order.c ------------------------------------------------------------------------------------ */
 
@@ -98,24 +98,24 @@ spry_status spryi_fetch_matrix(const spry_plan *plan, spry_matrix **host, spry_e
 spry_status spryi_check_ordering(const spry_spmv_options *options, spry_error *err);
 
 /* Finds the ordering that the options name, and puts the permuted copy in plan->A's place. */
-spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *options, spry_error *err);
+spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *options, spry_error *err);
 
 /* Brings the permutations to where the device reads them. */
-spry_status spryi_place_order(spry_plan *plan, spry_error *err);
+spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err);
 
 /* Lets go of the permuted copy where the storage borrows nothing of it. */
-void spryi_drop_copy(spry_plan *plan);
+void spryi_drop_copy(spry_spmv_plan *plan);
 
 /* Puts A's values as they are now into plan->A, in place or as a new copy, which drop_copy takes away again. */
-spry_status spryi_order_values(spry_plan *plan, spry_error *err);
+spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err);
 
 /* Bytes that a run reads of the ordering beside the storage; owned: what the plan allocated for it. */
-int64_t spryi_ordering_bytes(const spry_plan *plan, int owned);
-void spryi_discard_ordering(spry_plan *plan);
+int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned);
+void spryi_discard_ordering(spry_spmv_plan *plan);
 
 /* ---- run.c ------------------------------------------------------------------------------------------- */
 
 /* Checks the scalings, lists what runs read, and adds the workspace of vectors that are permuted or scaled. */
-spry_status spryi_add_maps(spry_plan *plan, spry_error *err);
+spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err);
 
 #endif

@@ -47,7 +47,7 @@ spry_status spryi_check_ordering(const spry_spmv_options *o, spry_error *err)
 /* ---- making ----------------------------------------------------------------------------------------- */
 
 /* For Band-k: as many levels, and groups as large, as the format that was asked for would take. */
-static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *plan, const spry_arrays *a,
+static spry_status aim_at_format(spry_ordering_options *how, const spry_spmv_plan *plan, const spry_arrays *a,
                                  const spry_spmv_options *o, spry_error *err)
 {
     spryi_build_request request = spryi_request_of(plan);
@@ -66,7 +66,7 @@ static spry_status aim_at_format(spry_reorder_options *how, const spry_plan *pla
 }
 
 /* The permutations of x and of y, from a permutation of rows, and of columns where the matrix is square. */
-static spry_status make_maps(spry_plan *plan, const int64_t *perm, spry_error *err)
+static spry_status make_maps(spry_spmv_plan *plan, const int64_t *perm, spry_error *err)
 {
     spryi_plan_order *order = plan->order;
     const spry_arrays *a = &plan->A->a;
@@ -84,14 +84,14 @@ static spry_status make_maps(spry_plan *plan, const int64_t *perm, spry_error *e
     return SPRY_OK;
 }
 
-spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *o, spry_error *err)
+spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     const int method = method_of(o);
     if (method == NONE) return SPRY_OK;
     spry_status status = SPRY_OK;
     spry_matrix *A = plan->A, *B = NULL, *host = NULL;
     const int64_t m = A->a.rows, n = A->a.cols;
-    spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     if (m > INT32_MAX || n > INT32_MAX)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "ordering", m > n ? m : n, INT32_MAX,
                                 "ordering %s is for matrices of up to %d rows and columns, this one is %lld x %lld",
@@ -104,7 +104,7 @@ spry_status spryi_order_plan(spry_plan *plan, const spry_spmv_options *o, spry_e
     if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, &A->a, o, err));
     SPRYI_TRY(SPRYI_NEW(plan->context, &plan->order, 1, "ordering of a plan", err));
     *plan->order = (spryi_plan_order){.name = names[method], .given = spryi_matrix_retain(plan->A)};
-    SPRYI_TRY(spry_reorder(plan->context, &plan->order->ordering, A, &how, err));
+    SPRYI_TRY(spry_ordering_create(plan->context, &plan->order->ordering, A, &how, err));
     const int64_t *perm = plan->order->ordering->perm;
     SPRYI_TRY(make_maps(plan, perm, err));
     SPRYI_TRY(spry_matrix_permute(plan->context, &B, A, perm, m == n ? perm : NULL, err));
@@ -124,7 +124,7 @@ static int64_t padded_bytes(const int32_t *permutation, int64_t length)
 }
 
 /* One block of device memory: the permutation of x, that of y, and a number 0. */
-spry_status spryi_place_order(spry_plan *plan, spry_error *err)
+spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->device;
     spryi_plan_order *order = plan->order;
@@ -156,7 +156,7 @@ done:
 }
 
 /* Values may be borrowed or not, and so may the rest; of a copy in host memory a GPU borrows nothing. */
-static int borrows(const spry_plan *plan)
+static int borrows(const spry_spmv_plan *plan)
 {
     if (plan->stored.on_device) return 0;
     const spry_arrays *s = plan->format->arrays(plan->stored.storage), *a = &plan->A->a;
@@ -165,12 +165,12 @@ static int borrows(const spry_plan *plan)
 }
 
 /* 1: values that change are to be built into a storage of the same groups. */
-static int has_groups(const spry_plan *plan)
+static int has_groups(const spry_spmv_plan *plan)
 {
     return plan->options.groups && (strcmp(plan->format->name, "csr2") == 0 || strcmp(plan->format->name, "csr3") == 0);
 }
 
-void spryi_drop_copy(spry_plan *plan)
+void spryi_drop_copy(spry_spmv_plan *plan)
 {
     spryi_plan_order *order = plan->order;
     if (!order) return;
@@ -185,7 +185,7 @@ void spryi_drop_copy(spry_plan *plan)
     plan->A = spryi_matrix_retain(order->given);
 }
 
-int64_t spryi_ordering_bytes(const spry_plan *plan, int owned)
+int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned)
 {
     const spryi_plan_order *order = plan->order;
     if (!order) return 0;
@@ -195,7 +195,7 @@ int64_t spryi_ordering_bytes(const spry_plan *plan, int owned)
     return bytes;
 }
 
-void spryi_discard_ordering(spry_plan *plan)
+void spryi_discard_ordering(spry_spmv_plan *plan)
 {
     spryi_plan_order *order = plan->order;
     if (!order) return;
@@ -214,7 +214,7 @@ void spryi_discard_ordering(spry_plan *plan)
 /* ---- values ----------------------------------------------------------------------------------------- */
 
 /* Entries are permuted anew: a map of them would take as much memory as the columns, in every plan. */
-spry_status spryi_order_values(spry_plan *plan, spry_error *err)
+spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err)
 {
     spryi_plan_order *order = plan->order;
     const spryi_device *d = plan->device;

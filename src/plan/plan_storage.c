@@ -22,7 +22,7 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
                                err);
 }
 
-spryi_build_request spryi_request_of(const spry_plan *plan)
+spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
 {
     const spryi_device *device = plan->device;
     spryi_build_request request = {
@@ -41,7 +41,7 @@ spryi_build_request spryi_request_of(const spry_plan *plan)
 }
 
 /* One array of A into host memory, *array becoming the host's. */
-static spry_status fetch_array(const spry_plan *plan, const void **array, int64_t count, size_t size, spry_error *err)
+static spry_status fetch_array(const spry_spmv_plan *plan, const void **array, int64_t count, size_t size, spry_error *err)
 {
     const spryi_device *d = plan->device;
     void *host = NULL;
@@ -52,7 +52,7 @@ static spry_status fetch_array(const spry_plan *plan, const void **array, int64_
     return d->ops->copy(d, host, device, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
 }
 
-spry_status spryi_fetch_matrix(const spry_plan *plan, spry_matrix **host, spry_error *err)
+spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, spry_error *err)
 {
     const spryi_device *d = plan->device;
     spry_arrays a = plan->A->a;
@@ -74,13 +74,13 @@ spry_status spryi_fetch_matrix(const spry_plan *plan, spry_matrix **host, spry_e
     return spryi_matrix_adopt(plan->context, host, &a, plan->A->field, err); /* takes them over, also on failure */
 }
 
-static int is_stored_in_place(const spry_plan *plan)
+static int is_stored_in_place(const spry_spmv_plan *plan)
 {
     return plan->format->in_place && plan->A->a.layout == SPRY_CSR && plan->A->a.value_type == plan->value_type;
 }
 
 /* The format's storage of plan->A in host memory, or of arrays that are used where they lie. */
-static spry_status build(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err)
+static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *host = NULL;
@@ -108,7 +108,7 @@ int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_
 }
 
 /* The host's storage becomes a struct of device addresses; it is destroyed when its arrays are copied. */
-static spry_status copy_to_device(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err)
+static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const spryi_format *format = plan->format;
@@ -183,7 +183,7 @@ static void keep_copies(spryi_plan_storage *made, device_csr *csr, const spryi_f
             }
 }
 
-static spry_status convert(const spry_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
+static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made, const spryi_converter *converter,
                            const spryi_build_request *request, spry_error *err)
 {
     const spryi_device *d = plan->device;
@@ -217,7 +217,7 @@ done:
 }
 
 /* 1: the matrix comes as CSR of what is to be stored, or may be made that on the host. */
-static int can_be_converted(const spry_plan *plan)
+static int can_be_converted(const spry_spmv_plan *plan)
 {
     const spry_arrays *a = &plan->A->a;
     const int as_is = a->layout == SPRY_CSR && a->value_type == plan->value_type;
@@ -226,7 +226,7 @@ static int can_be_converted(const spry_plan *plan)
 }
 
 /* *done = 0: the device has no converter that takes this matrix, or no memory for it, and the host has to build. */
-static spry_status make_on_device(const spry_plan *plan, spryi_plan_storage *made, int *done, spry_error *err)
+static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage *made, int *done, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const spryi_converter *converter = d->ops->find_converter ? d->ops->find_converter(d, plan->format->name) : NULL;
@@ -247,7 +247,7 @@ static spry_status make_on_device(const spry_plan *plan, spryi_plan_storage *mad
 
 /* ---- either -------------------------------------------------------------------------------------------- */
 
-spry_status spryi_make_storage(const spry_plan *plan, spryi_plan_storage *stored, spry_error *err)
+spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int done;
@@ -263,7 +263,7 @@ done:
     return status;
 }
 
-void spryi_discard_storage(const spry_plan *plan, spryi_plan_storage *stored)
+void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored)
 {
     const spryi_device *d = plan->device;
     for (int a = 0; a < stored->array_count; a++) d->ops->release(d, stored->arrays[a]);
@@ -275,7 +275,7 @@ void spryi_discard_storage(const spry_plan *plan, spryi_plan_storage *stored)
 }
 
 /* The arrays of `fresh`, a storage of the same structure on the host or the device, over those of the plan's. */
-static spry_status overwrite(const spry_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
+static spry_status overwrite(const spry_spmv_plan *plan, void *fresh, spryi_copy kind, spry_error *err)
 {
     const spryi_device *d = plan->device;
     spryi_section from[SPRYI_MOST_SECTIONS], to[SPRYI_MOST_SECTIONS];
@@ -288,7 +288,7 @@ static spry_status overwrite(const spry_plan *plan, void *fresh, spryi_copy kind
     return d->ops->synchronize(d, NULL, err);
 }
 
-spry_status spryi_renew_storage(spry_plan *plan, spry_error *err)
+spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err)
 {
     spryi_plan_storage fresh = {0};
     spry_status status = SPRY_OK;

@@ -18,14 +18,14 @@ static int64_t stride_of(const spry_vector *v)
 }
 
 /* Bytes from the first entry to past the last. */
-static size_t span_of(const spry_plan *plan, const spry_vector *v)
+static size_t span_of(const spry_spmv_plan *plan, const spry_vector *v)
 {
     if (v->length == 0) return 0;
     const int64_t columns = columns_of(v);
     return (size_t)(columns == 1 ? v->length : stride_of(v) * (columns - 1) + v->length) * plan->number_bytes;
 }
 
-static spry_status check_vector(const spry_plan *plan, const spry_vector *v, const char *name, int64_t length,
+static spry_status check_vector(const spry_spmv_plan *plan, const spry_vector *v, const char *name, int64_t length,
                                 spry_error *err)
 {
     if (v->length != length)
@@ -63,7 +63,7 @@ static int meet(const void *p, size_t p_bytes, const void *q, size_t q_bytes)
 }
 
 /* What a run reads beside x: the caller's arrays, which it promised to leave alone. */
-static void list_read(spry_plan *plan)
+static void list_read(spry_spmv_plan *plan)
 {
     const spry_arrays *a = plan->order ? &plan->order->given->a : &plan->A->a;
     const size_t index_bytes = spry_index_type_bytes(a->index_type);
@@ -82,7 +82,7 @@ static void list_read(spry_plan *plan)
 }
 
 /* y would be written into what the product reads: x, or the plan's list. */
-static spry_status check_apart(const spry_plan *plan, const spry_vector *x, const spry_vector *y, spry_error *err)
+static spry_status check_apart(const spry_spmv_plan *plan, const spry_vector *x, const spry_vector *y, spry_error *err)
 {
     const size_t y_bytes = span_of(plan, y);
     const char *met = meet(y->data, y_bytes, x->data, span_of(plan, x)) ? "x" : NULL;
@@ -91,7 +91,7 @@ static spry_status check_apart(const spry_plan *plan, const spry_vector *x, cons
     return met ? spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "%s and y overlap", met) : SPRY_OK;
 }
 
-static spry_status check_run(const spry_plan *plan, const spry_vector *x, const spry_vector *y,
+static spry_status check_run(const spry_spmv_plan *plan, const spry_vector *x, const spry_vector *y,
                              const spry_run_options *options, spry_error *err)
 {
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
@@ -117,33 +117,33 @@ static spry_status check_run(const spry_plan *plan, const spry_vector *x, const 
 
 /* ---- vectors that are permuted or scaled -------------------------------------------------------------- */
 
-static const void *scaling_of_x(const spry_plan *plan)
+static const void *scaling_of_x(const spry_spmv_plan *plan)
 {
     return plan->op == SPRY_TRANSPOSE ? plan->options.row_scaling : plan->options.column_scaling;
 }
 
-static const void *scaling_of_y(const spry_plan *plan)
+static const void *scaling_of_y(const spry_spmv_plan *plan)
 {
     return plan->op == SPRY_TRANSPOSE ? plan->options.column_scaling : plan->options.row_scaling;
 }
 
-static int maps_x(const spry_plan *plan)
+static int maps_x(const spry_spmv_plan *plan)
 {
     return (plan->order && plan->order->x_from) || scaling_of_x(plan);
 }
 
-static int maps_y(const spry_plan *plan)
+static int maps_y(const spry_spmv_plan *plan)
 {
     return (plan->order && plan->order->y_from) || scaling_of_y(plan);
 }
 
 /* Bytes of a vector in the workspace. */
-static int64_t padded(const spry_plan *plan, int64_t length)
+static int64_t padded(const spry_spmv_plan *plan, int64_t length)
 {
     return (length * (int64_t)spry_type_bytes(plan->vector_type) + 63) / 64 * 64;
 }
 
-spry_status spryi_add_maps(spry_plan *plan, spry_error *err)
+spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
 {
     list_read(plan);
     if ((scaling_of_x(plan) || scaling_of_y(plan)) && plan->A->a.value_type != SPRY_PATTERN)
@@ -161,7 +161,7 @@ spry_status spryi_add_maps(spry_plan *plan, spry_error *err)
  * diag(r) A diag(c) of a pattern A costs a pass over x and one over y, in place of nnz values that are read, and serves
  * every kernel; an ordering permutes in the same passes.
  */
-static spry_status run_mapped(const spry_plan *plan, const spryi_run_args *args, int overwrites, spry_error *err)
+static spry_status run_mapped(const spry_spmv_plan *plan, const spryi_run_args *args, int overwrites, spry_error *err)
 {
     static const double zero = 0; /* of any type */
     const spryi_device *d = plan->device;
@@ -198,7 +198,7 @@ static spry_status run_mapped(const spry_plan *plan, const spryi_run_args *args,
 /* ---- running ------------------------------------------------------------------------------------------ */
 
 /* One column where the device reads and writes it. */
-static spry_status run_column(const spry_plan *plan, const spryi_run_args *args, spry_error *err)
+static spry_status run_column(const spry_spmv_plan *plan, const spryi_run_args *args, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const int known = !args->scalars_on_device;
@@ -209,7 +209,7 @@ static spry_status run_column(const spry_plan *plan, const spryi_run_args *args,
 }
 
 /* Host vectors of a device with memory of its own: there, product, back. */
-static spry_status run_staged(const spry_plan *plan, spryi_run_args *args, spry_error *err)
+static spry_status run_staged(const spry_spmv_plan *plan, spryi_run_args *args, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const int64_t size = (int64_t)spry_type_bytes(plan->vector_type);
@@ -225,7 +225,7 @@ static spry_status run_staged(const spry_plan *plan, spryi_run_args *args, spry_
     return d->ops->synchronize(d, args->stream, err);
 }
 
-spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,
+spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, const void *alpha, spry_vector x, const void *beta, spry_vector y,
                           const spry_run_options *options, spry_error *err)
 {
     static const double zero = 0; /* of any type */
@@ -264,12 +264,12 @@ spry_status spry_plan_run(const spry_plan *plan, const void *alpha, spry_vector 
 spry_status spry_spmv(spry_context *context, const void *alpha, const spry_matrix *A, spry_vector x, const void *beta,
                       spry_vector y, spry_error *err)
 {
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.expected_calls = 1;
     options.vector_type = spryi_value_slot(x.type) >= 0 ? x.type : SPRY_F64;
-    spry_status status = spry_plan_spmv(context, &plan, A, &options, err);
-    if (status == SPRY_OK) status = spry_plan_run(plan, alpha, x, beta, y, NULL, err);
-    spry_plan_destroy(plan);
+    spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_run(plan, alpha, x, beta, y, NULL, err);
+    spry_spmv_plan_destroy(plan);
     return status;
 }

@@ -17,17 +17,17 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
     const spryi_driver *kind = named ? named : spryi_driver_named("cpu");
     SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, kind, &choice, err));
     o.format = choice.format->name;
-    spry_status status = spry_predict_storage(context, storage, A, &o, err);
+    spry_status status = spry_spmv_predict_storage(context, storage, A, &o, err);
     if (status == SPRY_OK && storage->refused && strcmp(o.format, "csr") != 0) {
         spryi_choose_instead(&choice, o.format);
         o.format = choice.format->name;
-        status = spry_predict_storage(context, storage, A, &o, err);
+        status = spry_spmv_predict_storage(context, storage, A, &o, err);
     }
     if (status == SPRY_OK) snprintf(storage->reason, sizeof storage->reason, "%s", choice.reason);
     return status;
 }
 
-spry_status spry_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
+spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                  const spry_spmv_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;

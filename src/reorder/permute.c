@@ -141,7 +141,7 @@ static void measure(const spry_arrays *a, const int64_t *row_inverse, const int6
     *area = profile;
 }
 
-spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_ordering_figures *figures,
+spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *figures,
                                       const spry_matrix *A, spry_error *err)
 {
     const char *missing = !ordering ? "ordering" : !figures ? "figures" : !A ? "A" : NULL;
@@ -153,7 +153,7 @@ spry_status spry_ordering_get_figures(const spry_ordering *ordering, spry_orderi
     spryi_compressed copy = {0};
     int64_t *inverse = NULL;
     const int threads = spryi_threads(context, A->a.rows + A->a.nnz);
-    spry_ordering_figures f = SPRY_INIT(spry_ordering_figures);
+    spry_ordering_stats f = SPRY_INIT(spry_ordering_stats);
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(figures, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "figures: the matrix is in device memory, not host memory");

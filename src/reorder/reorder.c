@@ -1,4 +1,4 @@
-/* spry_reorder: options, the method, and the permutation in the matrix's own numbers. */
+/* spry_ordering_create: options, the method, and the permutation in the matrix's own numbers. */
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -39,7 +39,7 @@ static spry_status check_size(const char *name, int64_t size, spry_error *err)
                             SPRYI_CSRK_MOST);
 }
 
-static spry_status resolve(settings *s, const spry_reorder_options *o, const spry_arrays *a, const spryi_tuning *table,
+static spry_status resolve(settings *s, const spry_ordering_options *o, const spry_arrays *a, const spryi_tuning *table,
                            spry_error *err)
 {
     const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, TUNINGS);
@@ -131,8 +131,8 @@ done:
     return status;
 }
 
-spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
-                         const spry_reorder_options *options, spry_error *err)
+spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering, const spry_matrix *A,
+                         const spry_ordering_options *options, spry_error *err)
 {
     const char *missing = !context ? "context" : !ordering ? "ordering" : !A ? "A" : NULL;
     if (missing)
@@ -141,7 +141,7 @@ spry_status spry_reorder(spry_context *context, spry_ordering **ordering, const 
     spry_status status = SPRY_OK;
     spry_ordering *made = NULL;
     settings s;
-    spry_reorder_options o = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options o = SPRY_INIT(spry_ordering_options);
     SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
     if (options) o = *options;
     if (A->a.device != 0)

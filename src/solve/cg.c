@@ -48,7 +48,7 @@ typedef struct solving {
     spryi_solve_plan names;
     int device;
     int64_t n;
-    spry_plan *plan;
+    spry_spmv_plan *plan;
     spryi_vector_work work;
     spry_vector x, b, r, p, q, D; /* on the device; D.data NULL: ones */
     spry_vector own_x, own_b;     /* copies there of the caller's; data NULL: those are there */
@@ -134,7 +134,7 @@ static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err
 static spry_status product(solving *s, spry_vector in, spry_cg_result *result, spry_error *err)
 {
     double start = spryi_now_us();
-    spry_status status = spry_plan_run(s->plan, NULL, in, NULL, s->q, NULL, err);
+    spry_status status = spry_spmv_plan_run(s->plan, NULL, in, NULL, s->q, NULL, err);
     result->product_us += spryi_now_us() - start;
     return status;
 }
@@ -267,7 +267,7 @@ static spry_status scale_A(solving *s, spry_cg_result *result, spry_error *err)
     spry_status status = make_scaled(s, result, err);
     if (result->verdict != SPRY_VERDICT_NONE) return status;
     if (status == SPRY_OK && s->scaled.A) {
-        spry_plan_destroy(s->plan);
+        spry_spmv_plan_destroy(s->plan);
         s->plan = NULL;
         status = make_plan(s, result, err);
     }
@@ -543,7 +543,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D, &s.own_x, &s.own_b, &s.scaled.values};
     for (int v = 0; v < 7; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&s.work);
-    spry_plan_destroy(s.plan);
+    spry_spmv_plan_destroy(s.plan);
     spry_matrix_destroy(s.scaled.A);
     spryi_solve_fetch_clear(context, &s.scaled.host);
     return status;

@@ -23,7 +23,7 @@ typedef struct ranking {
     int64_t n;
     spryi_host_copy host; /* of A, if it is in device memory */
     spryi_links links;
-    spry_plan *plan;
+    spry_spmv_plan *plan;
     spryi_vector_work work;
     spry_vector x, own_x, y, z; /* on the device; x is the caller's or own_x, for it */
     spryi_rank_state state;     /* as it was when last looked at */
@@ -77,7 +77,7 @@ static spry_status product(const ranking *r, void *z, void *y, double *product_u
     in.data = z;
     out.data = y;
     double start = spryi_now_us();
-    spry_status status = spry_plan_run(r->plan, NULL, in, NULL, out, NULL, err);
+    spry_status status = spry_spmv_plan_run(r->plan, NULL, in, NULL, out, NULL, err);
     *product_us += spryi_now_us() - start;
     return status;
 }
@@ -250,7 +250,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     spry_vector *vectors[] = {&r.z, &r.y, &r.own_x};
     for (int v = 0; v < 3; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&r.work);
-    spry_plan_destroy(r.plan);
+    spry_spmv_plan_destroy(r.plan);
     spryi_links_clear(context, &r.links);
     spryi_solve_fetch_clear(context, &r.host);
     return status;

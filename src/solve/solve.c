@@ -39,11 +39,11 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
     return SPRY_OK;
 }
 
-spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const spry_matrix *A, spry_type type,
+spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
                                   spryi_solve_plan *names, spry_error *err)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     options.device = names->device;
@@ -51,8 +51,8 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const
     options.kernel = names->kernel;
     options.vector_type = type;
     options.vector_device = spryi_solve_device_number(context, names, &a);
-    if (status == SPRY_OK) status = spry_plan_spmv(context, plan, A, &options, err);
-    if (status == SPRY_OK) status = spry_plan_get_info(*plan, &info, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_create(context, plan, A, &options, err);
+    if (status == SPRY_OK) status = spry_spmv_plan_get_info(*plan, &info, err);
     if (status != SPRY_OK) return status;
     names->device = info.device;
     names->format = info.format;
@@ -131,13 +131,13 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy)
     for (int i = 0; i < 3; i++) spry_vector_destroy(context, &copy->arrays[i]);
 }
 
-spry_status spryi_solve_time_product(const spry_context *context, const spry_plan *plan, spry_vector x, spry_vector y,
+spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x, spry_vector y,
                                      double *us, spry_error *err)
 {
     enum { PRODUCTS = 10 };
     spry_status status = spry_device_synchronize(context, x.device, NULL, err);
     double start = spryi_now_us();
-    for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++) status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
+    for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++) status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
     if (status == SPRY_OK) status = spry_device_synchronize(context, x.device, NULL, err);
     *us = (spryi_now_us() - start) / PRODUCTS;
     return status;

@@ -20,7 +20,7 @@ typedef struct spryi_solve_plan {
     const char *device, *format, *kernel; /* asked for, then resolved */
 } spryi_solve_plan;
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a);
-spry_status spryi_solve_make_plan(spry_context *context, spry_plan **plan, const spry_matrix *A, spry_type type,
+spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
                                   spryi_solve_plan *names, spry_error *err);
 
 /* *made: a vector on `device` with the content of v, to destroy (also when it failed). */
@@ -44,7 +44,7 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
  * Microseconds of a product, y = A*x. Where work runs ahead, clocks around the calls of an iteration tell nothing:
  * some more products are timed by themselves.
  */
-spry_status spryi_solve_time_product(const spry_context *context, const spry_plan *plan, spry_vector x, spry_vector y,
+spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x, spry_vector y,
                                      double *us, spry_error *err);
 
 #endif

@@ -358,9 +358,9 @@ static void kernels_above_the_level(void **state)
         if (!vector) continue;
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.kernel = info.name;
-        spry_plan *plan = mark;
+        spry_spmv_plan *plan = mark;
         spry_error err = {0};
-        spry_status status = spry_plan_spmv(portable, &plan, A, &o, &err);
+        spry_status status = spry_spmv_plan_create(portable, &plan, A, &o, &err);
         check_error(status, &err, SPRY_DEVICE_UNAVAILABLE, "kernel", __FILE__, __LINE__);
         assert_non_null(strstr(err.message, info.reason));
         assert_ptr_equal(plan, mark);

@@ -129,16 +129,16 @@ static void plans_in_used_memory(void **state)
     static const char *const formats[] = {"ell", "sell", "hyb:width=4", "bsr", "scoo", "csc"};
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
         for (int round = 0; round < 3; round++) {
-            spry_plan *plan = NULL;
+            spry_spmv_plan *plan = NULL;
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.format = formats[f];
             options.device = "cpu";
-            if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+            if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
             double *to = round == 0 ? first : y;
-            assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, m), NULL, spry_vector_f64(to, m), NULL, &err),
+            assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, m), NULL, spry_vector_f64(to, m), NULL, &err),
                              SPRY_OK);
             if (round > 0) assert_memory_equal(y, first, (size_t)m * sizeof *y);
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
     spry_matrix_destroy(A);
     assert_int_equal(spry_context_bytes(context), 0);

@@ -30,7 +30,7 @@ static spry_matrix *A; /* tridiagonal, positive definite, large enough for two t
 static int32_t offsets[N + 1], columns[NNZ];
 static double values[NNZ], x[N], z[N];
 static int plan_count; /* each format, not transposed and transposed: its plan and y, made by two threads */
-static spry_plan *plans[MOST_PLANS];
+static spry_spmv_plan *plans[MOST_PLANS];
 static double *products[MOST_PLANS];
 static char folder[] = "/tmp/spry-fork-XXXXXX", text_file[64], containers[2][64];
 
@@ -49,25 +49,25 @@ static int in_child(int (*work)(void))
     return status == 0;
 }
 
-static spry_plan *plan_number(int number)
+static spry_spmv_plan *plan_number(int number)
 {
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_format_info info = SPRY_INIT(spry_format_info);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     if (spry_format_get_info(number / 2, &info, &fault) != SPRY_OK) return NULL;
     o.format = info.name;
     o.op = number % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-    return spry_plan_spmv(context, &plan, A, &o, &fault) == SPRY_OK ? plan : NULL;
+    return spry_spmv_plan_create(context, &plan, A, &o, &fault) == SPRY_OK ? plan : NULL;
 }
 
-static int multiplies(const spry_plan *plan, double *y)
+static int multiplies(const spry_spmv_plan *plan, double *y)
 {
     memset(y, 0xff, N * sizeof *y);
-    OK(spry_plan_run(plan, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(y, N), NULL, &fault));
+    OK(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(y, N), NULL, &fault));
     return 1;
 }
 
-static int same_product(int number, const spry_plan *plan)
+static int same_product(int number, const spry_spmv_plan *plan)
 {
     EXPECT(plan && multiplies(plan, z));
     EXPECT(memcmp(z, products[number], sizeof z) == 0);
@@ -116,7 +116,7 @@ static int tear_down(void **state)
 {
     (void)state;
     for (int p = 0; p < plan_count; p++) {
-        spry_plan_destroy(plans[p]);
+        spry_spmv_plan_destroy(plans[p]);
         free(products[p]);
     }
     spry_matrix_destroy(A);
@@ -132,15 +132,15 @@ static int tear_down(void **state)
 
 static int child_multiplies(void)
 {
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     EXPECT(spry_context_threads(context) == 1);
     for (int p = 0; p < plan_count; p++) {
         EXPECT(same_product(p, plans[p]));
-        spry_plan *own = plan_number(p);
+        spry_spmv_plan *own = plan_number(p);
         EXPECT(same_product(p, own));
-        OK(spry_plan_get_info(own, &info, &fault));
+        OK(spry_spmv_plan_get_info(own, &info, &fault));
         EXPECT(info.threads == 1);
-        spry_plan_destroy(own);
+        spry_spmv_plan_destroy(own);
     }
     return 1;
 }
@@ -186,14 +186,14 @@ static int child_orders(void)
 {
     static const char *const methods[] = {"rcm", "bandk", "degree"};
     for (int m = 0; m < 3; m++) {
-        spry_reorder_options o = SPRY_INIT(spry_reorder_options);
+        spry_ordering_options o = SPRY_INIT(spry_ordering_options);
         spry_ordering *ordering = NULL;
         spry_ordering_info info = SPRY_INIT(spry_ordering_info);
         spry_matrix *B = NULL, *C = NULL;
         spry_convert_options csc = SPRY_INIT(spry_convert_options);
         o.method = methods[m];
         csc.layout = SPRY_CSC;
-        OK(spry_reorder(context, &ordering, A, &o, &fault));
+        OK(spry_ordering_create(context, &ordering, A, &o, &fault));
         OK(spry_ordering_get_info(ordering, &info, &fault));
         OK(spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, &fault));
         OK(spry_matrix_convert(context, &C, B, &csc, &fault));
@@ -214,9 +214,9 @@ static int child_multiplies_matrices(void)
     spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
     spry_matrix *C = NULL, *D = NULL;
     OK(spry_spgemm(context, &C, A, A, &o, &fault));
-    OK(spry_verify_spgemm(context, &v, C, A, A, &o, SPRY_VERIFY_EXACT, &fault));
+    OK(spry_spgemm_verify(context, &v, C, A, A, &o, SPRY_VERIFY_EXACT, &fault));
     EXPECT(v.wrong_rows == 0);
-    OK(spry_plan_spgemm(context, &plan, A, A, &o, &fault));
+    OK(spry_spgemm_plan_create(context, &plan, A, A, &o, &fault));
     spry_spgemm_plan *const runs[] = {parents_product, plan};
     for (int r = 0; r < 2; r++) {
         OK(spry_spgemm_plan_run(runs[r], NULL, &fault));
@@ -240,8 +240,8 @@ static int child_solves(void)
     spry_pagerank_result ranks = SPRY_INIT(spry_pagerank_result);
     memset(z, 0, sizeof z);
     OK(spry_cg(context, spry_vector_f64(z, N), &cg, A, spry_vector_f64(x, N), NULL, &fault));
-    spry_verification v = SPRY_INIT(spry_verification);
-    OK(spry_verify_spmv(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(NULL, 0),
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+    OK(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(NULL, 0),
                         spry_vector_f64(products[0], N), &fault));
     EXPECT(v.wrong_rows == 0);
     for (int i = 0; i < NNZ; i++) values[i] = 1; /* the child's own copy: links weigh more than 0 */
@@ -289,7 +289,7 @@ static void products_of_vectors(void **state)
 static void products_of_matrices(void **state)
 {
     (void)state;
-    assert_int_equal(spry_plan_spgemm(context, &parents_product, A, A, NULL, &fault), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_create(context, &parents_product, A, A, NULL, &fault), SPRY_OK);
     assert_int_equal(spry_spgemm_plan_run(parents_product, NULL, &fault), SPRY_OK);
     assert_true(in_child(child_multiplies_matrices));
     assert_int_equal(spry_spgemm_plan_run(parents_product, NULL, &fault), SPRY_OK);
@@ -332,9 +332,9 @@ static int has_a_team(void)
 {
     context = make_context(NULL, 2);
     make_matrix();
-    spry_plan *plan = plan_number(0);
+    spry_spmv_plan *plan = plan_number(0);
     EXPECT(spry_context_threads(context) == 2 && plan && multiplies(plan, z));
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     return 1;

@@ -79,14 +79,14 @@ static spry_matrix *matrix_of(const job *j, spry_context **other)
     return sample_matrix(*other, j->s, j->input);
 }
 
-static spry_status make_plan(spry_context *context, const job *j, spry_matrix *A, spry_plan **plan, spry_error *err)
+static spry_status make_plan(spry_context *context, const job *j, spry_matrix *A, spry_spmv_plan **plan, spry_error *err)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.kernel = j->kernel;
     options.memory_limit_bytes = (int64_t)256 << 20; /* in place of the padding guard */
-    spry_plan *mark = (spry_plan *)(uintptr_t)1;
+    spry_spmv_plan *mark = (spry_spmv_plan *)(uintptr_t)1;
     *plan = mark;
-    spry_status status = spry_plan_spmv(context, plan, A, &options, err);
+    spry_status status = spry_spmv_plan_create(context, plan, A, &options, err);
     if (status == SPRY_OK) return status;
     assert_ptr_equal(*plan, mark);
     *plan = NULL;
@@ -97,14 +97,14 @@ static spry_status plan_and_run(spry_context *context, const job *j, spry_error 
 {
     spry_context *other;
     spry_matrix *A = matrix_of(j, &other);
-    spry_plan *plan;
+    spry_spmv_plan *plan;
     spry_status status = make_plan(context, j, A, &plan, err);
     if (status == SPRY_OK) {
         spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->y, j->s->rows);
-        status = spry_plan_run(plan, NULL, x, NULL, y, NULL, err);
+        status = spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, err);
         if (status == SPRY_OK) assert_true(is_product(j->s, j->input, j->y));
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(other);
     return status;
@@ -128,11 +128,11 @@ static spry_status verify(spry_context *context, const job *j, spry_error *err)
 {
     spry_context *other;
     spry_matrix *A = matrix_of(j, &other);
-    spry_verification v = SPRY_INIT(spry_verification);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     v.max_error = 77;
     spry_vector x = spry_vector_f64(j->s->x, j->s->cols), y = spry_vector_f64(j->s->exact, j->s->rows);
     spry_status status =
-        spry_verify_spmv(context, &v, A, SPRY_NO_TRANSPOSE, NULL, x, NULL, spry_vector_f64(NULL, 0), y, err);
+        spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, x, NULL, spry_vector_f64(NULL, 0), y, err);
     assert_true(status == SPRY_OK ? v.wrong_rows == 0 : v.max_error == 77);
     spry_matrix_destroy(A);
     spry_context_destroy(other);
@@ -251,21 +251,21 @@ static void update_of_values(void **state)
             hooks h = {0};
             spry_context *context = make_context(&h, 2);
             spry_matrix *A = sample_matrix(context, s, input);
-            spry_plan *plan = NULL;
-            assert_int_equal(spry_plan_spmv(context, &plan, A, NULL, NULL), SPRY_OK);
+            spry_spmv_plan *plan = NULL;
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
             int64_t held = spry_context_bytes(context), before = h.calls;
             h.fail_from = before + n;
             h.fail_until = INT64_MAX;
             spry_error err = {0};
-            spry_status status = spry_plan_update_values(plan, &err);
+            spry_status status = spry_spmv_plan_update(plan, &err);
             int refused = h.calls - before >= n;
             if (refused) check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
             if (!refused) assert_int_equal(status, SPRY_OK);
             assert_int_equal(spry_context_bytes(context), held);
             spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
-            assert_int_equal(spry_plan_run(plan, NULL, x, NULL, y, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, NULL), SPRY_OK);
             assert_true(is_product(s, input, room_for_y));
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(A);
             assert_int_equal(spry_context_bytes(context), 0);
             spry_context_destroy(context);
@@ -282,8 +282,8 @@ static void measuring(void **state)
     hooks h = {0};
     spry_context *context = make_context(&h, 1);
     spry_matrix *A = sample_matrix(context, &s, 0);
-    spry_plan *plan = NULL;
-    assert_int_equal(spry_plan_spmv(context, &plan, A, NULL, NULL), SPRY_OK);
+    spry_spmv_plan *plan = NULL;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
     int64_t held = spry_context_bytes(context), refused = 0;
     for (int64_t n = 1;; n++) {
         int64_t before = h.calls;
@@ -292,7 +292,7 @@ static void measuring(void **state)
         spry_measurement m = SPRY_INIT(spry_measurement);
         m.median_us = -77;
         spry_error err = {0};
-        spry_status status = spry_plan_measure(plan, &m, &err);
+        spry_status status = spry_spmv_plan_measure(plan, &m, &err);
         assert_int_equal(spry_context_bytes(context), held);
         if (h.calls - before < n) {
             assert_int_equal(status, SPRY_OK);
@@ -303,7 +303,7 @@ static void measuring(void **state)
         refused++;
     }
     assert_int_equal(refused, 2); /* two vectors */
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     assert_int_equal(h.blocks, 0);
@@ -325,18 +325,18 @@ static void running_allocates_nothing(void **state)
         options.kernel = kernel.name;
         options.memory_limit_bytes = (int64_t)256 << 20; /* in place of the padding guard */
         spry_matrix *A = sample_matrix(context, s, 0);
-        spry_plan *plan = NULL;
-        assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+        spry_spmv_plan *plan = NULL;
+        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
         int64_t calls = h.calls, blocks = h.blocks, peak = spry_context_peak_bytes(context);
         spry_vector x = spry_vector_f64(s->x, s->cols), y = spry_vector_f64(room_for_y, s->rows);
         for (int n = 0; n < 3; n++) {
             double alpha = n == 2 ? 0 : 2, beta = n;
-            assert_int_equal(spry_plan_run(plan, &alpha, x, &beta, y, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, &alpha, x, &beta, y, NULL, NULL), SPRY_OK);
         }
         assert_int_equal(h.calls, calls);
         assert_int_equal(h.blocks, blocks);
         assert_int_equal(spry_context_peak_bytes(context), peak);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
     assert_int_equal(spry_context_bytes(context), 0);

@@ -33,13 +33,13 @@ static int tear_down(void **state)
     return leaked;
 }
 
-static spry_plan *plan_of(const spry_matrix *matrix, const char *kernel)
+static spry_spmv_plan *plan_of(const spry_matrix *matrix, const char *kernel)
 {
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     o.kernel = kernel;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_error err = {0};
-    if (spry_plan_spmv(context, &plan, matrix, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_spmv_plan_create(context, &plan, matrix, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
     return plan;
 }
 
@@ -53,14 +53,14 @@ static const char *kernel_for(int k, const spry_matrix *B)
     if (!kernel.available || strcmp(kernel.device, "cpu") != 0 || strncmp(kernel.operations, "spmv_t", 6) == 0)
         return NULL;
     o.format = kernel.format;
-    assert_int_equal(spry_predict_storage(context, &storage, B, &o, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_predict_storage(context, &storage, B, &o, NULL), SPRY_OK);
     return storage.refused ? NULL : kernel.name;
 }
 
-static spry_plan_info info_of(const spry_plan *plan)
+static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
 {
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
     return info;
 }
 
@@ -68,10 +68,10 @@ static spry_plan_info info_of(const spry_plan *plan)
 
 static void refuse_plan(spry_spmv_options o, spry_status wanted, const char *argument)
 {
-    spry_plan *plan = mark;
+    spry_spmv_plan *plan = mark;
     int64_t held = spry_context_bytes(context);
-    expect_error(spry_plan_spmv(context, &plan, A, &o, &err), wanted, argument);
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, NULL), wanted);
+    expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), wanted, argument);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), wanted);
     assert_ptr_equal(plan, mark);
     assert_int_equal(spry_context_bytes(context), held);
 }
@@ -80,10 +80,10 @@ static void bad_options(void **state)
 {
     (void)state;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_plan *plan = mark;
-    expect_error(spry_plan_spmv(NULL, &plan, A, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
-    expect_error(spry_plan_spmv(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
-    expect_error(spry_plan_spmv(context, &plan, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "A");
+    spry_spmv_plan *plan = mark;
+    expect_error(spry_spmv_plan_create(NULL, &plan, A, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_spmv_plan_create(context, NULL, A, NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
+    expect_error(spry_spmv_plan_create(context, &plan, NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "A");
     assert_ptr_equal(plan, mark);
 #define REFUSE(change, status, argument)                                                                               \
     do {                                                                                                               \
@@ -121,9 +121,9 @@ static void good_options(void **state)
     o.ordering = "none";
     o.vector_type = SPRY_F64;
     o.threads = 2;
-    spry_plan *plan = NULL;
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, NULL), SPRY_OK);
-    spry_plan_info info = info_of(plan);
+    spry_spmv_plan *plan = NULL;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+    spry_spmv_plan_info info = info_of(plan);
     assert_string_equal(info.op, "spmv");
     assert_string_equal(info.device, "cpu");
     assert_string_equal(info.format, "csr");
@@ -135,8 +135,8 @@ static void good_options(void **state)
     int64_t arrays = small.nnz * 12 + (small.rows + 1) * 4;
     assert_true(info.storage_bytes >= arrays && info.storage_bytes == arrays + info.owned_bytes - info.workspace_bytes);
     assert_true(info.setup_us > 0 && info.upload_us == 0 && info.predicted_us >= 0);
-    spry_plan_destroy(plan);
-    spry_plan_destroy(NULL);
+    spry_spmv_plan_destroy(plan);
+    spry_spmv_plan_destroy(NULL);
 }
 
 /* Borrowed where the header says so: CSR costs no copy, other layouts own what they convert. */
@@ -150,9 +150,9 @@ static void what_plans_cost(void **state)
             int64_t held = spry_context_bytes(context);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.format = formats[f];
-            spry_plan *plan = NULL;
-            assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
-            spry_plan_info info = info_of(plan);
+            spry_spmv_plan *plan = NULL;
+            assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+            spry_spmv_plan_info info = info_of(plan);
             assert_string_equal(info.format, formats[f]);
             int64_t owned = spry_context_bytes(context) - held; /* with heads and handles */
             assert_in_range(owned, info.owned_bytes, info.owned_bytes + 4096);
@@ -162,7 +162,7 @@ static void what_plans_cost(void **state)
             if (input == 1 && f == 1) assert_true(info.owned_bytes < entries / 10);
             if (input >= 2 && input != 4) assert_int_equal(info.owned_bytes >= entries, 1);
             assert_true(info.storage_bytes >= entries);
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(B);
             assert_int_equal(spry_context_bytes(context) - held < 0, 1);
         }
@@ -178,14 +178,14 @@ static void expected_calls(void **state)
     for (int many = 0; many < 2; many++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.expected_calls = many ? 1000000 : 1;
-        spry_plan *plan = NULL;
-        assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
+        spry_spmv_plan *plan = NULL;
+        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
         storage[many] = info_of(plan).storage_bytes;
-        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(pieces.x, pieces.cols), NULL,
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(pieces.x, pieces.cols), NULL,
                                        spry_vector_f64(y, pieces.rows), NULL, NULL),
                          SPRY_OK);
         assert_true(is_product(&pieces, 0, y));
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     assert_true(storage[0] <= storage[1]);
     spry_matrix_destroy(B);
@@ -209,14 +209,14 @@ static void alpha_not_finite(void **state)
             if (!kernel.available) continue;
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.kernel = kernel.name;
-            spry_plan *plan = NULL;
+            spry_spmv_plan *plan = NULL;
             double y[2] = {1, 1};
             spry_vector to = spry_vector_f64(y, 2);
-            assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
-            assert_int_equal(spry_plan_run(plan, &alphas[a], spry_vector_f64(x, 1), NULL, to, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, &alphas[a], spry_vector_f64(x, 1), NULL, to, NULL, NULL), SPRY_OK);
             assert_true(a == 0 ? isnan(y[0]) : isinf(y[0]));
             assert_true(isnan(y[1]));
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
     spry_matrix_destroy(A);
     spry_context_destroy(context);
@@ -225,23 +225,23 @@ static void alpha_not_finite(void **state)
 static void bad_info(void **state)
 {
     (void)state;
-    spry_plan *plan = plan_of(A, NULL);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_plan *plan = plan_of(A, NULL);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     info.kernel = mark;
-    expect_error(spry_plan_get_info(NULL, &info, &err), SPRY_INVALID_ARGUMENT, "plan");
-    expect_error(spry_plan_get_info(plan, NULL, &err), SPRY_INVALID_ARGUMENT, "info");
+    expect_error(spry_spmv_plan_get_info(NULL, &info, &err), SPRY_INVALID_ARGUMENT, "plan");
+    expect_error(spry_spmv_plan_get_info(plan, NULL, &err), SPRY_INVALID_ARGUMENT, "info");
     info.struct_size = 8;
-    expect_error(spry_plan_get_info(plan, &info, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    expect_error(spry_spmv_plan_get_info(plan, &info, &err), SPRY_INVALID_ARGUMENT, "struct_size");
     assert_ptr_equal(info.kernel, mark);
     spry_measurement m = SPRY_INIT(spry_measurement);
     m.median_us = -77;
-    expect_error(spry_plan_measure(NULL, &m, &err), SPRY_INVALID_ARGUMENT, "plan");
-    expect_error(spry_plan_measure(plan, NULL, &err), SPRY_INVALID_ARGUMENT, "measurement");
+    expect_error(spry_spmv_plan_measure(NULL, &m, &err), SPRY_INVALID_ARGUMENT, "plan");
+    expect_error(spry_spmv_plan_measure(plan, NULL, &err), SPRY_INVALID_ARGUMENT, "measurement");
     m.struct_size = 0;
-    expect_error(spry_plan_measure(plan, &m, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    expect_error(spry_spmv_plan_measure(plan, &m, &err), SPRY_INVALID_ARGUMENT, "struct_size");
     assert_true(m.median_us == -77);
-    expect_error(spry_plan_update_values(NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
-    spry_plan_destroy(plan);
+    expect_error(spry_spmv_plan_update(NULL, &err), SPRY_INVALID_ARGUMENT, "plan");
+    spry_spmv_plan_destroy(plan);
 }
 
 /* ---- running ------------------------------------------------------------------------------------------ */
@@ -258,17 +258,17 @@ static void bad_vectors(void **state)
     float x_f32[40] = {0};
     for (int i = 0; i < 200; i++) y[i] = 77;
     const int64_t m = small.rows, n = small.cols;
-    spry_plan *plan = plan_of(A, NULL);
+    spry_spmv_plan *plan = plan_of(A, NULL);
     spry_run_options o = SPRY_INIT(spry_run_options), wrong_size = {.struct_size = 1};
     attempt a;
 #define REFUSE(change, status, argument)                                                                               \
     do {                                                                                                               \
         a = (attempt){spry_vector_f64(x, n), spry_vector_f64(y, m), NULL};                                             \
         change;                                                                                                        \
-        expect_error(spry_plan_run(plan, NULL, a.x, NULL, a.y, a.options, &err), (status), (argument));                \
-        assert_int_equal(spry_plan_run(plan, NULL, a.x, NULL, a.y, a.options, NULL), (status));                        \
+        expect_error(spry_spmv_plan_run(plan, NULL, a.x, NULL, a.y, a.options, &err), (status), (argument));                \
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, a.x, NULL, a.y, a.options, NULL), (status));                        \
     } while (0)
-    expect_error(spry_plan_run(NULL, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, m), NULL, &err),
+    expect_error(spry_spmv_plan_run(NULL, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, m), NULL, &err),
                  SPRY_INVALID_ARGUMENT, "plan");
     REFUSE(a.options = &wrong_size, SPRY_INVALID_ARGUMENT, "struct_size");
     REFUSE(a.x.length = n - 1, SPRY_INVALID_SIZE, "x");
@@ -301,11 +301,11 @@ static void bad_vectors(void **state)
     for (int i = 0; i < 200; i++) assert_true(y[i] == 77 && x[i] == 0);
     /* neighbours do not overlap */
     double both[80] = {0};
-    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(both, n), NULL, spry_vector_f64(both + n, m), &o, NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(both, n), NULL, spry_vector_f64(both + n, m), &o, NULL),
                      SPRY_OK);
-    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(both + m, n), NULL, spry_vector_f64(both, m), &o, NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(both + m, n), NULL, spry_vector_f64(both, m), &o, NULL),
                      SPRY_OK);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
 #undef REFUSE
 }
 
@@ -324,8 +324,8 @@ static void y_in_the_matrix(void **state)
             for (int i = 0; i < 40; i++) scaling[i] = 1;
             o.format = formats[f];
             if (a.value_type == SPRY_PATTERN) o.row_scaling = scaling;
-            spry_plan *plan = NULL;
-            assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
+            spry_spmv_plan *plan = NULL;
+            assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
             const size_t columns = (size_t)a.nnz * 4, lines = (size_t)(a.layout == SPRY_CSC ? s.cols : s.rows) + 1;
             const struct {
                 const void *data;
@@ -344,19 +344,19 @@ static void y_in_the_matrix(void **state)
                     y.data = last ? begin + (of[r].bytes - 8) / 8 * 8 : begin - (s.rows - 1) * 8;
                     memcpy(before, begin, 8);
                     spry_error err = {0};
-                    spry_status status = spry_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &err);
+                    spry_status status = spry_spmv_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &err);
                     check_error(status, &err, SPRY_INVALID_ARGUMENT, "y", __FILE__, __LINE__);
                     assert_non_null(strstr(err.message, "and y overlap"));
                     y.data = begin; /* all of it */
-                    expect_error(spry_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &err),
+                    expect_error(spry_spmv_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &err),
                                  SPRY_INVALID_ARGUMENT, "y");
                     spry_error named = {0};
-                    (void)spry_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &named);
+                    (void)spry_spmv_plan_run(plan, NULL, spry_vector_f64(s.x, s.cols), NULL, y, NULL, &named);
                     assert_memory_equal(before, begin, 8);
                     if (of[r].bytes >= (size_t)s.rows * 8 && !strstr(named.message, of[r].name)) /* no other's too */
                         fail_msg("\"%s\", expected %s", named.message, of[r].name);
                 }
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(B);
             sample_free(&s);
         }
@@ -372,10 +372,10 @@ static void bad_workspaces(void **state)
     for (int k = 0; k < spry_kernel_count(); k++) {
         const char *kernel = kernel_for(k, B);
         if (!kernel) continue;
-        spry_plan *plan = plan_of(B, kernel);
+        spry_spmv_plan *plan = plan_of(B, kernel);
         int64_t needed = info_of(plan).workspace_bytes;
         if (needed == 0) { /* as of formats that cut no row */
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
             continue;
         }
         tried++;
@@ -384,19 +384,19 @@ static void bad_workspaces(void **state)
         spry_vector x = spry_vector_f64(pieces.x, pieces.cols), into = spry_vector_f64(y, pieces.rows);
         o.workspace = block;
         o.workspace_bytes = needed - 1;
-        expect_error(spry_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
+        expect_error(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
         o.workspace_bytes = 0;
-        expect_error(spry_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
+        expect_error(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
         o.workspace = block + 8;
         o.workspace_bytes = needed;
-        expect_error(spry_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
+        expect_error(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, &err), SPRY_INVALID_ARGUMENT, "workspace");
         assert_true(y[0] == 77);
         o.workspace = block;
-        assert_int_equal(spry_plan_run(plan, NULL, x, NULL, into, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, x, NULL, into, &o, NULL), SPRY_OK);
         assert_true(is_product(&pieces, 0, y));
         y[0] = 77;
         free(block);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     assert_true(tried > 0);
     free(y);
@@ -404,7 +404,7 @@ static void bad_workspaces(void **state)
 }
 
 typedef struct runner {
-    const spry_plan *plan;
+    const spry_spmv_plan *plan;
     const sample *s;
     int64_t workspace_bytes; /* 0: with the plan's own */
     int wrong;
@@ -421,7 +421,7 @@ static void *run_often(void *user)
     for (int n = 0; n < 20; n++) {
         memset(y, 0xff, (size_t)r->s->rows * sizeof *y);
         spry_vector x = spry_vector_f64(r->s->x, r->s->cols), into = spry_vector_f64(y, r->s->rows);
-        if (spry_plan_run(r->plan, NULL, x, NULL, into, &o, NULL) != SPRY_OK || !is_product(r->s, 0, y)) r->wrong++;
+        if (spry_spmv_plan_run(r->plan, NULL, x, NULL, into, &o, NULL) != SPRY_OK || !is_product(r->s, 0, y)) r->wrong++;
     }
     free(block);
     free(y);
@@ -438,9 +438,9 @@ static void concurrent_runs(void **state)
         int threads = own ? 2 : MOST;
         runner runners[MOST];
         pthread_t ids[MOST];
-        spry_plan *plans[MOST] = {plan_of(B, NULL), plan_of(B, own ? "coo_portable_cpu" : NULL)};
+        spry_spmv_plan *plans[MOST] = {plan_of(B, NULL), plan_of(B, own ? "coo_portable_cpu" : NULL)};
         for (int t = 0; t < threads; t++) {
-            const spry_plan *plan = plans[own ? t : 0];
+            const spry_spmv_plan *plan = plans[own ? t : 0];
             runners[t] = (runner){plan, &pieces, own ? 0 : info_of(plan).workspace_bytes, 0};
             assert_int_equal(pthread_create(&ids[t], NULL, run_often, &runners[t]), 0);
         }
@@ -448,8 +448,8 @@ static void concurrent_runs(void **state)
             assert_int_equal(pthread_join(ids[t], NULL), 0);
             assert_int_equal(runners[t].wrong, 0);
         }
-        spry_plan_destroy(plans[0]);
-        spry_plan_destroy(plans[1]);
+        spry_spmv_plan_destroy(plans[0]);
+        spry_spmv_plan_destroy(plans[1]);
     }
     spry_matrix_destroy(B);
 }
@@ -467,7 +467,7 @@ static void plan_outlives_matrix(void **state)
             a.ownership = (spry_ownership)ownership;
             spry_matrix *B = NULL;
             assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
-            spry_plan *plan = plan_of(B, NULL);
+            spry_spmv_plan *plan = plan_of(B, NULL);
             spry_matrix_destroy(B);
             if (ownership == SPRY_COPY) { /* then the caller's arrays may go, too */
                 memset(s.columns, 0xff, (size_t)s.nnz * 4);
@@ -476,9 +476,9 @@ static void plan_outlives_matrix(void **state)
                 memset(s.rows_by_column, 0xff, (size_t)s.nnz * 4);
             }
             spry_vector x = spry_vector_f64(small.x, small.cols);
-            assert_int_equal(spry_plan_run(plan, NULL, x, NULL, spry_vector_f64(y, 40), NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, NULL, x, NULL, spry_vector_f64(y, 40), NULL, NULL), SPRY_OK);
             assert_true(is_product(&small, input, y));
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
             sample_free(&s);
         }
 }
@@ -496,7 +496,7 @@ static void updates(void **state)
             const char *kernel = k < 0 ? NULL : kernel_for(k, B);
             if (kernel && k % 4 != input && strncmp(kernel, "csr_", 4) != 0 && strncmp(kernel, "coo_", 4) != 0)
                 kernel = NULL; /* conversions are of one input each */
-            spry_plan *plan = kernel || k < 0 ? plan_of(B, kernel) : NULL;
+            spry_spmv_plan *plan = kernel || k < 0 ? plan_of(B, kernel) : NULL;
             spry_matrix_destroy(B);
             tried += plan != NULL;
             int64_t held = spry_context_bytes(context);
@@ -506,13 +506,13 @@ static void updates(void **state)
                         s.values[e] = -2 * s.values[e];
                         s.values_by_column[e] = -2 * s.values_by_column[e];
                     }
-                assert_int_equal(spry_plan_update_values(plan, NULL), SPRY_OK);
+                assert_int_equal(spry_spmv_plan_update(plan, NULL), SPRY_OK);
                 assert_int_equal(spry_context_bytes(context), held);
                 spry_vector x = spry_vector_f64(s.x, s.cols);
-                assert_int_equal(spry_plan_run(plan, NULL, x, NULL, spry_vector_f64(y, s.rows), NULL, NULL), SPRY_OK);
+                assert_int_equal(spry_spmv_plan_run(plan, NULL, x, NULL, spry_vector_f64(y, s.rows), NULL, NULL), SPRY_OK);
                 assert_true(is_product(&s, input, y));
             }
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
             sample_free(&s);
         }
     assert_true(tried > spry_format_count());
@@ -550,10 +550,10 @@ static void measuring(void **state)
     for (int n = 0; n < 2; n++) {
         const sample *s = n ? &pieces : &small;
         spry_matrix *B = sample_matrix(context, s, n);
-        spry_plan *plan = plan_of(B, NULL);
+        spry_spmv_plan *plan = plan_of(B, NULL);
         int64_t held = spry_context_bytes(context);
         spry_measurement m = SPRY_INIT(spry_measurement);
-        assert_int_equal(spry_plan_measure(plan, &m, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_measure(plan, &m, NULL), SPRY_OK);
         assert_int_equal(m.struct_size, sizeof m);
         assert_true(m.first_us > 0 && m.min_us > 0 && m.min_us <= m.median_us && m.min_us <= m.mean_us);
         assert_true(m.spread_us >= 0 && m.runs >= 20 && isfinite(m.mean_us));
@@ -563,7 +563,7 @@ static void measuring(void **state)
         assert_true(fabs(m.gbps - gbps) <= 1e-9 * gbps);
         assert_true((double)m.runs * m.mean_us > 19000); /* 20 batches of a millisecond */
         assert_int_equal(spry_context_bytes(context), held);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
     }
 }
@@ -575,13 +575,13 @@ static void measuring_nothing(void **state)
     const int32_t offsets[] = {0};
     spry_matrix *B = NULL;
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 0, 0, offsets, NULL, NULL, NULL), SPRY_OK);
-    spry_plan *plan = plan_of(B, NULL);
+    spry_spmv_plan *plan = plan_of(B, NULL);
     spry_measurement m = SPRY_INIT(spry_measurement);
-    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(NULL, 0), NULL, spry_vector_f64(NULL, 0), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(NULL, 0), NULL, spry_vector_f64(NULL, 0), NULL, NULL),
                      SPRY_OK);
-    assert_int_equal(spry_plan_measure(plan, &m, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_measure(plan, &m, NULL), SPRY_OK);
     assert_true(m.median_us > 0 && m.gflops == 0);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(B);
 }
 

@@ -50,7 +50,7 @@ static void check(spry_context *context, const char *const *texts, int count)
     void *data = NULL;
     sample s = sample_make(40, 30);
     spry_matrix *A = sample_matrix(context, &s, 0);
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     double y[40];
 
@@ -60,7 +60,7 @@ static void check(spry_context *context, const char *const *texts, int count)
     assert_false(info.available);
     assert_true(strlen(info.reason) > 10 && !strchr(info.reason, '\n'));
     o.device = "cuda";
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE);
     for (int t = 0; t < count && texts[t]; t++) {
         has(info.reason, texts[t]);
         has(err.message, texts[t]);
@@ -68,7 +68,7 @@ static void check(spry_context *context, const char *const *texts, int count)
     assert_null(plan);
     o = SPRY_INIT(spry_spmv_options);
     o.kernel = "csr_merge_cuda";
-    expect_error(spry_plan_spmv(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE, NULL);
+    expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE, NULL);
     expect_error(spry_device_allocate(context, &data, 1, 64, &err), SPRY_DEVICE_UNAVAILABLE, "device");
     expect_error(spry_device_synchronize(context, 1, NULL, &err), SPRY_DEVICE_UNAVAILABLE, "device");
     assert_null(data);

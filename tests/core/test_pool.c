@@ -213,17 +213,17 @@ static int runs(spry_context *context, results *r)
     for (int op = 0; op < 2; op++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         spry_run_options how = SPRY_INIT(spry_run_options);
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         double again[N];
         o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         o.threads = spry_context_threads(context);
-        OK(spry_plan_spmv(context, &plan, A, &o, &fault));
+        OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
         double *y = op ? r->transposed : r->y;
-        OK(spry_plan_run(plan, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(y, N), NULL, &fault));
+        OK(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(y, N), NULL, &fault));
         how.threads = 7;
-        OK(spry_plan_run(plan, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(again, N), &how, &fault));
+        OK(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, N), NULL, spry_vector_f64(again, N), &how, &fault));
         EXPECT(memcmp(y, again, sizeof again) == 0);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     spry_spgemm_options g = SPRY_INIT(spry_spgemm_options);
     g.threads = spry_context_threads(context);
@@ -287,14 +287,14 @@ static void the_same_bits_on_all(void **state)
 static int threads_told(spry_context *context, const char *grid, int asked)
 {
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     o.threads = asked;
     assert_int_equal(spry_matrix_generate(context, &A, grid, NULL, &fault), SPRY_OK);
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &o, &fault), SPRY_OK);
-    assert_int_equal(spry_plan_get_info(plan, &info, &fault), SPRY_OK);
-    spry_plan_destroy(plan);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &fault), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, &fault), SPRY_OK);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     return info.threads;
 }
@@ -317,26 +317,26 @@ static void refusals(void **state)
     double x[1] = {1}, y[1];
     spry_context *made = NULL, *context = context_with(1, SPRY_THREADING_DEFAULT);
     spry_matrix *A = NULL, *C = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=1,y=1", NULL, &fault), SPRY_OK);
-    assert_int_equal(spry_plan_spmv(context, &plan, A, NULL, &fault), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, &fault), SPRY_OK);
     for (int b = 0; b < 2; b++) {
         spry_context_options o = SPRY_INIT(spry_context_options);
         spry_spmv_options s = SPRY_INIT(spry_spmv_options);
         spry_spgemm_options g = SPRY_INIT(spry_spgemm_options);
         spry_run_options r = SPRY_INIT(spry_run_options);
-        spry_plan *none = NULL;
+        spry_spmv_plan *none = NULL;
         o.threads = s.threads = g.threads = r.threads = bad[b];
         expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threads");
-        expect_error(spry_plan_spmv(context, &none, A, &s, &err), SPRY_INVALID_ARGUMENT, "threads");
+        expect_error(spry_spmv_plan_create(context, &none, A, &s, &err), SPRY_INVALID_ARGUMENT, "threads");
         expect_error(spry_spgemm(context, &C, A, A, &g, &err), SPRY_INVALID_ARGUMENT, "threads");
-        expect_error(spry_plan_run(plan, NULL, spry_vector_f64(x, 1), NULL, spry_vector_f64(y, 1), &r, &err),
+        expect_error(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, 1), NULL, spry_vector_f64(y, 1), &r, &err),
                      SPRY_INVALID_ARGUMENT, "threads");
         o.threads = 1;
         o.threading = (spry_threading)(b ? 9 : 3);
         expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threading");
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }

@@ -18,18 +18,18 @@ static void scaling_of_nothing(void **state)
         a.offsets = offsets;
         a.indices = columns;
         spry_matrix *B = NULL;
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.op = transposed ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
         *(transposed ? &o.row_scaling : &o.column_scaling) = scaling;
         const double beta = 2;
         double y[3] = {1, 2, 3};
         assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
-        assert_int_equal(spry_plan_spmv(context, &plan, B, &o, NULL), SPRY_OK);
-        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(NULL, 0), &beta, spry_vector_f64(y, 3), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(NULL, 0), &beta, spry_vector_f64(y, 3), NULL, NULL),
                          SPRY_OK);
         for (int i = 0; i < 3; i++) assert_true(y[i] == 2 * (i + 1));
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
     }
     assert_int_equal(spry_context_bytes(context), 0);

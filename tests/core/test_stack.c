@@ -67,13 +67,13 @@ static int on_each(int (*work)(spry_matrix *A))
     return 1;
 }
 
-static int multiplies(spry_plan *plan, spry_type type, int64_t rows, int64_t cols)
+static int multiplies(spry_spmv_plan *plan, spry_type type, int64_t rows, int64_t cols)
 {
     spry_vector x = {0}, y = {0};
     OK(spry_vector_create(context, &x, cols, type, 0, &fault));
     OK(spry_vector_create(context, &y, rows, type, 0, &fault));
     memset(x.data, 0, (size_t)cols * spry_type_bytes(type));
-    OK(spry_plan_run(plan, NULL, x, NULL, y, NULL, &fault));
+    OK(spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, &fault));
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &y);
     return 1;
@@ -87,17 +87,17 @@ static int plans(spry_matrix *A)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             spry_format_info info = SPRY_INIT(spry_format_info);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-            spry_plan *plan = NULL;
+            spry_spmv_plan *plan = NULL;
             if (f >= 0) OK(spry_format_get_info(f, &info, &fault));
             o.format = f < 0 ? "auto" : info.name;
             o.op = (spry_op)op;
-            const spry_status status = spry_plan_spmv(context, &plan, A, &o, &fault);
+            const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &fault);
             if (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED) continue; /* the padding guard */
             EXPECT(status == SPRY_OK);
             if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.cols : a.rows,
                             op == SPRY_TRANSPOSE ? a.rows : a.cols))
                 return 0;
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
     return 1;
 }
@@ -109,17 +109,17 @@ static int kernels(spry_matrix *A)
     for (int k = 0; k < spry_kernel_count(); k++) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         OK(spry_kernel_get_info(context, k, &info, &fault));
         o.kernel = info.name;
         o.allow_nondeterministic = 1;
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             o.op = (spry_op)op;
-            if (spry_plan_spmv(context, &plan, A, &o, NULL) != SPRY_OK) continue; /* not of this op or machine */
+            if (spry_spmv_plan_create(context, &plan, A, &o, NULL) != SPRY_OK) continue; /* not of this op or machine */
             if (!multiplies(plan, SPRY_F64, op == SPRY_TRANSPOSE ? a.cols : a.rows,
                             op == SPRY_TRANSPOSE ? a.rows : a.cols))
                 return 0;
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
     }
     return 1;
@@ -142,7 +142,7 @@ static int sparse_products(spry_matrix *A)
             o.kernel = info.name;
             if (spry_spgemm(context, &C, B, B, &o, &fault) != SPRY_UNSUPPORTED) {
                 EXPECT(C);
-                OK(spry_plan_spgemm(context, &plan, B, B, &o, &fault));
+                OK(spry_spgemm_plan_create(context, &plan, B, B, &o, &fault));
                 OK(spry_spgemm_plan_run(plan, NULL, &fault));
                 OK(spry_spgemm_plan_run(plan, NULL, &fault));
                 spry_spgemm_plan_destroy(plan);
@@ -157,12 +157,12 @@ static int orders(spry_matrix *A)
 {
     static const char *const methods[] = {"rcm", "bandk", "degree"};
     for (int m = 0; m < 3; m++) {
-        spry_reorder_options o = SPRY_INIT(spry_reorder_options);
+        spry_ordering_options o = SPRY_INIT(spry_ordering_options);
         spry_ordering *ordering = NULL;
         spry_ordering_info info = SPRY_INIT(spry_ordering_info);
         spry_matrix *B = NULL;
         o.method = methods[m];
-        OK(spry_reorder(context, &ordering, A, &o, &fault));
+        OK(spry_ordering_create(context, &ordering, A, &o, &fault));
         OK(spry_ordering_get_info(ordering, &info, &fault));
         OK(spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, &fault));
         spry_matrix_destroy(B);

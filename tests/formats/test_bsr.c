@@ -27,18 +27,18 @@ static spry_context *context_of(int threads)
     return context;
 }
 
-static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
                           spry_op op)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.threads = spry_context_threads(context); /* however small */
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     options.format = format;
     options.kernel = kernel;
     options.op = op;
     options.memory_limit_bytes = (int64_t)1 << 30;
-    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return plan;
 }
 
@@ -57,13 +57,13 @@ static void the_size_is_found(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_matrix *A = NULL;
         assert_int_equal(spry_matrix_generate(context, &A, cases[c].matrix, NULL, NULL), SPRY_OK);
-        spry_plan *plan = plan_of(context, A, "bsr", NULL, SPRY_NO_TRANSPOSE);
-        spry_plan_info info = SPRY_INIT(spry_plan_info);
-        assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+        spry_spmv_plan *plan = plan_of(context, A, "bsr", NULL, SPRY_NO_TRANSPOSE);
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
         if (strcmp(info.parameters, cases[c].resolved) != 0)
             fail_msg("%s: %s, expected %s", cases[c].matrix, info.parameters, cases[c].resolved);
         assert_null(spryi_bsr_masks(plan->stored.storage));
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
     assert_int_equal(spry_context_bytes(context), 0);
@@ -125,8 +125,8 @@ static void fill_meets_inf_and_nan(void **state)
                     }
                 char format[32];
                 snprintf(format, sizeof format, "bsr:block=%d", block);
-                spry_plan *plan = plan_of(context, A, format, spryi_kernel_at(k)->name, (spry_op)op);
-                assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, x_length), NULL,
+                spry_spmv_plan *plan = plan_of(context, A, format, spryi_kernel_at(k)->name, (spry_op)op);
+                assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, x_length), NULL,
                                                spry_vector_f64(y, y_length), NULL, NULL),
                                  SPRY_OK);
                 for (int64_t i = 0; i < y_length; i++) {
@@ -136,7 +136,7 @@ static void fill_meets_inf_and_nan(void **state)
                     spoiled += !isfinite(exact[i]);
                     clean += isfinite(exact[i]);
                 }
-                spry_plan_destroy(plan);
+                spry_spmv_plan_destroy(plan);
             }
     assert_true(spoiled > 0 && clean > 0);
     spry_matrix_destroy(A);
@@ -153,7 +153,7 @@ static void explicit_zeros_come_back(void **state)
     for (int block = 1; block <= SPRYI_BSR_MOST_BLOCK; block++) {
         char format[32];
         snprintf(format, sizeof format, "bsr:block=%d", block);
-        spry_plan *plan = plan_of(context, A, format, NULL, SPRY_NO_TRANSPOSE);
+        spry_spmv_plan *plan = plan_of(context, A, format, NULL, SPRY_NO_TRANSPOSE);
         spry_matrix *back = NULL;
         assert_int_equal(spryi_format_bsr.to_csr(context, &back, plan->stored.storage, NULL), SPRY_OK);
         assert_int_equal(back->a.nnz, ROW * M);
@@ -161,7 +161,7 @@ static void explicit_zeros_come_back(void **state)
         assert_memory_equal(back->a.indices, columns, sizeof columns);
         assert_memory_equal(back->a.values, values, sizeof values);
         spry_matrix_destroy(back);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     spry_matrix_destroy(A);
     spry_context_destroy(context);
@@ -175,7 +175,7 @@ static void damage_is_seen(void **state)
     int32_t offsets[M + 1], columns[ROW * M];
     double values[ROW * M];
     spry_matrix *A = scattered(context, offsets, columns, values);
-    spry_plan *plan = plan_of(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
+    spry_spmv_plan *plan = plan_of(context, A, "bsr:block=4", NULL, SPRY_NO_TRANSPOSE);
     spryi_bsr *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_OK);
@@ -199,7 +199,7 @@ static void damage_is_seen(void **state)
     DAMAGED(((int32_t *)s->columns)[1], ((int32_t *)s->columns)[0]);
     DAMAGED(((uint8_t *)s->masks)[s->head.blocks * 4 - 1], 0xf); /* the last block row has one row */
     assert_int_equal(spryi_format_bsr.check(s, &err), SPRY_OK);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }

@@ -129,20 +129,20 @@ static void refused_choices(void **state)
     for (int s = 0; s < 4; s++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
             spry_matrix *A = NULL;
-            spry_plan *plan = NULL;
+            spry_spmv_plan *plan = NULL;
             spry_error err = SPRY_ERROR_INIT;
-            spry_plan_info info = SPRY_INIT(spry_plan_info);
+            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.op = (spry_op)op;
             o.memory_limit_bytes = 1;
             assert_int_equal(spry_matrix_generate(context, &A, specs[s], NULL, NULL), SPRY_OK);
-            if (spry_plan_spmv(context, &plan, A, &o, &err) == SPRY_OK) {
+            if (spry_spmv_plan_create(context, &plan, A, &o, &err) == SPRY_OK) {
                 assert_int_equal(err.status, SPRY_OK);
                 assert_string_equal(err.message, "");
-                assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
                 instead += strstr(info.reason, "would take more memory than is allowed") != NULL;
             }
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
             spry_matrix_destroy(A);
         }
     assert_true(instead > 0);

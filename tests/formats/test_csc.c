@@ -26,15 +26,15 @@ static spry_context *context_of(int threads)
     return context;
 }
 
-static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_op op)
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_op op)
 {
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.threads = spry_context_threads(context); /* however small */
     options.format = format;
     options.op = op;
-    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return plan;
 }
 
@@ -105,17 +105,17 @@ static void csc_is_borrowed(void **state)
     a.values = values;
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
-    spry_plan *plan = plan_of(context, A, "csc", SPRY_NO_TRANSPOSE);
+    spry_spmv_plan *plan = plan_of(context, A, "csc", SPRY_NO_TRANSPOSE);
     const spryi_csr *s = plan->stored.storage;
     assert_ptr_equal(s->a.values, values);
     assert_ptr_equal(s->a.indices, rows);
     assert_ptr_equal(s->a.offsets, offsets);
     assert_true(s->a.rows == 4 && s->a.cols == 3 && s->scatters && s->chunks.count == 1);
     double y[3];
-    assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
                      SPRY_OK);
     for (int i = 0; i < 3; i++) assert_true(y[i] == wanted[i]);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -170,7 +170,7 @@ static void phases_and_windows(void **state)
         spry_matrix *A = NULL;
         spry_error err = SPRY_ERROR_INIT;
         if (spry_matrix_generate(context, &A, cases[n].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-        spry_plan *plan = plan_of(context, A, "csr", SPRY_TRANSPOSE);
+        spry_spmv_plan *plan = plan_of(context, A, "csr", SPRY_TRANSPOSE);
         const spryi_csr *s = plan->stored.storage;
         if (cases[n].phases) {
             assert_in_range(s->chunks.phase_count, 2, 8);
@@ -182,7 +182,7 @@ static void phases_and_windows(void **state)
             assert_true(s->chunks.window_numbers * 8 * SPRYI_WINDOW_SHARE <= A->a.nnz * 12);
         }
         assert_true(plan->workspace_bytes >= A->a.cols * 8);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
     spry_context_destroy(context);
@@ -201,16 +201,16 @@ static void patterns_have_no_values(void **state)
     static const char *const formats[] = {"csr", "csc"};
     for (int f = 0; f < 2; f++)
         for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-            spry_plan *plan = plan_of(context, P, formats[f], (spry_op)op);
+            spry_spmv_plan *plan = plan_of(context, P, formats[f], (spry_op)op);
             const spryi_csr *s = plan->stored.storage;
             assert_null(s->a.values);
             spry_storage storage = SPRY_INIT(spry_storage);
             spry_spmv_options options = SPRY_INIT(spry_spmv_options);
             options.format = formats[f];
-            assert_int_equal(spry_predict_storage(context, &storage, P, &options, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_predict_storage(context, &storage, P, &options, NULL), SPRY_OK);
             assert_int_equal(storage.bytes, P->a.nnz * 4 + 2001 * 4);
             assert_int_equal(storage.words, P->a.nnz + 2001);
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
     spry_matrix_destroy(P);
     spry_matrix_destroy(A);

@@ -17,13 +17,13 @@
 enum { ROWS = 96, MOST = 32 };
 
 /* ROWS rows with the columns of `columns`, `step` more each row; or groups of `group` rows with the same. */
-static spry_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group, int calls)
+static spry_spmv_plan *plan_of(spry_context *context, const int32_t *columns, int length, int step, int group, int calls)
 {
     static int32_t offsets[ROWS + 1], Aj[ROWS * MOST];
     static float Ax[ROWS * MOST];
     spry_error err = SPRY_ERROR_INIT;
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     for (int i = 0; i < ROWS; i++) {
         for (int e = 0; e < length; e++) Aj[i * length + e] = columns[e] + i / group * step;
         offsets[i + 1] = (i + 1) * length;
@@ -33,7 +33,7 @@ static spry_plan *plan_of(spry_context *context, const int32_t *columns, int len
     options.vector_type = SPRY_F32;
     options.expected_calls = calls;
     if (spry_matrix_borrow_csr_f32(context, &A, ROWS, 2000, offsets, Aj, Ax, &err) != SPRY_OK ||
-        spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK)
+        spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK)
         fail_msg("%s", err.message);
     spry_matrix_destroy(A);
     return plan;
@@ -63,7 +63,7 @@ static void test_spans_of_rows(void **state)
     (void)state;
     const int32_t columns[] = {5, 7, 20, 21, 22, 22, 23, 24, 25, 26, 27, 28, 9, 10, 11, 12, 13, 14, 15, 16, 17};
     spry_context *context = context_with_avx512();
-    spry_plan *plan = plan_of(context, columns, 21, 3, 1, 0);
+    spry_spmv_plan *plan = plan_of(context, columns, 21, 3, 1, 0);
     const spryi_csr *s = plan->stored.storage;
     assert_true(s->runs.list[0].kind == SPRYI_RUN_GENERAL && s->runs.list[0].least_spans > 0);
     for (int i = 0; i < ROWS; i++) {
@@ -73,7 +73,7 @@ static void test_spans_of_rows(void **state)
         check_span(w + 2, 22 + 3 * i, 0x7f, 7);
         check_span(w + 3, 9 + 3 * i, 0x1ff, 9);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_context_destroy(context);
 }
 
@@ -85,7 +85,7 @@ static void test_spans_of_groups(void **state)
     for (int e = 0; e < 20; e++) columns[e] = 100 + e;
     for (int e = 20; e < 26; e++) columns[e] = 101 + e;
     spry_context *context = context_with_avx512();
-    spry_plan *plan = plan_of(context, columns, 26, 11, 3, 0);
+    spry_spmv_plan *plan = plan_of(context, columns, 26, 11, 3, 0);
     const spryi_csr *s = plan->stored.storage;
     assert_true(s->runs.list[0].kind == SPRYI_RUN_SHARED && s->runs.list[0].least_spans > 0);
     for (int g = 0; g < ROWS / 3; g++) {
@@ -94,7 +94,7 @@ static void test_spans_of_groups(void **state)
         check_span(w + 1, 116 + 11 * g, 0xf, 4);
         check_span(w + 2, 121 + 11 * g, 0x3f, 6);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_context_destroy(context);
 }
 
@@ -104,11 +104,11 @@ static void test_no_spans(void **state)
     (void)state;
     const int32_t apart[] = {5, 25, 45, 65, 85, 105}, close[] = {5, 6, 7, 8, 9, 10};
     spry_context *context = context_with_avx512();
-    spry_plan *far = plan_of(context, apart, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
+    spry_spmv_plan *far = plan_of(context, apart, 6, 3, 1, 0), *rare = plan_of(context, close, 6, 3, 1, 5);
     assert_true(((const spryi_csr *)far->stored.storage)->spans.list == NULL);
     assert_true(((const spryi_csr *)rare->stored.storage)->spans.list == NULL);
-    spry_plan_destroy(far);
-    spry_plan_destroy(rare);
+    spry_spmv_plan_destroy(far);
+    spry_spmv_plan_destroy(rare);
     spry_context_destroy(context);
 }
 
@@ -122,19 +122,19 @@ static void test_auto_on_bands(void **state)
     for (int step = 1; step <= 7; step += 6) {
         spry_context *context = NULL;
         spry_matrix *A = NULL;
-        spry_plan *plan = NULL;
-        spry_plan_info info = SPRY_INIT(spry_plan_info);
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
         for (int i = 0; i < N; i++) {
             for (int e = 0; e < LENGTH; e++) columns[i * LENGTH + e] = (i * step) % (N - LENGTH) + e;
             offsets[i + 1] = (i + 1) * LENGTH;
         }
         assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, N, N, offsets, columns, values, NULL), SPRY_OK);
-        assert_int_equal(spry_plan_spmv(context, &plan, A, NULL, NULL), SPRY_OK);
-        assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
         assert_string_equal(info.format, step == 1 ? "csr" : "ell");
         assert_int_equal(strstr(info.reason, "follow from the row before") != NULL, step == 1);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
         spry_context_destroy(context);
     }

@@ -27,14 +27,14 @@ static spry_context *context_of(int threads)
     return context;
 }
 
-static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format)
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format)
 {
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.threads = spry_context_threads(context); /* however small */
     options.format = format;
-    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return plan;
 }
 
@@ -94,17 +94,17 @@ static void test_pointers(void **state)
     spry_context *context = context_of(1);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_matrix *A = matrix_of(context, cases[c].rows, 7, 1);
-        spry_plan *plan = plan_of(context, A, cases[c].format);
+        spry_spmv_plan *plan = plan_of(context, A, cases[c].format);
         const spryi_csrk *s = plan->stored.storage;
-        spry_plan_info info = SPRY_INIT(spry_plan_info);
-        assert_int_equal(SPRY_OK, spry_plan_get_info(plan, &info, NULL));
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
         assert_string_equal(cases[c].parameters, info.parameters);
         assert_int_equal(cases[c].sr_count, s->sr_count);
         assert_int_equal(cases[c].ssr_count, s->ssr_count);
         assert_memory_equal(cases[c].sr, s->sr_ptr, (size_t)(s->sr_count + 1) * sizeof(int64_t));
         if (s->ssr_ptr) assert_memory_equal(cases[c].ssr, s->ssr_ptr, (size_t)(s->ssr_count + 1) * sizeof(int64_t));
         assert_true(s->csr.a.values == A->a.values && s->csr.a.offsets == A->a.offsets); /* no copy */
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
     }
     assert_int_equal(0, spry_context_bytes(context));
@@ -123,17 +123,17 @@ static void test_large_groups(void **state)
     assert_true(x && y && expected);
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "grid5,x=300,y=300", NULL, NULL));
     for (int i = 0; i < ROWS; i++) x[i] = 1.0 / (1 + i % 89);
-    spry_plan *csr = plan_of(context, A, "csr");
-    assert_int_equal(SPRY_OK, spry_plan_run(csr, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(expected, ROWS),
+    spry_spmv_plan *csr = plan_of(context, A, "csr");
+    assert_int_equal(SPRY_OK, spry_spmv_plan_run(csr, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(expected, ROWS),
                                             NULL, NULL));
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
-        spry_plan *plan = plan_of(context, A, formats[f]);
-        assert_int_equal(SPRY_OK, spry_plan_run(plan, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(y, ROWS),
+        spry_spmv_plan *plan = plan_of(context, A, formats[f]);
+        assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, ROWS), NULL, spry_vector_f64(y, ROWS),
                                                 NULL, NULL));
         for (int i = 0; i < ROWS; i++) assert_true(fabs(y[i] - expected[i]) < 1e-14); /* other runs, other sums */
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
-    spry_plan_destroy(csr);
+    spry_spmv_plan_destroy(csr);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     free(x);
@@ -160,10 +160,10 @@ static void test_parameters(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 5, 5, 1);
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = wrong[w];
-        assert_int_not_equal(SPRY_OK, spry_plan_spmv(context, &plan, A, &options, NULL));
+        assert_int_not_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, &options, NULL));
         assert_null(plan);
     }
     spry_matrix_destroy(A);
@@ -314,17 +314,17 @@ static void test_giant_row(void **state)
         spry_context *context = context_of(threads);
         spry_matrix *A = matrix_of(context, M, N, N);
         for (int f = 0; f < 5; f++) {
-            spry_plan *plan = plan_of(context, A, formats[f]);
-            spry_verification v = SPRY_INIT(spry_verification);
+            spry_spmv_plan *plan = plan_of(context, A, formats[f]);
+            spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
             spry_vector none = {0}, xv = spry_vector_f64(x, N), yv = spry_vector_f64(y, M);
-            assert_int_equal(SPRY_OK, spry_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL));
+            assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL));
             assert_int_equal(SPRY_OK,
-                             spry_verify_spmv(context, &v, A, SPRY_NO_TRANSPOSE, NULL, xv, NULL, none, yv, NULL));
+                             spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, xv, NULL, none, yv, NULL));
             assert_int_equal(0, v.wrong_rows);
             if (threads == 1) memcpy(first[f], y, sizeof y);
             assert_memory_equal(first[f], y, sizeof y);
             assert_true(first[0][M / 2] == y[M / 2]); /* one row's sum does not depend on the groups */
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
         spry_matrix_destroy(A);
         spry_context_destroy(context);
@@ -356,15 +356,15 @@ static void test_spans(void **state)
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = formats[f];
         options.expected_calls = f == 3 ? 5 : 0;
-        spry_plan *plan = NULL;
-        assert_int_equal(SPRY_OK, spry_plan_spmv(context, &plan, A, &options, NULL));
+        spry_spmv_plan *plan = NULL;
+        assert_int_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, &options, NULL));
         const spryi_csr *s = plan->stored.storage; /* of csr2 and csr3 it is the first */
         for (int64_t r = 0; r < s->runs.count; r++) assert_true((s->runs.list[r].least_spans > 0) == (f < 3));
         assert_int_equal(SPRY_OK,
-                         spry_plan_run(plan, NULL, spry_vector_f32(x, N), NULL, spry_vector_f32(y, M), NULL, NULL));
+                         spry_spmv_plan_run(plan, NULL, spry_vector_f32(x, N), NULL, spry_vector_f32(y, M), NULL, NULL));
         if (f == 0) memcpy(first, y, sizeof y);
         if (f < 3) assert_memory_equal(first, y, sizeof y);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     spry_matrix_destroy(A);
     spry_context_destroy(context);

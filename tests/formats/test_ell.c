@@ -16,15 +16,15 @@
 static const int32_t Ap[] = {0, 2, 3, 5}, Aj[] = {0, 2, 1, 0, 3};
 static const double Ax[] = {1, 2, 3, 4, 5};
 
-static spry_plan *plan_of(spry_context *context, spry_matrix **A, const char *format, const char *kernel)
+static spry_spmv_plan *plan_of(spry_context *context, spry_matrix **A, const char *format, const char *kernel)
 {
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = format;
     options.kernel = kernel;
     if (!*A) assert_int_equal(spry_matrix_borrow_csr_f64(context, A, 3, 4, Ap, Aj, Ax, &err), SPRY_OK);
-    if (spry_plan_spmv(context, &plan, *A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_spmv_plan_create(context, &plan, *A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
     return plan;
 }
 
@@ -36,7 +36,7 @@ static void layout(void **state)
     spry_context *context = NULL;
     spry_matrix *A = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
-    spry_plan *plan = plan_of(context, &A, "ell", NULL);
+    spry_spmv_plan *plan = plan_of(context, &A, "ell", NULL);
     const spryi_ell *s = plan->stored.storage;
     assert_int_equal(s->width, 2);
     assert_memory_equal(s->values, values, sizeof values);
@@ -45,10 +45,10 @@ static void layout(void **state)
     spry_storage storage = SPRY_INIT(spry_storage);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "ell";
-    assert_int_equal(spry_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
     assert_int_equal(storage.words, 2 * 3 * 2);
     assert_int_equal(storage.padding, 1);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -62,12 +62,12 @@ static void padding_is_not_multiplied(void **state)
     spry_matrix *A = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     for (int k = 0; k < 3; k++) {
-        spry_plan *plan = plan_of(context, &A, "ell", k < 2 ? kernels[k] : NULL);
+        spry_spmv_plan *plan = plan_of(context, &A, "ell", k < 2 ? kernels[k] : NULL);
         double x[] = {1, INFINITY, 1, 1}, y[3];
-        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
                          SPRY_OK);
         assert_true(y[0] == 3 && isinf(y[1]) && y[1] > 0 && y[2] == 9);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     spry_matrix_destroy(A);
     spry_context_destroy(context);
@@ -81,7 +81,7 @@ static void check_sees_damage(void **state)
     spry_matrix *A = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=100,y=20", NULL, NULL), SPRY_OK);
-    spry_plan *plan = plan_of(context, &A, "ell", NULL);
+    spry_spmv_plan *plan = plan_of(context, &A, "ell", NULL);
     spryi_ell *s = plan->stored.storage;
     int64_t strided = -1;
     for (int64_t q = 0; q < s->a.rows / SPRYI_ELL_SLICE && strided < 0; q++)
@@ -111,7 +111,7 @@ static void check_sees_damage(void **state)
     REFUSE(s->a.rows, -5);
     REFUSE(s->a.nnz, s->a.nnz + 1);
     REFUSE(s->a.index_type, (spry_index_type)7);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }

@@ -40,7 +40,7 @@ typedef struct specimen {
     double *values;
     given g;
     spry_matrix *A;
-    spry_plan *plan;
+    spry_spmv_plan *plan;
 } specimen;
 
 static void make(specimen *s, spry_context *context, int number, const spryi_format *format, const form *how,
@@ -57,13 +57,13 @@ static void make(specimen *s, spry_context *context, int number, const spryi_for
     options.vector_type = type;
     options.memory_limit_bytes = limit;
     options.allow_nondeterministic = 1;
-    spry_status status = spry_plan_spmv(context, &s->plan, s->A, &options, &err);
+    spry_status status = spry_spmv_plan_create(context, &s->plan, s->A, &options, &err);
     if (status != SPRY_OK && status != SPRY_TOO_LARGE) fail_msg("%s of %s: %s", format->name, s->f.name, err.message);
 }
 
 static void clear(specimen *s)
 {
-    spry_plan_destroy(s->plan);
+    spry_spmv_plan_destroy(s->plan);
     spry_matrix_destroy(s->A);
     given_free(&s->g);
     free(s->values);
@@ -192,7 +192,7 @@ static spry_storage predict(spry_context *context, const spry_matrix *A, const c
     spry_error err = SPRY_ERROR_INIT;
     options.format = format;
     options.memory_limit_bytes = memory_limit;
-    if (spry_predict_storage(context, &storage, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spry_spmv_predict_storage(context, &storage, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return storage;
 }
 
@@ -227,8 +227,8 @@ static void figures_come_true(void **state)
                 if (format->sections && section_bytes(format, s.plan->stored.storage) != figure.bytes)
                     fail_msg("%s of %s: arrays of %lld bytes, %lld predicted", format->name, s.f.name,
                              (long long)section_bytes(format, s.plan->stored.storage), (long long)figure.bytes);
-                spry_plan_info info = SPRY_INIT(spry_plan_info);
-                assert_int_equal(spry_plan_get_info(s.plan, &info, NULL), SPRY_OK);
+                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+                assert_int_equal(spry_spmv_plan_get_info(s.plan, &info, NULL), SPRY_OK);
                 assert_string_equal(info.parameters, figure.parameters);
             } else if (!figure.refused) {
                 fail_msg("%s of %s: not built, but not said to be refused", format->name, s.f.name);
@@ -312,10 +312,10 @@ static void padding_is_refused(void **state)
         spry_storage figure = predict(context, A, name, 0);
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.format = name;
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
         int64_t before = spry_context_bytes(context);
-        spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
+        spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
         assert_int_equal(status, figure.refused ? SPRY_TOO_LARGE : SPRY_OK);
         if (figure.refused) {
             char bytes[32];
@@ -326,10 +326,10 @@ static void padding_is_refused(void **state)
             if (!strstr(err.message, bytes) || !strstr(err.message, name)) fail_msg("%s: %s", name, err.message);
             assert_int_equal(err.value, figure.bytes);
             options.memory_limit_bytes = figure.bytes - 1;
-            assert_int_equal(spry_plan_spmv(context, &plan, A, &options, &err), SPRY_TOO_LARGE);
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_TOO_LARGE);
             assert_int_equal(predict(context, A, name, figure.bytes).refused, 0);
         }
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     if (spryi_find_format("ell")) assert_true(refused >= 1);
     spry_matrix_destroy(A);
@@ -348,12 +348,12 @@ static void parameters_are_checked(void **state)
         const spryi_format *format = spryi_format_at(f);
         char text[96];
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
         options.format = text;
         options.memory_limit_bytes = limit;
         snprintf(text, sizeof text, "%s:nonsense=1", format->name);
-        assert_int_equal(spry_plan_spmv(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
+        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
         assert_string_equal(err.argument, "format");
         for (const spryi_parameter *p = format->parameters; p && p->name; p++) {
             const struct {
@@ -366,14 +366,14 @@ static void parameters_are_checked(void **state)
                          {"99999999999999999999", SPRY_INVALID_ARGUMENT}};
             for (int n = 0; n < 5; n++) {
                 snprintf(text, sizeof text, "%s:%s=%s", format->name, p->name, tries[n].value);
-                spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
+                spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
                 if (status != tries[n].status) fail_msg("%s: status %d", text, (int)status);
             }
             const char *const *words = format->parameter_words[p - format->parameters];
             snprintf(text, sizeof text, "%s:%s=%lld", format->name, p->name, (long long)(p->least > 1 ? p->least : 1));
             if (words) snprintf(text, sizeof text, "%s:%s=%s", format->name, p->name, words[0]);
-            if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", text, err.message);
-            spry_plan_destroy(plan);
+            if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", text, err.message);
+            spry_spmv_plan_destroy(plan);
             plan = NULL;
         }
     }

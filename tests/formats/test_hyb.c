@@ -32,24 +32,24 @@ static void widths(void **state)
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, &err), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_storage storage = SPRY_INIT(spry_storage);
         options.format = cases[c].format;
-        if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
-        assert_int_equal(spry_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
+        if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+        assert_int_equal(spry_spmv_predict_storage(context, &storage, A, &options, NULL), SPRY_OK);
         const spryi_hyb *s = plan->stored.storage;
         assert_int_equal(s->ell.width, cases[c].width);
         assert_int_equal(s->rest, cases[c].rest);
         assert_int_equal(storage.words, 2 * 3 * cases[c].width + 3 * cases[c].rest);
         double x[] = {1, 10, 100, 1000}, y[] = {NAN, NAN, NAN};
-        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, 4), NULL, spry_vector_f64(y, 3), NULL, NULL),
                          SPRY_OK);
         assert_true(y[0] == 201 && y[1] == 30 && y[2] == 5004);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
-    spry_plan *none = NULL;
+    spry_spmv_plan *none = NULL;
     options.format = "hyb:width=1:share=50";
-    assert_int_equal(spry_plan_spmv(context, &none, A, &options, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_spmv_plan_create(context, &none, A, &options, &err), SPRY_INVALID_ARGUMENT);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -60,17 +60,17 @@ static void alpha_is_infinite(void **state)
     (void)state;
     spry_context *context = NULL;
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
     double alpha = INFINITY, beta = 0, x[] = {3, 1, -1, -1}, y[] = {0, 0, 0};
-    assert_int_equal(spry_plan_run(plan, &alpha, spry_vector_f64(x, 4), &beta, spry_vector_f64(y, 3), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_run(plan, &alpha, spry_vector_f64(x, 4), &beta, spry_vector_f64(y, 3), NULL, NULL),
                      SPRY_OK);
     for (int i = 0; i < 3; i++) assert_true(isinf(y[i]) && y[i] > 0);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -81,13 +81,13 @@ static void check_sees_damage(void **state)
     (void)state;
     spry_context *context = NULL;
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, Ap, Aj, Ax, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "hyb:width=1";
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
     spryi_hyb *s = plan->stored.storage;
     int32_t *rows = s->rows, *columns = s->columns;
     assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_OK);
@@ -103,7 +103,7 @@ static void check_sees_damage(void **state)
     s->rest = 6;
     assert_int_equal(spryi_format_hyb.check(s, &err), SPRY_BAD_FILE);
     s->rest = 2;
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }

@@ -52,7 +52,7 @@ static void sketch_free(sketch *k)
 typedef struct packed_plan {
     spry_context *context;
     spry_matrix *A;
-    spry_plan *plan;
+    spry_spmv_plan *plan;
     const spryi_packed *s;
 } packed_plan;
 
@@ -65,14 +65,14 @@ static packed_plan plan_of(const sketch *k, const char *kernel)
     options.kernel = kernel;
     assert_int_equal(spry_context_create(&p.context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(p.context, &p.A, k->rows, k->cols, k->Ap, k->Aj, k->Ax, &err), SPRY_OK);
-    if (spry_plan_spmv(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_spmv_plan_create(p.context, &p.plan, p.A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
     p.s = p.plan->stored.storage;
     return p;
 }
 
 static void plan_free(packed_plan *p)
 {
-    spry_plan_destroy(p->plan);
+    spry_spmv_plan_destroy(p->plan);
     spry_matrix_destroy(p->A);
     spry_context_destroy(p->context);
 }
@@ -100,7 +100,7 @@ static void multiply(const sketch *k)
         packed_plan p = plan_of(k, kernels[n]);
         spry_error err = SPRY_ERROR_INIT;
         if (spryi_format_packed.check(p.s, &err) != SPRY_OK) fail_msg("%s", err.message);
-        assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(x, k->cols), NULL, spry_vector_f64(y, k->rows),
+        assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, k->cols), NULL, spry_vector_f64(y, k->rows),
                                        NULL, NULL),
                          SPRY_OK);
         for (int64_t i = 0; i < k->rows; i++) {
@@ -359,7 +359,7 @@ static void bytes(void **state)
             options.format = "packed";
             assert_int_equal(spry_matrix_generate(context, &made, names[n], NULL, &err), SPRY_OK);
             assert_int_equal(spry_matrix_convert(context, &A, made, &as, &err), SPRY_OK);
-            assert_int_equal(spry_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
+            assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
             const double each = (double)figure.bytes / (double)A->a.nnz;
             if (each > (f64 ? 8.5 : 4.4)) fail_msg("%s: %.2f bytes an entry", names[n], each);
             spry_matrix_destroy(A);
@@ -383,22 +383,22 @@ static void automatic(void **state)
         spry_storage figure = SPRY_INIT(spry_storage);
         assert_int_equal(spry_matrix_generate(context, &A, names[n], NULL, &err), SPRY_OK);
         options.format = "packed";
-        assert_int_equal(spry_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
+        assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
         const spryi_packed_guess guess = spryi_packed_guess_of(&A->a);
         const double bytes = (double)figure.bytes / (double)A->a.nnz;
         if (fabs(guess.bytes - bytes) > 0.05 * bytes) fail_msg("%s: %g bytes of %g", names[n], guess.bytes, bytes);
         assert_true(n == 1 ? guess.unmarked < 0.1 : guess.unmarked > 0.9);
         options.format = NULL;
         for (int c = 0; c < 3; c++) {
-            spry_plan *plan = NULL;
-            spry_plan_info info = SPRY_INIT(spry_plan_info);
+            spry_spmv_plan *plan = NULL;
+            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             options.expected_calls = calls[c];
-            assert_int_equal(spry_plan_spmv(context, &plan, A, &options, &err), SPRY_OK);
-            assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
             const int packed = n == 0 && calls[c] != 255 && context->simd >= SPRYI_AVX512;
             assert_int_equal(strcmp(info.format, "packed") == 0, packed);
             if (packed) assert_non_null(strstr(info.reason, "100 % of its slices of 32 rows have no index an entry"));
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
         spry_matrix_destroy(A);
     }
@@ -416,8 +416,8 @@ static void new_values(void **state)
     double x[80], y[70];
     for (int j = 0; j < 80; j++) x[j] = j % 5 - 2;
     for (int64_t e = 0; e < k.nnz; e++) k.Ax[e] = -2 * k.Ax[e] + 1;
-    assert_int_equal(spry_plan_update_values(p.plan, NULL), SPRY_OK);
-    assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(x, 80), NULL, spry_vector_f64(y, 70), NULL, NULL),
+    assert_int_equal(spry_spmv_plan_update(p.plan, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, 80), NULL, spry_vector_f64(y, 70), NULL, NULL),
                      SPRY_OK);
     for (int i = 0; i < 70; i++) {
         double sum = 0;

@@ -23,17 +23,17 @@ static spry_context *context_of(int threads)
     return context;
 }
 
-static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, const char *kernel,
                           spry_op op)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.threads = spry_context_threads(context); /* however small */
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     options.format = format;
     options.kernel = kernel;
     options.op = op;
-    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return plan;
 }
 
@@ -56,7 +56,7 @@ static void slices_are_as_drawn(void **state)
     static const double stored[] = {1, 3, 4, 2, 6, 5};
     spry_context *context = context_of(2);
     spry_matrix *A = drawn(context);
-    spry_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
+    spry_spmv_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
     const spryi_scoo *s = plan->stored.storage;
     assert_int_equal(s->head.slices, 2);
     assert_memory_equal(s->offsets, slices, sizeof slices);
@@ -64,7 +64,7 @@ static void slices_are_as_drawn(void **state)
     assert_memory_equal(s->rows, rows, sizeof rows);
     assert_memory_equal(s->values, stored, sizeof stored);
     assert_int_equal(spryi_format_scoo.storage_bytes(s), 6 * (4 + 2 + 8) + 3 * 4);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -101,16 +101,16 @@ static void heights_give_the_same(void **state)
                 }
             for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
                 if (a.rows > 1000 && f == 1) continue; /* as many slices as rows */
-                spry_plan *plan = plan_of(context, ones, formats[f], NULL, (spry_op)op);
+                spry_spmv_plan *plan = plan_of(context, ones, formats[f], NULL, (spry_op)op);
                 assert_int_equal(spryi_format_scoo.check(plan->stored.storage, NULL), SPRY_OK);
-                assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, a.rows), NULL, spry_vector_f64(y, a.rows),
+                assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, a.rows), NULL, spry_vector_f64(y, a.rows),
                                                NULL, NULL),
                                  SPRY_OK);
                 for (int64_t i = 0; i < a.rows; i++)
                     if (y[i] != exact[i])
                         fail_msg("%s of %s, op %d: y[%lld] is %g instead of %g", formats[f], matrices[m], op,
                                  (long long)i, y[i], exact[i]);
-                spry_plan_destroy(plan);
+                spry_spmv_plan_destroy(plan);
             }
         }
         spry_matrix_destroy(ones);
@@ -126,7 +126,7 @@ static void damage_is_seen(void **state)
     (void)state;
     spry_context *context = context_of(1);
     spry_matrix *A = drawn(context);
-    spry_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
+    spry_spmv_plan *plan = plan_of(context, A, "scoo:height=2", NULL, SPRY_NO_TRANSPOSE);
     spryi_scoo *s = plan->stored.storage;
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_OK);
@@ -149,7 +149,7 @@ static void damage_is_seen(void **state)
     DAMAGED(((int32_t *)s->columns)[1], 3);
     DAMAGED(((uint16_t *)s->rows)[5], 1);
     assert_int_equal(spryi_format_scoo.check(s, &err), SPRY_OK);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }

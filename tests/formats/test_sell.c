@@ -27,14 +27,14 @@ static void layout(void **state)
     static const int32_t columns[] = {0, 0, 2, 3, 1, 1};
     spry_context *context = NULL;
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 4, 4, Ap, Aj, Ax, NULL), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "sell:c=2:sigma=3"; /* rounded up to a multiple of c */
-    assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
     assert_string_equal(info.parameters, "c=2:sigma=4");
     spryi_sell *s = plan->stored.storage;
     assert_memory_equal(s->permutation, order, sizeof order);
@@ -62,7 +62,7 @@ static void layout(void **state)
     REFUSE(s->c, 3);
     REFUSE(s->sigma, 0);
     REFUSE(s->chunk_count, 1);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -106,19 +106,19 @@ static void every_chunk(void **state)
                         options.format = format;
                         options.kernel = kernels[k];
                         options.memory_limit_bytes = (int64_t)1 << 30;
-                        spry_plan *plan = NULL;
-                        if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK)
+                        spry_spmv_plan *plan = NULL;
+                        if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK)
                             fail_msg("%s: %s", format, err.message);
                         const spryi_sell *s = plan->stored.storage;
                         assert_true((s->values == NULL) == pattern);
                         if (spryi_format_sell.check(s, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-                        assert_int_equal(spry_plan_run(plan, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, n),
+                        assert_int_equal(spry_spmv_plan_run(plan, NULL, spry_vector_f64(x, n), NULL, spry_vector_f64(y, n),
                                                        NULL, NULL),
                                          SPRY_OK);
                         for (int64_t i = 0; i < n; i++)
                             if (y[i] != wanted[i])
                                 fail_msg("%s with %s on %s: row %lld", kernels[k], format, matrices[m], (long long)i);
-                        spry_plan_destroy(plan);
+                        spry_spmv_plan_destroy(plan);
                     }
             free(x);
             free(y);

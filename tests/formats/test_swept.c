@@ -24,16 +24,16 @@ static spry_context *context_of(int threads)
     return context;
 }
 
-static spry_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_type type)
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_type type)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.threads = spry_context_threads(context); /* however small */
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     options.format = format;
     options.vector_type = type;
     options.memory_limit_bytes = (int64_t)256 << 20; /* instead of the padding guard */
-    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return plan;
 }
 
@@ -122,7 +122,7 @@ static void check_groups(const spryi_swept *s, const char *what)
 }
 
 /* The plan's product of small whole numbers, against sums over the rows. */
-static void check_product(const spry_plan *plan, const rows *r, spry_type type, const char *what)
+static void check_product(const spry_spmv_plan *plan, const rows *r, spry_type type, const char *what)
 {
     const int64_t most = r->cols > r->count ? r->cols : r->count;
     float *x32 = calloc((size_t)most + 1, sizeof *x32), *y32 = calloc((size_t)most + 1, sizeof *y32);
@@ -132,7 +132,7 @@ static void check_product(const spry_plan *plan, const rows *r, spry_type type, 
     for (int64_t i = 0; i < r->count; i++) y32[i] = (float)(y64[i] = 1e30); /* not to be read */
     const int is_f64 = type == SPRY_F64;
     spry_error err = SPRY_ERROR_INIT;
-    if (spry_plan_run(plan, NULL, is_f64 ? spry_vector_f64(x64, r->cols) : spry_vector_f32(x32, r->cols), NULL,
+    if (spry_spmv_plan_run(plan, NULL, is_f64 ? spry_vector_f64(x64, r->cols) : spry_vector_f32(x32, r->cols), NULL,
                       is_f64 ? spry_vector_f64(y64, r->count) : spry_vector_f32(y32, r->count), NULL, &err) != SPRY_OK)
         fail_msg("%s: %s", what, err.message);
     for (int64_t i = 0; i < r->count; i++) {
@@ -156,10 +156,10 @@ static void check_all(rows *r, const char *name)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             char what[128];
             snprintf(what, sizeof what, "%s, %s, %s", name, formats[f], type == SPRY_F32 ? "f32" : "f64");
-            spry_plan *plan = plan_of(context, A, formats[f], (spry_type)type);
+            spry_spmv_plan *plan = plan_of(context, A, formats[f], (spry_type)type);
             check_groups(plan->stored.storage, what);
             check_product(plan, r, (spry_type)type, what);
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
     spry_matrix_destroy(A);
     assert_int_equal(spry_context_bytes(context), 0);
@@ -185,7 +185,7 @@ static void one_row_is_most_of_the_matrix(void **state)
     rows again = rows_of(60000, 300, 200000);
     for (int64_t i = 0; i < 300; i++) add_row(&again, i == 150 ? 60000 : i % 7, i * 7919, 1);
     spry_matrix *A = matrix_of(context, &again);
-    spry_plan *plan = plan_of(context, A, "swept:blocks=7", SPRY_F32);
+    spry_spmv_plan *plan = plan_of(context, A, "swept:blocks=7", SPRY_F32);
     const spryi_swept *s = plan->stored.storage;
     assert_int_equal(s->sizes.shared_rows, 1);
     assert_int_equal(s->shared_rows[0].row, 150);
@@ -195,7 +195,7 @@ static void one_row_is_most_of_the_matrix(void **state)
     assert_int_equal(s->blocks[0].tail_row, 0);
     assert_int_equal(s->blocks[0].head_row, -1);
     assert_int_equal(s->blocks[6].head_piece, 6);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
     clear(&again);
@@ -234,7 +234,7 @@ static void far_columns(void **state)
         rows r = rows_of(span + 1, 1000, 1000);
         for (int64_t i = 0; i < 1000; i++) add_row(&r, 1, i < 500 ? 0 : span - 1 + past, 1);
         spry_matrix *A = matrix_of(context, &r);
-        spry_plan *plan = plan_of(context, A, "swept:blocks=1", SPRY_F64);
+        spry_spmv_plan *plan = plan_of(context, A, "swept:blocks=1", SPRY_F64);
         const spryi_swept *s = plan->stored.storage;
         assert_int_equal(s->blocks[0].sum_bits, 10);
         assert_int_equal(s->sizes.batches, 1 + past);
@@ -242,7 +242,7 @@ static void far_columns(void **state)
         if (past) assert_int_equal(s->bases[1], span);
         check_groups(s, "far columns");
         check_product(plan, &r, SPRY_F64, "far columns");
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(A);
         clear(&r);
     }
@@ -255,12 +255,12 @@ static void parameters_are_told(void **state)
     spry_context *context = context_of(2);
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_generate(context, &A, "uni18,rows=5000,degree=9", NULL, NULL), SPRY_OK);
-    spry_plan *plan = plan_of(context, A, "swept:blocks=6:sums=5000", SPRY_F64);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan *plan = plan_of(context, A, "swept:blocks=6:sums=5000", SPRY_F64);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
     assert_string_equal(info.parameters, "blocks=6:sums=5000");
     assert_string_equal(info.kernel, "swept_reference_cpu");
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -269,7 +269,7 @@ static void same_storage_for_any_number_of_threads(void **state)
 {
     (void)state;
     spryi_swept *first = NULL;
-    spry_plan *plans[3];
+    spry_spmv_plan *plans[3];
     spry_matrix *matrices[3];
     spry_context *contexts[3];
     for (int n = 0; n < 3; n++) {
@@ -286,7 +286,7 @@ static void same_storage_for_any_number_of_threads(void **state)
         assert_memory_equal(s->bases, first->bases, (size_t)s->sizes.batches * sizeof *s->bases);
     }
     for (int n = 0; n < 3; n++) {
-        spry_plan_destroy(plans[n]);
+        spry_spmv_plan_destroy(plans[n]);
         spry_matrix_destroy(matrices[n]);
         spry_context_destroy(contexts[n]);
     }

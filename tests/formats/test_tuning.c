@@ -48,16 +48,16 @@ static spry_status load(spry_context *context, const char *text, spry_error *err
 static void expect_parameters(spry_context *context, const char *format, const char *parameters)
 {
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_error err = {0};
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = format;
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "banded,rows=1000,half=1", NULL, NULL));
-    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
-    assert_int_equal(SPRY_OK, spry_plan_get_info(plan, &info, NULL));
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    assert_int_equal(SPRY_OK, spry_spmv_plan_get_info(plan, &info, NULL));
     assert_string_equal(parameters, info.parameters);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
 }
 
@@ -177,19 +177,19 @@ static void bad_tables(void **state)
     spry_context_destroy(context);
 }
 
-/* The sizes that spry_reorder aims at. */
+/* The sizes that spry_ordering_create aims at. */
 static void expect_sizes(spry_context *context, int k, const char *tuning, int64_t srs, int64_t ssrs)
 {
     spry_matrix *A = NULL;
     spry_ordering *ordering = NULL;
     spry_error err = {0};
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
-    spry_reorder_options options = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options options = SPRY_INIT(spry_ordering_options);
     options.method = "bandk";
     options.k = k;
     options.tuning = tuning;
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "banded,rows=1000,half=1", NULL, NULL));
-    if (spry_reorder(context, &ordering, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_ordering_create(context, &ordering, A, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
     assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
     assert_int_equal(srs, info.srs);
     assert_int_equal(ssrs, info.ssrs);
@@ -204,13 +204,13 @@ static void orderings_follow_tables(void **state)
     spry_error err = {0};
     spry_matrix *A = NULL;
     spry_ordering *ordering = NULL;
-    spry_reorder_options options = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options options = SPRY_INIT(spry_ordering_options);
     expect_sizes(context, 2, NULL, 96, 0);
     expect_sizes(context, 3, "cpu", 96, 8);
     options.method = "bandk";
     options.tuning = "table";
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL));
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_reorder(context, &ordering, A, &options, &err));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_ordering_create(context, &ordering, A, &options, &err));
     assert_string_equal("tuning", err.argument);
     assert_non_null(strstr(err.message, "spry_context_load_tuning"));
     spry_matrix_destroy(A);
@@ -229,12 +229,12 @@ static void no_table(void **state)
     (void)state;
     spry_context *context = new_context();
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.format = "csr3:tuning=table";
     assert_int_equal(SPRY_OK, spry_matrix_generate(context, &A, "diagonal,rows=10", NULL, NULL));
-    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_plan_spmv(context, &plan, A, &options, &err));
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_spmv_plan_create(context, &plan, A, &options, &err));
     assert_non_null(strstr(err.message, "spry_context_load_tuning"));
     spry_matrix_destroy(A);
     spry_context_destroy(context);

@@ -172,14 +172,14 @@ static void multiply(spry_context *context, const spry_matrix *A, const spry_arr
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_type type = a->value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
     for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_vector x = {0}, y = {0};
         options.op = (spry_op)op;
         if (spry_vector_create(context, &x, op == SPRY_TRANSPOSE ? a->rows : a->cols, type, 0, NULL) == SPRY_OK &&
             spry_vector_create(context, &y, op == SPRY_TRANSPOSE ? a->cols : a->rows, type, 0, NULL) == SPRY_OK &&
-            spry_plan_spmv(context, &plan, A, &options, NULL) == SPRY_OK)
-            require(spry_plan_run(plan, NULL, x, NULL, y, NULL, NULL) == SPRY_OK, "a product fails");
-        spry_plan_destroy(plan);
+            spry_spmv_plan_create(context, &plan, A, &options, NULL) == SPRY_OK)
+            require(spry_spmv_plan_run(plan, NULL, x, NULL, y, NULL, NULL) == SPRY_OK, "a product fails");
+        spry_spmv_plan_destroy(plan);
         spry_vector_destroy(context, &x);
         spry_vector_destroy(context, &y);
     }

@@ -292,20 +292,20 @@ static void test_plan(void **state)
     sample s;
     make_sample(&s, SPRY_CSR, SPRY_F64, 0, 1);
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     double x[COLS] = {1, 1, 1, 1, 1, 1, 1}, y[ROWS];
     assert_int_equal(SPRY_OK, spry_matrix_create(context, &A, &s.a, NULL));
     const char *path = temporary_path("plan.spry");
     write_to(A, path, NULL);
     spry_matrix_destroy(A);
     A = read_from(context, path, NULL);
-    assert_int_equal(SPRY_OK, spry_plan_spmv(context, &plan, A, NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, NULL, NULL));
     spry_matrix_destroy(A);
     assert_int_equal(0, unlink(path));
     spry_vector xv = spry_vector_f64(x, COLS), yv = spry_vector_f64(y, ROWS);
-    assert_int_equal(SPRY_OK, spry_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL));
     assert_true(y[1] == s.values[3] && y[2] == 0 && y[3] == s.values[4] + s.values[5]);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     assert_int_equal(0, spry_context_bytes(context));
     spry_context_destroy(context);
 }

@@ -163,18 +163,18 @@ spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors)
     return options;
 }
 
-spry_plan *gpu_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op, int vectors)
+spry_spmv_plan *gpu_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op, int vectors)
 {
     spry_spmv_options options = gpu_options(kernel, op, vectors);
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
-    if (spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
+    if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
     return plan;
 }
 
-int64_t workspace_of(const spry_plan *plan)
+int64_t workspace_of(const spry_spmv_plan *plan)
 {
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
-    assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
     return info.workspace_bytes;
 }

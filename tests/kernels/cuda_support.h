@@ -40,12 +40,12 @@ int64_t y_length(const problem *p, spry_op op);
 const char *next_kernel(const spry_context *context, spry_op op, int deterministic, int *index);
 
 /* On device 1, vectors there too if `vectors` is 1. Fails the test when it cannot be made. */
-spry_plan *gpu_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op, int vectors);
+spry_spmv_plan *gpu_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op, int vectors);
 spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors);
 
 /* The plans that follow get this ordering; NULL: none. */
 void gpu_order_plans(const char *ordering);
 
-int64_t workspace_of(const spry_plan *plan);
+int64_t workspace_of(const spry_spmv_plan *plan);
 
 #endif

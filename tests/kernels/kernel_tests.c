@@ -76,10 +76,10 @@ static void check_kernels(spry_context *context, const material *s, int number, 
         if (!is_tested(&kernel) || !takes_part(&kernel, k, s, number, pair, h)) continue;
         if (!made++) g = given_make(&s->f, s->values, how, s->type, pair);
         trial t = {&s->f, how, kernel.name, s->type, pair, tested_op};
-        spry_plan *plan = plan_of(context, &t, &g);
+        spry_spmv_plan *plan = plan_of(context, &t, &g);
         if (plan) check_plan(s, &t, plan, 0, brief);
         if (plan) tried[k]++;
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     if (!made) return;
     if (!given_intact(&g)) fail_msg("%s (%s): wrote beside the matrix", s->f.name, how->name);
@@ -141,7 +141,7 @@ void large_y(void **state)
                     const int takes = is_tested(&kernel) && is_due(k, number) && (is_own(&kernel) || (k ^ number) & 1);
                     for (int p = 0; takes && p < 3; p += 2) {
                         trial t = {&s.f, &forms[p], kernel.name, s.type, 0, tested_op};
-                        spry_plan *plan = plan_of(context, &t, &g);
+                        spry_spmv_plan *plan = plan_of(context, &t, &g);
                         if (!plan) continue;
                         guarded y = guarded_make(first.bytes, forms[p].place);
                         fill_y(&y, s.type, s.y_numbers, 0);
@@ -153,7 +153,7 @@ void large_y(void **state)
                             fail_msg("%s: other bits", describe(&t));
                         if (!guarded_intact(&y)) fail_msg("%s: wrote beside y", describe(&t));
                         guarded_free(&y);
-                        spry_plan_destroy(plan);
+                        spry_spmv_plan_destroy(plan);
                     }
                     spry_context_destroy(context);
                 }
@@ -181,7 +181,7 @@ void same_bits_for_any_number_of_threads(void **state)
                     spry_context *context = context_of(threads[c]);
                     spry_kernel_info kernel = kernel_info(context, k);
                     trial t = {&s.f, &forms[0], kernel.name, s.type, number % pairs_there_are(), tested_op};
-                    spry_plan *plan = is_due(k, number) && is_tested(&kernel) && kernel.deterministic
+                    spry_spmv_plan *plan = is_due(k, number) && is_tested(&kernel) && kernel.deterministic
                                           ? plan_of(context, &t, &g)
                                           : NULL;
                     for (int again = 0; plan && again < 2; again++) {
@@ -192,7 +192,7 @@ void same_bits_for_any_number_of_threads(void **state)
                         else if (memcmp(first.data, y.data, bytes) != 0)
                             fail_msg("%s: other bits at %d threads, run %d", describe(&t), threads[c], again);
                     }
-                    spry_plan_destroy(plan);
+                    spry_spmv_plan_destroy(plan);
                     spry_context_destroy(context);
                 }
             given_free(&g);
@@ -238,7 +238,7 @@ void unused_x_does_not_matter(void **state)
                     spry_kernel_info kernel = kernel_info(context, k);
                     if (!is_tested(&kernel) || !is_due(k, number) || (h > 0 && !is_own(&kernel))) continue;
                     trial t = {&s.f, &forms[h], kernel.name, s.type, number % pairs_there_are(), tested_op};
-                    spry_plan *plan = plan_of(context, &t, &g);
+                    spry_spmv_plan *plan = plan_of(context, &t, &g);
                     if (!plan) continue;
                     run(&t, plan, 1, &s.x[AT_END], 0, &clean);
                     run(&t, plan, 1, &bad, 0, &y);
@@ -246,7 +246,7 @@ void unused_x_does_not_matter(void **state)
                         check_bound(&s.with_values, &t, y.data);
                     else if (memcmp(clean.data, y.data, bytes) != 0)
                         fail_msg("%s: unused x was used", describe(&t));
-                    spry_plan_destroy(plan);
+                    spry_spmv_plan_destroy(plan);
                 }
                 given_free(&g);
             }
@@ -290,13 +290,13 @@ void alpha_that_is_not_finite(void **state)
             spry_kernel_info kernel = kernel_info(context, k);
             if (!is_tested(&kernel) || !is_due(k, number)) continue;
             trial t = {&s.f, &forms[4], kernel.name, type, number % pairs_there_are(), tested_op};
-            spry_plan *plan = plan_of(context, &t, &g);
+            spry_spmv_plan *plan = plan_of(context, &t, &g);
             if (!plan) continue;
             const double alpha = (k + number) % 3 == 0 ? (double)NAN : number % 4 < 2 ? HUGE_VAL : -HUGE_VAL;
             fill_y(&y, type, s.y_numbers, 1);
             run(&t, plan, alpha, &s.x[ON_HEAP], 1, &y);
             check_not_finite(&s, &t, alpha, &y);
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
         given_free(&g);
         guarded_free(&y);
@@ -327,12 +327,12 @@ void several_columns(void **state)
             spry_kernel_info kernel = kernel_info(context, k);
             if (!is_tested(&kernel) || !is_due(k, number)) continue;
             trial t = {&s.f, &forms[0], kernel.name, type, 0, tested_op};
-            spry_plan *plan = plan_of(context, &t, &g);
+            spry_spmv_plan *plan = plan_of(context, &t, &g);
             if (!plan) continue;
             memset(ys.data, 0xff, ys.bytes);
             spry_vector x_all = {xs.data, n, type, COLUMNS, x_stride, 0},
                         y_all = {ys.data, m, type, COLUMNS, y_stride, 0};
-            assert_int_equal(spry_plan_run(plan, NULL, x_all, NULL, y_all, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, NULL, x_all, NULL, y_all, NULL, NULL), SPRY_OK);
             for (int64_t c = 0; c < COLUMNS; c++) {
                 guarded x = vector_make(numbers + c * x_stride, n, type, ON_HEAP);
                 run(&t, plan, 1, &x, 0, &y);
@@ -349,7 +349,7 @@ void several_columns(void **state)
                 guarded_free(&x);
             }
             if (!guarded_intact(&ys)) fail_msg("%s: wrote before the columns", describe(&t));
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
         given_free(&g);
         guarded_free(&y);
@@ -381,17 +381,17 @@ void every_simd_level(void **state)
                 spry_spmv_options options = SPRY_INIT(spry_spmv_options);
                 options.op = tested_op;
                 options.format = f < 0 ? "auto" : spryi_format_at(f)->name;
-                spry_plan *plan = NULL;
-                spry_status status = spry_plan_spmv(context, &plan, A, &options, NULL);
+                spry_spmv_plan *plan = NULL;
+                spry_status status = spry_spmv_plan_create(context, &plan, A, &options, NULL);
                 if (f >= 0 && (status == SPRY_TOO_LARGE || status == SPRY_UNSUPPORTED)) continue;
                 if (status != SPRY_OK) fail_msg("%s of %s: status %d", options.format, s.f.name, (int)status);
-                spry_plan_info info = SPRY_INIT(spry_plan_info);
-                assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+                spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+                assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
                 if (l == 0 && strstr(info.kernel, "avx")) fail_msg("%s at level portable", info.kernel);
                 if (l == 1 && strstr(info.kernel, "avx512")) fail_msg("%s at level avx2", info.kernel);
                 trial t = {&s.f, &forms[0], info.kernel, type, number % pairs_there_are(), tested_op};
                 check_plan(&s, &t, plan, 1, 1);
-                spry_plan_destroy(plan);
+                spry_spmv_plan_destroy(plan);
             }
             spry_matrix_destroy(A);
             given_free(&g);

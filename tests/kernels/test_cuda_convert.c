@@ -113,7 +113,7 @@ static spry_status build_on_host(spry_context *context, void **storage, const sp
 }
 
 /* Section by section, the device's against the host's. */
-static void compare(const char *what, const spry_plan *plan, void *host)
+static void compare(const char *what, const spry_spmv_plan *plan, void *host)
 {
     spryi_section ours[SPRYI_MOST_SECTIONS], theirs[SPRYI_MOST_SECTIONS];
     int count = spryi_list_device_sections(plan->format, plan->stored.storage, ours);
@@ -153,12 +153,12 @@ static void try_format(spry_context *context, const char *what, const spry_matri
     options.memory_limit_bytes = limit;
     options.vector_type = on_host->a.value_type == SPRY_PATTERN ? SPRY_F64 : on_host->a.value_type;
     const spryi_format *format = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     void *host = NULL;
     spry_error expected = SPRY_ERROR_INIT, err = SPRY_ERROR_INIT;
     spryi_cost cost = {0};
     spry_status wanted = build_on_host(context, &host, &format, &cost, on_host, &options, &expected);
-    spry_status got = spry_plan_spmv(context, &plan, A, &options, &err);
+    spry_status got = spry_spmv_plan_create(context, &plan, A, &options, &err);
     if (got != wanted || strcmp(err.message, expected.message) != 0)
         fail_msg("%s: \"%s\", on the host \"%s\"", what, err.message, expected.message);
     if (plan) {
@@ -168,7 +168,7 @@ static void try_format(spry_context *context, const char *what, const spry_matri
         compare(what, plan, host);
         format->destroy(context, host);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
 }
 
 /* only: one format, with all its parameters, or NULL. */
@@ -405,16 +405,16 @@ static void large_matrices(void **state)
         try_matrix(context, specs[n], &arrays, 0, 0, 1, NULL);
         for (int c = 0; c < CASES; c++) {
             spry_spmv_options options = gpu_options(NULL, cases[c].op, 1);
-            spry_plan *plan = NULL;
-            spry_plan_info info = SPRY_INIT(spry_plan_info);
+            spry_spmv_plan *plan = NULL;
+            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             options.format = cases[c].format;
             options.memory_limit_bytes = 0;
             if (strchr(cases[c].format, ':')) continue;
-            if (spry_plan_spmv(context, &plan, A, &options, NULL) != SPRY_OK) continue;
-            assert_int_equal(spry_plan_get_info(plan, &info, NULL), SPRY_OK);
+            if (spry_spmv_plan_create(context, &plan, A, &options, NULL) != SPRY_OK) continue;
+            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
             printf("%-22s %-22s set-up %9.0f us, upload %9.0f us, storage %lld bytes\n", specs[n], cases[c].format,
                    info.setup_us, info.upload_us, (long long)info.storage_bytes);
-            spry_plan_destroy(plan);
+            spry_spmv_plan_destroy(plan);
         }
         spry_matrix_destroy(A);
         spry_context_destroy(context);

@@ -51,23 +51,23 @@ static void starve(spry_context *context, const spry_matrix *A, const char *kern
 {
     enum { STEP = 4 * MIB, MOST = 512 * MIB, SLACK = 4 * MIB }; /* SLACK: the driver's own blocks of small arrays */
     spry_spmv_options options = gpu_options(kernel, op, 0);
-    spry_plan_destroy(gpu_plan(context, A, kernel, op, 0)); /* loads the kernels */
+    spry_spmv_plan_destroy(gpu_plan(context, A, kernel, op, 0)); /* loads the kernels */
     (void)spry_context_trim(context);                       /* or the plan would fit into what that one left */
     const int64_t before = free_memory(), held = spry_context_bytes(context);
     int failures = 0, fits = 0;
     for (int64_t left = 0; left < MOST && !fits; left += left < 8 * STEP ? STEP : left / 8) {
         hog h = {.count = 0};
         spry_error err = SPRY_ERROR_INIT;
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         take_memory(&h, left);
-        spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
+        spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
         give_back(&h);
         if (status != SPRY_OK && status != SPRY_OUT_OF_MEMORY) fail_msg("%s: %s", kernel, err.message);
         fits = status == SPRY_OK;
         failures += !fits;
         assert_true(fits == (plan != NULL));
         if (!fits) assert_non_null(strstr(err.message, "memory"));
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         (void)spry_context_trim(context);
         assert_int_equal(spry_context_bytes(context), held);
         if (free_memory() < before - SLACK)
@@ -163,13 +163,13 @@ static void matrix_in_device_memory(void **state)
     for (int64_t j = 0; j < ROWS; j++) ones[j] = 1;
     static const char *const kernels[] = {"csr_merge_cuda", "csr_vector_cuda", "csr_scalar_cuda"};
     for (int k = 0; k < 3; k++) {
-        spry_plan_destroy(gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0)); /* loads the kernels */
+        spry_spmv_plan_destroy(gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0)); /* loads the kernels */
         (void)spry_context_trim(context);
         int64_t before = free_memory(), host = spry_context_peak_bytes(context);
-        spry_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0);
+        spry_spmv_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 0);
         assert_true(before - free_memory() < 40 * MIB); /* x, y and row numbers */
         assert_true(host < 40 * MIB);
-        assert_int_equal(spry_plan_run(plan, NULL, (spry_vector){.data = ones, .length = ROWS, .type = SPRY_F64}, NULL,
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, (spry_vector){.data = ones, .length = ROWS, .type = SPRY_F64}, NULL,
                                        (spry_vector){.data = y, .length = ROWS, .type = SPRY_F64}, NULL, NULL),
                          SPRY_OK);
         for (int64_t i = 0; i < ROWS; i++) {
@@ -177,7 +177,7 @@ static void matrix_in_device_memory(void **state)
             for (int64_t e = 0; e < PER_ROW; e++) sum += values[i * PER_ROW + e];
             assert_true(y[i] == sum);
         }
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
     }
     spry_matrix_destroy(A);
     for (int d = 0; d < 3; d++) OK(cudaFree(device[d]));
@@ -198,7 +198,7 @@ static void stays_current(int device, int current)
     problem p = problem_make(SPRY_F64, 1);
     spry_matrix *A = problem_matrix(context, &p);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     void *data = NULL, *x = problem_x(&p, SPRY_NO_TRANSPOSE, 1, 0), *y = problem_x(&p, SPRY_TRANSPOSE, 1, 0);
     spry_vector xs = {.data = x, .length = p.cols, .type = SPRY_F64},
                 ys = {.data = y, .length = p.rows, .type = SPRY_F64};
@@ -222,10 +222,10 @@ static void stays_current(int device, int current)
     options.allow_nondeterministic = 1;
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         options.format = formats[f];
-        STAYS(assert_int_equal(spry_plan_spmv(context, &plan, A, &options, NULL), SPRY_OK));
-        STAYS(assert_int_equal(spry_plan_run(plan, NULL, xs, NULL, ys, NULL, NULL), SPRY_OK));
-        STAYS(assert_int_equal(spry_plan_update_values(plan, NULL), SPRY_OK));
-        STAYS(spry_plan_destroy(plan));
+        STAYS(assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, NULL), SPRY_OK));
+        STAYS(assert_int_equal(spry_spmv_plan_run(plan, NULL, xs, NULL, ys, NULL, NULL), SPRY_OK));
+        STAYS(assert_int_equal(spry_spmv_plan_update(plan, NULL), SPRY_OK));
+        STAYS(spry_spmv_plan_destroy(plan));
     }
     STAYS(assert_int_equal(spry_device_allocate(context, &data, device, (int64_t)1 << 50, NULL), SPRY_OUT_OF_MEMORY));
 #undef STAYS

@@ -47,13 +47,13 @@ static spry_vector vector_at(void *data, int64_t length, spry_type type, int dev
 }
 
 /* y = 2*A*x + 0.5*y, or with first = 1 y = A*x. */
-static spry_status product(const spry_plan *plan, const problem *p, spry_op op, void *x, void *y, int device, int first,
+static spry_status product(const spry_spmv_plan *plan, const problem *p, spry_op op, void *x, void *y, int device, int first,
                            spry_run_options *o, spry_error *err)
 {
     static const double numbers_f64[] = {2, 0.5};
     static const float numbers_f32[] = {2, 0.5f};
     const char *numbers = p->type == SPRY_F64 ? (const char *)numbers_f64 : (const char *)numbers_f32;
-    return spry_plan_run(plan, first ? NULL : numbers, vector_at(x, x_length(p, op), p->type, device),
+    return spry_spmv_plan_run(plan, first ? NULL : numbers, vector_at(x, x_length(p, op), p->type, device),
                          first ? NULL : numbers + spry_type_bytes(p->type),
                          vector_at(y, y_length(p, op), p->type, device), o, err);
 }
@@ -128,7 +128,7 @@ static void replay(spry_context *context, const problem *p, const spry_matrix *A
     size_t x_bytes = (size_t)x_length(p, op) * spry_type_bytes(p->type);
     size_t y_bytes = (size_t)y_length(p, op) * spry_type_bytes(p->type);
     void *x = on_device(NULL, x_bytes), *y = on_device(NULL, y_bytes);
-    spry_plan *plan = gpu_plan(context, A, kernel, op, 1);
+    spry_spmv_plan *plan = gpu_plan(context, A, kernel, op, 1);
     cudaStream_t stream;
     cudaGraph_t graph = NULL;
     cudaGraphExec_t executable;
@@ -156,7 +156,7 @@ static void replay(spry_context *context, const problem *p, const spry_matrix *A
     OK(cudaGraphExecDestroy(executable));
     OK(cudaGraphDestroy(graph));
     OK(cudaStreamDestroy(stream));
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     OK(cudaFree(x));
     OK(cudaFree(y));
 }
@@ -180,7 +180,7 @@ enum { RUNS = 20 };
 static void both_streams(spry_context *context, const problem *p, const spry_matrix *A, const char *kernel, spry_op op)
 {
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = gpu_plan(context, A, kernel, op, 1);
+    spry_spmv_plan *plan = gpu_plan(context, A, kernel, op, 1);
     int64_t workspace = workspace_of(plan);
     size_t size = spry_type_bytes(p->type);
     void *x[2], *y[2], *space[2], *expected[2];
@@ -211,7 +211,7 @@ static void both_streams(spry_context *context, const problem *p, const spry_mat
         OK(cudaFree(space[s]));
         free(expected[s]);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
 }
 
 static void one_plan_in_two_streams(void **state)
@@ -241,18 +241,18 @@ static void *work(void *argument)
 {
     worker *w = argument;
     spry_spmv_options options = gpu_options(w->kernel, w->op, 0);
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     size_t bytes = (size_t)y_length(w->p, w->op) * spry_type_bytes(w->p->type);
     void *x = problem_x(w->p, w->op, 1, w->number), *expected = problem_product(w->p, w->op, x, 1), *y = malloc(bytes);
     if (!y) abort();
-    w->faults = spry_plan_spmv(w->context, &plan, w->A, &options, &w->err) != SPRY_OK;
+    w->faults = spry_spmv_plan_create(w->context, &plan, w->A, &options, &w->err) != SPRY_OK;
     for (int r = 0; r < RUNS && w->faults == 0; r++) {
         memset(y, 0xff, bytes);
         w->faults += product(plan, w->p, w->op, x, y, 0, 1, NULL, &w->err) != SPRY_OK;
         for (int64_t i = 0; i < y_length(w->p, w->op); i++)
             w->faults += number_at(y, w->p->type, i) != number_at(expected, w->p->type, i);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     free(x);
     free(y);
     free(expected);
@@ -289,21 +289,21 @@ static void repeat(spry_context *context, const problem *p, const spry_matrix *A
     void *host_x = problem_x(p, op, 0, 0), *x = on_device(host_x, (size_t)x_length(p, op) * size);
     void *y = on_device(NULL, bytes), *first = malloc(bytes);
     if (!first) abort();
-    spry_plan *plan = gpu_plan(context, A, kernel, op, 1);
+    spry_spmv_plan *plan = gpu_plan(context, A, kernel, op, 1);
     for (int r = 0; r < 10; r++) {
         must(product(plan, p, op, x, y, 1, 1, NULL, &err), kernel, &err);
         OK(cudaDeviceSynchronize());
         if (r == 0) OK(cudaMemcpy(first, y, bytes, cudaMemcpyDeviceToHost));
         expect_y(kernel, "repeated", p, op, y, first);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     void *again = malloc(bytes);
     if (!again) abort();
     memset(again, 0xff, bytes);
     plan = gpu_plan(context, A, kernel, op, 0);
     must(product(plan, p, op, host_x, again, 0, 1, NULL, &err), kernel, &err);
     expect_y(kernel, "with host vectors", p, op, y, again);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     OK(cudaFree(x));
     OK(cudaFree(y));
     free(host_x);
@@ -351,12 +351,12 @@ static void update(spry_context *context, const problem *p, const spry_matrix *A
         }
         spry_matrix *B = NULL;
         must(spry_matrix_create(context, &B, &a, &err), kernel, &err);
-        spry_plan *plan = gpu_plan(context, B, kernel, op, 1);
+        spry_spmv_plan *plan = gpu_plan(context, B, kernel, op, 1);
         for (int turn = 0; turn < 3; turn++) {
             for (int64_t k = 0; k < p->nnz; k++)
                 set_number(values, p->type, k, (turn + 1) * number_at(p->values, p->type, k));
             if (device) OK(cudaMemcpy(device_values, values, bytes, cudaMemcpyHostToDevice));
-            must(spry_plan_update_values(plan, &err), kernel, &err);
+            must(spry_spmv_plan_update(plan, &err), kernel, &err);
             void *expected = problem_product(&own, op, host_x, 1);
             must(product(plan, p, op, x, y, 1, 1, NULL, &err), kernel, &err);
             OK(cudaDeviceSynchronize());
@@ -364,7 +364,7 @@ static void update(spry_context *context, const problem *p, const spry_matrix *A
             free(expected);
         }
         memcpy(values, p->values, bytes);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         spry_matrix_destroy(B);
         OK(cudaFree(device_values));
     }

@@ -147,12 +147,12 @@ static void freed_under_way(void **state)
     OK(cudaStreamCreateWithFlags(&junk, cudaStreamNonBlocking));
     o.stream = stream;
     for (int k = 0; k < 3; k++) {
-        spry_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 1);
-        assert_int_equal(spry_plan_run(plan, NULL, x, NULL, y, &o, NULL), SPRY_OK);
+        spry_spmv_plan *plan = gpu_plan(context, A, kernels[k], SPRY_NO_TRANSPOSE, 1);
+        assert_int_equal(spry_spmv_plan_run(plan, NULL, x, NULL, y, &o, NULL), SPRY_OK);
         OK(cudaStreamSynchronize(stream));
         OK(cudaMemcpy(expected, y.data, ROWS * 8, cudaMemcpyDeviceToHost));
-        for (int r = 0; r < RUNS; r++) assert_int_equal(spry_plan_run(plan, NULL, x, NULL, y, &o, NULL), SPRY_OK);
-        spry_plan_destroy(plan);
+        for (int r = 0; r < RUNS; r++) assert_int_equal(spry_spmv_plan_run(plan, NULL, x, NULL, y, &o, NULL), SPRY_OK);
+        spry_spmv_plan_destroy(plan);
         void *blocks[BLOCKS];
         for (int b = 0; b < BLOCKS; b++) {
             const int64_t bytes = (int64_t)(1 + b % 16) * 4 * MIB;

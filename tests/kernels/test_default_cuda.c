@@ -20,22 +20,22 @@ static spry_context *context;
 static spry_measurement measure(const spry_matrix *A, const char *format, char chosen[16])
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
-    spry_plan_info info = SPRY_INIT(spry_plan_info);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_measurement m = SPRY_INIT(spry_measurement);
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     options.device = "cuda";
     options.format = format;
     options.vector_device = 1;
-    spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
-    if (status == SPRY_OK) status = spry_plan_measure(plan, &m, &err);
-    if (status == SPRY_OK) status = spry_plan_get_info(plan, &info, &err);
+    spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
+    if (status == SPRY_OK) status = spry_spmv_plan_measure(plan, &m, &err);
+    if (status == SPRY_OK) status = spry_spmv_plan_get_info(plan, &info, &err);
     if (status == SPRY_TOO_LARGE)
         m.median_us = INFINITY; /* padding: no candidate */
     else if (status != SPRY_OK)
         fail_msg("%s: %s", format ? format : "auto", err.message);
     if (chosen) snprintf(chosen, 16, "%s", status == SPRY_OK ? info.format : "");
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     return m;
 }
 

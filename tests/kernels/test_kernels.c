@@ -23,13 +23,13 @@ static void families_hold_what_they_say(void **state)
         double *values = random_numbers(f.nnz, SPRY_F64, 1);
         given g = given_make(&f, values, &forms[0], SPRY_F64, 0);
         trial t = {&f, &forms[0], "csr_reference_cpu", SPRY_F64, 0, SPRY_NO_TRANSPOSE};
-        spry_plan *plan = plan_of(context, &t, &g);
+        spry_spmv_plan *plan = plan_of(context, &t, &g);
         const spryi_csr *s = plan->stored.storage;
         if (f.structured && !(s->runs.structured > 0))
             fail_msg("%s: %g of the entries in runs", f.name, s->runs.structured);
         if (f.pieces && !(s->blocks.piece_count > 0))
             fail_msg("%s: %lld pieces", f.name, (long long)s->blocks.piece_count);
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         given_free(&g);
         free(values);
         family_free(&f);

@@ -88,18 +88,18 @@ static void multiply(spry_context *context, const giant *g, spry_op op, const fl
 {
     spry_error err = SPRY_ERROR_INIT;
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.op = op;
     options.format = "csr";
     options.expected_calls = 1;
     const int64_t x_length = op == SPRY_TRANSPOSE ? ROWS : COLUMNS, y_length = op == SPRY_TRANSPOSE ? COLUMNS : ROWS;
     if (spry_matrix_create(context, &A, &g->a, &err) != SPRY_OK ||
-        spry_plan_spmv(context, &plan, A, &options, &err) != SPRY_OK ||
-        spry_plan_run(plan, NULL, spry_vector_f32(x, x_length), NULL, spry_vector_f32(y, y_length), NULL, &err) !=
+        spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK ||
+        spry_spmv_plan_run(plan, NULL, spry_vector_f32(x, x_length), NULL, spry_vector_f32(y, y_length), NULL, &err) !=
             SPRY_OK)
         fail_msg("%s", err.message);
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
 }
 

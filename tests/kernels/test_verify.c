@@ -1,4 +1,4 @@
-/* spry_verify_spmv against this folder's own reference: right results pass, each corruption is seen. */
+/* spry_spmv_verify against this folder's own reference: right results pass, each corruption is seen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,14 +63,14 @@ static spry_vector vector_of(const guarded *g, spry_type type)
     return (spry_vector){g->data, length, type, 1, length, 0};
 }
 
-static spry_verification verify(const product *p)
+static spry_spmv_verification verify(const product *p)
 {
     float alpha_f32 = (float)p->alpha, beta_f32 = (float)p->beta;
     int f64 = p->type == SPRY_F64;
-    spry_verification v = SPRY_INIT(spry_verification);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     spry_vector none = {0};
     spry_error err = {0};
-    spry_status status = spry_verify_spmv(context, &v, p->A, p->op, f64 ? (const void *)&p->alpha : &alpha_f32,
+    spry_status status = spry_spmv_verify(context, &v, p->A, p->op, f64 ? (const void *)&p->alpha : &alpha_f32,
                                           vector_of(&p->x, p->type), f64 ? (const void *)&p->beta : &beta_f32,
                                           p->beta == 0 ? none : vector_of(&p->before, p->type),
                                           vector_of(&p->y, p->type), &err);
@@ -114,7 +114,7 @@ static void clear(product *p)
 static void judges_agree(const product *p, int64_t wrong, int64_t row)
 {
     comparison c = reference_compare(&p->r, p->type, p->alpha, p->beta, p->before.data, p->y.data);
-    spry_verification v = verify(p);
+    spry_spmv_verification v = verify(p);
     if (v.wrong_rows != wrong || c.wrong != wrong)
         fail_msg("%s, op %d, row %lld: %lld wrong rows, by the test's reference %lld, expected %lld", p->f.name,
                  (int)p->op, (long long)row, (long long)v.wrong_rows, (long long)c.wrong, (long long)wrong);
@@ -197,8 +197,8 @@ static void infinities_that_are_due(void **state)
         if (n == 3) y[1] = INFINITY;
         if (n == 4) y[1] = 0;
         if (n == 5) y[2] = INFINITY;
-        spry_verification v = SPRY_INIT(spry_verification);
-        assert_int_equal(spry_verify_spmv(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_f64(x, 3), NULL,
+        spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
+        assert_int_equal(spry_spmv_verify(context, &v, A, SPRY_NO_TRANSPOSE, NULL, spry_vector_f64(x, 3), NULL,
                                           spry_vector_f64(NULL, 0), spry_vector_f64(y, 4), NULL),
                          SPRY_OK);
         assert_int_equal(v.wrong_rows, n > 0);
@@ -215,16 +215,16 @@ static void refusals(void **state)
     spry_matrix *A = NULL;
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 2, 3, offsets, columns, values, NULL), SPRY_OK);
     const spry_vector good_x = spry_vector_f64(x, 3), good_y = spry_vector_f64(y, 2), none = {0};
-    spry_verification v = SPRY_INIT(spry_verification);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     v.max_error = 77;
 #define REFUSE(wanted, name, ...)                                                                                      \
     do {                                                                                                               \
         spry_error err = {0};                                                                                          \
-        assert_int_equal(spry_verify_spmv(__VA_ARGS__, &err), wanted);                                                 \
+        assert_int_equal(spry_spmv_verify(__VA_ARGS__, &err), wanted);                                                 \
         assert_int_equal(err.status, wanted);                                                                          \
         assert_string_equal(err.argument, name);                                                                       \
         assert_true(strlen(err.message) > 12 && v.max_error == 77);                                                    \
-        assert_int_equal(spry_verify_spmv(__VA_ARGS__, NULL), wanted);                                                 \
+        assert_int_equal(spry_spmv_verify(__VA_ARGS__, NULL), wanted);                                                 \
     } while (0)
     REFUSE(SPRY_INVALID_ARGUMENT, "context", NULL, &v, A, SPRY_NO_TRANSPOSE, NULL, good_x, NULL, none, good_y);
     REFUSE(SPRY_INVALID_ARGUMENT, "verification", context, NULL, A, SPRY_NO_TRANSPOSE, NULL, good_x, NULL, none,

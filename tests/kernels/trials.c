@@ -48,11 +48,11 @@ spry_context *context_of(int threads)
     return context;
 }
 
-spry_plan *plan_of(spry_context *context, const trial *t, const given *g)
+spry_spmv_plan *plan_of(spry_context *context, const trial *t, const given *g)
 {
     spry_error err = {0};
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.threads = spry_context_threads(context); /* however small */
     options.op = t->op;
@@ -62,7 +62,7 @@ spry_plan *plan_of(spry_context *context, const trial *t, const given *g)
     options.allow_nondeterministic = 1;
     options.memory_limit_bytes = (int64_t)64 << 20; /* in place of the padding guard */
     if (spry_matrix_create(context, &A, &g->a, &err) != SPRY_OK) fail_msg("%s: %s", describe(t), err.message);
-    spry_status status = spry_plan_spmv(context, &plan, A, &options, &err);
+    spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     if (status != SPRY_OK && status != SPRY_TOO_LARGE) fail_msg("%s: %s", describe(t), err.message);
     spry_matrix_destroy(A); /* the plan keeps what it needs */
     return plan;
@@ -74,12 +74,12 @@ spry_vector vector_of(const guarded *g, spry_type type)
     return (spry_vector){g->data, length, type, 1, length, 0};
 }
 
-void run(const trial *t, const spry_plan *plan, double alpha, const guarded *x, double beta, const guarded *y)
+void run(const trial *t, const spry_spmv_plan *plan, double alpha, const guarded *x, double beta, const guarded *y)
 {
     float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
     int f64 = t->type == SPRY_F64;
     spry_error err = {0};
-    spry_status status = spry_plan_run(plan, f64 ? (void *)&alpha : &alpha_f32, vector_of(x, t->type),
+    spry_status status = spry_spmv_plan_run(plan, f64 ? (void *)&alpha : &alpha_f32, vector_of(x, t->type),
                                        f64 ? (void *)&beta : &beta_f32, vector_of(y, t->type), NULL, &err);
     if (status != SPRY_OK) fail_msg("%s: %s", describe(t), err.message);
 }
@@ -131,7 +131,7 @@ static int x_unchanged(const material *s, placement p)
     return guarded_intact(&s->x[p]);
 }
 
-void check_plan(const material *s, const trial *t, const spry_plan *plan, int first_scaling, int brief)
+void check_plan(const material *s, const trial *t, const spry_spmv_plan *plan, int first_scaling, int brief)
 {
     const reference *r = t->how->pattern ? &s->pattern : &s->with_values;
     placement place = t->how->place;

@@ -29,9 +29,9 @@ spry_kernel_info kernel_info(const spry_context *context, int index);
 int kernel_offers(const spry_kernel_info *kernel, spry_op op); /* 1: available here, and has the product */
 
 /* NULL when the format would take more than 64 MB for padding. Fails the test on anything else that goes wrong. */
-spry_plan *plan_of(spry_context *context, const trial *t, const given *g);
+spry_spmv_plan *plan_of(spry_context *context, const trial *t, const given *g);
 spry_vector vector_of(const guarded *g, spry_type type);
-void run(const trial *t, const spry_plan *plan, double alpha, const guarded *x, double beta, const guarded *y);
+void run(const trial *t, const spry_spmv_plan *plan, double alpha, const guarded *x, double beta, const guarded *y);
 
 /* Everything that one family and type is tested with. */
 typedef struct material {
@@ -51,6 +51,6 @@ void clear(material *s);
 void fill_y(const guarded *y, spry_type type, const double *before, double beta);
 
 /* Every alpha and beta (two pairs when brief) from first_scaling on. */
-void check_plan(const material *s, const trial *t, const spry_plan *plan, int first_scaling, int brief);
+void check_plan(const material *s, const trial *t, const spry_spmv_plan *plan, int first_scaling, int brief);
 
 #endif

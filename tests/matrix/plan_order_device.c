@@ -146,8 +146,8 @@ typedef struct ordered {
     spry_context *context;
     const integers *m;
     spry_op op;
-    spry_plan *plan;
-    spry_plan_info info;
+    spry_spmv_plan *plan;
+    spry_spmv_plan_info info;
     int64_t x_length, y_length;
     int on_device; /* vectors */
     char what[200];
@@ -193,7 +193,7 @@ static void check(const ordered *p, double alpha, double beta, int scalars, void
     o.scalar_device = scalars;
     o.workspace = workspace;
     o.workspace_bytes = workspace ? p->info.workspace_bytes : 0;
-    MUST(spry_plan_run(p->plan, numbers, x, numbers + size, y, &o, err));
+    MUST(spry_spmv_plan_run(p->plan, numbers, x, numbers + size, y, &o, err));
     MUST(spry_device_synchronize(p->context, 1, NULL, err));
     void *got = room(p->y_length);
     move(p->context, got, 0, y.data, p->on_device, p->y_length * size);
@@ -213,14 +213,14 @@ static void check(const ordered *p, double alpha, double beta, int scalars, void
 static ordered plan_with(spry_context *context, const integers *m, const spry_matrix *A, const spry_spmv_options *o)
 {
     ordered p = {.context = context, .m = m, .op = o->op, .on_device = o->vector_device};
-    p.info = SPRY_INIT(spry_plan_info);
+    p.info = SPRY_INIT(spry_spmv_plan_info);
     p.x_length = o->op == SPRY_TRANSPOSE ? m->a.rows : m->a.cols;
     p.y_length = o->op == SPRY_TRANSPOSE ? m->a.cols : m->a.rows;
     snprintf(p.what, sizeof p.what, "%s, %s, %s%s, %lld x %lld", o->kernel ? o->kernel : o->format, o->ordering,
              spry_type_name(m->type), o->op == SPRY_TRANSPOSE ? ", transposed" : "", (long long)m->a.rows,
              (long long)m->a.cols);
-    MUST(spry_plan_spmv(context, &p.plan, A, o, err));
-    MUST(spry_plan_get_info(p.plan, &p.info, err));
+    MUST(spry_spmv_plan_create(context, &p.plan, A, o, err));
+    MUST(spry_spmv_plan_get_info(p.plan, &p.info, err));
     assert_string_equal(p.info.ordering, o->ordering);
     return p;
 }
@@ -246,7 +246,7 @@ static void check_plan(spry_context *context, const integers *m, const spry_spmv
         check(&p, 1, 0, 1, space);
         spry_device_free(context, 1, space);
     }
-    spry_plan_destroy(p.plan);
+    spry_spmv_plan_destroy(p.plan);
 }
 
 /* The next of the device's kernels that is there and has the product; NULL: no more. *index starts at 0. */
@@ -311,12 +311,12 @@ static void columns_of_vectors(void **state)
     }
     spry_vector xs = {.data = x, .length = n, .type = SPRY_F64, .columns = 3, .stride = n}, ys = xs;
     ys.data = y;
-    MUST(spry_plan_run(p.plan, NULL, xs, NULL, ys, NULL, err));
+    MUST(spry_spmv_plan_run(p.plan, NULL, xs, NULL, ys, NULL, err));
     for (int64_t i = 0; i < 3 * n; i++) assert_true(y[i] == expected[i % n] * (double)(1 + i / n));
     free(x);
     free(y);
     free(expected);
-    spry_plan_destroy(p.plan);
+    spry_spmv_plan_destroy(p.plan);
     discard(&m);
 }
 
@@ -359,10 +359,10 @@ static void new_values(void **state)
                         if (device)
                             move(*state, (void *)(uintptr_t)there.values, 1, m.values, 0,
                                  m.a.nnz * (int64_t)spry_type_bytes(m.type));
-                        MUST(spry_plan_update_values(p.plan, err));
+                        MUST(spry_spmv_plan_update(p.plan, err));
                         check(&p, 2, -1, 0, NULL);
                     }
-                    spry_plan_destroy(p.plan);
+                    spry_spmv_plan_destroy(p.plan);
                     spry_matrix_destroy(D);
                     if (device) {
                         spry_device_free(*state, 1, (void *)(uintptr_t)there.offsets);
@@ -395,15 +395,15 @@ static void bytes_are_told(void **state)
     assert_true(p.info.upload_us > 0 && p.info.setup_us > p.info.upload_us);
     const int64_t allocations = tested_mock ? tested_mock->allocations : 0, maps = tested_mock ? tested_mock->maps : 0;
     spry_vector x = vector_with(&p, p.x_length, 1, x_at, 0), y = vector_with(&p, p.y_length, 1, y_at, 0);
-    for (int r = 0; r < 3; r++) MUST(spry_plan_run(p.plan, NULL, x, NULL, y, NULL, err));
+    for (int r = 0; r < 3; r++) MUST(spry_spmv_plan_run(p.plan, NULL, x, NULL, y, NULL, err));
     if (tested_mock) {
         assert_int_equal(tested_mock->allocations, allocations + 2); /* x and y */
         assert_int_equal(tested_mock->maps, maps + 6);
     }
     spry_vector_destroy(*state, &x);
     spry_vector_destroy(*state, &y);
-    spry_plan_destroy(p.plan);
-    spry_plan_destroy(plain.plan);
+    spry_spmv_plan_destroy(p.plan);
+    spry_spmv_plan_destroy(plain.plan);
     discard(&m);
 }
 
@@ -415,13 +415,13 @@ static void every_device_allocation_refused(void **state)
     const int64_t held = spry_context_bytes(*state), blocks = tested_mock->blocks;
     for (int64_t n = 1;; n++) {
         spry_error err = SPRY_ERROR_INIT;
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_spmv_options o =
             options_of(tested_mock ? "csr_plain_mock" : "csr_merge_cuda", "rcm", SPRY_NO_TRANSPOSE, 0);
         tested_mock->fail_at = tested_mock->allocations + n;
-        const spry_status status = spry_plan_spmv(*state, &plan, m.A, &o, &err);
+        const spry_status status = spry_spmv_plan_create(*state, &plan, m.A, &o, &err);
         tested_mock->fail_at = 0;
-        spry_plan_destroy(plan);
+        spry_spmv_plan_destroy(plan);
         assert_int_equal(spry_context_bytes(*state), held);
         assert_int_equal(tested_mock->blocks, blocks);
         if (status == SPRY_OK) {
@@ -438,10 +438,10 @@ static void scalings_are_refused(void **state)
     integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
     double *ones = room(m.a.rows);
     spry_error err = SPRY_ERROR_INIT;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_spmv_options o = options_of(NULL, "none", SPRY_NO_TRANSPOSE, 0);
     o.column_scaling = ones;
-    assert_int_equal(spry_plan_spmv(*state, &plan, m.A, &o, &err), SPRY_UNSUPPORTED);
+    assert_int_equal(spry_spmv_plan_create(*state, &plan, m.A, &o, &err), SPRY_UNSUPPORTED);
     assert_string_equal(err.argument, "column_scaling");
     assert_null(plan);
     free(ones);

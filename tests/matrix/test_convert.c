@@ -239,11 +239,11 @@ static void few_entries_in_many_rows(void **state)
     static const test_entry entries[] = {{999999999, 2, 4}, {0, 1, 2}, {500, 3, 1}, {0, 0, 7}};
     spry_matrix *A = test_matrix(context, rows, cols, entries, 4, (test_form){SPRY_COO, SPRY_F64, SPRY_I32, SPRY_I32});
     spry_spmv_options plan_options = SPRY_INIT(spry_spmv_options);
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     plan_options.format = "coo";
-    if (spry_plan_spmv(context, &plan, A, &plan_options, &err) != SPRY_OK) fail_msg("%s", err.message);
-    spry_plan_destroy(plan);
+    if (spry_spmv_plan_create(context, &plan, A, &plan_options, &err) != SPRY_OK) fail_msg("%s", err.message);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     assert_int_equal(spry_context_bytes(context), 0);
     spry_context_destroy(context);

@@ -12,20 +12,20 @@ static const char *const orderings[] = {"rcm", "bandk", "degree"};
 /* ---- helpers ------------------------------------------------------------------------------------ */
 
 typedef struct product {
-    spry_plan *plan;
-    spry_plan_info info;
+    spry_spmv_plan *plan;
+    spry_spmv_plan_info info;
     spry_type type;
     int64_t x_length, y_length;
 } product;
 
 static product plan_with(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
-    product p = {.info = SPRY_INIT(spry_plan_info)};
+    product p = {.info = SPRY_INIT(spry_spmv_plan_info)};
     spry_error err = {0};
     const spry_arrays a = test_arrays(A);
-    if (spry_plan_spmv(context, &p.plan, A, o, &err) != SPRY_OK)
+    if (spry_spmv_plan_create(context, &p.plan, A, o, &err) != SPRY_OK)
         fail_msg("%s, %s: %s", o->ordering ? o->ordering : "none", o->format ? o->format : "auto", err.message);
-    assert_int_equal(spry_plan_get_info(p.plan, &p.info, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_get_info(p.plan, &p.info, NULL), SPRY_OK);
     p.type = o->vector_type != SPRY_TYPE_DEFAULT ? o->vector_type : a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
     p.x_length = o->op == SPRY_TRANSPOSE ? a.rows : a.cols;
     p.y_length = o->op == SPRY_TRANSPOSE ? a.cols : a.rows;
@@ -62,15 +62,15 @@ static void check_product(spry_context *context, const spry_matrix *A, const pro
          *before = calloc((size_t)p->y_length + 1, 8);
     double a[1], b[1];
     spry_error err = {0};
-    spry_verification v = SPRY_INIT(spry_verification);
+    spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
     set(a, p->type, 0, alpha);
     set(b, p->type, 0, beta);
     if (beta == 0)
         for (int64_t i = 0; i < p->y_length; i++) set(y, p->type, i, NAN);
     memcpy(before, y, bytes);
     spry_vector xv = vector_of(x, p->x_length, p->type), yv = vector_of(y, p->y_length, p->type);
-    if (spry_plan_run(p->plan, a, xv, b, yv, NULL, &err) != SPRY_OK) fail_msg("%s: %s", what, err.message);
-    assert_int_equal(spry_verify_spmv(context, &v, A, op, a, xv, b,
+    if (spry_spmv_plan_run(p->plan, a, xv, b, yv, NULL, &err) != SPRY_OK) fail_msg("%s: %s", what, err.message);
+    assert_int_equal(spry_spmv_verify(context, &v, A, op, a, xv, b,
                                       vector_of(beta == 0 ? NULL : before, beta == 0 ? 0 : p->y_length, p->type), yv,
                                       &err),
                      SPRY_OK);
@@ -90,7 +90,7 @@ static void check_plan(spry_context *context, const spry_matrix *A, const spry_s
     assert_string_equal(p.info.ordering, o->ordering ? o->ordering : "none");
     for (int s = 0; s < TEST_COUNT(scalars); s++)
         check_product(context, A, &p, o->op, scalars[s][0], scalars[s][1], what);
-    spry_plan_destroy(p.plan);
+    spry_spmv_plan_destroy(p.plan);
 }
 
 static spry_matrix *converted(spry_context *context, const spry_matrix *A, spry_layout layout, spry_type type,
@@ -194,11 +194,11 @@ static void scalings(void **state)
                 o.column_scaling = c;
                 product p = plan_with(*state, A, &o);
                 y[n] = numbers(p.y_length, SPRY_F64, 6);
-                assert_int_equal(spry_plan_run(p.plan, &alpha, spry_vector_f64(x, p.x_length), &beta,
+                assert_int_equal(spry_spmv_plan_run(p.plan, &alpha, spry_vector_f64(x, p.x_length), &beta,
                                                spry_vector_f64(y[n], p.y_length), NULL, NULL),
                                  SPRY_OK);
                 for (int64_t i = 0; i < p.y_length; i++) assert_true(fabs(y[n][i] - y[0][i]) <= 1e-12);
-                spry_plan_destroy(p.plan);
+                spry_spmv_plan_destroy(p.plan);
             }
             for (int n = 0; n < 4; n++) free(y[n]);
             free(r);
@@ -225,14 +225,14 @@ static void threads_and_runs_give_the_same_bits(void **state)
             product p = plan_with(context, A, &o);
             double *x = numbers(p.x_length, SPRY_F64, 1), *y = numbers(p.y_length, SPRY_F64, 2);
             const double beta = -0.3;
-            assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(x, p.x_length), &beta,
+            assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, p.x_length), &beta,
                                            spry_vector_f64(y, p.y_length), NULL, NULL),
                              SPRY_OK);
             if (first) assert_memory_equal(first, y, (size_t)p.y_length * 8);
             free(x);
             if (first) free(y);
             if (!first) first = y;
-            spry_plan_destroy(p.plan);
+            spry_spmv_plan_destroy(p.plan);
             spry_matrix_destroy(A);
             spry_context_destroy(context);
         }
@@ -255,7 +255,7 @@ static void *run_often(void *user)
     o.workspace_bytes = (int64_t)bytes;
     memset(o.workspace, 0xff, bytes);
     for (int n = 0; n < 50; n++)
-        if (spry_plan_run(r->p->plan, NULL, spry_vector_f64(r->x, r->p->x_length), NULL,
+        if (spry_spmv_plan_run(r->p->plan, NULL, spry_vector_f64(r->x, r->p->x_length), NULL,
                           spry_vector_f64(r->y, r->p->y_length), &o, NULL) != SPRY_OK)
             r->y[0] = NAN;
     free(o.workspace);
@@ -279,7 +279,7 @@ static void concurrent_runs(void **state)
     for (int r = 0; r < RUNNERS; r++) assert_int_equal(pthread_join(threads[r], NULL), 0);
     double *alone = numbers(p.y_length, SPRY_F64, 2);
     for (int r = 0; r < RUNNERS; r++) {
-        assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(runners[r].x, p.x_length), NULL,
+        assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(runners[r].x, p.x_length), NULL,
                                        spry_vector_f64(alone, p.y_length), NULL, NULL),
                          SPRY_OK);
         assert_memory_equal(alone, runners[r].y, (size_t)p.y_length * 8);
@@ -289,12 +289,12 @@ static void concurrent_runs(void **state)
     spry_run_options small = SPRY_INIT(spry_run_options);
     small.workspace = aligned_alloc(64, 64);
     small.workspace_bytes = p.info.workspace_bytes - 1;
-    assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(alone, p.x_length), NULL,
+    assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(alone, p.x_length), NULL,
                                    spry_vector_f64(alone, p.y_length), &small, NULL),
                      SPRY_INVALID_ARGUMENT);
     free(small.workspace);
     free(alone);
-    spry_plan_destroy(p.plan);
+    spry_spmv_plan_destroy(p.plan);
     spry_matrix_destroy(A);
 }
 
@@ -316,9 +316,9 @@ static void new_values(void **state)
                 product p = plan_with(*state, A, &o);
                 double *values = (double *)(uintptr_t)a.values; /* the matrix owns them, and nobody else looks */
                 for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)((k * 31) % 17) - 8.25;
-                assert_int_equal(spry_plan_update_values(p.plan, NULL), SPRY_OK);
+                assert_int_equal(spry_spmv_plan_update(p.plan, NULL), SPRY_OK);
                 check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[c / 3]);
-                spry_plan_destroy(p.plan);
+                spry_spmv_plan_destroy(p.plan);
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(source);
             }
@@ -336,9 +336,9 @@ static void nothing_new(void **state)
         o.ordering = "rcm";
         o.format = formats[f];
         product p = plan_with(*state, A, &o);
-        assert_int_equal(spry_plan_update_values(p.plan, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_update(p.plan, NULL), SPRY_OK);
         check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[f]);
-        spry_plan_destroy(p.plan);
+        spry_spmv_plan_destroy(p.plan);
     }
     spry_matrix_destroy(A);
 }
@@ -352,21 +352,21 @@ static void groups_of_an_ordering(void **state)
     for (int k = 2; k <= 3; k++)
         for (int op = 0; op < 2; op++) {
             spry_ordering *ordering = NULL;
-            spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+            spry_ordering_options how = SPRY_INIT(spry_ordering_options);
             spry_ordering_info found = SPRY_INIT(spry_ordering_info);
             spry_storage storage = SPRY_INIT(spry_storage);
             how.method = "bandk";
             how.k = k;
             how.srs = 13;
             how.ssrs = k == 3 ? 5 : 0;
-            assert_int_equal(spry_reorder(*state, &ordering, A, &how, NULL), SPRY_OK);
+            assert_int_equal(spry_ordering_create(*state, &ordering, A, &how, NULL), SPRY_OK);
             assert_int_equal(spry_ordering_get_info(ordering, &found, NULL), SPRY_OK);
             assert_int_equal(spry_matrix_permute(*state, &B, A, found.row_perm, found.col_perm, NULL), SPRY_OK);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.format = k == 3 ? "csr3" : "csr2";
             o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
             o.groups = ordering;
-            assert_int_equal(spry_predict_storage(*state, &storage, B, &o, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_predict_storage(*state, &storage, B, &o, NULL), SPRY_OK);
             const spry_arrays b = test_arrays(B);
             const int64_t pointers = found.sr_count + 1 + (k == 3 ? found.ssr_count + 1 : 0);
             assert_int_equal(storage.bytes, b.nnz * 12 + (b.rows + 1) * 4 + pointers * 8);
@@ -385,13 +385,13 @@ static void bandk_makes_the_groups(void **state)
     const spry_arrays a = test_arrays(A);
     for (int k = 2; k <= 3; k++) {
         spry_ordering *ordering = NULL;
-        spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+        spry_ordering_options how = SPRY_INIT(spry_ordering_options);
         spry_ordering_info found = SPRY_INIT(spry_ordering_info);
         how.method = "bandk";
         how.k = k;
         how.srs = 12;
         how.ssrs = k == 3 ? 4 : 0;
-        assert_int_equal(spry_reorder(*state, &ordering, A, &how, NULL), SPRY_OK);
+        assert_int_equal(spry_ordering_create(*state, &ordering, A, &how, NULL), SPRY_OK);
         assert_int_equal(spry_ordering_get_info(ordering, &found, NULL), SPRY_OK);
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
         o.format = k == 3 ? "csr3:srs=12:ssrs=4" : "csr2:srs=12";
@@ -406,8 +406,8 @@ static void bandk_makes_the_groups(void **state)
         assert_true(llabs(p.info.storage_bytes - q.info.storage_bytes) < 8 * llabs(more) + 4096);
         assert_true(p.info.owned_bytes >= a.nnz * 12 + (a.rows + 1) * 4 + 8 * found.sr_count + 8 * a.rows);
         check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1, 0, o.format);
-        spry_plan_destroy(p.plan);
-        spry_plan_destroy(q.plan);
+        spry_spmv_plan_destroy(p.plan);
+        spry_spmv_plan_destroy(q.plan);
         spry_ordering_destroy(ordering);
     }
     spry_matrix_destroy(A);
@@ -436,8 +436,8 @@ static void bytes_are_told(void **state)
                          plain.info.owned_bytes + copy + maps + p.info.workspace_bytes - plain.info.workspace_bytes);
         assert_in_range(held, p.info.owned_bytes, p.info.owned_bytes + 8192); /* handles beside it */
         assert_true(p.info.setup_us > 0);
-        spry_plan_destroy(p.plan);
-        spry_plan_destroy(plain.plan);
+        spry_spmv_plan_destroy(p.plan);
+        spry_spmv_plan_destroy(plain.plan);
     }
     spry_matrix_destroy(A);
 }
@@ -447,11 +447,11 @@ static void mistakes(void **state)
     spry_matrix *A = test_generate(*state, "grid5,x=4,y=3", NULL),
                 *other = test_generate(*state, "grid5,x=4,y=4", NULL);
     spry_ordering *rcm = NULL, *two = NULL;
-    spry_reorder_options how = SPRY_INIT(spry_reorder_options);
-    assert_int_equal(spry_reorder(*state, &rcm, A, &how, NULL), SPRY_OK);
+    spry_ordering_options how = SPRY_INIT(spry_ordering_options);
+    assert_int_equal(spry_ordering_create(*state, &rcm, A, &how, NULL), SPRY_OK);
     how.method = "bandk";
     how.k = 2;
-    assert_int_equal(spry_reorder(*state, &two, A, &how, NULL), SPRY_OK);
+    assert_int_equal(spry_ordering_create(*state, &two, A, &how, NULL), SPRY_OK);
     const struct {
         const spry_matrix *A;
         spry_spmv_options o;
@@ -469,11 +469,11 @@ static void mistakes(void **state)
          {A, {.format = "csr3", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "expected bandk with k = 3"},
          {other, {.format = "csr2", .groups = two}, SPRY_INVALID_SIZE, "groups", "of 12 rows, the matrix has 16"}};
     for (int c = 0; c < TEST_COUNT(cases); c++) {
-        spry_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL;
         spry_error err = {0};
         spry_spmv_options o = cases[c].o;
         o.struct_size = sizeof o;
-        assert_int_equal(spry_plan_spmv(*state, &plan, cases[c].A, &o, &err), cases[c].status);
+        assert_int_equal(spry_spmv_plan_create(*state, &plan, cases[c].A, &o, &err), cases[c].status);
         assert_string_equal(err.argument, cases[c].argument);
         if (!strstr(err.message, cases[c].message)) fail_msg("'%s' in: %s", cases[c].message, err.message);
         assert_null(plan);
@@ -484,10 +484,10 @@ static void mistakes(void **state)
     o.ordering = "rcm";
     product p = plan_with(*state, A, &o);
     double x[12] = {0};
-    assert_int_equal(spry_plan_run(p.plan, NULL, spry_vector_f64(x, 12), NULL,
+    assert_int_equal(spry_spmv_plan_run(p.plan, NULL, spry_vector_f64(x, 12), NULL,
                                    spry_vector_f64((const double *)a.values, 12), NULL, NULL),
                      SPRY_INVALID_ARGUMENT);
-    spry_plan_destroy(p.plan);
+    spry_spmv_plan_destroy(p.plan);
     spry_ordering_destroy(rcm);
     spry_ordering_destroy(two);
     spry_matrix_destroy(A);
@@ -505,7 +505,7 @@ static spry_status plan_run_and_update(spry_context *context, const void *input)
 {
     const memory_case *c = input;
     spry_matrix *A = NULL;
-    spry_plan *plan = NULL;
+    spry_spmv_plan *plan = NULL;
     spry_read_options read = SPRY_INIT(spry_read_options);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     double x[512], y[512], scaling[512];
@@ -515,18 +515,18 @@ static spry_status plan_run_and_update(spry_context *context, const void *input)
     o.format = c->format;
     if (c->pattern) o.row_scaling = o.column_scaling = scaling;
     spry_status status = spry_matrix_generate(context, &A, c->spec, &read, NULL);
-    if (status == SPRY_OK) status = spry_plan_spmv(context, &plan, A, &o, NULL);
+    if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &o, NULL);
     if (status == SPRY_OK) {
         const spry_arrays a = test_arrays(A);
         spry_vector xv = spry_vector_f64(x, a.cols), yv = spry_vector_f64(y, a.rows);
-        status = spry_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL);
-        if (status == SPRY_OK) status = spry_plan_update_values(plan, NULL);
+        status = spry_spmv_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL);
+        if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL);
         double again[512];
         yv.data = again;
-        if (spry_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL) == SPRY_OK) /* a failed update leaves it as it was */
+        if (spry_spmv_plan_run(plan, NULL, xv, NULL, yv, NULL, NULL) == SPRY_OK) /* a failed update leaves it as it was */
             assert_memory_equal(y, again, (size_t)a.rows * 8);
     }
-    spry_plan_destroy(plan);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     return status;
 }

@@ -15,18 +15,18 @@ typedef struct ordered {
     spry_ordering_info info;
 } ordered;
 
-static ordered order_with(spry_context *context, const spry_matrix *A, spry_reorder_options o)
+static ordered order_with(spry_context *context, const spry_matrix *A, spry_ordering_options o)
 {
     ordered r = {.info = SPRY_INIT(spry_ordering_info)};
     spry_error err = {0};
-    if (spry_reorder(context, &r.handle, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_ordering_create(context, &r.handle, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
     assert_int_equal(spry_ordering_get_info(r.handle, &r.info, &err), SPRY_OK);
     return r;
 }
 
 static ordered order(spry_context *context, const spry_matrix *A, const char *method)
 {
-    spry_reorder_options o = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options o = SPRY_INIT(spry_ordering_options);
     o.method = method;
     return order_with(context, A, o);
 }
@@ -68,11 +68,11 @@ static void check_ordering(const ordered *o, int64_t rows, int64_t cols)
         assert_null(o->info.ssr_ptr);
 }
 
-static spry_ordering_figures figures_of(const ordered *o, const spry_matrix *A)
+static spry_ordering_stats figures_of(const ordered *o, const spry_matrix *A)
 {
-    spry_ordering_figures f = SPRY_INIT(spry_ordering_figures);
+    spry_ordering_stats f = SPRY_INIT(spry_ordering_stats);
     spry_error err = {0};
-    if (spry_ordering_get_figures(o->handle, &f, A, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_ordering_get_stats(o->handle, &f, A, &err) != SPRY_OK) fail_msg("%s", err.message);
     return f;
 }
 
@@ -128,7 +128,7 @@ static void sizes_of_groups(void **state)
     const int64_t m = test_arrays(A).rows;
     for (int s = 0; s < TEST_COUNT(sizes); s++)
         for (int k = 2; k <= 3; k++) {
-            spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+            spry_ordering_options how = SPRY_INIT(spry_ordering_options);
             how.method = "bandk";
             how.k = k;
             how.srs = sizes[s][0];
@@ -141,7 +141,7 @@ static void sizes_of_groups(void **state)
             if (k == 3) assert_true(o.info.ssr_count <= 2 * o.info.sr_count / how.ssrs + 8);
             spry_ordering_destroy(o.handle);
         }
-    spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     how.method = "bandk";
     ordered cpu = order_with(*state, A, how);
     assert_int_equal(cpu.info.srs, 96);
@@ -168,7 +168,7 @@ static void bandwidth_is_small(void **state)
         spry_matrix *A = test_generate(*state, cases[c].spec, NULL);
         for (int m = 0; m < 2; m++) {
             ordered o = order(*state, A, methods[m]);
-            spry_ordering_figures f = figures_of(&o, A);
+            spry_ordering_stats f = figures_of(&o, A);
             assert_true(f.bandwidth_before > 4000);
             assert_in_range(f.bandwidth_after, 1, m == 0 ? cases[c].rcm : cases[c].bandk);
             spry_ordering_destroy(o.handle);
@@ -314,7 +314,7 @@ static void odd_input(void **state)
             spry_matrix *A = NULL;
             assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
             for (int m = 0; m < 3; m++) {
-                spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+                spry_ordering_options how = SPRY_INIT(spry_ordering_options);
                 how.method = methods[m];
                 if (m == 1) how.srs = 4, how.ssrs = 3;
                 ordered o = order_with(*state, A, how);
@@ -426,7 +426,7 @@ static void symmetry_and_figures(void **state)
         assert_int_equal(test_arrays(B).symmetry, SPRY_SYMMETRIC);
         assert_int_equal(spry_matrix_get_stats(A, &before, NULL), SPRY_OK);
         assert_int_equal(spry_matrix_get_stats(B, &after, NULL), SPRY_OK);
-        spry_ordering_figures f = figures_of(&o, A);
+        spry_ordering_stats f = figures_of(&o, A);
         assert_int_equal(f.bandwidth_before, before.bandwidth);
         assert_int_equal(f.profile_before, before.profile);
         assert_int_equal(f.bandwidth_after, after.bandwidth);
@@ -481,7 +481,7 @@ static void mistakes(void **state)
     spry_matrix *A = test_generate(*state, "grid5,x=4,y=3", NULL),
                 *other = test_generate(*state, "grid5,x=4,y=4", NULL);
     static const struct {
-        spry_reorder_options o;
+        spry_ordering_options o;
         spry_status status;
         const char *argument, *message;
     } cases[] =
@@ -496,23 +496,23 @@ static void mistakes(void **state)
     spry_ordering *none = NULL;
     spry_error err = {0};
     for (int c = 0; c < TEST_COUNT(cases); c++) {
-        spry_reorder_options how = cases[c].o;
+        spry_ordering_options how = cases[c].o;
         how.struct_size = sizeof how;
-        assert_int_equal(spry_reorder(*state, &none, A, &how, &err), cases[c].status);
+        assert_int_equal(spry_ordering_create(*state, &none, A, &how, &err), cases[c].status);
         assert_string_equal(err.argument, cases[c].argument);
         if (!strstr(err.message, cases[c].message)) fail_msg("'%s' in: %s", cases[c].message, err.message);
         assert_null(none);
     }
-    spry_reorder_options unsized = {0};
-    assert_int_equal(spry_reorder(*state, &none, A, &unsized, NULL), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_reorder(NULL, &none, A, NULL, NULL), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_reorder(*state, NULL, A, NULL, NULL), SPRY_INVALID_ARGUMENT);
-    assert_int_equal(spry_reorder(*state, &none, NULL, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    spry_ordering_options unsized = {0};
+    assert_int_equal(spry_ordering_create(*state, &none, A, &unsized, NULL), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_ordering_create(NULL, &none, A, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_ordering_create(*state, NULL, A, NULL, NULL), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_ordering_create(*state, &none, NULL, NULL, NULL), SPRY_INVALID_ARGUMENT);
 
     ordered o = order(*state, A, NULL);
     assert_string_equal(o.info.method, "rcm");
-    spry_ordering_figures f = SPRY_INIT(spry_ordering_figures);
-    assert_int_equal(spry_ordering_get_figures(o.handle, &f, other, &err), SPRY_INVALID_SIZE);
+    spry_ordering_stats f = SPRY_INIT(spry_ordering_stats);
+    assert_int_equal(spry_ordering_get_stats(o.handle, &f, other, &err), SPRY_INVALID_SIZE);
     assert_int_equal(spry_ordering_get_info(o.handle, NULL, NULL), SPRY_INVALID_ARGUMENT);
     spry_ordering_destroy(o.handle);
     spry_ordering_destroy(NULL);
@@ -541,17 +541,17 @@ static spry_status order_and_permute(spry_context *context, const void *input)
     const memory_case *c = input;
     spry_matrix *A = NULL, *source = NULL, *B = NULL;
     spry_ordering *ordering = NULL;
-    spry_reorder_options how = SPRY_INIT(spry_reorder_options);
+    spry_ordering_options how = SPRY_INIT(spry_ordering_options);
     spry_convert_options as = SPRY_INIT(spry_convert_options);
     spry_ordering_info info = SPRY_INIT(spry_ordering_info);
-    spry_ordering_figures figures = SPRY_INIT(spry_ordering_figures);
+    spry_ordering_stats figures = SPRY_INIT(spry_ordering_stats);
     how.method = c->method;
     as.layout = c->layout;
     spry_status status = spry_matrix_generate(context, &source, c->spec, NULL, NULL);
     if (status == SPRY_OK) status = spry_matrix_convert(context, &A, source, &as, NULL);
-    if (status == SPRY_OK) status = spry_reorder(context, &ordering, A, &how, NULL);
+    if (status == SPRY_OK) status = spry_ordering_create(context, &ordering, A, &how, NULL);
     if (status == SPRY_OK) status = spry_ordering_get_info(ordering, &info, NULL);
-    if (status == SPRY_OK) status = spry_ordering_get_figures(ordering, &figures, A, NULL);
+    if (status == SPRY_OK) status = spry_ordering_get_stats(ordering, &figures, A, NULL);
     if (status == SPRY_OK) status = spry_matrix_permute(context, &B, A, info.row_perm, info.col_perm, NULL);
     spry_matrix_destroy(B);
     spry_ordering_destroy(ordering);

@@ -202,7 +202,7 @@ static void ways_of_short_rows(void **unused)
         if (spry_matrix_generate(context, &A, matrices[m / 2], &read, &err) != SPRY_OK) fail_msg("%s", err.message);
         o.info = &info;
         if (spry_spgemm(context, &C, A, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", matrices[m / 2], err.message);
-        assert_int_equal(spry_verify_spgemm(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, &err), SPRY_OK);
+        assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, &err), SPRY_OK);
         if (v.wrong_rows > 0) fail_msg("%s: %d rows are wrong", matrices[m / 2], (int)v.wrong_rows);
         o.memory_limit_bytes = info.peak_bytes;
         do { /* a limit first costs what would be kept between the phases, then makes chunks */
@@ -213,7 +213,7 @@ static void ways_of_short_rows(void **unused)
         } while (info.chunks == 1);
         o.memory_limit_bytes = 0;
         o.info = NULL;
-        assert_int_equal(spry_plan_spgemm(context, &plan, A, A, &o, &err), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, &err), SPRY_OK);
         for (int run = 0; run < 2; run++) assert_int_equal(spry_spgemm_plan_run(plan, NULL, &err), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &D, NULL), SPRY_OK);
         if (!test_same_bits(C, D)) fail_msg("%s, from a plan", matrices[m / 2]);
@@ -243,7 +243,7 @@ static void plans_of_new_values(void **unused)
         o.op_b = on_cpu.op_b = op;
         spry_spgemm_plan *plan = NULL;
         spry_error err;
-        if (spry_plan_spgemm(context, &plan, A, B, &o, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
+        if (spry_spgemm_plan_create(context, &plan, A, B, &o, &err) != SPRY_OK) fail_msg("trial %d: %s", trial, err.message);
         for (int run = 0; run < 3; run++) {
             for (int m = 0; m < 2 && run + trial % 2 > 0; m++)
                 for (int64_t k = 0; k < both[m]->a.nnz; k++)

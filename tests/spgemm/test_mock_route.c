@@ -70,7 +70,7 @@ static void check(spry_context *context, const spry_matrix *A, spry_spgemm_optio
         assert_true(test_same_bits(C, expected));
     } else {
         spry_spgemm_verification v = SPRY_INIT(spry_spgemm_verification);
-        assert_int_equal(spry_verify_spgemm(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_verify(context, &v, C, A, A, NULL, SPRY_VERIFY_EXACT, NULL), SPRY_OK);
         assert_int_equal(v.wrong_rows, 0);
     }
     spry_matrix_destroy(C);
@@ -85,15 +85,15 @@ static void start_is_paid_for(void **state)
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain);
     spry_spgemm_info info;
     spry_spgemm_options o = automatic(&info);
-    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
     spry_spgemm_plan *plan = NULL;
     mock_driver.start_us = 1e9;
     for (int times = 0; times < 3; times++) { /* whatever came before */
-        assert_int_equal(spry_estimate_spgemm(context, &e, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
         assert_string_equal(e.device, "cpu");
         check(context, A, &o, "cpu", "starting a GPU");
         assert_int_equal(mock.products, times);
-        assert_int_equal(spry_plan_spgemm(context, &plan, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
         assert_string_equal(info.device, "mock");
@@ -101,7 +101,7 @@ static void start_is_paid_for(void **state)
     }
     mock_driver.start_us = 0;
     check(context, A, &o, "mock", "the faster one");
-    assert_int_equal(spry_estimate_spgemm(context, &e, A, A, &o, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_predict(context, &e, A, A, &o, NULL), SPRY_OK);
     assert_string_equal(e.device, "mock");
     spry_matrix_destroy(A);
 }
@@ -147,8 +147,8 @@ static void limits(void **state)
 {
     spry_context *context = *state;
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL;
-    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
-    assert_int_equal(spry_estimate_spgemm(context, &e, A, A, NULL, NULL), SPRY_OK);
+    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+    assert_int_equal(spry_spgemm_predict(context, &e, A, A, NULL, NULL), SPRY_OK);
     spry_spgemm_info info;
     spry_spgemm_options o = automatic(&info);
     spry_error err = SPRY_ERROR_INIT;
@@ -173,15 +173,15 @@ static void plans(void **state)
 {
     spry_context *context = *state;
     spry_matrix *A = worth_a_gpu(context, TEST_UNIFORM, plain), *C = NULL, *expected = on_cpu(context, A);
-    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
     spry_spgemm_info info;
     spry_spgemm_options o = automatic(&info);
     spry_spgemm_plan *plan = NULL;
-    assert_int_equal(spry_estimate_spgemm(context, &e, A, A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_predict(context, &e, A, A, NULL, NULL), SPRY_OK);
     for (int limited = 0; limited < 2; limited++) {
         mock.spgemm_bytes = limited ? e.least_bytes / 2 : 0; /* beside inputs: C no longer in one piece */
         o.memory_limit_bytes = limited ? e.least_bytes : 0;
-        assert_int_equal(spry_plan_spgemm(context, &plan, A, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_plan_create(context, &plan, A, A, &o, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_run(plan, NULL, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_OK);
         assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);

@@ -202,10 +202,10 @@ static void limits(void **unused)
     for (int64_t i = 0; i < ROWS; i++) put(&a, i, 0, 1);
     for (int64_t j = 0; j < LENGTH; j++) put(&b, 0, 2 * j, 1);
     spry_matrix *A = test_matrix(context, &a, form), *B = test_matrix(context, &b, form);
-    spry_spgemm_estimate estimate = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_prediction estimate = SPRY_INIT(spry_spgemm_prediction);
     spry_spgemm_info info = SPRY_INIT(spry_spgemm_info);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
-    assert_int_equal(spry_estimate_spgemm(context, &estimate, A, B, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spgemm_predict(context, &estimate, A, B, NULL, NULL), SPRY_OK);
     options.info = &info;
     int64_t limit = estimate.peak_bytes - 4000;
     if (limit < estimate.least_bytes) limit = estimate.least_bytes; /* on processors that do it in two phases */

@@ -105,8 +105,8 @@ static void limits(void **unused)
         spry_context *context = test_context(&memory, 2);
         spry_matrix *A = generate(context, m), *whole = multiply(context, A, NULL);
         const int64_t before = atomic_load(&memory.bytes), blocks = atomic_load(&memory.blocks);
-        spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
-        assert_int_equal(spry_estimate_spgemm(context, &e, A, A, NULL, NULL), SPRY_OK);
+        spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+        assert_int_equal(spry_spgemm_predict(context, &e, A, A, NULL, NULL), SPRY_OK);
         assert_int_equal(e.exact, 1);
         spry_arrays c = SPRY_INIT(spry_arrays);
         assert_int_equal(spry_matrix_get_arrays(whole, &c, NULL), SPRY_OK);
@@ -230,7 +230,7 @@ static void values_change(void **unused)
         spry_spgemm_plan *plan = NULL;
         spry_error err = SPRY_ERROR_INIT;
         if (trial % 5 == 4) options.kernel = trial % 2 ? "spgemm_seed_dot_cpu" : "spgemm_smmp_cpu";
-        if (spry_plan_spgemm(context, &plan, A, B, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
+        if (spry_spgemm_plan_create(context, &plan, A, B, &options, &err) != SPRY_OK) fail_msg("%s", err.message);
         assert_int_equal(spry_spgemm_plan_get_result(plan, &C, NULL), SPRY_INVALID_ARGUMENT);
         spry_matrix *both[] = {A, B};
         for (int run = 0; run < 3; run++) {
@@ -280,7 +280,7 @@ static void conversions_are_told(void **unused)
     spry_spgemm_plan *plan = NULL;
     spry_error err = SPRY_ERROR_INIT;
     atomic_store(&memory.most_bytes, before);
-    if (spry_plan_spgemm(context, &plan, A, B, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_spgemm_plan_create(context, &plan, A, B, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
     assert_int_equal(spry_spgemm_plan_get_info(plan, &info, NULL), SPRY_OK);
     const int64_t held = atomic_load(&memory.most_bytes) - before, told = info.peak_bytes - inputs;
     if (held > told + 8 * 4096) /* less handles and numbers of rows */
@@ -289,9 +289,9 @@ static void conversions_are_told(void **unused)
     plan = NULL;
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.memory_limit_bytes = info.peak_bytes - 1;
-    assert_int_equal(spry_plan_spgemm(context, &plan, A, B, &options, &err), SPRY_TOO_LARGE);
+    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, B, &options, &err), SPRY_TOO_LARGE);
     options.memory_limit_bytes = info.peak_bytes;
-    assert_int_equal(spry_plan_spgemm(context, &plan, A, B, &options, &err), SPRY_OK);
+    assert_int_equal(spry_spgemm_plan_create(context, &plan, A, B, &options, &err), SPRY_OK);
     spry_spgemm_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
@@ -307,16 +307,16 @@ static spry_status all_calls(spry_context *context, const spry_matrix *A, const 
 {
     spry_matrix *C = NULL, *D = NULL;
     spry_spgemm_plan *plan = NULL;
-    spry_spgemm_estimate estimate = SPRY_INIT(spry_spgemm_estimate);
+    spry_spgemm_prediction estimate = SPRY_INIT(spry_spgemm_prediction);
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.op_b = SPRY_TRANSPOSE;
     spry_status status = spry_spgemm(context, &C, A, B, &options, NULL);
-    if (status == SPRY_OK) status = spry_estimate_spgemm(context, &estimate, A, B, &options, NULL);
-    if (status == SPRY_OK) status = spry_plan_spgemm(context, &plan, A, B, &options, NULL);
+    if (status == SPRY_OK) status = spry_spgemm_predict(context, &estimate, A, B, &options, NULL);
+    if (status == SPRY_OK) status = spry_spgemm_plan_create(context, &plan, A, B, &options, NULL);
     if (status == SPRY_OK) status = spry_spgemm_plan_run(plan, NULL, NULL);
-    if (status == SPRY_OK) status = spry_verify_spgemm(context, &found, C, A, B, &options, SPRY_VERIFY_RANDOM, NULL);
-    if (status == SPRY_OK) status = spry_verify_spgemm(context, &found, C, A, B, &options, SPRY_VERIFY_EXACT, NULL);
+    if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_RANDOM, NULL);
+    if (status == SPRY_OK) status = spry_spgemm_verify(context, &found, C, A, B, &options, SPRY_VERIFY_EXACT, NULL);
     options.kernel = "spgemm_seed_dot_cpu";
     if (status == SPRY_OK) status = spry_spgemm(context, &D, A, B, &options, NULL);
     if (status != SPRY_OK) assert_null(D);
@@ -398,16 +398,16 @@ static void bad_arguments(void **unused)
     o.drop_zeros = 2;
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "drop_zeros");
     o.drop_zeros = 1;
-    EXPECT(spry_plan_spgemm(context, &plan, A, A, &o, &err), SPRY_UNSUPPORTED, "drop_zeros");
+    EXPECT(spry_spgemm_plan_create(context, &plan, A, A, &o, &err), SPRY_UNSUPPORTED, "drop_zeros");
     o.drop_zeros = 0;
     o.kernel = "spgemm_no_cpu";
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNKNOWN_NAME, "kernel");
     o.kernel = "csr_reference_cpu"; /* of the other operation */
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_UNSUPPORTED, "kernel");
-    spry_plan *product = NULL;
+    spry_spmv_plan *product = NULL;
     spry_spmv_options spmv = SPRY_INIT(spry_spmv_options);
     spmv.kernel = "spgemm_rows_cpu";
-    EXPECT(spry_plan_spmv(context, &product, A, &spmv, &err), SPRY_UNSUPPORTED, "kernel");
+    EXPECT(spry_spmv_plan_create(context, &product, A, &spmv, &err), SPRY_UNSUPPORTED, "kernel");
     o.kernel = NULL;
     o.offset_type = (spry_index_type)9;
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "offset_type");
@@ -420,7 +420,7 @@ static void bad_arguments(void **unused)
     spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
     o.op_b = (spry_op)2;
     EXPECT(spry_spgemm(context, &C, A, A, &o, &err), SPRY_INVALID_ARGUMENT, "op_b");
-    EXPECT(spry_verify_spgemm(context, &found, C, A, A, &o, SPRY_VERIFY_EXACT, &err), SPRY_INVALID_ARGUMENT, "op_b");
+    EXPECT(spry_spgemm_verify(context, &found, C, A, A, &o, SPRY_VERIFY_EXACT, &err), SPRY_INVALID_ARGUMENT, "op_b");
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
     spry_matrix_destroy(F);
@@ -446,8 +446,8 @@ static void past_32_bits(void **unused)
     spry_matrix *A = NULL, *B = NULL, *C = NULL;
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, N, 1, rising, zeros, column.value, NULL), SPRY_OK);
     assert_int_equal(spry_matrix_borrow_csr_f64(context, &B, 1, N, ends, rising, row.value, NULL), SPRY_OK);
-    spry_spgemm_estimate e = SPRY_INIT(spry_spgemm_estimate);
-    assert_int_equal(spry_estimate_spgemm(context, &e, A, B, NULL, NULL), SPRY_OK);
+    spry_spgemm_prediction e = SPRY_INIT(spry_spgemm_prediction);
+    assert_int_equal(spry_spgemm_predict(context, &e, A, B, NULL, NULL), SPRY_OK);
     assert_int_equal(e.products, (int64_t)N * N);
     assert_int_equal(e.nnz, (int64_t)N * N);
     assert_true(e.result_bytes >= 12 * (int64_t)N * N);
@@ -477,7 +477,7 @@ static spry_spgemm_verification verify(spry_context *context, const spry_matrix 
     spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
     options.drop_zeros = drop_zeros;
     spry_error err = SPRY_ERROR_INIT;
-    if (spry_verify_spgemm(context, &found, C, A, A, &options, how, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_spgemm_verify(context, &found, C, A, A, &options, how, &err) != SPRY_OK) fail_msg("%s", err.message);
     return found;
 }
 
@@ -495,7 +495,7 @@ static void infinite_over_nothing(void **unused)
     assert_true(((const double *)C->a.values)[0] == 6);
     for (int how = 0; how < 2; how++) {
         spry_spgemm_verification found = SPRY_INIT(spry_spgemm_verification);
-        assert_int_equal(spry_verify_spgemm(context, &found, C, A, B, NULL, (spry_thoroughness)how, NULL), SPRY_OK);
+        assert_int_equal(spry_spgemm_verify(context, &found, C, A, B, NULL, (spry_thoroughness)how, NULL), SPRY_OK);
         assert_int_equal(found.wrong_rows, 0);
     }
     spry_matrix_destroy(C);
