@@ -183,6 +183,13 @@ typedef struct spry_matrix spry_matrix;       /* the user's data, borrowed or ow
 typedef struct spry_spmv_plan spry_spmv_plan; /* a matrix made ready for products with vectors on one device */
 typedef struct spry_ordering spry_ordering;   /* a new numbering of rows and columns, see tools.h */
 
+/* Which threads run the products, the passes of solvers and the rows of sparse products of a context. */
+typedef enum spry_threading {
+    SPRY_THREADING_DEFAULT = 0, /* the pool */
+    SPRY_THREADING_POOL = 1,    /* the context's own threads, started when first needed */
+    SPRY_THREADING_OPENMP = 2   /* OpenMP's */
+} spry_threading;
+
 typedef struct spry_context_options {
     size_t struct_size;
     /*
@@ -193,15 +200,26 @@ typedef struct spry_context_options {
     void (*release)(void *user, void *pointer, size_t bytes);
     void *user;
     /*
-     * Threads a product may use, at most 4096; 0: as many as OpenMP would (OMP_NUM_THREADS, else the processors).
-     * Every thread of the caller that multiplies starts a team of its own: there 1 is usually right. Where other
-     * programs use the processors too, threads that spin while they wait can make a product a hundred times as long:
-     * there set OMP_WAIT_POLICY=passive before the program starts, or use fewer threads than there are processors.
+     * Threads a product may use, the caller's among them, at most 4096; 0: as many as OpenMP would (OMP_NUM_THREADS,
+     * else the processors). Small products use fewer, down to one. The others are the context's own: they start when
+     * first needed, sleep soon after a product and end with the context. The caller does by itself what they do not
+     * come for, so other programs that use the processors cost a product about what they take. Of several threads
+     * of the caller that multiply at once, one at a time has the context's threads, and the others work alone: give
+     * them contexts of their own where each should have some. Results do not depend on any of this.
+     * Set-up, files and conversions use OpenMP.
      * In the forked child of a process with several threads, the thread that forked works alone, with the same results;
-     * threads that the child starts have teams again. No other thread may be in a call of the library while one forks,
+     * threads that the child starts have others again. No other thread may be in a call of the library while one forks,
      * and GPUs are the parent's. On the CPU 64 KB are stack enough, for a caller's threads and for OpenMP's.
      */
     int threads;
+    spry_threading threading;
+    /*
+     * The caller's own threads in place of these; NULL: none. It calls task(argument, 0 .. tasks - 1), each once, in
+     * any order and on any threads, and returns when all are done. Threads that use the context may call it, several at
+     * once; executor is handed to it as `user`. Tasks never wait for one that has not begun.
+     */
+    void (*execute)(void *user, int tasks, void (*task)(void *argument, int index), void *argument);
+    void *executor;
     /*
      * Path of the CUDA plug-in (with a slash). NULL: the environment variable SPRY_CUDA_PLUGIN, else libspry-cuda.so in
      * libspry's own folder. It is loaded when a GPU is first asked about; that it cannot be is a device's reason.
@@ -498,6 +516,7 @@ typedef struct spry_spmv_options {
      * NaN where row_scaling_i is infinite or NaN, and column_scaling_j counts only where column j has entries.
      */
     const void *row_scaling, *column_scaling;
+    int threads; /* of a run on the CPU, at most 4096, however small the product; 0: up to the context's */
 } spry_spmv_options;
 
 /*
@@ -534,14 +553,15 @@ typedef struct spry_run_options {
     void *workspace;
     int64_t workspace_bytes;
     int scalar_device; /* where alpha and beta are, both given then: 0 or SPRY_CPU host memory, else the plan's GPU */
+    int threads;       /* of this run, at most 4096; 0: the plan's */
 } spry_run_options;
 
 /*
  * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
  * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
  * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A nor x is looked at (the rules of the
- * BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. Allocates nothing (OpenMP may, when a
- * thread of the caller's multiplies for the first time).
+ * BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. Allocates nothing (the
+ * system does where the context's threads start).
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
                                                         spry_const_vector x, const void *beta,
@@ -664,6 +684,7 @@ typedef struct spry_spgemm_options {
     spry_type value_type; /* of C where A and B are both patterns, whose entries count 1: SPRY_F32 or F64 (default) */
     spry_index_type offset_type; /* of C; default: 32 bits where its entries allow and columns have them, else 64 */
     int drop_zeros; /* 1: entries that come out as 0 are left out; 0: they stay, as all of the structure does */
+    int threads;    /* at most, up to 4096; 0: the context's */
     int64_t memory_limit_bytes; /* inputs, result and workspace together, on the device that computes; 0: none */
     spry_spgemm_info *info;     /* filled when spry_spgemm succeeds, its struct_size set before; NULL: nobody asks */
     /*

@@ -3,6 +3,7 @@
 
 #include "core/block_cache.h"
 #include "core/cpu_features.h"
+#include "core/pool.h"
 #include "core/tuning.h"
 #include "spry/spry.h"
 
@@ -25,6 +26,7 @@ struct spry_context {
     _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
     void (*close)(spry_context *context);
     spryi_block_cache cached_blocks;
+    spryi_pool pool;
 };
 
 /* What has a handle of its own keeps the context. */

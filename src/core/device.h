@@ -83,6 +83,7 @@ typedef struct spryi_vector_map {
     const void *beta; /* of `type`; NULL or 0: `to` is not read */
     int beta_on_device;
     int threads;
+    struct spryi_pool *pool;
     void *stream;
 } spryi_vector_map;
 

@@ -26,9 +26,10 @@ typedef struct spryi_run_args {
     const void *beta;    /* *beta == 0: y is not read */
     const void *x;       /* one column, host or device as the kernel's device is */
     void *y;
-    void *workspace;       /* workspace_bytes(storage) bytes; no content survives between runs */
-    spry_type vector_type; /* of alpha, beta, x and y: the compute type */
-    int threads;
+    void *workspace;         /* workspace_bytes(storage) bytes; no content survives between runs */
+    spry_type vector_type;   /* of alpha, beta, x and y: the compute type */
+    int threads;             /* at most, of `pool` */
+    struct spryi_pool *pool; /* core/pool.h; NULL: one thread */
     /* of GPUs */
     int scalars_on_device; /* 1: alpha and beta are device addresses */
     int device;            /* CUDA's number; it is current while a kernel is launched */

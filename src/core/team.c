@@ -2,6 +2,7 @@
 
 #include <omp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
@@ -18,6 +19,7 @@
  * several. Threads that a child starts were never in a team that is lost, so they keep 0.
  */
 static _Thread_local int had_others, lost_team;
+static atomic_int forks;
 
 static void before_fork(void)
 {
@@ -26,6 +28,7 @@ static void before_fork(void)
 
 static void in_child(void)
 {
+    atomic_fetch_add(&forks, 1);
     if (had_others) lost_team = 1;
 }
 
@@ -41,6 +44,11 @@ __attribute__((constructor)) static void watch_forks(void)
 int spryi_team(int threads)
 {
     return lost_team ? 1 : threads;
+}
+
+int spryi_forks(void)
+{
+    return atomic_load(&forks);
 }
 
 int spryi_most_threads(void)

@@ -1,4 +1,4 @@
-/* How many threads a parallel region may have. Every one of the library asks here, directly or by spryi_threads. */
+/* How many threads a product or parallel region may have. Each of the library asks here, or by spryi_threads. */
 #ifndef SPRYI_TEAM_H
 #define SPRYI_TEAM_H
 
@@ -7,6 +7,9 @@
  * and none of its team, gcc's OpenMP would wait for that team for ever.
  */
 int spryi_team(int threads);
+
+/* Changes in the child of every fork: what was made under another number had threads that the process has not. */
+int spryi_forks(void);
 
 /* As many as OpenMP would take. */
 int spryi_most_threads(void);

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_THREADS = 4096, BLOCK = sizeof(spry_context) + sizeof(spryi_device_list) };
+enum { BLOCK = sizeof(spry_context) + sizeof(spryi_device_list) + SPRYI_POOL_ROOM };
+_Static_assert(sizeof(spryi_device_list) % _Alignof(pthread_t) == 0, "room for threads follows the list");
 _Static_assert(sizeof(spry_context) % _Alignof(spryi_device_list) == 0, "the list follows the context");
 
 static spry_status check_options(const spry_context_options *options, spry_error *err)
@@ -23,14 +24,16 @@ static spry_status check_options(const spry_context_options *options, spry_error
     if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_device_list *)0)->plugin_path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
                           sizeof((spryi_device_list *)0)->plugin_path - 1);
-    if (options->threads < 0 || options->threads > MAX_THREADS)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threads", options->threads, MAX_THREADS,
-                                "context: threads is %d, expected 0 to %d", options->threads, MAX_THREADS);
-    return SPRY_OK;
+    if ((int)options->threading < SPRY_THREADING_DEFAULT || (int)options->threading > SPRY_THREADING_OPENMP)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "threading", options->threading, SPRY_THREADING_OPENMP,
+                                "context: threading is %d, expected SPRY_THREADING_POOL or SPRY_THREADING_OPENMP",
+                                (int)options->threading);
+    return spryi_check_threads(options->threads, "context", err);
 }
 
 static void close_context(spry_context *context)
 {
+    spryi_pool_close(&context->pool);
     spryi_close_devices(context);
     (void)spryi_block_cache_release(context);
     pthread_mutex_destroy(&context->cached_blocks.lock);
@@ -53,8 +56,9 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
                           "the environment variable SPRY_SIMD is \"%s\", expected portable, avx2 or avx512",
                           getenv("SPRY_SIMD"));
     spry_context_options chosen = options ? *options : SPRY_INIT(spry_context_options);
-    /* one block: the context, then its devices */
-    spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, BLOCK, _Alignof(max_align_t)) : malloc(BLOCK);
+    /* one block: the context, then its devices, then its threads */
+    spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, BLOCK, _Alignof(spry_context))
+                                         : aligned_alloc(_Alignof(spry_context), (BLOCK + 63) / 64 * 64);
     if (!made)
         return spryi_fail(err, SPRY_OUT_OF_MEMORY, "context", "out of memory: a context needs %zu bytes",
                           (size_t)BLOCK);
@@ -69,6 +73,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     atomic_init(&made->references, 1);
     made->close = close_context;
     pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
+    spryi_pool_open(&made->pool, &chosen, devices + 1);
     spryi_open_devices(made, devices);
     if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);
     *context = made;

@@ -5,15 +5,11 @@
 #ifndef SPRYI_ORDERED_HANDOVER_H
 #define SPRYI_ORDERED_HANDOVER_H
 
+#include "core/pause.h"
+
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
-
-#if defined(__x86_64__) || defined(__i386__)
-#define SPRYI_PAUSE() __builtin_ia32_pause()
-#else
-#define SPRYI_PAUSE() ((void)0)
-#endif
 
 /* Returns when piece `number` is next; what its predecessors wrote is visible then. Pieces are begun in order. */
 static inline void spryi_handover_wait(const _Atomic int64_t *next, int64_t number)

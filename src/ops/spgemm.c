@@ -38,7 +38,7 @@ static spry_status check_options(const spry_spgemm_options *o, spry_error *err)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "result_device", o->result_device, SPRY_CPU,
                                 "spgemm: result_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or a GPU's number",
                                 o->result_device);
-    return SPRY_OK;
+    return spryi_check_threads(o->threads, "spgemm", err);
 }
 
 /* Shapes that fit, and the value type of C. */

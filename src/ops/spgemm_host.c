@@ -51,11 +51,13 @@ int64_t spryi_spgemm_held_bytes(const spry_spgemm_plan *plan)
     return plan->input_bytes + plan->converted_bytes + numbers * (int64_t)sizeof(int64_t);
 }
 
-int spryi_spgemm_threads(const spry_context *context, const spryi_spgemm_job *job)
+int spryi_spgemm_threads(const spry_spgemm_plan *plan)
 {
     enum { PIECE = 1 << 15 };
+    const spryi_spgemm_job *job = &plan->job;
+    const int asked = plan->options.threads;
     const int64_t work = job->products < INT64_MAX - job->a.rows ? job->products + job->a.rows : job->products;
-    const int threads = spryi_threads(context, work);
+    const int threads = asked > 0 ? spryi_team(asked) : spryi_threads(plan->context, work);
     return work / PIECE + 1 < threads ? (int)(work / PIECE + 1) : threads;
 }
 
@@ -73,7 +75,8 @@ static spry_status count(spry_spgemm_plan *plan, spry_error *err)
     spryi_spgemm_job *job = &plan->job;
     const spryi_spgemm_host_phases *kernel = plan->kernel->spgemm;
     SPRYI_OK_OR_RETURN(spryi_make_columns(plan, err));
-    job->threads = kernel->sequential ? 1 : spryi_spgemm_threads(plan->context, job);
+    job->threads = kernel->sequential ? 1 : spryi_spgemm_threads(plan);
+    job->pool = &plan->context->pool;
     const int64_t held = spryi_spgemm_held_bytes(plan);
     SPRYI_OK_OR_RETURN(spryi_spgemm_admit(plan, held + workspace_of(plan, SPRYI_COUNT, 1), 0, err));
     job->sizes = kernel->sizes(job, SPRYI_COUNT, room(plan, held));

@@ -52,7 +52,8 @@ spry_status spryi_spgemm_ready_one_pass(spry_spgemm_plan *plan, int64_t *held, s
     if (!spryi_spgemm_function(job, kernel->one_pass) || plan->context->allocate) return SPRY_OK;
     if (spryi_spgemm_rows_repeat(&job->a) || job->b.cols / MOST_COLUMNS > job->products + 1) return SPRY_OK;
     job->grouped = spryi_spgemm_column_groups_pay(plan->context, job);
-    job->threads = spryi_spgemm_threads(plan->context, job);
+    job->threads = spryi_spgemm_threads(plan);
+    job->pool = &plan->context->pool;
     job->sizes = kernel->sizes(job, SPRYI_ONE_PASS, 0);
     const int64_t bytes = job->sizes.bytes, groups = job->grouped ? job->b.nnz * 4 : 0;
     if (reserved_bytes(plan, spryi_spgemm_held_bytes(plan) + bytes + groups) < 0) return SPRY_OK;

@@ -85,7 +85,7 @@ int spryi_spgemm_route(const spry_spgemm_plan *plan, const spryi_device **device
 /* ---- spgemm_host.c ------------------------------------------------------------------------------------- */
 
 /* Threads of a product on a CPU: no more than have something to do. */
-int spryi_spgemm_threads(const spry_context *context, const spryi_spgemm_job *job);
+int spryi_spgemm_threads(const spry_spgemm_plan *plan);
 
 /* Says what a phase holds at once; SPRY_TOO_LARGE past the limit. exact 0: it needs at least that. */
 spry_status spryi_spgemm_admit(spry_spgemm_plan *plan, int64_t bytes, int exact, spry_error *err);

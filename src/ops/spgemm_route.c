@@ -51,7 +51,7 @@ static double bytes_of_result(const spryi_spgemm_job *job)
 static double on_cpu(const spry_spgemm_plan *plan)
 {
     const spryi_spgemm_job *job = &plan->job;
-    const double products = (double)job->products, threads = spryi_spgemm_threads(plan->context, job);
+    const double products = (double)job->products, threads = spryi_spgemm_threads(plan);
     const double row_ns = plan->input_bytes < 2 << 20 ? 20 : 40; /* of B, read for an entry of A */
     const int small = (double)plan->input_bytes + bytes_of_result(job) < 2 << 20;
     const int narrow = job->b.cols * (int64_t)spry_type_bytes(job->type) <= 32 << 10;

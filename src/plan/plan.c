@@ -43,6 +43,7 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_device", o->vector_device, SPRY_CPU,
                                 "vector_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU",
                                 o->vector_device);
+    SPRYI_OK_OR_RETURN(spryi_check_threads(o->threads, "plan", err));
     return spryi_check_ordering(o, err);
 }
 
@@ -229,6 +230,18 @@ static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
     return SPRY_OK;
 }
 
+/*
+ * As many as are asked for; else the context's, but each with so many bytes to read that it is worth waking: a thread
+ * that another program takes the processor from is waited for much longer than a small product takes.
+ */
+static int threads_for(const spry_spmv_plan *plan, int asked)
+{
+    enum { BYTES_A_THREAD = 512 << 10 };
+    const int64_t worth = plan->format->storage_bytes(plan->stored.storage) / BYTES_A_THREAD;
+    if (asked > 0) return asked;
+    return worth < 1 ? 1 : worth < plan->context->threads ? (int)worth : plan->context->threads;
+}
+
 /* The chosen format's storage of plan->A. */
 static spry_status make_storage(spry_spmv_plan *plan, spry_error *err)
 {
@@ -265,9 +278,9 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
         .A = spryi_matrix_retain(A),
         .op = o.op,
         .vector_type = o.vector_type,
+        .number_bytes = spry_type_bytes(o.vector_type),
         .y_length = o.op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows,
         .x_length = o.op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols,
-        .threads = context->threads,
         .options = o,
     };
     made->options.format = made->options.kernel = made->options.ordering = NULL;
@@ -282,6 +295,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     SPRYI_TRY(prepare_kernel(made, err));
     SPRYI_TRY(spryi_place_order(made, err));
     SPRYI_TRY(allocate_vectors(made, err));
+    made->threads = threads_for(made, o.threads);
     spryi_drop_copy(made);
     made->setup_us = spryi_now_us() - start;
     *plan = made;
@@ -346,6 +360,7 @@ static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_er
         plan->A = old;
     }
     spryi_matrix_release(dropped);
+    spryi_list_read(plan);
     return status;
 }
 

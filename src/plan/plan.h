@@ -29,6 +29,13 @@ typedef struct spryi_plan_order {
     int64_t bytes;           /* of the two */
 } spryi_plan_order;
 
+/* Bytes that a run reads. */
+typedef struct spryi_span {
+    const char *name;
+    const void *data;
+    size_t bytes;
+} spryi_span;
+
 struct spry_spmv_plan {
     spry_context *context;
     const spryi_device *device;
@@ -51,7 +58,10 @@ struct spry_spmv_plan {
     spry_op op;
     spry_type vector_type;
     int64_t y_length, x_length;
+    size_t number_bytes; /* of a number of vector_type */
     int threads;
+    spryi_span read[6]; /* of the caller's, beside x */
+    int read_count;
     double setup_us;
     spry_spmv_options options; /* its strings are not kept: device, format, kernel and ordering are NULL */
     spry_type value_type;      /* stored: the matrix's, or vector_type where a kernel needs a pattern's ones */
@@ -116,7 +126,10 @@ void spryi_discard_ordering(spry_spmv_plan *plan);
 
 /* ---- run.c ------------------------------------------------------------------------------------------- */
 
-/* Checks row_scaling and column_scaling, and adds the workspace of vectors that are permuted or scaled. */
+/* Lists the caller's arrays that runs read beside x, which y must not overlap. */
+void spryi_list_read(spry_spmv_plan *plan);
+
+/* Checks the scalings, lists what runs read, and adds the workspace of vectors that are permuted or scaled. */
 spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err);
 
 #endif

@@ -18,16 +18,17 @@ static spry_const_vector resolved(spry_const_vector v)
 }
 
 /* Bytes from the first entry to past the last. */
-static size_t span_of(const spry_const_vector *v)
+static size_t span_of(const spry_spmv_plan *plan, const spry_const_vector *v)
 {
+    if (v->columns == 1 && v->row_stride == 1) return (size_t)v->length * plan->number_bytes;
     if (v->length == 0 || v->columns == 0) return 0;
-    return (size_t)((v->length - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1) *
-           spry_type_bytes(v->type);
+    return (size_t)((v->length - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1) * plan->number_bytes;
 }
 
 /* Columns one behind the other, or rows of all columns; and what follows counts bytes from the first to the last. */
 static spry_status check_strides(const spry_const_vector *v, const char *name, spry_error *err)
 {
+    if (v->columns == 1 && v->row_stride == 1 && v->column_stride >= 0) return SPRY_OK;
     const int one = v->columns <= 1;
     const int apart = v->row_stride == 1 ? one || v->column_stride >= v->length
                                          : one || (v->column_stride == 1 && v->row_stride >= v->columns);
@@ -63,9 +64,9 @@ static spry_status check_vector(const spry_spmv_plan *plan, const spry_const_vec
                                 "%s is on device %d, the plan was made for vectors on device %d", name, v->device,
                                 plan->options.vector_device);
     if (!v->data && length > 0) return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is NULL", name);
-    if ((uintptr_t)v->data % spry_type_bytes(v->type) != 0)
+    if (((uintptr_t)v->data & (plan->number_bytes - 1)) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is not aligned to its type (%zu bytes)", name,
-                          spry_type_bytes(v->type));
+                          plan->number_bytes);
     SPRYI_OK_OR_RETURN(check_strides(v, name, err));
     if (v->row_stride != 1 && !plan->options.row_major)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, v->row_stride, 1,
@@ -77,33 +78,37 @@ static spry_status check_vector(const spry_spmv_plan *plan, const spry_const_vec
 static int meet(const void *p, size_t p_bytes, const void *q, size_t q_bytes)
 {
     const uintptr_t a = (uintptr_t)p, b = (uintptr_t)q;
-    return p && q && p_bytes > 0 && q_bytes > 0 && a < b + q_bytes && b < a + p_bytes;
+    return p_bytes > 0 && q_bytes > 0 && a < b + q_bytes && b < a + p_bytes;
 }
 
-/* y would be written into what the product reads: x, or what the caller promised to leave alone. */
-static spry_status check_apart(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
-                               spry_error *err)
+void spryi_list_read(spry_spmv_plan *plan)
 {
+    plan->read_count = 0;
     const spry_arrays *a = plan->order ? &plan->order->given->a : &plan->A->a;
-    const size_t index_bytes = spry_index_type_bytes(a->index_type), value_bytes = spry_type_bytes(plan->vector_type);
+    const size_t index_bytes = spry_index_type_bytes(a->index_type);
     const int64_t lines = a->layout == SPRY_CSC ? a->cols : a->rows;
-    const struct {
-        const char *name;
-        const void *data;
-        size_t bytes;
-    } read[] = {
-        {"x", x->data, span_of(x)},
+    const spryi_span read[] = {
         {"A's values", a->values, (size_t)a->nnz * spry_type_bytes(a->value_type)},
         {a->layout == SPRY_CSC ? "A's row indices" : "A's columns", a->indices, (size_t)a->nnz * index_bytes},
         {"A's row indices", a->row_indices, (size_t)a->nnz * index_bytes},
-        {"A's offsets", a->offsets, a->offsets ? (size_t)(lines + 1) * spry_index_type_bytes(a->offset_type) : 0},
-        {"row_scaling", plan->options.row_scaling, (size_t)a->rows * value_bytes},
-        {"column_scaling", plan->options.column_scaling, (size_t)a->cols * value_bytes},
+        {"A's offsets", a->offsets, (size_t)(lines + 1) * spry_index_type_bytes(a->offset_type)},
+        {"row_scaling", plan->options.row_scaling, (size_t)a->rows * plan->number_bytes},
+        {"column_scaling", plan->options.column_scaling, (size_t)a->cols * plan->number_bytes},
     };
+    _Static_assert(sizeof read == sizeof plan->read, "room for all");
     for (size_t r = 0; r < sizeof read / sizeof *read; r++)
-        if (meet(y->data, span_of(y), read[r].data, read[r].bytes))
-            return spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "%s and y overlap", read[r].name);
-    return SPRY_OK;
+        if (read[r].data && read[r].bytes > 0) plan->read[plan->read_count++] = read[r];
+}
+
+/* y would be written into what the product reads: x, or the plan's list. */
+static spry_status check_apart(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
+                               spry_error *err)
+{
+    const size_t y_bytes = span_of(plan, y);
+    const char *met = meet(y->data, y_bytes, x->data, span_of(plan, x)) ? "x" : NULL;
+    for (int r = 0; r < plan->read_count && !met; r++)
+        if (meet(y->data, y_bytes, plan->read[r].data, plan->read[r].bytes)) met = plan->read[r].name;
+    return met ? spryi_fail(err, SPRY_INVALID_ARGUMENT, "y", "%s and y overlap", met) : SPRY_OK;
 }
 
 static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
@@ -130,7 +135,7 @@ static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector
                                 plan->workspace_bytes,
                                 "workspace of %lld bytes, expected %lld or more, aligned to 64 bytes",
                                 (long long)options->workspace_bytes, (long long)plan->workspace_bytes);
-    return SPRY_OK;
+    return options ? spryi_check_threads(options->threads, "run", err) : SPRY_OK;
 }
 
 /* One column of a run, and how far apart its entries are. */
@@ -172,6 +177,7 @@ static int64_t padded(const spry_spmv_plan *plan, int64_t length)
 
 spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
 {
+    spryi_list_read(plan);
     if ((scaling_of_x(plan) || scaling_of_y(plan)) && plan->A->a.value_type != SPRY_PATTERN)
         return spryi_fail(err, SPRY_UNSUPPORTED, plan->options.row_scaling ? "row_scaling" : "column_scaling",
                           "row_scaling and column_scaling are for patterns, this matrix has %s values",
@@ -192,7 +198,10 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int o
     static const double zero = 0; /* of any type */
     const spryi_device *d = plan->device;
     spryi_run_args inner = c->args;
-    spryi_vector_map map = {.type = plan->vector_type, .threads = inner.threads, .stream = inner.stream};
+    spryi_vector_map map = {.type = plan->vector_type,
+                            .threads = inner.threads,
+                            .pool = inner.pool,
+                            .stream = inner.stream};
     if (maps_x(plan) && plan->x_length > 0) {
         inner.x = map.to = (char *)inner.workspace + plan->x_at;
         map.from = c->args.x;
@@ -248,7 +257,8 @@ static spry_status pack(const spry_spmv_plan *plan, void *to, int64_t to_stride,
                                   .from_stride = from_stride,
                                   .length = length,
                                   .type = plan->vector_type,
-                                  .threads = plan->threads};
+                                  .threads = plan->threads,
+                                  .pool = &plan->context->pool};
     return cpu->ops->map(cpu, &map, err);
 }
 
@@ -287,14 +297,16 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
     if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */
 
     const spryi_device *d = plan->device;
-    const int64_t size = (int64_t)spry_type_bytes(plan->vector_type);
+    const int64_t size = (int64_t)plan->number_bytes;
+    const int threads = options && options->threads > 0 ? options->threads : plan->threads;
     const spryi_run_args args = {
         .storage = plan->stored.storage,
         .alpha = alpha ? alpha : spryi_one_of(plan->vector_type),
         .beta = beta ? beta : &zero,
         .workspace = options && options->workspace ? options->workspace : plan->workspace,
         .vector_type = plan->vector_type,
-        .threads = spryi_team(plan->threads),
+        .threads = threads > 1 ? spryi_team(threads) : threads,
+        .pool = &plan->context->pool,
         .scalars_on_device = options && options->scalar_device > 0,
         .device = d->ordinal,
         .auxiliary = plan->auxiliary,

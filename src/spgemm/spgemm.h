@@ -89,10 +89,11 @@ struct spryi_spgemm_job {
     spry_arrays a, b;      /* CSR of one index pair, values of `type`; b is op(B). Duplicates and any order may be */
     spry_arrays b_columns; /* where the kernel needs it: op(B), CSC */
     spry_type type;
-    const void *alpha; /* one number of `type` */
-    int threads;       /* at most */
-    int b_rises;       /* 1: rows of b are sorted and hold no position twice */
-    int64_t products;  /* in all */
+    const void *alpha;       /* one number of `type` */
+    int threads;             /* at most, of `pool` */
+    struct spryi_pool *pool; /* core/pool.h; NULL: one thread */
+    int b_rises;             /* 1: rows of b are sorted and hold no position twice */
+    int64_t products;        /* in all */
     spryi_work_pieces pieces;
     spryi_spgemm_bitmaps bitmaps; /* of b, where they pay */
     int grouped;                  /* one pass: 1: b's columns are taken in groups, */

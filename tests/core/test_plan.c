@@ -66,7 +66,6 @@ static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
 }
 
 /* ---- planning ----------------------------------------------------------------------------------------- */
-
 static void refuse_plan(spry_spmv_options o, spry_status wanted, const char *argument)
 {
     spry_spmv_plan *plan = mark;
@@ -122,6 +121,7 @@ static void good_options(void **state)
     o.format = "auto";
     o.ordering = "none";
     o.vector_type = SPRY_F64;
+    o.threads = 2;
     spry_spmv_plan *plan = NULL;
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
     spry_spmv_plan_info info = info_of(plan);

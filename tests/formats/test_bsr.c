@@ -32,6 +32,7 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
                                spry_op op)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.threads = spry_context_threads(context); /* however small */
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_plan *plan = NULL;
     options.format = format;

@@ -33,6 +33,7 @@ static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, cons
     spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.threads = spry_context_threads(context); /* however small */
     options.format = format;
     if (spry_spmv_plan_create(context, &plan, A, &options, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
     return plan;

@@ -55,6 +55,7 @@ static void make(specimen *s, spry_context *context, int number, const spryi_for
     spry_error err = SPRY_ERROR_INIT;
     assert_int_equal(spry_matrix_create(context, &s->A, &s->g.a, &err), SPRY_OK);
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.threads = spry_context_threads(context); /* however small */
     options.format = format->name;
     options.vector_type = type;
     options.memory_limit_bytes = limit;

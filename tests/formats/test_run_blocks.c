@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "core/pool.h"
 #include "formats/shared/run_blocks.h"
 
 #include <stdatomic.h>
@@ -33,12 +34,16 @@ static void do_second(const spryi_run_args *args, int64_t begin, int64_t end)
 static void every_block_once_and_steps_in_order(void **state)
 {
     (void)state;
+    static spryi_pool pool;
+    static pthread_t room[SPRYI_MOST_THREADS];
+    const spry_context_options defaults = SPRY_INIT(spry_context_options);
+    spryi_pool_open(&pool, &defaults, room);
     static const int64_t sizes[] = {0, 1, 2, 7, 64, 65, MOST_BLOCKS};
     static const int threads[] = {0, 1, 2, 3, 8, 64, 65, 100};
     enum { SIZES = sizeof sizes / sizeof *sizes, THREADS = sizeof threads / sizeof *threads };
     for (int c = 0; c < SIZES * SIZES * THREADS; c++) {
         const int64_t blocks = sizes[c % SIZES], later = sizes[c / SIZES % SIZES];
-        const spryi_run_args args = {.storage = &blocks, .threads = threads[c / SIZES / SIZES]};
+        const spryi_run_args args = {.storage = &blocks, .threads = threads[c / SIZES / SIZES], .pool = &pool};
         for (int b = 0; b < MOST_BLOCKS; b++) first[b] = second[b] = 0;
         const spryi_step steps[] = {{blocks, do_first}, {later, do_second}, {blocks, do_first}};
         assert_int_equal(spryi_run_steps(&args, steps, 2), SPRY_OK);
@@ -54,6 +59,7 @@ static void every_block_once_and_steps_in_order(void **state)
         for (int b = 0; b < MOST_BLOCKS; b++) assert_int_equal(first[b], 2 * (b < blocks));
     }
     assert_int_equal(missing, 0);
+    spryi_pool_close(&pool);
 }
 
 int main(void)

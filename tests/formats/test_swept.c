@@ -28,6 +28,7 @@ static spry_context *context_of(int threads)
 static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_type type)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.threads = spry_context_threads(context); /* however small */
     spry_error err = SPRY_ERROR_INIT;
     spry_spmv_plan *plan = NULL;
     options.format = format;

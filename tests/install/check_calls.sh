@@ -57,6 +57,6 @@ complain 'only src/core/error.c may change the locale' "$(calls 'uselocale|newlo
 # OpenMP's own number is not the context's, and after a fork a team may never come.
 complain 'parallel regions ask spryi_threads or spryi_team for their threads (src/core/team.h)' \
     "$(found 'pragma omp parallel' | grep -v 'num_threads('
-       calls 'omp_get_max_threads|omp_get_num_procs' 'src/(core/team|device/context)\.c'
+       calls 'omp_get_max_threads|omp_get_num_procs' 'src/(core/(team|allowed_processors)|device/context)\.c'
        found 'num_threads\((plan->|context->|plan->context->)threads')"
 exit $status

@@ -1,9 +1,9 @@
-/* The CPU as a device: the host's memory, the context's allocator, OpenMP's threads. */
+/* The CPU as a device: the host's memory, the context's allocator, the context's threads. */
 #include "core/context.h"
 #include "core/device.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "core/team.h"
+#include "core/pool.h"
 #include "device/drivers.h"
 #include "device/vector_ops.h"
 
@@ -58,6 +58,8 @@ static void leave(const spryi_device *device, int previous)
 }
 
 /* ---- passes over vectors -------------------------------------------------------------------------------- */
+
+enum { PARALLEL_FROM = 65536, MAP_BLOCK = 8192 }; /* entries */
 
 #define SPRYI_TEMPLATE "device/cpu/vector_map.tmpl.c"
 #include "core/instantiate_types.h"

@@ -1,34 +1,41 @@
 /* The CPU's passes over vectors of SPRY_V, included by cpu_device.c. The flags are constants where they are given. */
 
-static inline __attribute__((always_inline)) void
-SPRY_FN(map_entries)(const spryi_vector_map *m, const int permuted, const int scaled, const int adds, const int strided)
+static inline __attribute__((always_inline)) void SPRY_FN(map_entries)(const spryi_vector_map *m, const int permuted,
+                                                                       const int scaled, const int adds,
+                                                                       const int strided, int64_t begin, int64_t end)
 {
-    enum { PARALLEL_FROM = 65536 };
     const SPRY_V *from = m->from, *scaling = m->scaling, beta = adds ? *(const SPRY_V *)m->beta : 0;
     const int32_t *permutation = m->permutation;
     const int scaling_of_to = m->scaling_of_to;
     SPRY_V *to = m->to;
     const int64_t from_stride = strided && m->from_stride > 0 ? m->from_stride : 1;
     const int64_t to_stride = strided && m->to_stride > 0 ? m->to_stride : 1;
-#pragma omp parallel for num_threads(spryi_team(m->threads)) schedule(static) if (m->length > PARALLEL_FROM)
-    for (int64_t i = 0; i < m->length; i++) {
+    for (int64_t i = begin; i < end; i++) {
         const int64_t p = permuted ? permutation[i] : i;
         const SPRY_V value = scaled ? scaling[scaling_of_to ? i : p] * from[p * from_stride] : from[p * from_stride];
         to[i * to_stride] = adds ? value + beta * to[i * to_stride] : value;
     }
 }
 
-static void SPRY_FN(map)(const spryi_vector_map *m)
+static void SPRY_FN(map_blocks)(const void *argument, int64_t first, int64_t last)
 {
+    const spryi_vector_map *m = argument;
+    const int64_t begin = first * MAP_BLOCK, end = last * MAP_BLOCK < m->length ? last * MAP_BLOCK : m->length;
     const int adds = m->beta && *(const SPRY_V *)m->beta != 0;
     const int strided = m->from_stride > 1 || m->to_stride > 1;
 #define MAP(permuted, scaled)                                                                                          \
-    (strided ? SPRY_FN(map_entries)(m, permuted, scaled, adds, 1)                                                      \
-     : adds  ? SPRY_FN(map_entries)(m, permuted, scaled, 1, 0)                                                         \
-             : SPRY_FN(map_entries)(m, permuted, scaled, 0, 0))
+    (strided ? SPRY_FN(map_entries)(m, permuted, scaled, adds, 1, begin, end)                                          \
+     : adds  ? SPRY_FN(map_entries)(m, permuted, scaled, 1, 0, begin, end)                                             \
+             : SPRY_FN(map_entries)(m, permuted, scaled, 0, 0, begin, end))
     if (m->permutation)
         m->scaling ? MAP(1, 1) : MAP(1, 0);
     else
         m->scaling ? MAP(0, 1) : MAP(0, 0);
 #undef MAP
+}
+
+static void SPRY_FN(map)(const spryi_vector_map *m)
+{
+    const int threads = m->length > PARALLEL_FROM ? m->threads : 1;
+    spryi_parallel_blocks(m->pool, threads, (m->length + MAP_BLOCK - 1) / MAP_BLOCK, SPRY_FN(map_blocks), m);
 }

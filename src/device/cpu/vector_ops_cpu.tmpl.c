@@ -87,99 +87,98 @@ static inline void SPRY_FN(shrink_block)(int64_t length, SPRY_V *restrict r, con
 }
 
 /* Sums of block b; pointers of it. */
-#define SUMS(b) ((double *)w->partials.data + (b)*SPRYI_MOST_SUMS)
+#define SUMS(b) ((double *)g->w->partials.data + (b)*SPRYI_MOST_SUMS)
 #define AT(v, b) ((v) ? (SPRY_V *)(uintptr_t)(v) + (b)*BLOCK : NULL)
 
-static void SPRY_FN(start)(const spryi_vector_work *w, void *r, void *p, const void *b, const void *q, const void *D)
+static void SPRY_FN(start_blocks)(const void *argument, int64_t first, int64_t end)
 {
-#pragma omp parallel num_threads(w->threads)
-    for (block_range k = own_blocks(w); k.first < k.end; k.first++) SPRY_FN(start_block)
-    (length_of(w, k.first), AT(r, k.first), AT(p, k.first), AT(b, k.first), AT(q, k.first), AT(D, k.first),
-     SUMS(k.first));
+    const vector_pass *g = argument;
+    for (int64_t b = first; b < end; b++)
+        SPRY_FN(start_block)
+        (length_of(g->w, b), AT(g->r, b), AT(g->p, b), AT(g->b, b), AT(g->q, b), AT(g->D, b), SUMS(b));
 }
 
-/* Backwards: the product before it wrote the end of q last. */
-static void SPRY_FN(dots)(const spryi_vector_work *w, const void *p, const void *q, const void *D)
+/* p is the pass's b. */
+static void SPRY_FN(dots_blocks)(const void *argument, int64_t first, int64_t end)
 {
-#pragma omp parallel num_threads(w->threads)
-    for (block_range k = own_blocks(w); k.first < k.end; k.end--) {
-        int64_t b = k.end - 1;
-        if (D)
-            SPRY_FN(dots_block)(length_of(w, b), AT(p, b), AT(q, b), AT(D, b), 1, SUMS(b));
+    const vector_pass *g = argument;
+    for (int64_t b = end - 1; b >= first; b--)
+        if (g->D)
+            SPRY_FN(dots_block)(length_of(g->w, b), AT(g->b, b), AT(g->q, b), AT(g->D, b), 1, SUMS(b));
         else
-            SPRY_FN(dots_block)(length_of(w, b), AT(p, b), AT(q, b), NULL, 0, SUMS(b));
+            SPRY_FN(dots_block)(length_of(g->w, b), AT(g->b, b), AT(g->q, b), NULL, 0, SUMS(b));
+}
+
+static void SPRY_FN(step_blocks)(const void *argument, int64_t first, int64_t end)
+{
+    const vector_pass *g = argument;
+    const SPRY_V alpha = (SPRY_V)g->alpha, beta = (SPRY_V)g->beta;
+    for (int64_t b = first; b < end; b++) {
+        SPRY_V *x = AT(g->x, b), *r = AT(g->r, b), *p = AT(g->p, b);
+        const int64_t length = length_of(g->w, b);
+        if (g->D)
+            SPRY_FN(step_block)(length, x, r, p, AT(g->q, b), AT(g->D, b), 1, alpha, beta, SUMS(b));
+        else
+            SPRY_FN(step_block)(length, x, r, p, AT(g->q, b), NULL, 0, alpha, beta, SUMS(b));
     }
 }
 
-static void SPRY_FN(step)(const spryi_vector_work *w, void *x, void *r, void *p, const void *q, const void *D,
-                          double alpha, double beta)
+static void SPRY_FN(shrink_blocks)(const void *argument, int64_t first, int64_t end)
 {
-#pragma omp parallel num_threads(w->threads)
-    for (block_range k = own_blocks(w); k.first < k.end; k.first++) {
-        int64_t b = k.first, length = length_of(w, b);
-        if (D) SPRY_FN(step_block)
-        (length, AT(x, b), AT(r, b), AT(p, b), AT(q, b), AT(D, b), 1, (SPRY_V)alpha, (SPRY_V)beta, SUMS(b));
-        else SPRY_FN(step_block)(length, AT(x, b), AT(r, b), AT(p, b), AT(q, b), NULL, 0, (SPRY_V)alpha, (SPRY_V)beta,
-                                 SUMS(b));
-    }
+    const vector_pass *g = argument;
+    for (int64_t b = first; b < end; b++)
+        SPRY_FN(shrink_block)(length_of(g->w, b), AT(g->r, b), AT(g->q, b), AT(g->D, b), (SPRY_V)g->alpha, SUMS(b));
 }
 
-static void SPRY_FN(shrink)(const spryi_vector_work *w, void *r, const void *q, const void *D, double alpha)
+/* r is the pass's b. */
+static void SPRY_FN(next_direction_blocks)(const void *argument, int64_t first, int64_t last)
 {
-#pragma omp parallel num_threads(w->threads)
-    for (block_range k = own_blocks(w); k.first < k.end; k.first++) SPRY_FN(shrink_block)
-    (length_of(w, k.first), AT(r, k.first), AT(q, k.first), AT(D, k.first), (SPRY_V)alpha, SUMS(k.first));
-}
-
-static void SPRY_FN(next_direction)(const spryi_vector_work *w, void *x_, void *p_, const void *r_, const void *D_,
-                                    double alpha, double beta)
-{
-    SPRY_V *x = x_, *p = p_, a = (SPRY_V)alpha, c = (SPRY_V)beta;
-    const SPRY_V *r = r_, *D = D_;
-#pragma omp parallel for num_threads(w->threads)
-    for (int64_t i = 0; i < w->n; i++) {
+    const vector_pass *g = argument;
+    SPRY_V *x = g->x, *p = g->p, a = (SPRY_V)g->alpha, c = (SPRY_V)g->beta;
+    const SPRY_V *r = g->b, *D = g->D;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) {
         SPRY_V direction = p[i];
         x[i] += a * direction;
         p[i] = (D ? D[i] * r[i] : r[i]) + c * direction;
     }
 }
 
-static void SPRY_FN(clear)(const spryi_vector_work *w, void *x_)
+static void SPRY_FN(clear_blocks)(const void *argument, int64_t first, int64_t last)
 {
-    SPRY_V *x = x_;
-#pragma omp parallel for num_threads(w->threads)
-    for (int64_t i = 0; i < w->n; i++) x[i] = 0;
+    const vector_pass *g = argument;
+    memset((SPRY_V *)g->x + first * BLOCK, 0, (size_t)(end_of(g->w, last) - first * BLOCK) * sizeof(SPRY_V));
 }
 
-static void SPRY_FN(distance)(const spryi_vector_work *w, const void *b_, const void *q_)
+static void SPRY_FN(distance_blocks)(const void *argument, int64_t first, int64_t end)
 {
-#pragma omp parallel num_threads(w->threads)
-    for (block_range k = own_blocks(w); k.first < k.end; k.first++) {
-        const SPRY_V *b = AT(b_, k.first), *q = AT(q_, k.first);
+    const vector_pass *g = argument;
+    for (int64_t block = first; block < end; block++) {
+        const SPRY_V *b = AT(g->b, block), *q = AT(g->q, block);
         double lanes[LANES] = {0};
-        for (int64_t i = 0, length = length_of(w, k.first); i < length; i++) {
+        for (int64_t i = 0, length = length_of(g->w, block); i < length; i++) {
             double d = (double)b[i] - (double)q[i];
             lanes[i % LANES] += d * d;
         }
-        *SUMS(k.first) = add_lanes(lanes);
+        *SUMS(block) = add_lanes(lanes);
     }
 }
 
 /* ---- PageRank ----------------------------------------------------------------------------------- */
 
-static void SPRY_FN(rank_start)(const spryi_vector_work *w, void *z_, void *y_, const void *s_, double value)
+/* z, y and s are the pass's x, r and D. */
+static void SPRY_FN(rank_start_blocks)(const void *argument, int64_t first, int64_t end)
 {
-#pragma omp parallel num_threads(w->threads)
-    for (block_range k = own_blocks(w); k.first < k.end; k.first++) {
-        SPRY_V *z = AT(z_, k.first), *y = AT(y_, k.first), x = (SPRY_V)value;
-        const SPRY_V *s = AT(s_, k.first);
+    const vector_pass *g = argument;
+    for (int64_t b = first; b < end; b++) {
+        SPRY_V *z = AT(g->x, b), *y = AT(g->r, b), x = (SPRY_V)g->shift;
+        const SPRY_V *s = AT(g->D, b);
         double zero_mass = 0;
-        for (int64_t i = 0, length = length_of(w, k.first); i < length; i++) {
+        for (int64_t i = 0, length = length_of(g->w, b); i < length; i++) {
             y[i] = 0;
             z[i] = s ? s[i] * x : x;
             zero_mass += s && s[i] == 0 ? (double)x : 0;
         }
-        *SUMS(k.first) = zero_mass;
+        *SUMS(b) = zero_mass;
     }
 }
 
@@ -229,25 +228,41 @@ static void SPRY_FN(rank_any)(int64_t length, SPRY_V *before, const SPRY_V *y, c
 #undef RANK_CASE
 }
 
-static void SPRY_FN(rank_step)(const spryi_vector_work *w, void *before, const void *y, const void *s, spry_norm norm,
-                               double alpha, double shift, double shift_before)
+/* The y before, y and s are the pass's x, b and D; the shift before is its beta. */
+static void SPRY_FN(rank_step_blocks)(const void *argument, int64_t first, int64_t end)
 {
-#pragma omp parallel num_threads(w->threads)
-    for (block_range k = own_blocks(w); k.first < k.end; k.end--) {
-        int64_t b = k.end - 1;
-        SPRY_FN(rank_any)
-        (length_of(w, b), AT(before, b), AT(y, b), AT(s, b), norm, (SPRY_V)alpha, (SPRY_V)shift, (SPRY_V)shift_before,
-         SUMS(b));
+    const vector_pass *g = argument;
+    for (int64_t b = end - 1; b >= first; b--) SPRY_FN(rank_any)
+    (length_of(g->w, b), AT(g->x, b), AT(g->b, b), AT(g->D, b), g->norm, (SPRY_V)g->alpha, (SPRY_V)g->shift,
+     (SPRY_V)g->beta, SUMS(b));
+}
+
+/* y is the pass's b. */
+static void SPRY_FN(rank_finish_blocks)(const void *argument, int64_t first, int64_t last)
+{
+    const vector_pass *g = argument;
+    SPRY_V *x = g->x, a = (SPRY_V)g->alpha, c = (SPRY_V)g->shift;
+    const SPRY_V *y = g->b;
+    for (int64_t i = first * BLOCK, end = end_of(g->w, last); i < end; i++) x[i] = a * y[i] + c;
+}
+
+/* ---- all of them on the threads of the work. Backwards: the product before wrote the end of its result last -- */
+
+#define PASS(name, run)                                                                                                \
+    static void SPRY_FN(name)(vector_pass pass)                                                                        \
+    {                                                                                                                  \
+        run(pass, SPRY_FN(name##_blocks));                                                                             \
     }
-}
-
-static void SPRY_FN(rank_finish)(const spryi_vector_work *w, void *x_, const void *y_, double alpha, double shift)
-{
-    SPRY_V *x = x_, a = (SPRY_V)alpha, c = (SPRY_V)shift;
-    const SPRY_V *y = y_;
-#pragma omp parallel for num_threads(w->threads)
-    for (int64_t i = 0; i < w->n; i++) x[i] = a * y[i] + c;
-}
-
+PASS(start, run_pass)
+PASS(dots, run_pass_backwards)
+PASS(step, run_pass)
+PASS(shrink, run_pass)
+PASS(next_direction, run_pass)
+PASS(clear, run_pass)
+PASS(distance, run_pass)
+PASS(rank_start, run_pass)
+PASS(rank_step, run_pass_backwards)
+PASS(rank_finish, run_pass)
+#undef PASS
 #undef SUMS
 #undef AT

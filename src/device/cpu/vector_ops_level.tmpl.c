@@ -1,35 +1,49 @@
 /*
  * Vector work on the CPU; the file that includes this gives TABLE, the table's name, and is built for the level of
  * processors that it names. No level contracts a*b + c, so all give the same bits. Each pass streams its vectors once:
- * its cost is their bytes at the memory's bandwidth. Threads take runs of blocks, as many each. The pass that follows
+ * its cost is their bytes at the memory's bandwidth. Threads begin with as many blocks each. The pass that follows
  * another over the same vectors goes through them the other way, so that what the first left in the cache is read from
  * there (dots backwards, step forwards). Within a block, LANES sums side by side, added up in order, are what compilers
  * turn into vector instructions without being allowed to reorder anything.
  */
+#include "core/context.h"
 #include "device/vector_ops.h"
 #include "spry/solve.h"
 
-#include <omp.h>
 #include <string.h>
 
 enum { BLOCK = 2048 };
 enum { LANES = 8, RANK_LANES = 4 /* of four sums: as many as registers hold */ };
 
-typedef struct block_range {
-    int64_t first, end;
-} block_range;
+/* A pass under way; what it does not have is NULL or 0. */
+typedef struct vector_pass {
+    const spryi_vector_work *w;
+    void *x, *r, *p;
+    const void *b, *q, *D;
+    double alpha, beta, shift;
+    spry_norm norm;
+} vector_pass;
 
-/* Blocks of this thread of the team. */
-static block_range own_blocks(const spryi_vector_work *w)
+static void run_pass(vector_pass pass, spryi_range_fn blocks)
 {
-    int64_t t = omp_get_thread_num(), team = omp_get_num_threads();
-    return (block_range){w->blocks * t / team, w->blocks * (t + 1) / team};
+    spryi_parallel_blocks(&pass.w->context->pool, pass.w->threads, pass.w->blocks, blocks, &pass);
+}
+
+static void run_pass_backwards(vector_pass pass, spryi_range_fn blocks)
+{
+    spryi_parallel_blocks_backwards(&pass.w->context->pool, pass.w->threads, pass.w->blocks, blocks, &pass);
 }
 
 static inline int64_t length_of(const spryi_vector_work *w, int64_t block)
 {
     int64_t left = w->n - block * BLOCK;
     return left < BLOCK ? left : BLOCK;
+}
+
+/* The entry behind those of the blocks before `last`. */
+static inline int64_t end_of(const spryi_vector_work *w, int64_t last)
+{
+    return last * BLOCK < w->n ? last * BLOCK : w->n;
 }
 
 static inline double add_lanes(const double *lanes)
@@ -58,7 +72,7 @@ static spry_status start(const spryi_vector_work *w, void *r, void *p, const voi
 {
     (void)err;
     double sums[3];
-    SPRYI_BY_TYPE(w->type, start, (w, r, p, b, q, D));
+    SPRYI_BY_TYPE(w->type, start, ((vector_pass){w, .r = r, .p = p, .b = b, .q = q, .D = D}));
     add_blocks(w, 3, sums);
     spryi_cg_started(w->state.data, sums);
     return SPRY_OK;
@@ -70,7 +84,7 @@ static spry_status dots(const spryi_vector_work *w, const void *p, const void *q
     spryi_cg_state *state = w->state.data;
     double sums[2] = {0};
     if (!state->stop) {
-        SPRYI_BY_TYPE(w->type, dots, (w, p, q, D));
+        SPRYI_BY_TYPE(w->type, dots, ((vector_pass){w, .b = p, .q = q, .D = D}));
         add_blocks(w, 2, sums);
     }
     spryi_cg_dotted(state, sums);
@@ -83,11 +97,12 @@ static spry_status step(const spryi_vector_work *w, void *x, void *r, void *p, c
     (void)err;
     spryi_cg_state *state = w->state.data;
     double sums[2];
+    const vector_pass pass = {w, x, r, p, .q = q, .D = D, .alpha = state->alpha, .beta = state->beta};
     if (state->stop) return SPRY_OK;
     if (state->halves)
-        SPRYI_BY_TYPE(w->type, shrink, (w, r, q, D, state->alpha));
+        SPRYI_BY_TYPE(w->type, shrink, (pass));
     else
-        SPRYI_BY_TYPE(w->type, step, (w, x, r, p, q, D, state->alpha, state->beta));
+        SPRYI_BY_TYPE(w->type, step, (pass));
     add_blocks(w, 2, sums);
     spryi_cg_strided(state, sums);
     return SPRY_OK;
@@ -98,14 +113,15 @@ static spry_status next_direction(const spryi_vector_work *w, void *x, void *p, 
 {
     (void)err;
     const spryi_cg_state *state = w->state.data;
-    if (state->halves) SPRYI_BY_TYPE(w->type, next_direction, (w, x, p, r, D, state->alpha, state->beta));
+    const vector_pass pass = {w, .x = x, .p = p, .b = r, .D = D, .alpha = state->alpha, .beta = state->beta};
+    if (state->halves) SPRYI_BY_TYPE(w->type, next_direction, (pass));
     return SPRY_OK;
 }
 
 static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
 {
     (void)err;
-    SPRYI_BY_TYPE(w->type, clear, (w, x));
+    SPRYI_BY_TYPE(w->type, clear, ((vector_pass){w, .x = x}));
     return SPRY_OK;
 }
 
@@ -113,7 +129,7 @@ static spry_status distance(const spryi_vector_work *w, const void *b, const voi
 {
     (void)err;
     spryi_cg_state *state = w->state.data;
-    SPRYI_BY_TYPE(w->type, distance, (w, b, q));
+    SPRYI_BY_TYPE(w->type, distance, ((vector_pass){w, .b = b, .q = q}));
     add_blocks(w, 1, &state->distance);
     return SPRY_OK;
 }
@@ -122,7 +138,7 @@ static spry_status rank_start(const spryi_vector_work *w, void *z, void *y, cons
 {
     (void)err;
     spryi_rank_state *state = w->state.data;
-    SPRYI_BY_TYPE(w->type, rank_start, (w, z, y, s, state->shift_before));
+    SPRYI_BY_TYPE(w->type, rank_start, ((vector_pass){w, .x = z, .r = y, .D = s, .shift = state->shift_before}));
     add_blocks(w, 1, &state->zero_mass);
     return SPRY_OK;
 }
@@ -131,7 +147,8 @@ static spry_status rank_finish(const spryi_vector_work *w, void *x, const void *
 {
     (void)err;
     const spryi_rank_state *state = w->state.data;
-    SPRYI_BY_TYPE(w->type, rank_finish, (w, x, y, state->alpha, state->shift_before));
+    const vector_pass pass = {w, .x = x, .b = y, .alpha = state->alpha, .shift = state->shift_before};
+    SPRYI_BY_TYPE(w->type, rank_finish, (pass));
     return SPRY_OK;
 }
 
@@ -144,8 +161,15 @@ static spry_status rank_step(const spryi_vector_work *w, void *z, void *y_before
     if (state->stop) {
         if (!state->finished) rank_finish(w, z, y_before, err);
     } else {
-        SPRYI_BY_TYPE(w->type, rank_step,
-                      (w, y_before, y, s, state->norm, state->alpha, spryi_rank_shift(state), state->shift_before));
+        const vector_pass pass = {w,
+                                  .x = y_before,
+                                  .b = y,
+                                  .D = s,
+                                  .alpha = state->alpha,
+                                  .beta = state->shift_before,
+                                  .shift = spryi_rank_shift(state),
+                                  .norm = state->norm};
+        SPRYI_BY_TYPE(w->type, rank_step, (pass));
         /* over y_before z costs no memory traffic of its own; elsewhere it is wanted in tests alone */
         if (z != y_before) memcpy(z, y_before, (size_t)w->n * spry_type_bytes(w->type));
         add_blocks(w, 4, sums);

@@ -18,6 +18,7 @@ typedef struct product {
     spryi_csr_job job;  /* its y is where phases scatter to */
     double alpha, beta; /* what is asked of them; loops have the job's */
     size_t bytes;       /* of a number */
+    int64_t phase;      /* its first chunk */
 } product;
 
 static void scatter_chunk(const product *p, const spryi_csr_job *job, const spryi_csr_chunk *chunk)
@@ -68,7 +69,7 @@ static void with_windows(const product *p)
     spryi_run_steps(&p->args, steps, 2);
 }
 
-static void scatter_in_phase(const product *p, const spryi_csr_chunk *chunk)
+static void scatter_one(const product *p, const spryi_csr_chunk *chunk)
 {
     const spryi_csr_chunks *t = &p->s->chunks;
     for (int64_t r = chunk->ranges_begin; r < chunk->ranges_end; r++)
@@ -79,27 +80,28 @@ static void scatter_in_phase(const product *p, const spryi_csr_chunk *chunk)
     scatter_chunk(p, &p->job, chunk);
 }
 
-/* static: a thread meets the same rows in every run, so they stay in its cache and on its node */
-static void with_phases(const product *p)
+/* Chunks begin .. end - 1 of the phase. */
+static void scatter_in_phase(const spryi_run_args *args, int64_t begin, int64_t end)
+{
+    const product *p = (const product *)args;
+    for (int64_t c = begin; c < end; c++) scatter_one(p, &p->s->chunks.list[p->phase + c]);
+}
+
+static void finish_slices(const spryi_run_args *args, int64_t first, int64_t last)
+{
+    const product *p = (const product *)args;
+    const int64_t begin = first * SLICE, end = spryi_block_end(last - 1, SLICE, p->s->a.cols);
+    finish_columns(p, (const char *)p->job.y + (size_t)begin * p->bytes, begin, end - begin);
+}
+
+static void with_phases(product *p)
 {
     const spryi_csr_chunks *t = &p->s->chunks;
-    const int threads = p->args.threads < t->count ? p->args.threads : (int)t->count;
-    const int64_t n = p->s->a.cols, slices = spryi_blocks_of(n, SLICE);
-#pragma omp parallel num_threads(threads) if (threads > 1)
-    {
-        for (int64_t phase = 0; phase < t->phase_count; phase++) {
-#pragma omp for schedule(static)
-            for (int64_t c = t->phases[phase]; c < t->phases[phase + 1]; c++) scatter_in_phase(p, &t->list[c]);
-        }
-        if (p->alpha != 1) {
-#pragma omp for schedule(static)
-            for (int64_t slice = 0; slice < slices; slice++) {
-                const int64_t begin = slice * SLICE;
-                finish_columns(p, (const char *)p->job.y + (size_t)begin * p->bytes, begin,
-                               spryi_block_end(slice, SLICE, n) - begin);
-            }
-        }
+    for (int64_t phase = 0; phase < t->phase_count; phase++) {
+        p->phase = t->phases[phase];
+        spryi_run_blocks(&p->args, t->phases[phase + 1] - p->phase, scatter_in_phase);
     }
+    if (p->alpha != 1) spryi_run_blocks(&p->args, spryi_blocks_of(p->s->a.cols, SLICE), finish_slices);
 }
 
 spry_status spryi_csr_drive_scatter(const spryi_run_args *args, const spryi_csr_loops loops[2])

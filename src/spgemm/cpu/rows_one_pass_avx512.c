@@ -267,41 +267,48 @@ static void SPRY_FN(hold_no_more)(const spryi_spgemm_job *job, summation *o, spr
     }
 }
 
+/* What a thread does of one pass. */
+static void SPRY_FN(sum_pieces)(void *argument, int thread)
+{
+    static const SPRY_V one = 1;
+    const one_pass *pass = argument;
+    spryi_piece_order *order = pass->order;
+    const spryi_spgemm_job *job = pass->job;
+    const int64_t entry = sizeof(SPRY_V) + sizeof(int32_t);
+    const int most = job->sizes.buffers > 2 ? (int)job->sizes.buffers - 2 : 0;
+    summation o = {.alpha = job->alpha, .streams = job->products * entry >= SPRYI_STREAMS_FROM};
+    spryi_rows_place(job, thread, &o.w);
+    spryi_spgemm_job mine = *job;
+    mine.alpha = &one;
+    for (int64_t p; (p = atomic_fetch_add(&order->next, 1)) < order->count;) {
+        const int64_t begin = mine.pieces.rows[p], end = mine.pieces.rows[p + 1];
+        if (SPRY_FN(is_giant)(&mine, begin, end))
+            SPRY_FN(fill_giant)(&mine, &o, order, p);
+        else
+            SPRY_FN(take_piece)(&mine, &o, order, p);
+        SPRY_FN(hold_no_more)(&mine, &o, order, most);
+    }
+    SPRY_FN(hold_no_more)(&mine, &o, order, 0);
+    _mm_sfence();
+}
+
 static void SPRY_FN(one_pass)(spryi_spgemm_job *job)
 {
     spryi_piece_order order = {.count = 0};
     spryi_begin_order(&order, &job->pieces);
     job->offsets[0] = 0;
-    static const SPRY_V one = 1;
-    const int64_t entry = sizeof(SPRY_V) + sizeof(int32_t);
-    const int most = job->sizes.buffers > 2 ? (int)job->sizes.buffers - 2 : 0;
-#pragma omp parallel num_threads(spryi_team(job->sizes.threads))
-    {
-        summation o = {.alpha = job->alpha, .streams = job->products * entry >= SPRYI_STREAMS_FROM};
-        spryi_rows_place(job, omp_get_thread_num(), &o.w);
-        spryi_spgemm_job mine = *job;
-        mine.alpha = &one;
-        for (int64_t p; (p = atomic_fetch_add(&order.next, 1)) < order.count;) {
-            const int64_t begin = mine.pieces.rows[p], end = mine.pieces.rows[p + 1];
-            if (SPRY_FN(is_giant)(&mine, begin, end))
-                SPRY_FN(fill_giant)(&mine, &o, &order, p);
-            else
-                SPRY_FN(take_piece)(&mine, &o, &order, p);
-            SPRY_FN(hold_no_more)(&mine, &o, &order, most);
-        }
-        SPRY_FN(hold_no_more)(&mine, &o, &order, 0);
-        _mm_sfence();
-    }
+    one_pass pass = {job, &order};
+    spryi_parallel(job->pool, spryi_team(job->sizes.threads), SPRY_FN(sum_pieces), &pass);
 }
 #endif
 #else
+#include "core/pool.h"
 #include "core/team.h"
 #include "spgemm/cpu/piece_order.h"
 #include "spgemm/cpu/rows.h"
 #include "spgemm/cpu/short_rows_avx512.h"
 #include "spgemm/cpu/value_vectors_avx512.h"
 
-#include <omp.h>
 #include <sched.h>
 
 #define SPRYI_TEMPLATE "spgemm/cpu/row_shape.tmpl.h"
@@ -325,6 +332,11 @@ enum {
     SCANNED = 2, /* words of a span that are looked through for each product rather than ranked */
     PATIENCE = 8 /* looks at a late piece until the waiting thread sums it too */
 };
+
+typedef struct one_pass {
+    const spryi_spgemm_job *job;
+    spryi_piece_order *order;
+} one_pass;
 
 /* A thread's work. */
 typedef struct summation {

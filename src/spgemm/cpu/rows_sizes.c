@@ -1,8 +1,7 @@
 #include "spgemm/cpu/rows.h"
 
+#include "core/pool.h"
 #include "core/team.h"
-
-#include <omp.h>
 
 /*
  * The widest dense window, 2^16 words of 64 columns: 32 MB of f64 a thread, about what the last cache holds. Rows that
@@ -228,15 +227,30 @@ static void merge_spans(spryi_spgemm_spans *all, const spryi_spgemm_spans *seen)
     all->in_runs += seen->in_runs;
 }
 
+typedef struct rows_under_way {
+    spryi_spgemm_job *job;
+    spryi_rows_piece_fn piece;
+    atomic_llong next;
+    pthread_mutex_t found; /* of the job */
+} rows_under_way;
+
+static void run_pieces(void *argument, int thread)
+{
+    rows_under_way *r = argument;
+    const spryi_work_pieces *pieces = &r->job->pieces;
+    spryi_rows_workspace w;
+    spryi_rows_place(r->job, thread, &w);
+    for (int64_t p; (p = atomic_fetch_add(&r->next, 1)) < pieces->count;)
+        r->piece(r->job, &w, pieces->rows[p], pieces->rows[p + 1]);
+    pthread_mutex_lock(&r->found);
+    merge_spans(&r->job->found, &w.seen);
+    pthread_mutex_unlock(&r->found);
+}
+
 void spryi_rows_run(spryi_spgemm_job *job, spryi_rows_piece_fn piece)
 {
-#pragma omp parallel num_threads(spryi_team(job->sizes.threads))
-    {
-        spryi_rows_workspace w;
-        spryi_rows_place(job, omp_get_thread_num(), &w);
-#pragma omp for schedule(dynamic, 1)
-        for (int64_t p = 0; p < job->pieces.count; p++) piece(job, &w, job->pieces.rows[p], job->pieces.rows[p + 1]);
-#pragma omp critical(spryi_spgemm_rows)
-        merge_spans(&job->found, &w.seen);
-    }
+    rows_under_way r = {.job = job, .piece = piece};
+    pthread_mutex_init(&r.found, NULL); /* cannot fail with default attributes where we build for */
+    spryi_parallel(job->pool, spryi_team(job->sizes.threads), run_pieces, &r);
+    pthread_mutex_destroy(&r.found);
 }

@@ -1,0 +1,443 @@
+/* The threads of what runs: every task once whoever comes, the caller's own, OpenMP's, forks, ends, and equal bits. */
+#include "expect.h"
+#include "instrumented.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
+#include "support.h"
+
+#include "core/clock.h"
+#include "core/context.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST = 200, SIDE = 40, N = SIDE * SIDE };
+
+static spry_context *context_with(int threads, spry_threading threading)
+{
+    spry_context_options o = SPRY_INIT(spry_context_options);
+    spry_context *context = NULL;
+    o.threads = threads;
+    o.threading = threading;
+    assert_int_equal(spry_context_create(&context, &o, &fault), SPRY_OK);
+    return context;
+}
+
+/* ---- tasks ------------------------------------------------------------------------------------------------ */
+
+typedef struct tally {
+    atomic_int done[MOST], elsewhere;
+    pthread_t caller;
+    spryi_pool *pool; /* NULL: tasks have no tasks of their own */
+    int pause_ms;     /* of tasks that another thread has; task 0 waits for one to begin then */
+} tally;
+
+static void count(void *argument, int index)
+{
+    tally *t = argument;
+    t->done[index]++;
+}
+
+static void do_task(void *argument, int index)
+{
+    tally *t = argument;
+    t->done[index]++;
+    const int others = !pthread_equal(pthread_self(), t->caller);
+    t->elsewhere += others;
+    if (others) usleep((useconds_t)t->pause_ms * 1000);
+    const double until = spryi_now_us() + 5e6;
+    while (t->pause_ms > 0 && index == 0 && t->elsewhere == 0 && spryi_now_us() < until) usleep(10);
+    tally inner = {.pause_ms = 0};
+    if (t->pool) spryi_parallel(t->pool, 3, count, &inner);
+    if (t->pool) t->elsewhere += inner.done[0] != 1 || inner.done[1] != 1 || inner.done[2] != 1 ? 1000 : 0;
+}
+
+/* 1: each of so many tasks was done once. */
+static int each_once(spryi_pool *pool, int tasks)
+{
+    tally t = {.caller = pthread_self()};
+    spryi_parallel(pool, tasks, do_task, &t);
+    for (int i = 0; i < MOST; i++) EXPECT(t.done[i] == (i < tasks));
+    return 1;
+}
+
+static void every_task_once(void **state)
+{
+    (void)state;
+    static const int counts[] = {0, 1, 2, 3, 2, 63, 64, 65, 5, 130, INSTRUMENTED ? 4 : MOST};
+    for (int threading = SPRY_THREADING_POOL; threading <= SPRY_THREADING_OPENMP; threading++) {
+        spry_context *context = context_with(2, (spry_threading)threading);
+        for (int round = 0; round < 20; round++)
+            for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+                assert_true(each_once(&context->pool, counts[c]));
+        spry_context_destroy(context);
+    }
+    assert_true(each_once(NULL, 7));
+}
+
+static void tasks_within_tasks(void **state)
+{
+    (void)state;
+    spry_context *context = context_with(4, SPRY_THREADING_DEFAULT);
+    for (int round = 0; round < 200; round++) {
+        tally t = {.caller = pthread_self(), .pool = &context->pool};
+        spryi_parallel(&context->pool, 4, do_task, &t);
+        for (int i = 0; i < 4; i++) assert_int_equal(t.done[i], 1);
+        assert_in_range(t.elsewhere, 0, 3);
+    }
+    spry_context_destroy(context);
+}
+
+static void without_threads_the_caller_does_all(void **state)
+{
+    (void)state;
+    spry_context *context = context_with(4, SPRY_THREADING_POOL);
+    context->pool.most = 0; /* the system has none left */
+    for (int round = 0; round < 3; round++) {
+        tally t = {.caller = pthread_self()};
+        spryi_parallel(&context->pool, 70, do_task, &t);
+        for (int i = 0; i < 70; i++) assert_int_equal(t.done[i], 1);
+        assert_int_equal(t.elsewhere, 0);
+    }
+    spry_context_destroy(context);
+}
+
+/* As long as a thread takes that has lost its processor. */
+static void a_late_thread_is_not_asked_again_at_once(void **state)
+{
+    (void)state;
+    spry_context *context = context_with(2, SPRY_THREADING_POOL);
+    tally late = {.caller = pthread_self(), .pause_ms = 300}, next = {.caller = pthread_self()};
+    spryi_parallel(&context->pool, 2, do_task, &late);
+    assert_int_equal(late.elsewhere, 1);
+    if (context->pool.alone_until == 0) /* the thread came so late that this one had worked as long */
+        context->pool.alone_until = spryi_now_us() + 5e6;
+    spryi_parallel(&context->pool, 2, do_task, &next);
+    assert_int_equal(next.elsewhere, 0);
+    assert_true(next.done[0] == 1 && next.done[1] == 1);
+    context->pool.alone_until = spryi_now_us() - 1; /* the time is over */
+    tally again = {.caller = pthread_self(), .pause_ms = 1};
+    spryi_parallel(&context->pool, 2, do_task, &again);
+    assert_int_equal(again.elsewhere, 1);
+    spry_context_destroy(context);
+}
+
+static void *call_often(void *pool)
+{
+    static int good = 1, bad = 0;
+    for (int round = 0; round < 300; round++)
+        if (!each_once(pool, 1 + round % 9)) return &bad;
+    return &good;
+}
+
+static void many_callers_at_once(void **state)
+{
+    (void)state;
+    enum { CALLERS = 6 };
+    spry_context *context = context_with(3, SPRY_THREADING_POOL);
+    pthread_t callers[CALLERS];
+    for (int c = 0; c < CALLERS; c++)
+        assert_int_equal(pthread_create(&callers[c], NULL, call_often, &context->pool), 0);
+    for (int c = 0; c < CALLERS; c++) {
+        void *good = NULL;
+        assert_int_equal(pthread_join(callers[c], &good), 0);
+        assert_int_equal(*(int *)good, 1);
+    }
+    spry_context_destroy(context);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------- */
+
+typedef struct trail {
+    atomic_int done[MOST];
+    int order[MOST];
+    atomic_int next;
+} trail;
+
+static void follow(const void *argument, int64_t begin, int64_t end)
+{
+    trail *t = *(trail *const *)argument;
+    for (int64_t b = begin; b < end; b++) {
+        t->done[b]++;
+        t->order[atomic_fetch_add(&t->next, 1)] = (int)b;
+    }
+}
+
+static void every_block_once_either_way(void **state)
+{
+    (void)state;
+    static const int threads[] = {2, 3, 64, 65, 100}, blocks[] = {0, 1, 2, 63, 64, 65, MOST};
+    spry_context *context = context_with(2, SPRY_THREADING_POOL);
+    for (int c = 0; c < 5 * 7 * 2; c++) {
+        trail t = {.next = 0}, *to = &t;
+        (c / 35 ? spryi_parallel_blocks_backwards : spryi_parallel_blocks)(&context->pool, threads[c % 5],
+                                                                           blocks[c / 5 % 7], follow, &to);
+        for (int b = 0; b < MOST; b++) assert_int_equal(t.done[b], b < blocks[c / 5 % 7]);
+    }
+    spry_context_destroy(context);
+    context = context_with(2, SPRY_THREADING_POOL);
+    context->pool.most = 0; /* alone, the order is known */
+    trail t = {.next = 0}, *to = &t;
+    spryi_parallel_blocks_backwards(&context->pool, 2, 10, follow, &to);
+    static const int expected[] = {4, 3, 2, 1, 0, 9, 8, 7, 6, 5};
+    assert_memory_equal(t.order, expected, sizeof expected);
+    spry_context_destroy(context);
+}
+
+/* ---- what runs -------------------------------------------------------------------------------------------- */
+
+typedef struct results {
+    double y[N], transposed[N], solution[N];
+    int64_t nnz;
+    double *c; /* values of A*A */
+} results;
+
+static atomic_int executed;
+
+static void backwards(void *user, int tasks, void (*task)(void *argument, int index), void *argument)
+{
+    assert_string_equal(user, "the executor's");
+    executed++;
+    for (int t = tasks - 1; t >= 0; t--) task(argument, t);
+}
+
+static int runs(spry_context *context, results *r)
+{
+    spry_matrix *A = NULL, *C = NULL;
+    static double x[N];
+    for (int i = 0; i < N; i++) x[i] = 1.0 / (i % 37 + 1);
+    OK(spry_matrix_generate(context, &A, "gen:grid5,x=40,y=40", NULL, &fault));
+    for (int op = 0; op < 2; op++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        spry_run_options how = SPRY_INIT(spry_run_options);
+        spry_spmv_plan *plan = NULL;
+        double again[N];
+        o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        o.threads = spry_context_threads(context);
+        OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
+        double *y = op ? r->transposed : r->y;
+        OK(spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, &fault));
+        how.threads = 7;
+        OK(spry_spmv_plan_run(plan, spry_vector_f64(again, N), NULL, spry_const_vector_f64(x, N), NULL, &how, &fault));
+        EXPECT(memcmp(y, again, sizeof again) == 0);
+        spry_spmv_plan_destroy(plan);
+    }
+    spry_spgemm_options g = SPRY_INIT(spry_spgemm_options);
+    g.threads = spry_context_threads(context);
+    OK(spry_spgemm(context, &C, A, A, &g, &fault));
+    spry_arrays c = SPRY_INIT(spry_arrays);
+    OK(spry_matrix_get_arrays(C, &c, &fault));
+    r->nnz = c.nnz;
+    r->c = malloc((size_t)c.nnz * sizeof *r->c);
+    EXPECT(r->c);
+    memcpy(r->c, c.values, (size_t)c.nnz * sizeof *r->c);
+    spry_cg_options cg = SPRY_INIT(spry_cg_options);
+    cg.max_iterations = 5;
+    memset(r->solution, 0, sizeof r->solution);
+    (void)spry_cg(context, spry_vector_f64(r->solution, N), NULL, A, spry_const_vector_f64(x, N), &cg, NULL);
+    spry_matrix_destroy(C);
+    spry_matrix_destroy(A);
+    return 1;
+}
+
+static int same(const results *r, const results *s)
+{
+    EXPECT(memcmp(r->y, s->y, sizeof r->y) == 0 && memcmp(r->transposed, s->transposed, sizeof r->y) == 0);
+    EXPECT(memcmp(r->solution, s->solution, sizeof r->y) == 0);
+    return r->nnz == s->nnz && memcmp(r->c, s->c, (size_t)r->nnz * sizeof *r->c) == 0;
+}
+
+static results first;
+
+static int runs_alike(spry_context *context)
+{
+    static results r;
+    const int good = runs(context, &r) && same(&first, &r);
+    free(r.c);
+    return good;
+}
+
+static void the_same_bits_on_all(void **state)
+{
+    (void)state;
+    spry_context *alone = context_with(1, SPRY_THREADING_DEFAULT);
+    assert_true(runs(alone, &first));
+    for (int threading = SPRY_THREADING_DEFAULT; threading <= SPRY_THREADING_OPENMP; threading++)
+        for (int threads = 2; threads <= 5; threads += 3) {
+            spry_context *context = context_with(threads, (spry_threading)threading);
+            assert_true(runs_alike(context));
+            assert_int_equal(context->pool.started > 0, threading != SPRY_THREADING_OPENMP);
+            spry_context_destroy(context);
+        }
+    spry_context_options o = SPRY_INIT(spry_context_options);
+    spry_context *context = NULL;
+    o.threads = 3;
+    o.execute = backwards;
+    o.executor = (void *)(uintptr_t) "the executor's";
+    assert_int_equal(spry_context_create(&context, &o, &fault), SPRY_OK);
+    assert_true(runs_alike(context));
+    assert_true(executed >= 4 && context->pool.started == 0);
+    spry_context_destroy(context);
+    spry_context_destroy(alone);
+}
+
+static int threads_told(spry_context *context, const char *grid, int asked)
+{
+    spry_matrix *A = NULL;
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    o.threads = asked;
+    assert_int_equal(spry_matrix_generate(context, &A, grid, NULL, &fault), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &fault), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, &fault), SPRY_OK);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    return info.threads;
+}
+
+static void small_products_have_one_thread_unless_asked(void **state)
+{
+    (void)state;
+    spry_context *context = context_with(2, SPRY_THREADING_DEFAULT);
+    assert_int_equal(threads_told(context, "gen:grid5,x=100,y=100", 0), 1);
+    assert_int_equal(threads_told(context, "gen:grid5,x=100,y=100", 3), 3);
+    assert_int_equal(threads_told(context, "gen:grid5,x=300,y=300", 0), 2);
+    assert_int_equal(threads_told(context, "gen:grid5,x=300,y=300", 1), 1);
+    spry_context_destroy(context);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const int bad[] = {-1, 4097};
+    double x[1] = {1}, y[1];
+    spry_context *made = NULL, *context = context_with(1, SPRY_THREADING_DEFAULT);
+    spry_matrix *A = NULL, *C = NULL;
+    spry_spmv_plan *plan = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, "gen:grid5,x=1,y=1", NULL, &fault), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, NULL, &fault), SPRY_OK);
+    for (int b = 0; b < 2; b++) {
+        spry_context_options o = SPRY_INIT(spry_context_options);
+        spry_spmv_options s = SPRY_INIT(spry_spmv_options);
+        spry_spgemm_options g = SPRY_INIT(spry_spgemm_options);
+        spry_run_options r = SPRY_INIT(spry_run_options);
+        spry_spmv_plan *none = NULL;
+        o.threads = s.threads = g.threads = r.threads = bad[b];
+        expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threads");
+        expect_error(spry_spmv_plan_create(context, &none, A, &s, &err), SPRY_INVALID_ARGUMENT, "threads");
+        expect_error(spry_spgemm(context, &C, A, A, &g, &err), SPRY_INVALID_ARGUMENT, "threads");
+        expect_error(spry_spmv_plan_run(plan, spry_vector_f64(y, 1), NULL, spry_const_vector_f64(x, 1), NULL, &r, &err),
+                     SPRY_INVALID_ARGUMENT, "threads");
+        o.threads = 1;
+        o.threading = (spry_threading)(b ? 9 : 3);
+        expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "threading");
+    }
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* ---- processes -------------------------------------------------------------------------------------------- */
+
+static void *work_in_child(void *context)
+{
+    static int good;
+    good = runs_alike(context) && ((spry_context *)context)->pool.started > 0;
+    return &good;
+}
+
+/* The thread that forked works alone, others have threads again, and new contexts too. */
+static int child_works(spry_context *context)
+{
+    pthread_t thread;
+    void *good = NULL;
+    EXPECT(runs_alike(context));
+    if (!INSTRUMENTED) { /* ThreadSanitizer ends a child that starts threads */
+        EXPECT(pthread_create(&thread, NULL, work_in_child, context) == 0 && pthread_join(thread, &good) == 0);
+        EXPECT(*(int *)good);
+    }
+    spry_context_destroy(context);
+    return 1;
+}
+
+static void forked(spry_context *context)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(INSTRUMENTED ? 120 : 20);
+        _exit(child_works(context) ? 0 : 1);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(runs_alike(context));
+}
+
+static void forks(void **state)
+{
+    (void)state;
+    spry_context *context = context_with(3, SPRY_THREADING_POOL);
+    forked(context); /* before it has threads */
+    assert_true(context->pool.started > 0);
+    forked(context);
+    spry_context_destroy(context);
+}
+
+static int threads_of_process(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+static void contexts_end_with_their_threads(void **state)
+{
+    (void)state;
+    enum { ROUNDS = INSTRUMENTED ? 100 : 1000 };
+    const int before = threads_of_process();
+    for (int round = 0; round < ROUNDS; round++) {
+        spry_context *context = context_with(3, SPRY_THREADING_POOL);
+        assert_true(each_once(&context->pool, 3));
+        assert_int_equal(context->pool.started, 2);
+        assert_int_equal(threads_of_process(), before + 2);
+        spry_context_destroy(context);
+    }
+    for (int ms = 0; ms < 1000 && threads_of_process() > before; ms++)
+        usleep(1000); /* one joined may still be listed */
+    assert_int_equal(threads_of_process(), before);
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(first.c);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_task_once),
+        cmocka_unit_test(tasks_within_tasks),
+        cmocka_unit_test(without_threads_the_caller_does_all),
+        cmocka_unit_test(a_late_thread_is_not_asked_again_at_once),
+        cmocka_unit_test(many_callers_at_once),
+        cmocka_unit_test(every_block_once_either_way),
+        cmocka_unit_test(the_same_bits_on_all),
+        cmocka_unit_test(small_products_have_one_thread_unless_asked),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(forks),
+        cmocka_unit_test(contexts_end_with_their_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, tear_down);
+}
