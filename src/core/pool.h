@@ -36,7 +36,7 @@ typedef struct spryi_pool {
     atomic_int arrivals;
     spryi_task_fn task; /* of the call */
     void *argument;
-    atomic_int masks, processor; /* the caller's */
+    atomic_int masks, processor;      /* the caller's */
     _Alignas(64) atomic_uint pending; /* tasks that are not done; the caller sleeps on it */
     atomic_int waiting;               /* 1: it may sleep */
     _Alignas(64) atomic_ullong unclaimed[SPRYI_MOST_THREADS / SPRYI_TASKS_A_MASK]; /* a bit a task */

@@ -158,7 +158,7 @@ spry_spmv_options gpu_options(const char *kernel, spry_op op, int vectors)
     options.kernel = kernel;
     options.op = op;
     options.ordering = ordering_of_plans;
-    options.vector_device = vectors;
+    options.vector_device = vectors > 0 ? vectors : SPRY_CPU;
     options.allow_nondeterministic = 1;
     options.memory_limit_bytes = (int64_t)1 << 30; /* in place of the padding guard */
     return options;

@@ -93,9 +93,8 @@ static inline void SPRY_FN(shrink_block)(int64_t length, SPRY_V *restrict r, con
 static void SPRY_FN(start_blocks)(const void *argument, int64_t first, int64_t end)
 {
     const vector_pass *g = argument;
-    for (int64_t b = first; b < end; b++)
-        SPRY_FN(start_block)
-        (length_of(g->w, b), AT(g->r, b), AT(g->p, b), AT(g->b, b), AT(g->q, b), AT(g->D, b), SUMS(b));
+    for (int64_t b = first; b < end; b++) SPRY_FN(start_block)
+    (length_of(g->w, b), AT(g->r, b), AT(g->p, b), AT(g->b, b), AT(g->q, b), AT(g->D, b), SUMS(b));
 }
 
 /* p is the pass's b. */
