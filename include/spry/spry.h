@@ -24,7 +24,8 @@
  *  - Handles (context, matrix, plans, ordering) are opaque; each has one destroy function, which accepts NULL. They may
  *    be destroyed in any order: each keeps what it needs.
  *  - Structs that may grow begin with struct_size; SPRY_INIT sets it and clears the rest: zero means the default, but
- *    where the field says how a zero is said. spry_error, spry_vector and spry_const_vector never change
+ *    where the field says how a zero is said. A smaller struct, of an earlier header of this SONAME, is taken as well:
+ *    what it lacks is the default, or is not filled. spry_error, spry_vector and spry_const_vector never change
  *    their size. Strings in a filled struct belong to the library and live as long as the handle they came from, or for
  *    ever where there is none.
  *  - A context may be used by several threads at once; a matrix and a plan may too, once made.

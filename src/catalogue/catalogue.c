@@ -95,13 +95,13 @@ int spry_format_count(void)
 spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *err)
 {
     if (!info) return spryi_fail_missing(err, "info");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     const spryi_format *format = spryi_format_at(index);
     if (!format)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, spry_format_count() - 1,
                                 "format %d does not exist, expected 0 to %d", index, spry_format_count() - 1);
-    *info = (spry_format_info){
-        .struct_size = sizeof *info,
+    const spry_format_info told = {
+        .struct_size = sizeof told,
         .name = format->name,
         .title = format->title,
         .storage = format->storage,
@@ -109,6 +109,7 @@ spry_status spry_format_get_info(spry_format_info *info, int index, spry_error *
         .parameters = format->parameter_text ? format->parameter_text : "",
         .kernels = count_kernels(SPRYI_OP_VECTOR, format->name),
     };
+    SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }
 
@@ -125,14 +126,14 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
                             spry_kernel_info *info, spry_error *err)
 {
     if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     if (!kernel)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, count - 1,
                                 "kernel %d does not exist, expected 0 to %d", index, count - 1);
     const char *reason;
     int available = spryi_kernel_available(context, kernel, &reason);
-    *info = (spry_kernel_info){
-        .struct_size = sizeof *info,
+    const spry_kernel_info told = {
+        .struct_size = sizeof told,
         .name = kernel->name,
         .format = kernel->format,
         .device_kind = kernel->device,
@@ -146,6 +147,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
         .source = kernel->source,
         .study = kernel->study,
     };
+    SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }
 

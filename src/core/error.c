@@ -164,11 +164,46 @@ spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what
     return spryi_fail_file(err, SPRY_FILE_ERROR, file, 0, "%s: %s", what, spryi_errno_reason(number).text);
 }
 
-spry_status spryi_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err)
+enum { MOST_STRUCT_BYTES = 1 << 16 };
+
+/* Reads struct_size, which comes first. */
+static size_t size_of(const void *theirs)
 {
-    if (struct_size == our_size) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)struct_size, (int64_t)our_size,
-                            "%s: struct_size is %zu, expected %zu: set it with SPRY_INIT and compile against the "
-                            "header of this library, version %d.%d.%d",
-                            type, struct_size, our_size, SPRY_VERSION_MAJOR, SPRY_VERSION_MINOR, SPRY_VERSION_PATCH);
+    size_t size;
+    memcpy(&size, theirs, sizeof size);
+    return size;
+}
+
+spry_status spryi_check_struct(const void *wanted, const char *name, spry_error *err)
+{
+    if (!wanted || (size_of(wanted) > sizeof(size_t) && size_of(wanted) <= MOST_STRUCT_BYTES)) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)size_of(wanted), MOST_STRUCT_BYTES,
+                            "%s: struct_size is %zu, expected the size of the struct: set it with SPRY_INIT", name,
+                            size_of(wanted));
+}
+
+spry_status spryi_take_struct(void *ours, size_t our_size, const void *options, const char *name, spry_error *err)
+{
+    if (!options) {
+        spry_struct_init(ours, our_size);
+        return SPRY_OK;
+    }
+    SPRYI_OK_OR_RETURN(spryi_check_struct(options, name, err));
+    const size_t size = size_of(options), both = size < our_size ? size : our_size;
+    for (size_t b = our_size; b < size; b++)
+        if (((const unsigned char *)options)[b] != 0)
+            return spryi_fail_value(err, SPRY_UNSUPPORTED, "struct_size", (int64_t)size, (int64_t)our_size,
+                                    "%s: a field is set that this library, version %s, does not know", name,
+                                    spry_version());
+    memcpy(ours, options, both);
+    memset((char *)ours + both, 0, our_size - both);
+    memcpy(ours, &our_size, sizeof our_size);
+    return SPRY_OK;
+}
+
+void spryi_give_struct(void *wanted, const void *ours, size_t our_size)
+{
+    const size_t size = size_of(wanted), both = size < our_size ? size : our_size;
+    memcpy((char *)wanted + sizeof size, (const char *)ours + sizeof size, both - sizeof size);
+    memset((char *)wanted + both, 0, size - both);
 }

@@ -59,9 +59,19 @@ spry_status spryi_fail_errno(spry_error *err, const char *file, const char *what
         if (failure != SPRY_OK) return failure;                                                                        \
     } while (0)
 
-/* Every option struct passes here: NULL is fine; a size of 0, or larger than ours, is not. */
-spry_status spryi_check_struct(size_t struct_size, size_t our_size, const char *type, spry_error *err);
-#define SPRYI_CHECK_OPTIONS(options, err)                                                                              \
-    ((options) == NULL ? SPRY_OK : spryi_check_struct((options)->struct_size, sizeof *(options), #options, (err)))
+/*
+ * Structs pass between headers of several versions. Options of the caller's, maybe NULL, into one of ours: what an
+ * older header lacks is 0, and what a newer one has beyond ours must be.
+ */
+spry_status spryi_take_struct(void *ours, size_t our_size, const void *options, const char *name, spry_error *err);
+#define SPRYI_TAKE(ours, options, err) spryi_take_struct((ours), sizeof *(ours), (options), #options, (err))
+
+/* A struct that the caller wants filled, or NULL, has a size that can be one. */
+spry_status spryi_check_struct(const void *wanted, const char *name, spry_error *err);
+#define SPRYI_CHECK_OUTPUT(wanted, err) spryi_check_struct((wanted), #wanted, (err))
+
+/* Fills the caller's struct as far as it goes, and clears what ours lacks of it. Its struct_size stays. */
+void spryi_give_struct(void *wanted, const void *ours, size_t our_size);
+#define SPRYI_GIVE(wanted, ours) spryi_give_struct((wanted), (ours), sizeof *(ours))
 
 #endif

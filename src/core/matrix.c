@@ -223,7 +223,9 @@ spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spr
     if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spry_matrix *made = NULL;
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(arrays, err));
+    spry_arrays given;
+    SPRYI_TRY(SPRYI_TAKE(&given, arrays, err));
+    arrays = &given;
     SPRYI_TRY(check_types(arrays, err));
     SPRYI_TRY(check_claim("sorted", arrays->sorted, err));
     SPRYI_TRY(check_claim("unique", arrays->unique, err));
@@ -350,7 +352,7 @@ int64_t spry_matrix_nnz(const spry_matrix *A)
 spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err)
 {
     if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");
-    spry_status status = SPRYI_CHECK_OPTIONS(arrays, err);
-    if (status == SPRY_OK) *arrays = A->a;
-    return status;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(arrays, err));
+    SPRYI_GIVE(arrays, &A->a);
+    return SPRY_OK;
 }

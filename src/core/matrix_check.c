@@ -325,7 +325,7 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
 spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err)
 {
     if (!A) return spryi_fail_missing(err, "A");
-    spry_status status = SPRYI_CHECK_OPTIONS(report, err);
+    spry_status status = SPRYI_CHECK_OUTPUT(report, err);
     if (status != SPRY_OK) return status;
     if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");
 
@@ -348,7 +348,9 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
         status = check_duplicates(A->context, a, &t, err);
     if (status != SPRY_OK) return status;
 
-    if (report) fill_report(report, &falling, bad_ends, &t);
+    spry_matrix_report found = SPRY_INIT(spry_matrix_report);
+    fill_report(&found, &falling, bad_ends, &t);
+    if (report) SPRYI_GIVE(report, &found);
     if (!offsets_sound) return fail_offsets(a, &falling, err);
     if (t.out_of_range.count > 0) return fail_range(a, &t, err);
     SPRYI_OK_OR_RETURN(check_claims(A, &t, err));

@@ -45,8 +45,7 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
     spryi_compressed a = {0};
     int64_t duplicates = 0;
     spry_convert_options o = SPRY_INIT(spry_convert_options);
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
-    if (options) o = *options;
+    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
     SPRYI_TRY(resolve_options(&o, &A->a, err));
     SPRYI_TRY(spryi_compress(context, &a, &A->a, o.layout, o.index_type, err));
     SPRYI_TRY(spryi_merge(context, &a, o.value_type, o.keep_duplicates, &duplicates, err));

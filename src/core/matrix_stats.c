@@ -140,10 +140,13 @@ done:
 spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats, spry_error *err)
 {
     if (!A || !stats) return spryi_fail_missing(err, !A ? "A" : "stats");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(stats, err));
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(stats, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
-    return collect(A, &(mirroring){.sign = 1}, stats, err);
+    spry_matrix_stats found = SPRY_INIT(spry_matrix_stats);
+    SPRYI_OK_OR_RETURN(collect(A, &(mirroring){.sign = 1}, &found, err));
+    SPRYI_GIVE(stats, &found);
+    return SPRY_OK;
 }
 
 spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)

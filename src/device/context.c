@@ -16,8 +16,6 @@ _Static_assert(sizeof(spry_context) % _Alignof(spryi_device_list) == 0, "the lis
 
 static spry_status check_options(const spry_context_options *options, spry_error *err)
 {
-    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
-    if (status != SPRY_OK || !options) return status;
     if (!options->allocate != !options->release)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allocate",
                           "context: allocate and release must both be given or both be NULL");
@@ -47,15 +45,15 @@ static void close_context(spry_context *context)
 spry_status spry_context_create(spry_context **context, const spry_context_options *options, spry_error *err)
 {
     if (!context) return spryi_fail_missing(err, "context");
-    spry_status status = check_options(options, err);
-    if (status != SPRY_OK) return status;
+    spry_context_options chosen;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&chosen, options, err));
+    SPRYI_OK_OR_RETURN(check_options(&chosen, err));
 
     spryi_simd simd;
     if (!spryi_allowed_simd(&simd))
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "SPRY_SIMD",
                           "the environment variable SPRY_SIMD is \"%s\", expected portable, avx2 or avx512",
                           getenv("SPRY_SIMD"));
-    spry_context_options chosen = options ? *options : SPRY_INIT(spry_context_options);
     /* one block: the context, then its devices, then its threads */
     spry_context *made = chosen.allocate ? chosen.allocate(chosen.user, BLOCK, _Alignof(spry_context))
                                          : aligned_alloc(_Alignof(spry_context), (BLOCK + 63) / 64 * 64);

@@ -158,14 +158,14 @@ spry_status spry_device_find(const spry_context *context, int *device, const cha
 spry_status spry_device_get_info(const spry_context *context, spry_device_info *info, int device, spry_error *err)
 {
     if (!context || !info) return spryi_fail_missing(err, !context ? "context" : "info");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    spry_status status = SPRYI_CHECK_OUTPUT(info, err);
     if (status != SPRY_OK) return status;
     const spryi_device *d = spryi_device_at(context, spryi_device_number(device));
     if (!d)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "device", device, spry_device_count(context) - 1,
                                 "device %d does not exist, expected 0 to %d", device, spry_device_count(context) - 1);
-    *info = (spry_device_info){
-        .struct_size = sizeof *info,
+    const spry_device_info told = {
+        .struct_size = sizeof told,
         .device = spryi_told_device(d),
         .name = d->name,
         .kind = d->driver->name,
@@ -179,6 +179,7 @@ spry_status spry_device_get_info(const spry_context *context, spry_device_info *
         .cache_bytes = d->cache_bytes,
         .compute_capability = 10 * d->major + d->minor,
     };
+    SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }
 

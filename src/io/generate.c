@@ -257,19 +257,17 @@ int spry_generator_count(void)
 spry_status spry_generator_get_info(spry_generator_info *info, int index, spry_error *err)
 {
     if (!info) return spryi_fail_missing(err, "info");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
     if (index < 0 || index >= GENERATORS)
         return spryi_fail_value(err, SPRY_UNKNOWN_NAME, "index", index, GENERATORS - 1,
                                 "generator: index is %d, expected 0 to %d", index, GENERATORS - 1);
-    *info = generators[index].info;
+    SPRYI_GIVE(info, &generators[index].info);
     return SPRY_OK;
 }
 
 static spry_status check_options(const spry_read_options *options, spry_error *err)
 {
-    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
-    if (status != SPRY_OK || !options) return status;
-    status = spryi_check_value_type("generate", options->value_type, SPRY_TYPE_DEFAULT, err);
+    spry_status status = spryi_check_value_type("generate", options->value_type, SPRY_TYPE_DEFAULT, err);
     if (status == SPRY_OK) status = spryi_check_index_type("generate", "offset_type", options->offset_type, err);
     if (status == SPRY_OK) status = spryi_check_index_type("generate", "index_type", options->index_type, err);
     return status;
@@ -282,9 +280,11 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
     if (missing) return spryi_fail_missing(err, missing);
     SPRYI_DEFAULT_FLOATS;
     spryi_generation g = {.context = context};
-    spry_status status = check_options(options, err);
+    spry_read_options o;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    spry_status status = check_options(&o, err);
     if (strncmp(spec, "gen:", 4) == 0) spec += 4;
     if (status == SPRY_OK) status = parse(&g, spec, err);
-    if (status == SPRY_OK) status = spryi_generate(&g, A, options, err);
+    if (status == SPRY_OK) status = spryi_generate(&g, A, &o, err);
     return status;
 }

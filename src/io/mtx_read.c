@@ -8,14 +8,14 @@
 #include <string.h>
 
 static spry_status check_options(spry_context *context, spry_matrix **A, const void *source, const char *source_name,
-                                 const spry_read_options *options, spry_error *err)
+                                 spry_read_options *o, const spry_read_options *options, spry_error *err)
 {
     if (!context || !A || !source) {
         const char *missing = !context ? "context" : !A ? "A" : source_name;
         return spryi_fail_missing(err, missing);
     }
-    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
-    if (status != SPRY_OK || !options) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(o, options, err));
+    options = o;
     SPRYI_OK_OR_RETURN(spryi_check_value_type("read", options->value_type, SPRY_TYPE_DEFAULT, err));
     SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "offset_type", options->offset_type, err));
     SPRYI_OK_OR_RETURN(spryi_check_index_type("read", "index_type", options->index_type, err));
@@ -67,13 +67,14 @@ static spry_status read_text(spryi_text *text, spry_matrix **A, const spry_read_
 spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
                                     const char *name, const spry_read_options *options, spry_error *err)
 {
+    spry_read_options o;
     SPRYI_DEFAULT_FLOATS;
     /* No text at all may come as NULL. */
-    SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", options, err));
+    SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", &o, options, err));
     spryi_text opened;
     if (!name) name = "memory";
     SPRYI_OK_OR_RETURN(spryi_text_open_memory(context, &opened, text, bytes, name, err));
-    spry_status status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
+    spry_status status = spryi_name_file(err, read_text(&opened, A, &o, err), opened.name);
     spryi_text_close(&opened);
     return status;
 }
@@ -81,12 +82,13 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
 static spry_status read_source(spry_context *context, spry_matrix **A, const char *path, int may_be_standard_input,
                                const spry_read_options *options, spry_error *err)
 {
+    spry_read_options o;
     SPRYI_DEFAULT_FLOATS;
-    SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", options, err));
+    SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", &o, options, err));
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     spryi_text opened;
     SPRYI_OK_OR_RETURN(spryi_text_open(context, &opened, path, may_be_standard_input, err));
-    spry_status status = spryi_name_file(err, read_text(&opened, A, options, err), opened.name);
+    spry_status status = spryi_name_file(err, read_text(&opened, A, &o, err), opened.name);
     spryi_text_close(&opened);
     return status;
 }

@@ -315,8 +315,10 @@ spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "write: path is empty, expected a file's name");
     SPRYI_DEFAULT_FLOATS;
-    spry_status status = SPRYI_CHECK_OPTIONS(options, err);
+    spry_write_options o;
+    spry_status status = SPRYI_TAKE(&o, options, err);
     if (status != SPRY_OK) return status;
+    options = &o;
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
     if (spryi_output_named(path, ".spry")) return spryi_container_write(A, path, options, err);

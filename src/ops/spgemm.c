@@ -248,8 +248,7 @@ static spry_status check_arguments(const void *context, const void *out, const c
 {
     const char *missing = !context ? "context" : !out ? name : !A ? "A" : !B ? "B" : NULL;
     if (missing) return spryi_fail_missing(err, missing);
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
-    if (options) *o = *options;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(o, options, err));
     if (o->result_device == SPRY_DEVICE_DEFAULT) o->result_device = A->a.device;
     if (o->result_device == SPRY_CPU) o->result_device = 0;
     return SPRY_OK;
@@ -289,8 +288,7 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_o
     spry_spgemm_run_options o = SPRY_INIT(spry_spgemm_run_options);
     spry_status status = SPRY_OK;
     if (!plan) return spryi_fail_missing(err, "plan");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
-    if (options) o = *options;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     if ((uintptr_t)o.values % spry_type_bytes(plan->job.type) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
     const double start = spryi_now_us();
@@ -310,10 +308,11 @@ done:
 spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_arrays *structure, spry_error *err)
 {
     if (!plan || !structure) return spryi_fail_missing(err, !plan ? "plan" : "structure");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(structure, err));
-    *structure = plan->C->a;
-    structure->values = NULL;
-    structure->ownership = SPRY_BORROW;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(structure, err));
+    spry_arrays shown = plan->C->a;
+    shown.values = NULL;
+    shown.ownership = SPRY_BORROW;
+    SPRYI_GIVE(structure, &shown);
     return SPRY_OK;
 }
 
@@ -335,8 +334,8 @@ static double compression_of(const spry_spgemm_plan *plan)
 static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
 {
     const spryi_spgemm_job *job = &plan->job;
-    *info = (spry_spgemm_info){
-        .struct_size = sizeof *info,
+    spry_spgemm_info told = {
+        .struct_size = sizeof told,
         .device = spryi_told_device(plan->device),
         .device_name = plan->device->name,
         .kernel = plan->kernel->name,
@@ -355,13 +354,14 @@ static void tell(const spry_spgemm_plan *plan, spry_spgemm_info *info)
         .run_us = plan->run_us,
         .download_us = plan->download_us,
     };
-    snprintf(info->reason, sizeof info->reason, "%s", plan->reason);
+    snprintf(told.reason, sizeof told.reason, "%s", plan->reason);
+    SPRYI_GIVE(info, &told);
 }
 
 spry_status spry_spgemm_plan_get_info(const spry_spgemm_plan *plan, spry_spgemm_info *info, spry_error *err)
 {
     if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
-    spry_status status = SPRYI_CHECK_OPTIONS(info, err);
+    spry_status status = SPRYI_CHECK_OUTPUT(info, err);
     if (status == SPRY_OK) tell(plan, info);
     return status;
 }
@@ -386,7 +386,7 @@ spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matri
     spry_spgemm_plan *plan = NULL;
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     SPRYI_OK_OR_RETURN(check_arguments(context, C, "C", A, B, options, &o, err));
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(o.info, err));
+    SPRYI_OK_OR_RETURN(spryi_check_struct(o.info, "info", err));
     SPRYI_OK_OR_RETURN(make_plan(context, &plan, A, B, &o, FOR_ONE_RUN, err));
     if (o.info) tell(plan, o.info);
     *C = plan->C;
@@ -402,7 +402,7 @@ spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *e
     spry_spgemm_options o = SPRY_INIT(spry_spgemm_options);
     spry_status status = check_arguments(context, estimate, "estimate", A, B, options, &o, err);
     if (status != SPRY_OK) return status;
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(estimate, err));
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(estimate, err));
     o.memory_limit_bytes = 0;
     SPRYI_TRY(make_plan(context, &plan, A, B, &o, FOR_ESTIMATE, err));
     spry_spgemm_prediction found = {
@@ -421,7 +421,7 @@ spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_prediction *e
     };
     SPRYI_TRY(spryi_size_result(plan, &found.result_bytes, err));
     SPRYI_TRY(plan->steps->estimate(plan, &found, err));
-    *estimate = found;
+    SPRYI_GIVE(estimate, &found);
 done:
     spry_spgemm_plan_destroy(plan);
     return status;

@@ -242,9 +242,8 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
                                  .device = spryi_device_at(context, 0),
                                  .single_run = 1,
                                  .job.type = C->a.value_type};
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
-    if (options) operands.options = *options;
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(verification, err));
+    SPRYI_TRY(SPRYI_TAKE(&operands.options, options, err));
     operands.options.memory_limit_bytes = 0; /* the product's, not of its verification */
     SPRYI_TRY(check_arguments(C, A, B, &operands.options, how, err));
     operands.a.given = spryi_matrix_retain(A);
@@ -254,14 +253,14 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
     check v = {.a = operands.job.a,
                .b = operands.job.b,
                .c = C->a,
-               .alpha = options && options->alpha ? spryi_value_at(options->alpha, C->a.value_type, 0) : 1,
+               .alpha = operands.options.alpha ? spryi_value_at(operands.options.alpha, C->a.value_type, 0) : 1,
                .eps = f64 ? DBL_EPSILON : FLT_EPSILON,
                .smallest = f64 ? 0x1p-1074 : 0x1p-149,
                .largest = f64 ? DBL_MAX : FLT_MAX,
-               .drop_zeros = options ? options->drop_zeros : 0,
+               .drop_zeros = operands.options.drop_zeros,
                .found = nothing_found};
     SPRYI_TRY(how == SPRY_VERIFY_EXACT ? check_exact(context, &v, err) : check_random(context, &v, err));
-    *verification = v.found;
+    SPRYI_GIVE(verification, &v.found);
 done:
     spryi_drop_operands(&operands);
     return status;

@@ -202,7 +202,7 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     spry_status status = SPRY_OK;
     spryi_row_sum *rows = NULL;
     double b = beta ? spryi_value_at(beta, x.type, 0) : 0;
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(verification, err));
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(verification, err));
     if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "op", op, SPRY_TRANSPOSE,
                                 "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)op);
@@ -221,7 +221,7 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     }
     spry_spmv_verification found = judge_rows(&job, m, spry_context_threads(context));
     SPRYI_TRY(judge_merged(context, &found, &job, A, m, err));
-    *verification = found;
+    SPRYI_GIVE(verification, &found);
 done:
     spryi_release(context, rows);
     return status;

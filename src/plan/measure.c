@@ -113,11 +113,11 @@ spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measu
     spry_status status = SPRY_OK;
     spry_vector x = {0}, y = {0};
     spry_measurement m = SPRY_INIT(spry_measurement);
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(measurement, err));
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(measurement, err));
     SPRYI_TRY(make_vector(plan, &x, plan->x_length, 1, err));
     SPRYI_TRY(make_vector(plan, &y, plan->y_length, 2, err));
     SPRYI_TRY(measure(plan, x, y, &m, err));
-    *measurement = m;
+    SPRYI_GIVE(measurement, &m);
 done:
     spry_vector_destroy(plan->context, &x);
     spry_vector_destroy(plan->context, &y);

@@ -267,8 +267,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     spry_error why = SPRY_ERROR_INIT; /* of a choice that csr takes the place of, which is no failure of the call */
     spry_spmv_plan *made = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
-    if (options) o = *options;
+    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
     SPRYI_TRY(spryi_check_spmv_options(&o, err));
     SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
     o.vector_device = o.vector_device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o.vector_device);
@@ -367,10 +366,11 @@ static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_er
 spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_options *options, spry_error *err)
 {
     if (!plan) return spryi_fail_missing(err, "plan");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
+    spry_update_options o;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     const double start = spryi_now_us();
-    const void *values = options ? options->values : NULL;
-    SPRYI_OK_OR_RETURN(wait_for(plan, options ? options->stream : NULL, err));
+    const void *values = o.values;
+    SPRYI_OK_OR_RETURN(wait_for(plan, o.stream, err));
     SPRYI_OK_OR_RETURN(values && values != (*given_to(plan))->a.values ? take_values(plan, values, err)
                                                                        : renew(plan, err));
     plan->update_us = spryi_now_us() - start;
@@ -380,9 +380,9 @@ spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_option
 spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err)
 {
     if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
-    *info = (spry_spmv_plan_info){
-        .struct_size = sizeof *info,
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    const spry_spmv_plan_info told = {
+        .struct_size = sizeof told,
         .op = plan->op,
         .device = spryi_told_device(plan->device),
         .device_name = plan->device->name,
@@ -403,5 +403,6 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .upload_us = plan->stored.upload_us,
         .update_us = plan->update_us,
     };
+    SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }

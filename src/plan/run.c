@@ -114,7 +114,6 @@ static spry_status check_apart(const spry_spmv_plan *plan, const spry_const_vect
 static spry_status check_run(const spry_spmv_plan *plan, const spry_const_vector *x, const spry_const_vector *y,
                              const spry_run_options *options, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(options, err));
     SPRYI_OK_OR_RETURN(check_vector(plan, x, "x", plan->x_length, err));
     SPRYI_OK_OR_RETURN(check_vector(plan, y, "y", plan->y_length, err));
     if (x->columns != y->columns)
@@ -293,6 +292,11 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
     static const double zero = 0; /* of any type */
     if (!plan) return spryi_fail_missing(err, "plan");
     const spry_const_vector x = resolved(from), y = resolved(spry_vector_as_const(into));
+    spry_run_options whole;
+    if (options) {
+        SPRYI_OK_OR_RETURN(SPRYI_TAKE(&whole, options, err));
+        options = &whole;
+    }
     spry_status status = check_run(plan, &x, &y, options, err);
     if (status != SPRY_OK || plan->y_length == 0) return status; /* kernels never meet a y that may be NULL */
 

@@ -8,47 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of what the policy picks, with its reason. */
-static spry_status predict_choice(spry_context *context, spry_storage *storage, const spry_matrix *A,
-                                  const spry_spmv_options *options, spry_error *err)
+static spry_status predict(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                           const spry_spmv_options *o, spry_error *err)
 {
-    spryi_choice choice = {0};
-    spry_spmv_options o = *options;
-    const spryi_device *named = spryi_device_at(A->context, spryi_device_number(options->device));
-    const spryi_driver *kind = named ? named->driver : spryi_driver_named("cpu");
-    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, kind, &choice, err));
-    o.format = choice.format->name;
-    spry_status status = spry_spmv_predict_storage(context, storage, A, &o, err);
-    if (status == SPRY_OK && storage->refused && strcmp(o.format, "csr") != 0) {
-        spryi_choose_instead(&choice, o.format);
-        o.format = choice.format->name;
-        status = spry_spmv_predict_storage(context, storage, A, &o, err);
-    }
-    if (status == SPRY_OK) snprintf(storage->reason, sizeof storage->reason, "%s", choice.reason);
-    return status;
-}
-
-spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
-                                      const spry_spmv_options *options, spry_error *err)
-{
-    const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;
-    if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     const spryi_format *format = NULL;
     spryi_cost cost = {0};
-    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-    spryi_build_request request = {.A = A, .options = &o};
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(storage, err));
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
-    if (options) o = *options;
-    SPRYI_TRY(spryi_check_spmv_options(&o, err));
-    if (!o.format)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "options.format must name a format, not be NULL");
-    SPRYI_TRY(spryi_vector_type_of(&o.vector_type, A, &o, err));
-    if (strcmp(o.format, "auto") == 0) return predict_choice(context, storage, A, &o, err);
-    SPRYI_TRY(spryi_parse_format(&format, request.parameters, o.format, err));
+    spryi_build_request request = {.A = A, .options = o};
+    SPRYI_TRY(spryi_parse_format(&format, request.parameters, o->format, err));
     request.value_type = A->a.value_type;
-    if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o.vector_type;
+    if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;
     SPRYI_TRY(spryi_complete_request(context, &request, format, err));
     SPRYI_TRY(format->predict(context, &cost, &request, err));
     *storage = (spry_storage){
@@ -63,4 +32,41 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
 done:
     spryi_matrix_release(request.csr);
     return status;
+}
+
+/* Of what the policy picks, with its reason. */
+static spry_status predict_choice(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                  const spry_spmv_options *options, spry_error *err)
+{
+    spryi_choice choice = {0};
+    spry_spmv_options o = *options;
+    const spryi_device *named = spryi_device_at(A->context, spryi_device_number(options->device));
+    const spryi_driver *kind = named ? named->driver : spryi_driver_named("cpu");
+    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, kind, &choice, err));
+    o.format = choice.format->name;
+    SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
+    if (storage->refused && strcmp(o.format, "csr") != 0) {
+        spryi_choose_instead(&choice, o.format);
+        o.format = choice.format->name;
+        SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
+    }
+    snprintf(storage->reason, sizeof storage->reason, "%s", choice.reason);
+    return SPRY_OK;
+}
+
+spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                      const spry_spmv_options *options, spry_error *err)
+{
+    const char *missing = !context ? "context" : !storage ? "storage" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    spry_spmv_options o;
+    spry_storage found;
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(storage, err));
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
+    SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    const int is_auto = !o.format || strcmp(o.format, "auto") == 0;
+    SPRYI_OK_OR_RETURN(is_auto ? predict_choice(context, &found, A, &o, err) : predict(context, &found, A, &o, err));
+    SPRYI_GIVE(storage, &found);
+    return SPRY_OK;
 }

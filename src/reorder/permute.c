@@ -154,7 +154,7 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     int64_t *inverse = NULL;
     const int threads = spryi_threads(context, A->a.rows + A->a.nnz);
     spry_ordering_stats f = SPRY_INIT(spry_ordering_stats);
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(figures, err));
+    SPRYI_TRY(SPRYI_CHECK_OUTPUT(figures, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "figures: the matrix is in device memory, not host memory");
     if (A->a.rows != ordering->rows || A->a.cols != ordering->cols)
@@ -168,7 +168,7 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, "perm", err));
     measure(&rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
     measure(&rows, inverse, rows.rows == rows.cols ? inverse : NULL, threads, &f.bandwidth_after, &f.profile_after);
-    *figures = f;
+    SPRYI_GIVE(figures, &f);
 done:
     spryi_release(context, inverse);
     spryi_compressed_clear(context, &copy);

@@ -143,8 +143,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
     spry_ordering *made = NULL;
     settings s;
     spry_ordering_options o = SPRY_INIT(spry_ordering_options);
-    SPRYI_TRY(SPRYI_CHECK_OPTIONS(options, err));
-    if (options) o = *options;
+    SPRYI_TRY(SPRYI_TAKE(&o, options, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
     SPRYI_TRY(resolve(&s, &o, &A->a, &context->tuning, err));
@@ -180,9 +179,9 @@ void spry_ordering_destroy(spry_ordering *ordering)
 spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_info *info, spry_error *err)
 {
     if (!ordering || !info) return spryi_fail_missing(err, !ordering ? "ordering" : "info");
-    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OPTIONS(info, err));
-    *info = (spry_ordering_info){
-        .struct_size = sizeof *info,
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    const spry_ordering_info told = {
+        .struct_size = sizeof told,
         .method = ordering->method,
         .rows = ordering->rows,
         .cols = ordering->cols,
@@ -197,5 +196,6 @@ spry_status spry_ordering_get_info(const spry_ordering *ordering, spry_ordering_
         .ssrs = ordering->ssrs,
         .setup_us = ordering->setup_us,
     };
+    SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }

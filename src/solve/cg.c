@@ -69,7 +69,6 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
 
 static spry_status check_options(solving *s, const spry_cg_options *o, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_check_struct(o->struct_size, sizeof *o, "spry_cg_options", err));
     s->o = o;
     s->names = (spryi_solve_plan){o->device, o->format, o->kernel};
     s->state.tolerance = o->tolerance != 0 ? o->tolerance : s->x.type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64;
@@ -514,16 +513,16 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     if (!context || !A)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "cg: %s is NULL",
                           !context ? "context" : "A");
-    const spry_cg_options defaults = SPRY_INIT(spry_cg_options);
+    spry_cg_options o;
     x.device = x.device == SPRY_CPU ? 0 : x.device;
     solving s = {.context = context, .A = A, .x = x, .b = spryi_solve_vector(b)};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_cg_result told = SPRY_INIT(spry_cg_result);
     told.residual = told.true_residual = NAN;
     told.bad_row = -1;
-    spry_status status = check_options(&s, options ? options : &defaults, err);
-    if (status == SPRY_OK && result)
-        status = spryi_check_struct(result->struct_size, sizeof *result, "spry_cg_result", err);
+    spry_status status = SPRYI_TAKE(&o, options, err);
+    if (status == SPRY_OK) status = check_options(&s, &o, err);
+    if (status == SPRY_OK) status = SPRYI_CHECK_OUTPUT(result, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "cg", err);
     s.n = a.rows;
@@ -539,7 +538,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     t->reach = ldexp(1, x.type == SPRY_F64 ? REACH_F64 : REACH_F32);
     t->trusted = x.type == SPRY_F64 ? PREDICTABLE_F64 : PREDICTABLE_F32;
     status = run(&s, x, &told, err);
-    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) *result = told;
+    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
     spry_vector *vectors[] = {&s.r, &s.p, &s.q, &s.D, &s.own_x, &s.own_b, &s.scaled.values};
     for (int v = 0; v < 7; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&s.work);

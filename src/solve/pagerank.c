@@ -34,7 +34,6 @@ typedef struct ranking {
 
 static spry_status check_options(ranking *r, const spry_pagerank_options *o, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_check_struct(o->struct_size, sizeof *o, "spry_pagerank_options", err));
     spryi_rank_state *s = &r->state;
     r->o = o;
     r->names = (spryi_solve_plan){o->device, o->format, o->kernel};
@@ -226,16 +225,16 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     if (!context || !A)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
                           !context ? "context" : "A");
-    const spry_pagerank_options defaults = SPRY_INIT(spry_pagerank_options);
+    spry_pagerank_options o;
     x.device = x.device == SPRY_CPU ? 0 : x.device;
     ranking r = {.context = context, .x = x};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
     told.residual = told.error_bound = told.mass = NAN;
     told.first_zero_column = -1;
-    spry_status status = check_options(&r, options ? options : &defaults, err);
-    if (status == SPRY_OK && result)
-        status = spryi_check_struct(result->struct_size, sizeof *result, "spry_pagerank_result", err);
+    spry_status status = SPRYI_TAKE(&o, options, err);
+    if (status == SPRY_OK) status = check_options(&r, &o, err);
+    if (status == SPRY_OK) status = SPRYI_CHECK_OUTPUT(result, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "pagerank", err);
     if (status == SPRY_OK && a.rows == 0)
@@ -248,7 +247,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
 
     r.n = a.rows;
     status = run(&r, x, &told, A, &a, err);
-    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) *result = told;
+    if (result && (status == SPRY_OK || status == SPRY_NOT_CONVERGED)) SPRYI_GIVE(result, &told);
     spry_vector *vectors[] = {&r.z, &r.y, &r.own_x};
     for (int v = 0; v < 3; v++) spry_vector_destroy(context, vectors[v]);
     spryi_vector_work_clear(&r.work);

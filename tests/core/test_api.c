@@ -86,9 +86,7 @@ static void contexts(void **state)
     expect_error(spry_context_create(NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
     o.struct_size = 0;
     expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
-    o.struct_size = sizeof o - 1;
-    expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
-    o.struct_size = sizeof o + 8;
+    o.struct_size = sizeof(size_t);
     expect_error(spry_context_create(&made, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
     o.struct_size = sizeof o;
     o.threads = -1;
@@ -147,7 +145,7 @@ static void bad_arrays(void **state)
         refuse_matrix(a, (status), (argument));                                                                        \
     } while (0)
     REFUSE(csr, a.struct_size = 0, SPRY_INVALID_ARGUMENT, "struct_size");
-    REFUSE(csr, a.struct_size -= 8, SPRY_INVALID_ARGUMENT, "struct_size");
+    REFUSE(csr, a.struct_size = 8, SPRY_INVALID_ARGUMENT, "struct_size");
     REFUSE(csr, a.layout = SPRY_LAYOUT_DEFAULT, SPRY_INVALID_ARGUMENT, "layout");
     REFUSE(csr, a.layout = (spry_layout)4, SPRY_INVALID_ARGUMENT, "layout");
     REFUSE(csr, a.rows = -1, SPRY_INVALID_SIZE, "rows");

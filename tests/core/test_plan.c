@@ -92,7 +92,7 @@ static void bad_options(void **state)
         refuse_plan(o, (status), (argument));                                                                          \
     } while (0)
     REFUSE(o.struct_size = 0, SPRY_INVALID_ARGUMENT, "struct_size");
-    REFUSE(o.struct_size += 1, SPRY_INVALID_ARGUMENT, "struct_size");
+    REFUSE(o.struct_size = SIZE_MAX, SPRY_INVALID_ARGUMENT, "struct_size");
     REFUSE(o.op = (spry_op)2, SPRY_INVALID_ARGUMENT, "op");
     REFUSE(o.device = 999, SPRY_INVALID_ARGUMENT, "device");
     REFUSE(o.device = 1, SPRY_DEVICE_UNAVAILABLE, "device");

@@ -7,7 +7,8 @@ rm -rf "$prefix"
 "$cmake" --install "$build" --prefix "$prefix" >/dev/null
 
 status=0
-for pattern in include/spry/spry.h 'lib*/libspry.so' 'lib*/libspry.so.0.2' 'lib*/libspry.so.0.2.0' \
+for pattern in include/spry/{spry,io,solve,tools}.h share/doc/*/LICENSE share/doc/*/formats.md \
+    'lib*/libspry.so' 'lib*/libspry.so.0.2' 'lib*/libspry.so.0.2.0' \
     'lib*/cmake/Spry/SpryConfig.cmake' 'lib*/cmake/Spry/SpryConfigVersion.cmake' 'lib*/cmake/Spry/SpryTargets.cmake' \
     'lib*/pkgconfig/spry.pc'; do
     # shellcheck disable=SC2086 # the pattern is meant to expand; on Debian the folder may be lib/<triplet>

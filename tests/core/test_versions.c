@@ -1,0 +1,173 @@
+/* Structs of programs that were compiled against an earlier or a later header. */
+#include "support.h"
+
+#include "spry/tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static spry_context *context;
+static sample s;
+static spry_matrix *A;
+
+static int set_up(void **state)
+{
+    (void)state;
+    context = make_context(NULL, 2);
+    s = sample_make(40, 40);
+    A = sample_matrix(context, &s, 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    spry_matrix_destroy(A);
+    const int leaked = spry_context_bytes(context) != 0;
+    spry_context_destroy(context);
+    sample_free(&s);
+    return leaked;
+}
+
+/* A struct of `size` bytes in a block of its own, so that a byte past it would be found out. */
+static void *of_size(const void *from, size_t known, size_t size)
+{
+    unsigned char *made = calloc(1, size);
+    assert_non_null(made);
+    memcpy(made, from, known < size ? known : size);
+    memcpy(made, &size, sizeof size);
+    return made;
+}
+
+/* The options as a program knows them whose header ends with `format` ... */
+static void earlier_options(void **state)
+{
+    (void)state;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    o.format = "sell";
+    spry_spmv_options *earlier = of_size(&o, sizeof o, offsetof(spry_spmv_options, kernel));
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, earlier, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    assert_string_equal(info.format, "sell");
+    double y[40];
+    spry_run_options run = SPRY_INIT(spry_run_options), *old = of_size(&run, sizeof run, 2 * sizeof(void *));
+    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 40), NULL, spry_const_vector_f64(s.x, 40), NULL, old,
+                                        NULL),
+                     SPRY_OK);
+    assert_true(is_product(&s, 0, y));
+    spry_spmv_plan_destroy(plan);
+    free(old);
+    free(earlier);
+}
+
+/* ... and one that knows more: what this library lacks must not be set. */
+static void later_options(void **state)
+{
+    (void)state;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    unsigned char *later = of_size(&o, sizeof o, sizeof o + 24);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, (spry_spmv_options *)later, NULL), SPRY_OK);
+    spry_spmv_plan_destroy(plan);
+    plan = NULL;
+    later[sizeof o + 23] = 1;
+    expect_error(spry_spmv_plan_create(context, &plan, A, (spry_spmv_options *)later, &err), SPRY_UNSUPPORTED,
+                 "struct_size");
+    assert_null(plan);
+    free(later);
+    const size_t sizes[] = {0, 1, sizeof(size_t), 1 << 20};
+    for (int n = 0; n < 4; n++) {
+        o.struct_size = sizes[n];
+        expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT, "struct_size");
+    }
+}
+
+/* What is filled is filled as far as the caller's struct goes, and cleared beyond what the library knows. */
+static void filled(const void *ours, size_t size, spry_status (*fill)(void *))
+{
+    unsigned char *earlier = of_size(ours, size, size - 8), *later = of_size(ours, size, size + 8);
+    unsigned char *whole = of_size(ours, size, size);
+    memset(later + size, 0xee, 8);
+    assert_int_equal(fill(whole), SPRY_OK);
+    assert_int_equal(fill(earlier), SPRY_OK);
+    assert_int_equal(fill(later), SPRY_OK);
+    const size_t kept = sizeof(size_t);
+    assert_memory_equal(whole + kept, earlier + kept, size - 8 - kept);
+    assert_memory_equal(whole + kept, later + kept, size - kept);
+    for (int b = 0; b < 8; b++) assert_int_equal(later[size + (size_t)b], 0);
+    size_t told;
+    memcpy(&told, earlier, sizeof told);
+    assert_int_equal(told, size - 8);
+    free(earlier);
+    free(later);
+    free(whole);
+}
+
+static spry_spmv_plan *shown;
+
+static spry_status fill_plan(void *to)
+{
+    return spry_spmv_plan_get_info(shown, to, NULL);
+}
+
+static spry_status fill_device(void *to)
+{
+    return spry_device_get_info(context, to, SPRY_CPU, NULL);
+}
+
+static spry_status fill_kernel(void *to)
+{
+    return spry_kernel_get_info(context, to, 0, NULL);
+}
+
+static spry_status fill_stats(void *to)
+{
+    return spry_matrix_get_stats(A, to, NULL);
+}
+
+static spry_status fill_arrays(void *to)
+{
+    return spry_matrix_get_arrays(A, to, NULL);
+}
+
+static spry_status fill_storage(void *to)
+{
+    return spry_spmv_predict_storage(context, to, A, NULL, NULL);
+}
+
+static spry_status fill_report(void *to)
+{
+    return spry_matrix_check(A, to, NULL);
+}
+
+static void earlier_and_later_outputs(void **state)
+{
+    (void)state;
+    assert_int_equal(spry_spmv_plan_create(context, &shown, A, NULL, NULL), SPRY_OK);
+#define FILLED(type, fill)                                                                                             \
+    do {                                                                                                               \
+        type whole = SPRY_INIT(type);                                                                                  \
+        filled(&whole, sizeof whole, fill);                                                                            \
+    } while (0)
+    FILLED(spry_spmv_plan_info, fill_plan);
+    FILLED(spry_device_info, fill_device);
+    FILLED(spry_kernel_info, fill_kernel);
+    FILLED(spry_matrix_stats, fill_stats);
+    FILLED(spry_arrays, fill_arrays);
+    FILLED(spry_storage, fill_storage);
+    FILLED(spry_matrix_report, fill_report);
+#undef FILLED
+    spry_spmv_plan_destroy(shown);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(earlier_options),
+        cmocka_unit_test(later_options),
+        cmocka_unit_test(earlier_and_later_outputs),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
