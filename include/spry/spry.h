@@ -399,6 +399,15 @@ SPRY_API int64_t spry_matrix_rows(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_cols(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_nnz(const spry_matrix *A);
 
+/*
+ * The values of a matrix that owns them, in the order of its entries, to be written; plans of it are told by
+ * spry_spmv_plan_update. SPRY_UNSUPPORTED where they are the caller's, a file's, or there are none.
+ */
+SPRY_API spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *err);
+
+/* diagonal[i] = entry (i, i), the sum of what is stored there, or 0: min(rows, cols) numbers. O(nnz), host memory. */
+SPRY_API spry_status spry_matrix_get_diagonal(const spry_matrix *A, double *diagonal, spry_error *err);
+
 /* Shows the arrays; they stay the matrix's own. `ownership` tells whether they are borrowed. */
 SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err);
 
@@ -547,9 +556,10 @@ typedef struct spry_run_options {
     void *stream; /* GPU: the cudaStream_t to run in; NULL: the default stream */
     /*
      * Workspace of at least spry_spmv_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes:
-     * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own, of which there is one: then runs of this
-     * plan must not overlap, unless workspace_bytes is 0, when they always may. On a GPU it has to be cleared once,
-     * before its first run; runs leave it ready for the next.
+     * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own. On a CPU runs that overlap are right without it:
+     * all but one allocate one for the run. On a GPU runs in one stream are, and runs of host vectors, which wait for
+     * each other; where runs of vectors in its memory overlap in several streams, each needs a workspace (unless
+     * workspace_bytes is 0), cleared once, by zeros, in the stream of its first run; runs leave it ready for the next.
      */
     void *workspace;
     int64_t workspace_bytes;

@@ -268,7 +268,7 @@ typedef struct spry_measurement {
 
 /*
  * Measures the plan on vectors of its own, where the plan's are: at least 20 batches of at least 1 ms, warm. It takes a
- * fraction of a second, and allocates the two vectors. Uses the plan's workspace: runs must not overlap.
+ * fraction of a second, and allocates the two vectors. Other runs at that time disturb it.
  */
 SPRY_API spry_status spry_spmv_plan_measure(spry_spmv_plan *plan, spry_measurement *measurement, spry_error *err);
 

@@ -283,6 +283,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
         .options = o,
     };
     made->options.format = made->options.kernel = made->options.ordering = NULL;
+    pthread_mutex_init(&made->in_use, NULL); /* cannot fail with default attributes where we build for */
     SPRYI_TRY(select_device(made, &o, err));
     SPRYI_TRY(wait_for(made, o.stream, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
@@ -318,6 +319,7 @@ void spry_spmv_plan_destroy(spry_spmv_plan *plan)
     spryi_release(plan->context, plan->host_y);
     spryi_discard_ordering(plan);
     spryi_matrix_release(plan->A);
+    pthread_mutex_destroy(&plan->in_use);
     spry_context *context = plan->context;
     spryi_release(context, plan);
     spryi_context_release(context);

@@ -5,6 +5,8 @@
 #include "core/device.h"
 #include "core/kernel.h"
 
+#include <pthread.h>
+
 /* A storage of the plan's format where its device reads it. */
 typedef struct spryi_plan_storage {
     void *storage; /* the format's struct */
@@ -49,6 +51,7 @@ struct spry_spmv_plan {
     void *auxiliary; /* the kernel's, beside the storage */
     int64_t auxiliary_bytes;
     void *workspace;
+    pthread_mutex_t in_use; /* held by the run that has the workspace in host memory, or the copies of host vectors */
     int64_t workspace_bytes;
     int64_t x_at, t_at;    /* in the workspace: x and y as the storage has them, where they are not the caller's */
     void *x, *y;           /* the device's copies of host vectors; NULL: it reads the caller's */

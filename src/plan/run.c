@@ -286,6 +286,39 @@ static spry_status run_staged(const spry_spmv_plan *plan, column *c, spry_error 
     return y == given ? SPRY_OK : pack(plan, given, y_stride, y, 1, plan->y_length, err);
 }
 
+/* What a run holds of the plan beside what all may read. */
+typedef struct holding {
+    int locked;
+    void *made; /* workspace of its own, while another run has the plan's */
+} holding;
+
+/*
+ * Runs without a workspace of the caller's: on a CPU those that overlap make one each; where host vectors are copied to
+ * a device one waits for the other. On a device's own vectors the caller sees to it that they do not overlap.
+ */
+static spry_status take_workspace(const spry_spmv_plan *plan, holding *h, void **workspace, spry_error *err)
+{
+    const spryi_device *d = plan->device;
+    pthread_mutex_t *in_use = (pthread_mutex_t *)(uintptr_t)&plan->in_use; /* it is no part of the value */
+    const int shared = !*workspace && plan->workspace_bytes > 0 && d->driver->host_memory;
+    if (plan->y)
+        h->locked = pthread_mutex_lock(in_use) == 0;
+    else if (shared)
+        h->locked = pthread_mutex_trylock(in_use) == 0;
+    if (shared && !h->locked) {
+        SPRYI_OK_OR_RETURN(d->ops->allocate(d, &h->made, plan->workspace_bytes, "workspace", err));
+        *workspace = h->made;
+    }
+    if (!*workspace) *workspace = plan->workspace;
+    return SPRY_OK;
+}
+
+static void return_workspace(const spry_spmv_plan *plan, const holding *h)
+{
+    if (h->made) plan->device->ops->release(plan->device, h->made);
+    if (h->locked) (void)pthread_mutex_unlock((pthread_mutex_t *)(uintptr_t)&plan->in_use);
+}
+
 spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, const void *alpha, spry_const_vector from,
                                const void *beta, const spry_run_options *options, spry_error *err)
 {
@@ -303,11 +336,11 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
     const spryi_device *d = plan->device;
     const int64_t size = (int64_t)plan->number_bytes;
     const int threads = options && options->threads > 0 ? options->threads : plan->threads;
-    const spryi_run_args args = {
+    spryi_run_args args = {
         .storage = plan->stored.storage,
         .alpha = alpha ? alpha : spryi_one_of(plan->vector_type),
         .beta = beta ? beta : &zero,
-        .workspace = options && options->workspace ? options->workspace : plan->workspace,
+        .workspace = options ? options->workspace : NULL,
         .vector_type = plan->vector_type,
         .threads = threads > 1 ? spryi_team(threads) : threads,
         .pool = &plan->context->pool,
@@ -317,14 +350,16 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
         .stream = options ? options->stream : NULL,
     };
     int previous;
-    status = d->ops->enter(d, &previous, err);
-    if (status != SPRY_OK) return status;
+    holding held = {0};
+    SPRYI_OK_OR_RETURN(d->ops->enter(d, &previous, err));
+    status = take_workspace(plan, &held, &args.workspace, err);
     for (int64_t k = 0; k < x.columns && status == SPRY_OK; k++) {
         column c = {args, .x_stride = x.row_stride, .y_stride = y.row_stride};
         c.args.x = k == 0 ? x.data : (const char *)x.data + k * x.column_stride * size;
         c.args.y = k == 0 ? into.data : (char *)into.data + k * y.column_stride * size;
         status = plan->y ? run_staged(plan, &c, err) : run_column(plan, &c, err);
     }
+    return_workspace(plan, &held);
     d->ops->leave(d, previous);
     return status;
 }

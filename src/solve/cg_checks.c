@@ -47,23 +47,6 @@ spry_status spryi_cg_find_unequal(spry_context *context, spryi_cg_unequal *found
     return status;
 }
 
-/* d[i] = the sum of the entries at (i, i), in stored order. */
-static void add_diagonal(const spry_arrays *a, double *d)
-{
-    if (a->layout == SPRY_COO) {
-        for (int64_t k = 0; k < a->nnz; k++) {
-            int64_t i = spryi_row_of(a, k);
-            if (i == spryi_minor_of(a, k)) d[i] += spryi_value_of(a, k);
-        }
-        return;
-    }
-    for (int64_t i = 0; i < a->rows; i++) {
-        int64_t end = spryi_offset_of(a, i + 1);
-        for (int64_t k = spryi_offset_of(a, i); k < end; k++)
-            if (spryi_minor_of(a, k) == i) d[i] += spryi_value_of(a, k);
-    }
-}
-
 spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int64_t *bad_row, double *bad_entry,
                                      const spry_matrix *A, spry_type type, spry_error *err)
 {
@@ -71,8 +54,8 @@ spry_status spryi_cg_invert_diagonal(spry_context *context, spry_vector *D, int6
     spry_vector d = {0};
     SPRYI_OK_OR_RETURN(spry_matrix_get_arrays(A, &a, err));
     SPRYI_OK_OR_RETURN(spry_vector_create(context, &d, a.rows, SPRY_F64, 0, err));
-    add_diagonal(&a, d.data);
-    spry_status status = spry_vector_create(context, D, a.rows, type, 0, err);
+    spry_status status = spry_matrix_get_diagonal(A, d.data, err);
+    if (status == SPRY_OK) status = spry_vector_create(context, D, a.rows, type, 0, err);
     const double most = spryi_limits_of(type).largest;
     *bad_row = -1;
     for (int64_t i = 0; status == SPRY_OK && i < a.rows; i++) {

@@ -441,19 +441,19 @@ static void *run_often(void *user)
     return NULL;
 }
 
-/* Four threads on one plan with a workspace each; then two plans in two threads. */
+/* Four threads on one plan with a workspace each; two plans in two threads; four on one with nothing of their own. */
 static void concurrent_runs(void **state)
 {
     (void)state;
     spry_matrix *B = sample_matrix(context, &pieces, 0);
-    for (int own = 0; own < 2; own++) {
+    for (int own = 0; own < 3; own++) {
         enum { MOST = 4 };
-        int threads = own ? 2 : MOST;
+        int threads = own == 1 ? 2 : MOST;
         runner runners[MOST];
         pthread_t ids[MOST];
         spry_spmv_plan *plans[MOST] = {plan_of(B, NULL), plan_of(B, own ? "coo_portable_cpu" : NULL)};
         for (int t = 0; t < threads; t++) {
-            const spry_spmv_plan *plan = plans[own ? t : 0];
+            const spry_spmv_plan *plan = plans[own == 2 ? 1 : own ? t : 0];
             runners[t] = (runner){plan, &pieces, own ? 0 : info_of(plan).workspace_bytes, 0};
             assert_int_equal(pthread_create(&ids[t], NULL, run_often, &runners[t]), 0);
         }

@@ -1,4 +1,4 @@
-/* Structs of programs that were compiled against an earlier or a later header. */
+/* Structs of programs that were compiled against an earlier or a later header; what a matrix tells of itself. */
 #include "support.h"
 
 #include "spry/tools.h"
@@ -162,12 +162,59 @@ static void earlier_and_later_outputs(void **state)
     spry_spmv_plan_destroy(shown);
 }
 
+/* ---- accessors ------------------------------------------------------------------------------------------- */
+
+static void sizes_and_diagonal(void **state)
+{
+    (void)state;
+    assert_int_equal(spry_matrix_rows(A), s.rows);
+    assert_int_equal(spry_matrix_cols(A), s.cols);
+    assert_int_equal(spry_matrix_nnz(A), s.nnz);
+    double exact[40] = {0}, found[40];
+    for (int64_t i = 0; i < 40; i++)
+        for (int64_t k = s.offsets[i]; k < s.offsets[i + 1]; k++)
+            if (s.columns[k] == i) exact[i] += s.values[k];
+    for (int input = 0; input < INPUTS - 1; input++) {
+        spry_matrix *B = sample_matrix(context, &s, input);
+        assert_int_equal(spry_matrix_get_diagonal(B, found, NULL), SPRY_OK);
+        assert_memory_equal(found, exact, sizeof exact);
+        spry_matrix_destroy(B);
+    }
+    expect_error(spry_matrix_get_diagonal(A, NULL, &err), SPRY_INVALID_ARGUMENT, "diagonal");
+}
+
+/* Owned values are written where they are; plans are told. Borrowed ones are the caller's. */
+static void values_that_are_owned(void **state)
+{
+    (void)state;
+    spry_matrix *owned = NULL;
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    void *values = NULL;
+    double y[40];
+    expect_error(spry_matrix_get_values(A, &values, &err), SPRY_UNSUPPORTED, "A");
+    assert_null(values);
+    assert_int_equal(spry_matrix_convert(context, &owned, A, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_get_values(owned, &values, NULL), SPRY_OK);
+    o.format = "ell";
+    o.memory_limit_bytes = 1 << 20;
+    assert_int_equal(spry_spmv_plan_create(context, &plan, owned, &o, NULL), SPRY_OK);
+    for (int64_t k = 0; k < spry_matrix_nnz(owned); k++) ((double *)values)[k] *= 2;
+    assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 40), NULL, spry_const_vector_f64(s.x, 40), NULL, NULL,
+                                        NULL),
+                     SPRY_OK);
+    for (int64_t i = 0; i < 40; i++) assert_true(y[i] == 2 * s.exact[i]);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(owned);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(earlier_options),
-        cmocka_unit_test(later_options),
-        cmocka_unit_test(earlier_and_later_outputs),
+        cmocka_unit_test(earlier_options),           cmocka_unit_test(later_options),
+        cmocka_unit_test(earlier_and_later_outputs), cmocka_unit_test(sizes_and_diagonal),
+        cmocka_unit_test(values_that_are_owned),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
