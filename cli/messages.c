@@ -163,7 +163,9 @@ int cli_fail(const spry_error *err)
     const size_t length = strlen(command_name); /* some of the library's messages begin with the operation's name */
     if (length > 0 && strncmp(text, command_name, length) == 0 && strncmp(text + length, ": ", 2) == 0)
         text += length + 2;
-    cli_message("%s", text);
+    const int listed = err->status == SPRY_UNKNOWN_NAME &&
+                       (strcmp(err->argument, "kernel") == 0 || strcmp(err->argument, "format") == 0);
+    cli_message("%s%s", text, listed ? "; 'spry kernels' lists them" : "");
     return cli_status(err);
 }
 

@@ -53,10 +53,13 @@ typedef enum spry_zero_columns {
     SPRY_ZERO_DROP = 2      /* the columns stay zero: the mass that enters them is lost */
 } spry_zero_columns;
 
+/* A tolerance of 0 in options is the default; this one is 0: only a residual that is 0 will do. */
+#define SPRY_TOLERANCE_ZERO (-1.0)
+
 typedef struct spry_pagerank_options {
     size_t struct_size;
     double alpha;           /* damping, in (0, 1); 0: 0.85 */
-    double tolerance;       /* stop when ||x_k - x_(k-1)|| <= tolerance; 0: 1e-8 */
+    double tolerance;       /* stop when ||x_k - x_(k-1)|| <= tolerance; 0: 1e-8, in f32 1e-6 */
     spry_norm norm;         /* ... in this norm */
     int64_t max_iterations; /* 0: 200 */
     spry_edges edges;

@@ -369,6 +369,11 @@ typedef struct spry_arrays {
     int device;                  /* where the arrays are: 0 or SPRY_CPU host memory, else a GPU */
     spry_ownership ownership;
     /*
+     * 0, or 1 where offsets and indices count from 1, as Fortran's do: then the matrix has copies of them that count
+     * from 0, which spry_matrix_get_arrays shows; values are borrowed all the same.
+     */
+    int index_base;
+    /*
      * What the caller vouches for; SPRY_NOT_KNOWN is always safe. sorted: by row (column in CSC), then index.
      * A false claim makes products of COO, and files written, wrong; spry_matrix_check finds it out.
      */

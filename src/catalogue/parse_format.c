@@ -71,11 +71,8 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
     const spryi_format *found = spryi_find_format(name);
     if (!found && length == 4 && memcmp(text, "auto", 4) == 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
-                          "auto is a plan's choice of a format, without parameters; expected a format of `spry "
-                          "kernels`");
-    if (!found)
-        return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%.*s\"; `spry kernels` lists them",
-                          (int)length, text);
+                          "auto is a plan's choice of a format, without parameters; expected the name of a format");
+    if (!found) return spryi_fail(err, SPRY_UNKNOWN_NAME, "format", "no format \"%.*s\" is known", (int)length, text);
     int64_t values[SPRYI_PARAMETERS] = {0};
     for (const char *next = text + length; *next == ':';) {
         next++;

@@ -86,6 +86,11 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
     if (pair < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, coo ? "index_type" : "offset_type",
                           "arrays: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
+    if (a->index_base != 0 && a->index_base != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index_base", a->index_base, 1,
+                                "arrays: index_base is %d, expected 0 or 1", a->index_base);
+    if (a->index_base != 0 && a->device > 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "index_base", "arrays in device memory have to count from 0");
     if (a->ownership != SPRY_BORROW && a->ownership != SPRY_COPY)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ownership", a->ownership, SPRY_COPY,
                                 "arrays: ownership is %d, expected SPRY_BORROW or SPRY_COPY", (int)a->ownership);
@@ -164,13 +169,13 @@ static spry_status check_pointers(const spry_arrays *a, spry_error *err)
     SPRYI_OK_OR_RETURN(check_alignment("values", a->values, spry_type_bytes(a->value_type), err));
     if (a->layout == SPRY_COO || a->device > 0) return SPRY_OK; /* not to be read from here */
     int64_t first = spryi_offset_of(a, 0), last = spryi_offset_of(a, offset_count(a) - 1);
-    if (first != 0)
-        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, 0, "offsets[0] is %lld, expected 0",
-                                (long long)first);
-    if (last != a->nnz)
-        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz,
-                                "offsets[%lld] is %lld, expected nnz = %lld", (long long)(offset_count(a) - 1),
-                                (long long)last, (long long)a->nnz);
+    if (first != a->index_base)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", first, a->index_base,
+                                "offsets[0] is %lld, expected %d", (long long)first, a->index_base);
+    if (last != a->nnz + a->index_base)
+        return spryi_fail_value(err, SPRY_INVALID_MATRIX, "offsets", last, a->nnz + a->index_base,
+                                "offsets[%lld] is %lld, expected nnz%s = %lld", (long long)(offset_count(a) - 1),
+                                (long long)last, a->index_base ? " + 1" : "", (long long)(a->nnz + a->index_base));
     return SPRY_OK;
 }
 
@@ -184,14 +189,38 @@ static spry_status copy_array(spry_matrix *A, int slot, const void **array, int6
     return SPRY_OK;
 }
 
-static spry_status copy_arrays(spry_matrix *A, spry_error *err)
+/* Offsets and indices alone. */
+static spry_status copy_structure(spry_matrix *A, spry_error *err)
 {
     size_t index_bytes = spry_index_type_bytes(A->a.index_type);
     SPRYI_OK_OR_RETURN(
         copy_array(A, 0, &A->a.offsets, offset_count(&A->a), spry_index_type_bytes(A->a.offset_type), "offsets", err));
     SPRYI_OK_OR_RETURN(copy_array(A, 1, &A->a.row_indices, A->a.nnz, index_bytes, "row indices", err));
-    SPRYI_OK_OR_RETURN(copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err));
-    return copy_array(A, 3, &A->a.values, A->a.nnz, spry_type_bytes(A->a.value_type), "values", err);
+    return copy_array(A, 2, &A->a.indices, A->a.nnz, index_bytes, "indices", err);
+}
+
+/* Counts from 0 what counts from 1. The arrays are the matrix's own. */
+static void count_from_zero(spry_matrix *A)
+{
+    const struct {
+        void *array;
+        int64_t count;
+        spry_index_type type;
+    } parts[] = {{A->owned[0], offset_count(&A->a), A->a.offset_type},
+                 {A->owned[1], A->a.nnz, A->a.index_type},
+                 {A->owned[2], A->a.nnz, A->a.index_type}};
+    for (int p = 0; p < 3; p++)
+        for (int64_t k = 0; parts[p].array && k < parts[p].count; k++)
+            spryi_set_index(parts[p].array, parts[p].type, k, spryi_index_at(parts[p].array, parts[p].type, k) - 1);
+    A->a.index_base = 0;
+}
+
+static spry_status copy_arrays(spry_matrix *A, spry_error *err)
+{
+    const int copies = A->a.ownership == SPRY_COPY;
+    if (copies || A->a.index_base != 0) SPRYI_OK_OR_RETURN(copy_structure(A, err));
+    if (A->a.index_base != 0) count_from_zero(A);
+    return copies ? copy_array(A, 3, &A->a.values, A->a.nnz, spry_type_bytes(A->a.value_type), "values", err) : SPRY_OK;
 }
 
 /* Unused fields are cleared, so that nothing later mistakes them for arrays. */
@@ -234,7 +263,7 @@ spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spr
     if (arrays->device > 0) SPRYI_TRY(spryi_device_usable(context, NULL, arrays->device, err));
     SPRYI_TRY(
         new_matrix(context, &made, arrays, arrays->value_type == SPRY_PATTERN ? SPRYI_FIELD_PATTERN : SPRYI_REAL, err));
-    if (arrays->ownership == SPRY_COPY) SPRYI_TRY(copy_arrays(made, err));
+    SPRYI_TRY(copy_arrays(made, err));
     *A = made;
     made = NULL;
 done:

@@ -52,9 +52,7 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
     if (!named && spryi_find_kernel(request->kernel))
         return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", request->kernel,
                           product_of(request->operation));
-    if (!named)
-        return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\"; `spry kernels` lists them",
-                          request->kernel);
+    if (!named) return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\" is known", request->kernel);
     if (request->format && strcmp(request->format, named->format) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s works on format %s, but format is %s",
                           named->name, named->format, request->format);

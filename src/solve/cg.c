@@ -71,10 +71,8 @@ static spry_status check_options(solving *s, const spry_cg_options *o, spry_erro
 {
     s->o = o;
     s->names = (spryi_solve_plan){o->device, o->format, o->kernel};
-    s->state.tolerance = o->tolerance != 0 ? o->tolerance : s->x.type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64;
-    if (!(s->state.tolerance > 0 && isfinite(s->state.tolerance)))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tolerance", "cg: tolerance is %g, expected a number above 0",
-                          s->state.tolerance);
+    SPRYI_OK_OR_RETURN(spryi_solve_tolerance(&s->state.tolerance, o->tolerance,
+                                             s->x.type == SPRY_F32 ? TOLERANCE_F32 : TOLERANCE_F64, "cg", err));
     if (o->max_iterations < 0 || o->patience < 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, o->max_iterations < 0 ? "max_iterations" : "patience",
                           "cg: max_iterations is %lld and patience %lld, expected 0 (default) or more",

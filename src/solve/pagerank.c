@@ -38,16 +38,14 @@ static spry_status check_options(ranking *r, const spry_pagerank_options *o, spr
     r->o = o;
     r->names = (spryi_solve_plan){o->device, o->format, o->kernel};
     s->alpha = o->alpha == 0 ? 0.85 : o->alpha;
-    s->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance;
     s->limit = o->max_iterations == 0 ? 200 : o->max_iterations;
     s->norm = o->norm;
     s->teleports = o->zero_columns == SPRY_ZERO_TELEPORT;
     if (!(s->alpha > 0 && s->alpha < 1))
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "alpha", 0, 1,
                                 "pagerank: alpha is %g, expected a number between 0 and 1, neither included", s->alpha);
-    if (!(s->tolerance > 0 && isfinite(s->tolerance)))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tolerance",
-                          "pagerank: tolerance is %g, expected a number above 0", s->tolerance);
+    SPRYI_OK_OR_RETURN(
+        spryi_solve_tolerance(&s->tolerance, o->tolerance, r->x.type == SPRY_F32 ? 1e-6 : 1e-8, "pagerank", err));
     if (s->limit < 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "max_iterations", s->limit, 1,
                                 "pagerank: max_iterations is %lld, expected 1 or more", (long long)s->limit);

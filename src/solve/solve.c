@@ -4,6 +4,7 @@
 
 #include "core/device.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +41,15 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, name, "%s: data is %s", name,
                           v->data ? "not aligned to its type" : "NULL");
     return SPRY_OK;
+}
+
+spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err)
+{
+    *tolerance = asked == 0 ? usual : asked == SPRY_TOLERANCE_ZERO ? 0 : asked;
+    if (asked == SPRY_TOLERANCE_ZERO || (asked >= 0 && isfinite(asked))) return SPRY_OK;
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, "tolerance",
+                      "%s: tolerance is %g, expected a number above 0, 0 for %g, or SPRY_TOLERANCE_ZERO", method, asked,
+                      usual);
 }
 
 spry_vector spryi_solve_vector(spry_const_vector v)

@@ -10,6 +10,9 @@
 /* A caller's vector as the methods carry it, without const where it is read alone; device 0 is host memory. */
 spry_vector spryi_solve_vector(spry_const_vector v);
 
+/* What a method stops at: what was asked for, 0 for SPRY_TOLERANCE_ZERO, the default for 0. */
+spry_status spryi_solve_tolerance(double *tolerance, double asked, double usual, const char *method, spry_error *err);
+
 /* One column of n entries and of the type that products with A take, aligned to it, on the host or on `device`. */
 spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int64_t n, const spry_arrays *a,
                                      int device, spry_error *err);

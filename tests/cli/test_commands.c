@@ -186,8 +186,8 @@ static void kernels_of_another_level(void **state)
 static void names_first(void **state)
 {
     (void)state;
-    expect("spmv $D/none.mtx --kernel nope", 2, NULL, "no kernel \"nope\"; `spry kernels` lists them");
-    expect("spmv $D/none.mtx --format nope", 2, NULL, "no format \"nope\"; `spry kernels` lists them");
+    expect("spmv $D/none.mtx --kernel nope", 2, NULL, "no kernel \"nope\" is known; 'spry kernels' lists them");
+    expect("spmv $D/none.mtx --format nope", 2, NULL, "no format \"nope\" is known; 'spry kernels' lists them");
     expect("spmv $D/none.mtx --format coo --kernel csr_portable_cpu", 2, NULL,
            "works on format csr, but format is coo");
     expect("spmv $D/none.mtx --device cuda", 1, NULL, "cuda");

@@ -183,6 +183,52 @@ static void sizes_and_diagonal(void **state)
     expect_error(spry_matrix_get_diagonal(A, NULL, &err), SPRY_INVALID_ARGUMENT, "diagonal");
 }
 
+/* Arrays that count from 1, borrowed and copied: the same matrix, of the caller's values. */
+static void counted_from_one(void **state)
+{
+    (void)state;
+    for (int input = 0; input < INPUTS; input++)
+        for (int ownership = SPRY_BORROW; ownership <= SPRY_COPY; ownership++) {
+            spry_arrays a = sample_arrays(&s, input), shown = SPRY_INIT(spry_arrays);
+            const int64_t offsets = a.layout == SPRY_COO ? 0 : 41;
+            int32_t *copies[3] = {0};
+            const void **arrays[] = {&a.offsets, &a.row_indices, &a.indices};
+            for (int p = 0; p < 3; p++) {
+                const int64_t count = p == 0 ? offsets : s.nnz;
+                if (!*arrays[p]) continue;
+                copies[p] = malloc((size_t)count * sizeof *copies[p]);
+                assert_non_null(copies[p]);
+                for (int64_t k = 0; k < count; k++) copies[p][k] = ((const int32_t *)*arrays[p])[k] + 1;
+                *arrays[p] = copies[p];
+            }
+            a.index_base = 1;
+            a.ownership = (spry_ownership)ownership;
+            spry_matrix *B = NULL;
+            spry_spmv_plan *plan = NULL;
+            double y[40];
+            assert_int_equal(spry_matrix_create(context, &B, &a, NULL), SPRY_OK);
+            for (int p = 0; p < 3; p++) free(copies[p]); /* the matrix has its own */
+            assert_int_equal(spry_matrix_get_arrays(B, &shown, NULL), SPRY_OK);
+            assert_int_equal(shown.index_base, 0);
+            assert_int_equal(shown.values == a.values, ownership == SPRY_BORROW || a.value_type == SPRY_PATTERN);
+            assert_int_equal(spry_matrix_check(B, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_create(context, &plan, B, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_run(plan, spry_vector_f64(y, 40), NULL, spry_const_vector_f64(s.x, 40),
+                                                NULL, NULL, NULL),
+                             SPRY_OK);
+            assert_true(is_product(&s, input, y));
+            spry_spmv_plan_destroy(plan);
+            spry_matrix_destroy(B);
+        }
+    spry_arrays a = sample_arrays(&s, 0);
+    spry_matrix *B = NULL;
+    a.index_base = 2;
+    expect_error(spry_matrix_create(context, &B, &a, &err), SPRY_INVALID_ARGUMENT, "index_base");
+    a.index_base = 1;
+    expect_error(spry_matrix_create(context, &B, &a, &err), SPRY_INVALID_MATRIX, "offsets");
+    assert_null(B);
+}
+
 /* Owned values are written where they are; plans are told. Borrowed ones are the caller's. */
 static void values_that_are_owned(void **state)
 {
@@ -214,7 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_options),           cmocka_unit_test(later_options),
         cmocka_unit_test(earlier_and_later_outputs), cmocka_unit_test(sizes_and_diagonal),
-        cmocka_unit_test(values_that_are_owned),
+        cmocka_unit_test(counted_from_one),          cmocka_unit_test(values_that_are_owned),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -375,9 +375,9 @@ static void bad_arguments(void **state)
     other.data = NULL;
     expect_status(spry_cg(context, other, NULL, A, spry_vector_as_const(w), NULL, &err), &err, SPRY_INVALID_ARGUMENT,
                   "x: data is NULL");
-    o.tolerance = -1;
+    o.tolerance = -2;
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), &o, &err), &err, SPRY_INVALID_ARGUMENT,
-                  "tolerance is -1");
+                  "tolerance is -2");
     o.tolerance = 0;
     o.max_iterations = -2;
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), &o, &err), &err, SPRY_INVALID_ARGUMENT,
@@ -391,6 +391,10 @@ static void bad_arguments(void **state)
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), &o, &err), &err, SPRY_INVALID_ARGUMENT,
                   "device is 999");
     assert_true(x[0] == 5 && x[1] == 5);
+    o.device = SPRY_DEVICE_DEFAULT;
+    o.tolerance = SPRY_TOLERANCE_ZERO; /* of a diagonal of ones x is exact */
+    expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), &o, &err), &err, SPRY_OK, "");
+    assert_true(x[0] == 1 && x[1] == 1);
     expect_status(spry_cg(context, v, NULL, A, spry_vector_as_const(w), NULL, NULL), &err, SPRY_OK, "");
     assert_true(x[0] == 1 && x[1] == 1 && x[2] == 5);
     spry_matrix_destroy(A);

@@ -309,7 +309,7 @@ static void bad_arguments(void **state)
     } cases[] = {{1, 0, 0, "alpha is 1, expected a number between 0 and 1"},
                  {-0.1, 0, 0, "alpha is -0.1"},
                  {NAN, 0, 0, "alpha is"},
-                 {0, -1, 0, "tolerance is -1"},
+                 {0, -2, 0, "tolerance is -2"},
                  {0, NAN, 0, "tolerance is"},
                  {0, 0, -1, "max_iterations is -1"}};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
