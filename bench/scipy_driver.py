@@ -25,6 +25,7 @@ import scipy
 import scipy.sparse as sp
 
 F32, F64, I32, I64 = 1, 2, 1, 2
+CPU = -1
 TYPES = {"f32": F32, "f64": F64}
 INDICES = {"32/32": (I32, I32), "64/32": (I64, I32), "64/64": (I64, I64)}
 VALUE = {F32: (np.float32, ctypes.c_float), F64: (np.float64, ctypes.c_double)}
@@ -40,7 +41,7 @@ FIELDS = ("op matrix rows cols nnz class twin type index device threads format k
 # ---- spry.h ----------------------------------------------------------------------------------------------
 
 def struct(name, fields):
-    """A struct of spry.h; those that begin with struct_size have it set."""
+    """A struct of spry.h, or as many of its first fields as are needed; struct_size is set where it comes first."""
     kinds = {"i": ctypes.c_int, "l": ctypes.c_int64, "p": ctypes.c_void_p, "s": ctypes.c_char_p, "d": ctypes.c_double,
              "z": ctypes.c_size_t}
     pairs = (field.split(":") for field in fields.split())
@@ -51,17 +52,20 @@ def struct(name, fields):
     return lambda **values: made(struct_size=ctypes.sizeof(made), **values)
 
 
-Error = struct("spry_error", "status:i message:c512 argument:c48 value:l limit:l file:c256 line:l")
+Error = struct("spry_error", "status:i message:c512 argument:c48 value:l limit:l file:c256 line:l "
+               "reserved0:l reserved1:l reserved2:l reserved3:l")
 ContextOptions = struct("spry_context_options", "struct_size:z allocate:p release:p user:p threads:i "
-                        "cuda_plugin:s")
+                        "threading:i")
 Arrays = struct("spry_arrays", "struct_size:z layout:i rows:l cols:l nnz:l offset_type:i index_type:i value_type:i "
-                "offsets:p row_indices:p indices:p values:p device:i ownership:i sorted:i unique:i symmetry:i")
-Vector = struct("spry_vector", "data:p length:l type:i columns:l stride:l device:i")
-SpmvOptions = struct("spry_spmv_options", "struct_size:z op:i device:s format:s kernel:s ordering:s vector_type:i "
-                     "vector_device:i expected_calls:l allow_nondeterministic:i memory_limit_bytes:l "
-                     "row_scaling:p column_scaling:p")
-PlanInfo = struct("spry_spmv_plan_info", "struct_size:z op:s device:s format:s kernel:s ordering:s reason:s deterministic:i "
-                  "threads:i storage_bytes:l owned_bytes:l workspace_bytes:l setup_us:d upload_us:d predicted_us:d")
+                "offsets:p row_indices:p indices:p values:p device:i ownership:i index_base:i sorted:i "
+                "unique:i symmetry:i")
+Vector = struct("spry_vector", "data:p length:l columns:l row_stride:l column_stride:l type:i device:i reserved0:l "
+                "reserved1:l")  # and spry_const_vector
+SpmvOptions = struct("spry_spmv_options", "struct_size:z op:i device:i vector_device:i format:s kernel:s ordering:s "
+                     "groups:p vector_type:i columns:l row_major:i expected_calls:l expected_updates:l")
+PlanInfo = struct("spry_spmv_plan_info", "struct_size:z op:i device:i device_name:s format:s parameters:s kernel:s "
+                  "ordering:s reason_code:i reason:s deterministic:i threads:i values_in_place:i storage_bytes:l "
+                  "owned_bytes:l workspace_bytes:l setup_us:d upload_us:d")
 ReadOptions = struct("spry_read_options", "struct_size:z value_type:i offset_type:i index_type:i")
 Verification = struct("spry_spmv_verification", "struct_size:z max_error:d worst_row:l wrong_rows:l")
 
@@ -79,8 +83,8 @@ class Library:
         self.library = ctypes.CDLL(os.path.abspath(path))
         # Vectors go by value; all else is a number that fits an int, or a pointer, which is wrapped where it is made.
         vector = Vector
-        self.library.spry_spmv_plan_run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, vector, ctypes.c_void_p, vector,
-                                               ctypes.c_void_p, ctypes.c_void_p]
+        self.library.spry_spmv_plan_run.argtypes = [ctypes.c_void_p, vector, ctypes.c_void_p, vector, ctypes.c_void_p,
+                                                    ctypes.c_void_p, ctypes.c_void_p]
         self.library.spry_spmv_verify.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int,
                                                   ctypes.c_void_p, vector, ctypes.c_void_p, vector, vector,
                                                   ctypes.c_void_p]
@@ -96,7 +100,7 @@ class Library:
     def read(self, path, value_type, indices):
         matrix, options = ctypes.c_void_p(), ReadOptions(value_type=value_type, offset_type=indices[0],
                                                          index_type=indices[1])
-        self.call("matrix_read", self.context, ctypes.byref(matrix), path.encode(), ctypes.byref(options))
+        self.call("matrix_open", self.context, ctypes.byref(matrix), path.encode(), ctypes.byref(options))
         return matrix
 
     def arrays(self, matrix):
@@ -110,7 +114,7 @@ class Library:
     def verify(self, matrix, transpose, x, y):
         """The largest error as a share of the bound, and how many rows are past it."""
         verification = Verification()
-        self.call("verify_spmv", self.context, ctypes.byref(verification), matrix, transpose, None, vector_of(x), None,
+        self.call("spmv_verify", self.context, ctypes.byref(verification), matrix, transpose, None, vector_of(x), None,
                   Vector(), vector_of(y))
         return verification.max_error, verification.wrong_rows
 
@@ -164,15 +168,15 @@ class Case:
 
 
 def case_of_library(library, common, matrix, transpose, x, y):
-    plan, options = ctypes.c_void_p(), SpmvOptions(op=transpose, device=b"cpu", expected_calls=1000)
+    plan, options = ctypes.c_void_p(), SpmvOptions(op=transpose, device=CPU, expected_calls=1000)
     fields = {"format": "auto", "device": "cpu", "peer": False, "status": "ok"}
     try:
-        library.call("plan_spmv", library.context, ctypes.byref(plan), matrix, ctypes.byref(options))
+        library.call("spmv_plan_create", library.context, ctypes.byref(plan), matrix, ctypes.byref(options))
     except Fault as fault:
         fields.update(status="skipped" if fault.status in SKIPPED else "failed", reason=str(fault))
         return Case(common, None, **fields), None
     info = PlanInfo()
-    library.call("plan_get_info", plan, ctypes.byref(info))
+    library.call("spmv_plan_get_info", plan, ctypes.byref(info))
     fields.update(kernel=info.kernel.decode(), ordering=info.ordering.decode(), reason=info.reason.decode(),
                   threads=info.threads, deterministic=bool(info.deterministic), setup_us=info.setup_us,
                   upload_us=info.upload_us, bytes=info.storage_bytes)
@@ -180,7 +184,7 @@ def case_of_library(library, common, matrix, transpose, x, y):
     error_pointer = ctypes.byref(error)
 
     def run():
-        if run_plan(plan, None, xs, None, ys, None, error_pointer) != 0:
+        if run_plan(plan, ys, None, xs, None, None, error_pointer) != 0:
             raise Fault(error.status, error.message.decode(errors="replace"))
         return y
 

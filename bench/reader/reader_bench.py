@@ -30,7 +30,7 @@ PATTERN, CSR, CSC, SYMMETRIC = 3, 1, 3, 1
 
 def read(library, path):
     matrix = ctypes.c_void_p()
-    library.call("matrix_read", library.context, ctypes.byref(matrix), path.encode(), None)
+    library.call("matrix_open", library.context, ctypes.byref(matrix), path.encode(), None)
     return matrix
 
 

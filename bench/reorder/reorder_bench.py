@@ -30,7 +30,7 @@ Info = driver.struct("spry_ordering_info", "struct_size:z method:s rows:l cols:l
 def ours(library, matrix, method, rows):
     ordering, info = ctypes.c_void_p(), Info()
     start = time.perf_counter()
-    library.call("reorder", library.context, ctypes.byref(ordering), matrix,
+    library.call("ordering_create", library.context, ctypes.byref(ordering), matrix,
                  ctypes.byref(Options(method=method.encode())))
     seconds = time.perf_counter() - start
     library.call("ordering_get_info", ordering, ctypes.byref(info))
