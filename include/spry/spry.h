@@ -271,7 +271,8 @@ enum {
  *  - A product of host vectors copies x there and y back, and returns when y is there.
  *  - A product of vectors in the GPU's memory can be captured in a CUDA graph: it allocates nothing and waits for
  *    nothing. The graph holds the addresses of the plan, the vectors and the workspace; updates keep the plan's.
- *  - Planning, updating, sparse products and solvers begin after what their stream holds, and have ended on return.
+ *  - Planning, updating and sparse products begin after what their stream holds, and have ended on return; a sparse
+ *    product whose result stays on the GPU, without a stream, is in the order of the default one. Solvers take none.
  *  - A fault of a kernel shows as SPRY_DEVICE_FAILED in the next call that waits for the stream.
  *  - The calling thread's current CUDA device is on return what it was.
  */
@@ -514,12 +515,11 @@ typedef struct spry_spmv_options {
     int row_major; /* 1: their rows lie one behind the other (column_stride 1), which costs workspace of a column; 0: */
                    /* their columns (row_stride 1) */
     int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
-    int64_t expected_updates;   /* updates of values expected of it; 0: none */
+    int64_t expected_updates;   /* updates of values expected of it; 0: none. The choice does not weigh them yet */
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
-     * Refuse (SPRY_TOO_LARGE) what makes the plan own more than this (spry_spmv_plan_info.owned_bytes, but for some
-     * kilobytes beside the arrays); "auto" then takes csr, which owns next to nothing of borrowed CSR. 0: no limit, and
-     * the padding guard refuses formats that would store over two zeros for each entry; a limit takes its place.
+     * Refuse (SPRY_TOO_LARGE) a format that needs more than this; csr of CSR arrays, which it borrows, is not refused.
+     * 0: the padding guard refuses what would store over two zeros for each entry; a limit takes its place.
      */
     int64_t memory_limit_bytes;
     void *stream; /* GPU: the stream after whose work A is read; see section 5 */
@@ -595,8 +595,8 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vecto
 typedef struct spry_update_options {
     size_t struct_size;
     /*
-     * A's new values, in the order of those that it was created with, where those are, of the same type. The matrix and
-     * its plans refer to this array from then on. NULL: the array that they refer to, changed in place.
+     * An array of A's new values, in the order, of the type and in the memory of those that A was created with. The plan
+     * refers to it from then on; A and other plans of it do not. NULL: the array that it has, changed in place.
      */
     const void *values;
     void *stream; /* GPU: the stream after whose work the values are read; see section 5 */
@@ -633,8 +633,7 @@ typedef enum spry_reason {
     SPRY_REASON_SCATTERED = 12,     /* columns are scattered over more of x than caches hold */
     SPRY_REASON_MEMORY = 13,        /* the format chosen first would take more memory than is allowed */
     SPRY_REASON_TYPES = 14,         /* the format chosen first has no kernel for these types */
-    SPRY_REASON_FEW_ROWS = 15,      /* there are too few rows for a GPU to go by rows */
-    SPRY_REASON_UPDATES = 16        /* values change too often for a conversion to pay */
+    SPRY_REASON_FEW_ROWS = 15       /* there are too few rows for a GPU to go by rows */
 } spry_reason;
 
 typedef struct spry_spmv_plan_info {
@@ -656,7 +655,7 @@ typedef struct spry_spmv_plan_info {
     int64_t workspace_bytes; /* what a concurrent run must bring */
     double setup_us;         /* time that planning took: analysis, conversion */
     double upload_us;        /* of which moving data to the device */
-    double update_us; /* time of the last update; before the first, what the conversion took; 0: none is needed */
+    double update_us;        /* time of the last update; 0: there was none */
 } spry_spmv_plan_info;
 
 SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);

@@ -18,6 +18,11 @@ int spryi_told_device(const spryi_device *device)
     return device->number == 0 ? SPRY_CPU : device->number;
 }
 
+spry_status spryi_wait_for(const spryi_device *device, void *stream, spry_error *err)
+{
+    return device->driver->host_memory ? SPRY_OK : device->ops->synchronize(device, stream, err);
+}
+
 spry_status spryi_device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err)
 {
     if (number > 0) return spryi_device_usable(context, device, number, err);

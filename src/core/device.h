@@ -179,6 +179,9 @@ int spryi_device_number(int device);
 /* The public number of a device. */
 int spryi_told_device(const spryi_device *device);
 
+/* Returns when the stream (NULL: the default one) has done its work; in host memory there is none to wait for. */
+spry_status spryi_wait_for(const spryi_device *device, void *stream, spry_error *err);
+
 /* The device of a public number, SPRY_CPU or a GPU's, which can be used. */
 spry_status spryi_device_asked(const spry_context *context, const spryi_device **device, int number, spry_error *err);
 

@@ -170,12 +170,6 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
     return SPRY_OK;
 }
 
-static spry_status wait_for(const spry_spgemm_plan *plan, void *stream, spry_error *err)
-{
-    if (plan->device->driver->host_memory) return SPRY_OK;
-    return plan->device->ops->synchronize(plan->device, stream, err);
-}
-
 /* The steps that the plan is made for. */
 static spry_status take_steps(spry_spgemm_plan *plan, plan_use use, spry_error *err)
 {
@@ -196,7 +190,7 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
     const double start = spryi_now_us();
     SPRYI_TRY(new_plan(context, &made, A, B, o, use, err));
     SPRYI_TRY(select_device(made, o, err));
-    if (o->stream) SPRYI_TRY(wait_for(made, o->stream, err));
+    if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
     SPRYI_TRY(spryi_make_operands(made, err));
     if (made->job.a.device == 0 && made->job.b.device == 0) SPRYI_TRY(spryi_spgemm_cut(context, &made->job, err));
     const int undecided = is_auto(o) && !o->kernel && A->a.device == 0 && B->a.device == 0 && o->result_device == 0;
@@ -211,11 +205,12 @@ static spry_status try_plan(spry_context *context, spry_spgemm_plan **plan, cons
             return status;
         }
         made->device = there;
-        if (o->stream) SPRYI_TRY(wait_for(made, o->stream, err));
+        if (o->stream) SPRYI_TRY(spryi_wait_for(made->device, o->stream, err));
     }
     SPRYI_TRY(select_kernel(made, o, why, err));
     SPRYI_TRY(take_steps(made, use, err));
-    if (o->stream || use == FOR_RUNS) SPRYI_TRY(wait_for(made, NULL, err)); /* work is in the default stream */
+    if (o->stream || use == FOR_RUNS)
+        SPRYI_TRY(spryi_wait_for(made->device, NULL, err)); /* work is in the default stream */
     *plan = made;
     made->setup_us = spryi_now_us() - start - made->run_us;
     made = NULL;
@@ -293,7 +288,7 @@ spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_o
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "values", "spgemm: values are not aligned to their type");
     const double start = spryi_now_us();
     SPRYI_TRY(keep_values(plan, !o.values, err));
-    if (o.stream) SPRYI_TRY(wait_for(plan, o.stream, err));
+    if (o.stream) SPRYI_TRY(spryi_wait_for(plan->device, o.stream, err));
     spryi_refresh_operands(plan); /* before the first run too: values may have changed since the plan was made */
     if (o.alpha) plan->job.alpha = o.alpha;
     plan->values = o.values;

@@ -24,21 +24,19 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
     if (o->vector_type != SPRY_TYPE_DEFAULT && spryi_value_slot(o->vector_type) < 0)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_type", o->vector_type, SPRY_F64,
                                 "vector_type is %d, expected SPRY_F32 or SPRY_F64", (int)o->vector_type);
-    const int calls = o->expected_calls < 0;
-    if (calls || o->memory_limit_bytes < 0) {
-        const char *name = calls ? "expected_calls" : "memory_limit_bytes";
-        const int64_t value = calls ? o->expected_calls : o->memory_limit_bytes;
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, name, value, 0, "%s is %lld, expected 0 or more", name,
-                                (long long)value);
-    }
-    if (o->expected_updates < 0 || o->columns < 0 || (o->row_major != 0 && o->row_major != 1))
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT,
-                          o->expected_updates < 0 ? "expected_updates"
-                          : o->columns < 0        ? "columns"
-                                                  : "row_major",
-                          "expected_updates is %lld and columns %lld, expected 0 or more; row_major is %d, expected 0 "
-                          "or 1",
-                          (long long)o->expected_updates, (long long)o->columns, o->row_major);
+    const struct {
+        const char *name;
+        int64_t value, most;
+    } numbers[] = {{"expected_calls", o->expected_calls, INT64_MAX},
+                   {"expected_updates", o->expected_updates, INT64_MAX},
+                   {"columns", o->columns, INT64_MAX},
+                   {"row_major", o->row_major, 1},
+                   {"memory_limit_bytes", o->memory_limit_bytes, INT64_MAX}};
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        if (numbers[n].value < 0 || numbers[n].value > numbers[n].most)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, numbers[n].name, numbers[n].value,
+                                    numbers[n].value < 0 ? 0 : numbers[n].most, "%s is %lld, expected 0 or %s",
+                                    numbers[n].name, (long long)numbers[n].value, numbers[n].most == 1 ? "1" : "more");
     if (o->vector_device < SPRY_CPU)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_device", o->vector_device, SPRY_CPU,
                                 "vector_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU",
@@ -250,13 +248,6 @@ static spry_status make_storage(spry_spmv_plan *plan, spry_error *err)
     return spryi_make_storage(plan, &plan->stored, err);
 }
 
-/* Work of the caller's stream that makes the matrix or its values comes first. */
-static spry_status wait_for(const spry_spmv_plan *plan, void *stream, spry_error *err)
-{
-    return plan->device->driver->host_memory || !stream ? SPRY_OK
-                                                        : plan->device->ops->synchronize(plan->device, stream, err);
-}
-
 spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                                   const spry_spmv_options *options, spry_error *err)
 {
@@ -285,7 +276,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     made->options.format = made->options.kernel = made->options.ordering = NULL;
     pthread_mutex_init(&made->in_use, NULL); /* cannot fail with default attributes where we build for */
     SPRYI_TRY(select_device(made, &o, err));
-    SPRYI_TRY(wait_for(made, o.stream, err));
+    if (o.stream) SPRYI_TRY(spryi_wait_for(made->device, o.stream, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
     SPRYI_TRY(select_format(made, &o, err));
     while ((status = make_storage(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
@@ -372,7 +363,7 @@ spry_status spry_spmv_plan_update(spry_spmv_plan *plan, const spry_update_option
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     const double start = spryi_now_us();
     const void *values = o.values;
-    SPRYI_OK_OR_RETURN(wait_for(plan, o.stream, err));
+    if (o.stream) SPRYI_OK_OR_RETURN(spryi_wait_for(plan->device, o.stream, err));
     SPRYI_OK_OR_RETURN(values && values != (*given_to(plan))->a.values ? take_values(plan, values, err)
                                                                        : renew(plan, err));
     plan->update_us = spryi_now_us() - start;

@@ -512,7 +512,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "cg: %s is NULL",
                           !context ? "context" : "A");
     spry_cg_options o;
-    x.device = x.device == SPRY_CPU ? 0 : x.device;
+    x.device = spryi_device_number(x.device);
     solving s = {.context = context, .A = A, .x = x, .b = spryi_solve_vector(b)};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_cg_result told = SPRY_INIT(spry_cg_result);

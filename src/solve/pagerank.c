@@ -224,7 +224,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, !context ? "context" : "A", "pagerank: %s is NULL",
                           !context ? "context" : "A");
     spry_pagerank_options o;
-    x.device = x.device == SPRY_CPU ? 0 : x.device;
+    x.device = spryi_device_number(x.device);
     ranking r = {.context = context, .x = x};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);

@@ -60,7 +60,7 @@ spry_vector spryi_solve_vector(spry_const_vector v)
                          .row_stride = v.row_stride,
                          .column_stride = v.column_stride,
                          .type = v.type,
-                         .device = v.device == SPRY_CPU ? 0 : v.device};
+                         .device = spryi_device_number(v.device)};
 }
 
 spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,

@@ -3,6 +3,7 @@
 #define SPRYI_SOLVE_H
 
 #include "core/clock.h"
+#include "core/device.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "spry/spry.h"
