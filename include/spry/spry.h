@@ -595,7 +595,7 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_spmv(spry_context *context, spry_vecto
 typedef struct spry_update_options {
     size_t struct_size;
     /*
-     * An array of A's new values, in the order, of the type and in the memory of those that A was created with. The plan
+     * An array of A's new values, in the order, of the type and in the memory of those A was created with. The plan
      * refers to it from then on; A and other plans of it do not. NULL: the array that it has, changed in place.
      */
     const void *values;
