@@ -22,6 +22,11 @@ typedef struct spry_read_options {
     spry_type value_type;        /* default f64 (a pattern file's entries are 1.0); SPRY_PATTERN drops the values */
     spry_index_type offset_type; /* default: 32 bits where nnz allows, else 64 */
     spry_index_type index_type;  /* default: 32 bits where rows and columns allow, else 64 */
+    /*
+     * For files from elsewhere: the most bytes that reading may hold at once, the matrix included, whatever the file
+     * claims or inflates to. Past it SPRY_TOO_LARGE, before they are allocated where the file's head tells. 0: none.
+     */
+    int64_t memory_limit_bytes;
 } spry_read_options;
 
 /*
@@ -35,10 +40,12 @@ typedef struct spry_read_options {
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
  *
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
- * other than default convert; entries are in the order written. Its file is mapped, not copied (nor counted in
- * spry_context_bytes), and must not be changed in place or cut while the matrix lives; all of it is verified first:
- * checksums, then offsets, ranges and order, so that products of it are safe. Whatever is wrong is SPRY_BAD_FILE,
- * a container of a newer version too. docs/container.md has the layout.
+ * other than default convert; entries are in the order written. One that was written in a format (spry_write_options)
+ * shows itself as CSR, which is made when first asked for; plans of that format need none: they read the mapped file
+ * in place (spry_spmv_plan_info.from_file), and "auto" takes that format for them. Its file is mapped, not copied (nor
+ * counted in spry_context_bytes), and must not be changed in place or cut while the matrix lives; all of it is verified
+ * first: checksums, then offsets, ranges and order, so that products of it are safe. Whatever is wrong is
+ * SPRY_BAD_FILE, a container of a newer version too. docs/container.md has the layout.
  * Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
  */
 SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
@@ -73,8 +80,8 @@ typedef struct spry_write_options {
  * it is complete (nameless until then, or temporary beside it); a device or FIFO is written directly. A matrix claimed
  * symmetric that is not is SPRY_INVALID_MATRIX: its lower triangle would lose entries. options may be NULL.
  *
- * A path that ends in ".spry" makes a container: A as it is stored, all entries, or in options->format (reading gives
- * CSR back); comment is refused, full means nothing.
+ * A path that ends in ".spry" makes a container: A as it is stored, all entries, or in options->format (for
+ * plans that read it in place); comment is refused, full means nothing.
  */
 SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
                                        spry_error *err);

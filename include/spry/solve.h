@@ -68,6 +68,7 @@ typedef struct spry_pagerank_options {
     const char *format, *kernel; /* ... and these */
     spry_observer observe;       /* NULL: none */
     void *user;                  /* for it */
+    void *stream; /* GPU: the stream that all of it runs in, after what that holds; the call ends when it has ended */
 } spry_pagerank_options;
 
 typedef struct spry_pagerank_result {
@@ -123,6 +124,7 @@ typedef struct spry_cg_options {
     const char *format, *kernel; /* ... and these */
     spry_observer observe;       /* NULL: none */
     void *user;                  /* for it */
+    void *stream; /* GPU: the stream that all of it runs in, after what that holds; the call ends when it has ended */
 } spry_cg_options;
 
 typedef struct spry_cg_result {

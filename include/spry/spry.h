@@ -226,6 +226,15 @@ typedef struct spry_context_options {
      * libspry's own folder. It is loaded when a GPU is first asked about; that it cannot be is a device's reason.
      */
     const char *cuda_plugin;
+    /*
+     * GPU memory hooks, both or none; device_user is handed to them. device_allocate returns memory of that GPU,
+     * aligned to 256 bytes, or NULL; device_release gets it back once no kernel uses it. Both may be called from any
+     * thread, with the GPU current. All that the library allocates on a GPU for this context comes from them.
+     */
+    void *(*device_allocate)(void *user, int device, int64_t bytes);
+    void (*device_release)(void *user, int device, void *pointer, int64_t bytes);
+    void *device_user;
+    int no_caches; /* 1: memory that is given back goes to the system at once, the GPU's too; see spry_context_trim */
 } spry_context_options;
 
 /* options may be NULL. Matrices, plans and orderings keep the context that they were made with alive. */
@@ -248,6 +257,9 @@ SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
  * that looked for GPUs, or now, counted in.
  */
 SPRY_API int64_t spry_context_trim(spry_context *context);
+
+/* What spry_context_trim would give back now: the context's blocks; where it looked for GPUs, the process's there. */
+SPRY_API int64_t spry_context_cached_bytes(const spry_context *context);
 
 /* ------------------------------------------------------------------------------------------------ *
  * 5. Devices
@@ -272,7 +284,8 @@ enum {
  *  - A product of vectors in the GPU's memory can be captured in a CUDA graph: it allocates nothing and waits for
  *    nothing. The graph holds the addresses of the plan, the vectors and the workspace; updates keep the plan's.
  *  - Planning, updating and sparse products begin after what their stream holds, and have ended on return; a sparse
- *    product whose result stays on the GPU, without a stream, is in the order of the default one. Solvers take none.
+ *    product whose result stays on the GPU, without a stream, is in the order of the default one. Solvers run in
+ *    theirs, and have ended on return.
  *  - A fault of a kernel shows as SPRY_DEVICE_FAILED in the next call that waits for the stream.
  *  - The calling thread's current CUDA device is on return what it was.
  */
@@ -352,6 +365,13 @@ typedef enum spry_symmetry {
     SPRY_SKEW_SYMMETRIC = 2 /* A = -A^T; the same; the diagonal is zero where it is stored */
 } spry_symmetry;
 
+/* Which entries of a symmetric or skew-symmetric matrix are stored. */
+typedef enum spry_triangle {
+    SPRY_ALL_ENTRIES = 0,
+    SPRY_LOWER_TRIANGLE = 1, /* those with j <= i; each below the diagonal stands for its mirror image too */
+    SPRY_UPPER_TRIANGLE = 2  /* those with j >= i */
+} spry_triangle;
+
 /*
  * The arrays of a matrix, as given to spry_matrix_create and as shown by spry_matrix_get_arrays. layout,
  * sizes, types and pointers have no default: they must be given.
@@ -380,6 +400,12 @@ typedef struct spry_arrays {
      */
     spry_known sorted, unique;
     spry_symmetry symmetry; /* SPRY_GENERAL claims nothing */
+    /*
+     * One triangle: symmetry says what the other is; host memory, square. Each plan and each operation that needs both
+     * makes them for itself (spry_spmv_plan_info.expanded), of the values at that time. An entry in the other triangle
+     * is a fault, which is found where they are made: SPRY_INVALID_MATRIX.
+     */
+    spry_triangle triangle;
 } spry_arrays;
 
 /*
@@ -388,6 +414,13 @@ typedef struct spry_arrays {
  */
 SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays,
                                         spry_error *err);
+
+/*
+ * Looks at every offset and index, and at nothing else: SPRY_INVALID_MATRIX with the first that falls or is out of its
+ * range. One pass at the speed of memory, for arrays from elsewhere; A is sound after it. Arrays in device memory are
+ * copied to the host for it.
+ */
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err);
 
 /* The commonest cases in one line: borrowed CSR arrays in host memory with 32-bit indices. nnz = offsets[rows]. */
 SPRY_API spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
@@ -515,11 +548,14 @@ typedef struct spry_spmv_options {
     int row_major; /* 1: their rows lie one behind the other (column_stride 1), which costs workspace of a column; 0: */
                    /* their columns (row_stride 1) */
     int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
-    int64_t expected_updates;   /* updates of values expected of it; 0: none. The choice does not weigh them yet */
+    int64_t expected_updates;   /* updates of values expected of it, each as dear as set-up; 0: none. With them and */
+                                /* without expected_calls, many calls follow each */
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
-     * Refuse (SPRY_TOO_LARGE) a format that needs more than this; csr of CSR arrays, which it borrows, is not refused.
-     * 0: the padding guard refuses what would store over two zeros for each entry; a limit takes its place.
+     * The most bytes that the plan may own (spry_spmv_plan_info.owned_bytes), whatever its format: what would own more
+     * is refused with SPRY_TOO_LARGE and the bytes needed, "auto" takes csr then. Borrowed arrays do not count.
+     * 0: no limit, but the padding guard refuses formats that would store over two zeros for each entry; a limit takes
+     * its place (INT64_MAX lifts it).
      */
     int64_t memory_limit_bytes;
     void *stream; /* GPU: the stream after whose work A is read; see section 5 */
@@ -633,7 +669,8 @@ typedef enum spry_reason {
     SPRY_REASON_SCATTERED = 12,     /* columns are scattered over more of x than caches hold */
     SPRY_REASON_MEMORY = 13,        /* the format chosen first would take more memory than is allowed */
     SPRY_REASON_TYPES = 14,         /* the format chosen first has no kernel for these types */
-    SPRY_REASON_FEW_ROWS = 15       /* there are too few rows for a GPU to go by rows */
+    SPRY_REASON_FEW_ROWS = 15,      /* there are too few rows for a GPU to go by rows */
+    SPRY_REASON_STORED = 16         /* the matrix comes from a container in this format */
 } spry_reason;
 
 typedef struct spry_spmv_plan_info {
@@ -656,7 +693,24 @@ typedef struct spry_spmv_plan_info {
     double setup_us;         /* time that planning took: analysis, conversion */
     double upload_us;        /* of which moving data to the device */
     double update_us;        /* time of the last update; 0: there was none */
+    int expanded;            /* 1: A stores one triangle, and the plan has both */
+    int from_file;           /* 1: runs read a container's arrays where they are mapped */
+    /*
+     * Predictions, in microseconds, of vectors that lie where the plan's options say: a run of the plan; one in
+     * `baseline`, "csr" with nothing converted; an update. They come from the bytes that a run moves and the bandwidth
+     * of the memory that holds them, which is measured when a process first asks (some milliseconds); docs/formats.md
+     * has the model.
+     */
+    const char *baseline;
+    double baseline_us, predicted_us, predicted_update_us;
+    /*
+     * From how many runs on the plan is ahead of the baseline, set-up counted: setup_us / (baseline_us - predicted_us),
+     * rounded up; 0: from the first, since it is the baseline; SPRY_NEVER: its runs are not predicted to be faster.
+     */
+    int64_t break_even_calls;
 } spry_spmv_plan_info;
+
+enum { SPRY_NEVER = -1 };
 
 SPRY_API spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_info *info, spry_error *err);
 

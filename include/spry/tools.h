@@ -97,6 +97,7 @@ typedef struct spry_storage {
     int64_t padding;     /* stored entries that are none of A's */
     int refused;         /* 1: the padding guard, or the memory limit in options, would refuse to build it */
     char reason[320];    /* of "auto": why this format; else "" */
+    int64_t owned_bytes; /* of `bytes`, what a plan would own: all but arrays that it borrows of A */
 } spry_storage;
 
 /*
