@@ -126,6 +126,7 @@ static void check_bound(const reference *r, const trial *t, const void *y)
 void large_y(void **state)
 {
     (void)state;
+    spry_context *contexts[] = {context_of(1), context_of(3)};
     for (int number = family_count(); number < family_count() + family_large_count(); number++)
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             /* each in one type; where time is short two of them in all */
@@ -135,19 +136,18 @@ void large_y(void **state)
             given g = given_make(&s.f, s.values, &forms[0], s.type, 0);
             guarded first = guarded_make((size_t)s.y_length * spry_type_bytes(s.type), ON_HEAP);
             for (int k = 0; k < spry_kernel_count(); k++)
-                for (int threads = 1; threads <= 3; threads += 2) {
-                    spry_context *context = context_of(threads);
-                    spry_kernel_info kernel = kernel_info(context, k);
+                for (int c = 0; c < 2; c++) {
+                    spry_kernel_info kernel = kernel_info(contexts[c], k);
                     /* half of the families for formats of which plans are conversions */
                     const int takes = is_tested(&kernel) && is_due(k, number) && (is_own(&kernel) || (k ^ number) & 1);
                     for (int p = 0; takes && p < 3; p += 2) {
                         trial t = {&s.f, &forms[p], kernel.name, s.type, 0, tested_op};
-                        spry_spmv_plan *plan = plan_of(context, &t, &g);
+                        spry_spmv_plan *plan = plan_of(contexts[c], &t, &g);
                         if (!plan) continue;
                         guarded y = guarded_make(first.bytes, forms[p].place);
                         fill_y(&y, s.type, s.y_numbers, 0);
                         run(&t, plan, 1, &s.x[forms[p].place], 0, &y);
-                        int is_first = threads == 1 && p == 0;
+                        int is_first = c == 0 && p == 0;
                         if (is_first) memcpy(first.data, y.data, y.bytes);
                         if (is_first || !kernel.deterministic) check_bound(&s.with_values, &t, y.data);
                         if (kernel.deterministic && memcmp(first.data, y.data, y.bytes) != 0)
@@ -156,12 +156,12 @@ void large_y(void **state)
                         guarded_free(&y);
                         spry_spmv_plan_destroy(plan);
                     }
-                    spry_context_destroy(context);
                 }
             guarded_free(&first);
             given_free(&g);
             clear(&s);
         }
+    for (int c = 0; c < 2; c++) spry_context_destroy(contexts[c]);
 }
 
 /* Contexts of 1, 2 and 5 threads, each twice. */
@@ -169,6 +169,8 @@ void same_bits_for_any_number_of_threads(void **state)
 {
     (void)state;
     static const int threads[] = {1, 2, 5};
+    spry_context *contexts[3];
+    for (int c = 0; c < 3; c++) contexts[c] = context_of(threads[c]);
     for (int number = 0; number < family_count(); number = family_next(number, tested_briefly))
         for (int type = SPRY_F32; type <= SPRY_F64; type++) {
             if ((number + type) % 2 == 0) continue; /* each in one type */
@@ -179,11 +181,10 @@ void same_bits_for_any_number_of_threads(void **state)
             given g = given_make(&s.f, s.values, &forms[0], s.type, number % pairs_there_are());
             for (int k = 0; k < spry_kernel_count(); k++)
                 for (int c = 0; c < 3; c++) {
-                    spry_context *context = context_of(threads[c]);
-                    spry_kernel_info kernel = kernel_info(context, k);
+                    spry_kernel_info kernel = kernel_info(contexts[c], k);
                     trial t = {&s.f, &forms[0], kernel.name, s.type, number % pairs_there_are(), tested_op};
                     spry_spmv_plan *plan = is_due(k, number) && is_tested(&kernel) && kernel.deterministic
-                                               ? plan_of(context, &t, &g)
+                                               ? plan_of(contexts[c], &t, &g)
                                                : NULL;
                     for (int again = 0; plan && again < 2; again++) {
                         fill_y(&y, s.type, s.y_numbers, 0.75);
@@ -194,13 +195,13 @@ void same_bits_for_any_number_of_threads(void **state)
                             fail_msg("%s: other bits at %d threads, run %d", describe(&t), threads[c], again);
                     }
                     spry_spmv_plan_destroy(plan);
-                    spry_context_destroy(context);
                 }
             given_free(&g);
             guarded_free(&first);
             guarded_free(&y);
             clear(&s);
         }
+    for (int c = 0; c < 3; c++) spry_context_destroy(contexts[c]);
 }
 
 /* used[j] = 1 where an entry reads x_j. */
