@@ -151,8 +151,10 @@ spry_status spry_device_find(const spry_context *context, int *device, const cha
     if (number >= count)
         return spryi_fail_value(err, SPRY_DEVICE_UNAVAILABLE, "name", number, count - 1,
                                 "device %s does not exist, there are %d %s devices", name, count, driver->device_title);
-    *device = first->number == 0 ? SPRY_CPU : first->number + number;
-    return SPRY_OK;
+    const spryi_device *found;
+    spry_status status = spryi_device_usable(context, &found, first->number + number, err);
+    if (status == SPRY_OK) *device = spryi_told_device(found);
+    return status;
 }
 
 spry_status spry_device_get_info(const spry_context *context, spry_device_info *info, int device, spry_error *err)

@@ -69,6 +69,9 @@ static void check(spry_context *context, const char *const *texts, int count)
     o = SPRY_INIT(spry_spmv_options);
     o.kernel = "csr_merge_cuda";
     expect_error(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_DEVICE_UNAVAILABLE, NULL);
+    o.device = 7;
+    expect_error(spry_device_find(context, &o.device, "cuda", &err), SPRY_DEVICE_UNAVAILABLE, "device");
+    assert_int_equal(o.device, 7);
     expect_error(spry_device_allocate(context, &data, 1, 64, &err), SPRY_DEVICE_UNAVAILABLE, "device");
     expect_error(spry_device_synchronize(context, 1, NULL, &err), SPRY_DEVICE_UNAVAILABLE, "device");
     assert_null(data);

@@ -11,9 +11,9 @@ libdir=$("$pkg_config" --variable=libdir spry)
 rm -rf "$work"
 mkdir -p "$work"
 # shellcheck disable=SC2046 # the flags are words
-"$cc" -std=c17 -Wall -Wextra -Wpedantic -Werror -o "$work/consumer" "$root/examples/multiply.c" \
+"$cc" -std=c17 -Wall -Wextra -Wpedantic -Werror -o "$work/consumer" "$root/examples/time_loop.c" \
     $("$pkg_config" --cflags --libs spry)
-LD_LIBRARY_PATH=$libdir expect_product "$work/consumer"
+LD_LIBRARY_PATH=$libdir expect_time_loop "$work/consumer"
 
 header=$(sed -n 's/^#define SPRY_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' "$root/include/spry/spry.h" | paste -sd.)
 if [ "$("$pkg_config" --modversion spry)" != "$header" ]; then

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
 # Sourced by the consumer tests.
 
-# expect_product PROGRAM...: runs it, and compares what it prints with the two products of examples/multiply.c.
-expect_product()
+# expect_time_loop PROGRAM...: runs it, and looks for the temperature of examples/time_loop.c in what it prints.
+expect_time_loop()
 {
     local printed
     printed=$("$@")
-    if [ "$printed" != $'7\n6\n7\n403\n6\n7' ]; then
-        printf 'expected 7 6 7 403 6 7, one a line, but %s printed:\n%s\n' "$1" "$printed" >&2
+    if [[ $printed != 'middle 46.6188, '* ]]; then
+        printf 'expected "middle 46.6188, ...", but %s printed:\n%s\n' "$1" "$printed" >&2
         return 1
     fi
 }

@@ -19,5 +19,5 @@ if find "$work/build" -name '*_avx*.o' | grep .; then
     exit 1
 fi
 
-"$cc" -std=c17 -I "$root/include" -o "$work/multiply" "$root/examples/multiply.c" -L "$work/build" -lspry
-LD_LIBRARY_PATH=$work/build expect_product "$work/multiply"
+"$cc" -std=c17 -I "$root/include" -o "$work/time_loop" "$root/examples/time_loop.c" -L "$work/build" -lspry
+LD_LIBRARY_PATH=$work/build expect_time_loop "$work/time_loop"
