@@ -18,8 +18,9 @@ mkdir -p "$work"
 {
     echo '#include "spry/solve.h"'
     echo '#include "spry/tools.h"'
-    awk '/SPRY_API / && !/define/ { inside = 1 } inside && sub(/;( *\/[*].*)?$/, " { __builtin_trap(); }") { print; inside = 0 } inside' \
-        "$root"/include/spry/*.h
+    awk '/SPRY_API / && !/define/ { inside = 1 }
+         inside && sub(/;( *\/[*].*)?$/, " { __builtin_trap(); }") { print; inside = 0 }
+         inside' "$root"/include/spry/*.h
 } >"$work/interface.c"
 "$cc" -std=c17 -g -w -fPIC -shared -fdebug-prefix-map="$root"=. -fdebug-prefix-map="$work"=. -I "$root/include" \
     -Wl,-soname,libspry.so -o "$work/libspry.so" "$work/interface.c"
@@ -31,7 +32,9 @@ fi
 status=0
 abidiff --harmless --no-show-locs "$here/spry.abi" "$work/libspry.so" || status=$?
 if [ $status != 0 ]; then
-    echo "The headers are not those recorded (abidiff: $status). Where programs compiled against this SONAME still run, as" >&2
-    echo "after a new function, enumerator or field at the end of a struct with struct_size: abi.sh --write." >&2
+    {
+        echo "The headers are not those recorded (abidiff: $status). Where programs compiled against this SONAME still run,"
+        echo "as after a new function, enumerator or field at the end of a struct with struct_size: abi.sh --write."
+    } >&2
     exit 1
 fi
