@@ -234,7 +234,7 @@ static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
  */
 static int threads_for(const spry_spmv_plan *plan, int asked)
 {
-    enum { BYTES_A_THREAD = 512 << 10 };
+    enum { BYTES_A_THREAD = 64 << 10 };
     const int64_t worth = plan->format->storage_bytes(plan->stored.storage) / BYTES_A_THREAD;
     if (asked > 0) return asked;
     return worth < 1 ? 1 : worth < plan->context->threads ? (int)worth : plan->context->threads;
