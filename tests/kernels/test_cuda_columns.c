@@ -1,0 +1,161 @@
+/*
+ * Blocks of vectors on a GPU, row by row and column by column, with room between them: every kernel, vectors in its
+ * memory and on the host. Needs the CUDA run-time; skipped where there is no GPU.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cuda_support.h"
+#include "reference.h"
+#include "trials.h"
+
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 3, GAP = 2, BETWEEN = 77 };
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        cudaError_t code_ = (call);                                                                                    \
+        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
+    } while (0)
+
+/* A block of vectors on the host, and its copy in the GPU's memory. */
+typedef struct block {
+    spry_vector host, there;
+    int64_t numbers;
+} block;
+
+static block block_make(int64_t length, spry_type type, int row_major)
+{
+    block b = {.host = {.length = length, .columns = COLUMNS, .type = type}};
+    b.host.row_stride = row_major ? COLUMNS + GAP : 1;
+    b.host.column_stride = row_major ? 1 : length + GAP;
+    b.numbers = row_major ? length * b.host.row_stride : COLUMNS * b.host.column_stride;
+    b.host.data = calloc((size_t)b.numbers, spry_type_bytes(type));
+    assert_non_null(b.host.data);
+    for (int64_t i = 0; i < b.numbers; i++) set_number(b.host.data, type, i, BETWEEN);
+    b.there = b.host;
+    b.there.device = 1;
+    OK(cudaMalloc(&b.there.data, (size_t)b.numbers * spry_type_bytes(type)));
+    return b;
+}
+
+static void block_free(block *b)
+{
+    free(b->host.data);
+    OK(cudaFree(b->there.data));
+}
+
+static void block_copy(const block *b, int to_gpu)
+{
+    const size_t bytes = (size_t)b->numbers * spry_type_bytes(b->host.type);
+    if (to_gpu)
+        OK(cudaMemcpy(b->there.data, b->host.data, bytes, cudaMemcpyHostToDevice));
+    else
+        OK(cudaMemcpy(b->host.data, b->there.data, bytes, cudaMemcpyDeviceToHost));
+}
+
+static int64_t at(const spry_vector *v, int64_t i, int64_t c)
+{
+    return i * v->row_stride + c * v->column_stride;
+}
+
+/* y = 2*A*x + 0.5*y: columns are 1, 2 and 3 times x, and y is 4 before. */
+static void multiply(const spry_spmv_plan *plan, const char *kernel, const problem *p, const void *x,
+                     const void *product, int row_major, int on_gpu)
+{
+    const spry_type type = p->type;
+    const double f64[] = {2, 0.5};
+    const float f32[] = {2, 0.5f};
+    const char *numbers = type == SPRY_F64 ? (const char *)f64 : (const char *)f32;
+    block xs = block_make(p->cols, type, row_major), ys = block_make(p->rows, type, row_major);
+    for (int64_t c = 0; c < COLUMNS; c++) {
+        for (int64_t j = 0; j < p->cols; j++)
+            set_number(xs.host.data, type, at(&xs.host, j, c), (double)(c + 1) * number_at(x, type, j));
+        for (int64_t i = 0; i < p->rows; i++) set_number(ys.host.data, type, at(&ys.host, i, c), 4);
+    }
+    block_copy(&xs, 1);
+    block_copy(&ys, 1);
+    spry_error err = {0};
+    const spry_status status = spry_spmv_plan_run(plan, on_gpu ? ys.there : ys.host, numbers,
+                                                  spry_vector_as_const(on_gpu ? xs.there : xs.host),
+                                                  numbers + spry_type_bytes(type), NULL, &err);
+    if (status != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
+    OK(cudaDeviceSynchronize());
+    if (on_gpu) block_copy(&ys, 0);
+    for (int64_t c = 0; c < COLUMNS; c++)
+        for (int64_t i = 0; i < p->rows; i++) {
+            const double wanted = 2 * (double)(c + 1) * number_at(product, type, i) + 2;
+            const double found = number_at(ys.host.data, type, at(&ys.host, i, c));
+            if (found != wanted)
+                fail_msg("%s, %s, column %lld, row %lld: %g, expected %g", kernel,
+                         row_major ? "row-major" : "column-major", (long long)c, (long long)i, found, wanted);
+            set_number(ys.host.data, type, at(&ys.host, i, c), BETWEEN);
+        }
+    for (int64_t k = 0; k < ys.numbers; k++)
+        if (number_at(ys.host.data, type, k) != BETWEEN) fail_msg("%s: wrote between the columns of y", kernel);
+    block_free(&xs);
+    block_free(&ys);
+}
+
+static void every_kernel(spry_type type, const char *ordering)
+{
+    spry_context *context = context_of(1);
+    problem p = ordering ? problem_square(type, 1) : problem_make(type, 1);
+    spry_matrix *A = problem_matrix(context, &p);
+    void *x = problem_x(&p, SPRY_NO_TRANSPOSE, 1, 0), *product = problem_product(&p, SPRY_NO_TRANSPOSE, x, 1);
+    int index = 0;
+    for (const char *kernel; (kernel = next_kernel(context, SPRY_NO_TRANSPOSE, 0, &index));)
+        for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
+            spry_spmv_options o = gpu_options(kernel, SPRY_NO_TRANSPOSE, on_gpu);
+            spry_spmv_plan *plan = NULL;
+            spry_error err = {0};
+            o.columns = COLUMNS;
+            o.row_major = 1;
+            o.ordering = ordering;
+            if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", kernel, err.message);
+            multiply(plan, kernel, &p, x, product, 1, on_gpu);
+            multiply(plan, kernel, &p, x, product, 0, on_gpu); /* these are taken too */
+            spry_spmv_plan_destroy(plan);
+        }
+    free(product);
+    free(x);
+    spry_matrix_destroy(A);
+    problem_free(&p);
+    spry_context_destroy(context);
+}
+
+static void double_precision(void **state)
+{
+    (void)state;
+    every_kernel(SPRY_F64, NULL);
+}
+
+static void single_precision(void **state)
+{
+    (void)state;
+    every_kernel(SPRY_F32, NULL);
+}
+
+static void with_an_ordering(void **state)
+{
+    (void)state;
+    every_kernel(SPRY_F64, "rcm");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(double_precision),
+        cmocka_unit_test(single_precision),
+        cmocka_unit_test(with_an_ordering),
+    };
+    if (!gpu_is_there()) return SKIPPED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
