@@ -33,8 +33,8 @@ status=0
 abidiff --harmless --no-show-locs "$here/spry.abi" "$work/libspry.so" || status=$?
 if [ $status != 0 ]; then
     {
-        echo "The headers are not those recorded (abidiff: $status). Where programs of this SONAME still run, as after a"
-        echo "new function, enumerator or field at the end of a struct with struct_size: abi.sh --write."
+        echo "The headers are not those recorded (abidiff: $status). Where programs of this SONAME still run, as after"
+        echo "a new function, enumerator or field at the end of a struct with struct_size: abi.sh --write."
     } >&2
     exit 1
 fi
