@@ -258,7 +258,10 @@ SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
  */
 SPRY_API int64_t spry_context_trim(spry_context *context);
 
-/* What spry_context_trim would give back now: the context's blocks; where it looked for GPUs, the process's there. */
+/*
+ * What spry_context_trim would give back now: the context's blocks and, where it looked for GPUs, the process's memory
+ * there; a GPU may keep those of its pages that memory in use shares.
+ */
 SPRY_API int64_t spry_context_cached_bytes(const spry_context *context);
 
 /* ------------------------------------------------------------------------------------------------ *

@@ -65,6 +65,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .allocate = chosen.allocate,
         .release = chosen.release,
         .user = chosen.user,
+        .no_caches = chosen.no_caches != 0,
         .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
         .simd = simd,
     };
@@ -97,6 +98,12 @@ int64_t spry_context_trim(spry_context *context)
 {
     if (!context) return 0;
     return spryi_block_cache_release(context) + spryi_trim_devices(context);
+}
+
+int64_t spry_context_cached_bytes(const spry_context *context)
+{
+    if (!context) return 0;
+    return spryi_block_cache_bytes(context) + spryi_cached_device_bytes(context);
 }
 
 int64_t spry_context_peak_bytes(const spry_context *context)

@@ -23,6 +23,7 @@ static void ask_driver(spry_context *context, spryi_device_list *list, int d)
         device->driver = driver;
         device->context = context;
         device->number = list->count + n;
+        device->uncached = context->no_caches;
         device->reason = found > 0 ? "" : list->reason[d];
         if (n == 0)
             snprintf(device->name, sizeof device->name, "%s", driver->name);
@@ -40,6 +41,17 @@ int64_t spryi_trim_devices(const spry_context *context)
     pthread_mutex_lock(&list->lock);
     for (int d = 0; d < spryi_driver_count; d++)
         if (spryi_drivers[d]->trim && list->state[d]) bytes += spryi_drivers[d]->trim(list->state[d]);
+    pthread_mutex_unlock(&list->lock);
+    return bytes;
+}
+
+int64_t spryi_cached_device_bytes(const spry_context *context)
+{
+    spryi_device_list *list = context->devices;
+    int64_t bytes = 0;
+    pthread_mutex_lock(&list->lock);
+    for (int d = 0; d < spryi_driver_count; d++)
+        if (spryi_drivers[d]->trim && list->state[d]) bytes += spryi_drivers[d]->cached_bytes(list->state[d]);
     pthread_mutex_unlock(&list->lock);
     return bytes;
 }

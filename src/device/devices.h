@@ -25,5 +25,6 @@ void spryi_close_devices(spry_context *context);
 
 /* Gives back what the drivers keep: how many bytes. Devices that are not known are not looked for. */
 int64_t spryi_trim_devices(const spry_context *context);
+int64_t spryi_cached_device_bytes(const spry_context *context); /* which that would be */
 
 #endif

@@ -390,15 +390,13 @@ static const spryi_kernel *const kernels[] = {EVERY_FORMAT(LIST_KERNEL) & mock_s
 /* What a kernel keeps beside a storage: a block that must be there still when it is discarded. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
-    (void)request;
     *bytes = 64;
-    return allocate(NULL, auxiliary, *bytes, "auxiliary", err);
+    return request->device->ops->allocate(request->device, auxiliary, *bytes, "auxiliary", err);
 }
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
-    (void)device;
-    release(NULL, auxiliary);
+    device->ops->release(device, auxiliary);
 }
 
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
@@ -451,7 +449,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
         const size_t bytes = (size_t)(sections[s].count * sections[s].item_bytes);
         if (!sections[s].array) continue;
         void *made = NULL;
-        SPRYI_TRY(allocate(c->device, &made, (int64_t)bytes, sections[s].name, err));
+        SPRYI_TRY(c->device->ops->allocate(c->device, &made, (int64_t)bytes, sections[s].name, err));
         c->made[c->made_count++] = made;
         c->made_bytes += (int64_t)bytes;
         if (bytes > 0) memcpy(made, *sections[s].array, bytes);

@@ -46,28 +46,6 @@ static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
 
 /* ---- memory (memory.cu) and copies -------------------------------------------------------------------- */
 
-static spry_status allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
-                            spry_error *err)
-{
-    return spry_cuda_allocate(device->ordinal, pointer, bytes, what, err);
-}
-
-static void release(const spryi_device *device, void *pointer)
-{
-    spry_cuda_release(device->ordinal, pointer);
-}
-
-static spry_status allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
-                                     spry_error *err)
-{
-    return spry_cuda_allocate_in_order(device->ordinal, pointer, bytes, what, err);
-}
-
-static void release_in_order(const spryi_device *device, void *pointer)
-{
-    spry_cuda_release_in_order(device->ordinal, pointer);
-}
-
 static spry_status clear(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err)
 {
     if (bytes == 0) return SPRY_OK;
@@ -221,10 +199,10 @@ static const struct spryi_vector_ops *vector_ops(const spryi_device *device)
 static spryi_device_ops make_ops(void)
 {
     spryi_device_ops ops = {};
-    ops.allocate = allocate;
-    ops.release = release;
-    ops.allocate_in_order = allocate_in_order;
-    ops.release_in_order = release_in_order;
+    ops.allocate = spry_cuda_allocate;
+    ops.release = spry_cuda_release;
+    ops.allocate_in_order = spry_cuda_allocate_in_order;
+    ops.release_in_order = spry_cuda_release_in_order;
     ops.clear = clear;
     ops.copy = copy;
     ops.synchronize = synchronize;
@@ -250,6 +228,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_plugin *spryi_plug
     plugin.count = count;
     plugin.describe = describe;
     plugin.trim = spry_cuda_trim;
+    plugin.cached_bytes = spry_cuda_cached_bytes;
     plugin.open = spry_cuda_open;
     plugin.close = spry_cuda_close;
     plugin.build_id = SPRYI_BUILD_ID;
