@@ -112,6 +112,8 @@ typedef struct spryi_device_ops {
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
+    /* Returns when the work of all streams is done. In host memory there are none: NULL. */
+    spry_status (*finish)(const spryi_device *device, spry_error *err);
     /* Makes the device current and says which was; leave makes that one current again. */
     spry_status (*enter)(const spryi_device *device, int *previous, spry_error *err);
     void (*leave)(const spryi_device *device, int previous);

@@ -31,6 +31,11 @@ static void ask_driver(spry_context *context, spryi_device_list *list, int d)
             snprintf(device->name, sizeof device->name, "%s:%d", driver->name, n);
         if (found == 0) snprintf(device->description, sizeof device->description, "%s", driver->title);
     }
+    if (found > 0 && list->hooked_memory.allocate && !driver->host_memory) {
+        list->hooked[d] = *first->ops;
+        spryi_hook_memory(&list->hooked[d]);
+        for (int n = 0; n < found; n++) first[n].ops = &list->hooked[d];
+    }
     list->count += found > 0 ? found : 1;
 }
 
@@ -88,6 +93,7 @@ void spryi_close_devices(spry_context *context)
     spryi_device_list *list = context->devices;
     for (int d = 0; d < spryi_driver_count; d++)
         if (spryi_drivers[d]->close && list->state[d]) spryi_drivers[d]->close(list->state[d]);
+    spryi_close_hooked_memory(context);
     pthread_mutex_destroy(&list->lock);
 }
 

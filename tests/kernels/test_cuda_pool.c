@@ -57,8 +57,8 @@ static void kept_and_given_back(void **state)
         spry_device_free(context, 1, allocate(context, bytes - MIB));
         assert_int_equal(free_memory(), with); /* and serves for a smaller one */
         const int64_t cached = spry_context_cached_bytes(context);
-        const int64_t given = spry_context_trim(context);
-        assert_true(given >= bytes && given <= cached);
+        const int64_t freed = spry_context_trim(context);
+        assert_true(freed >= bytes && freed <= cached);
         assert_int_equal(spry_context_cached_bytes(context), 0);
         assert_int_equal(free_memory(), before);
         assert_int_equal(spry_context_trim(context), 0);

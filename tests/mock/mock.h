@@ -25,6 +25,7 @@ extern spryi_driver mock_driver; /* its start_us may be changed */
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
+const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 
 extern _Thread_local int mock_entered; /* how often this thread has made the device current, and not left it */
 
@@ -34,6 +35,9 @@ void mock_close_memory(void);
 
 /* Has `bytes` of args copied and run(copy) called later, with the memory open. */
 void mock_enqueue(void (*run)(void *args), const void *args, size_t bytes);
+
+/* Tasks that are waiting. */
+int mock_waits(void);
 
 /* Runs all that is waiting. */
 void mock_finish(void);

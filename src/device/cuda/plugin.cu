@@ -75,6 +75,14 @@ static spry_status synchronize(const spryi_device *device, void *stream, spry_er
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "synchronize");
 }
 
+static spry_status finish(const spryi_device *device, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    cudaError_t code = scope.code;
+    if (code == cudaSuccess) code = cudaDeviceSynchronize();
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "synchronize");
+}
+
 /* ---- y = beta*y ----------------------------------------------------------------------------------- */
 
 template <typename V> static __global__ void scale_kernel(V *y, int64_t length, V beta)
@@ -121,8 +129,9 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
     void *from = NULL, *to = NULL;
     cudaEvent_t start = NULL, stop = NULL;
     int64_t length = bytes / 16;
-    if (code == cudaSuccess) code = cudaMalloc(&from, (size_t)bytes);
-    if (code == cudaSuccess) code = cudaMalloc(&to, (size_t)bytes);
+    spry_status status = device->ops->allocate(device, &from, bytes, "copy bandwidth", err);
+    if (status == SPRY_OK) status = device->ops->allocate(device, &to, bytes, "copy bandwidth", err);
+    if (status != SPRY_OK) goto done;
     if (code == cudaSuccess) code = cudaMemset(from, 1, (size_t)bytes);
     if (code == cudaSuccess) code = cudaEventCreate(&start);
     if (code == cudaSuccess) code = cudaEventCreate(&stop);
@@ -140,11 +149,13 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
         qsort(ms, BATCHES, sizeof *ms, by_value);
         *gbps = 2e-6 * (double)(length * 16) / ms[BATCHES / 2];
     }
+    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "copy bandwidth");
+done:
     if (start) (void)cudaEventDestroy(start);
     if (stop) (void)cudaEventDestroy(stop);
-    (void)cudaFree(from);
-    (void)cudaFree(to);
-    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "copy bandwidth");
+    device->ops->release(device, from);
+    device->ops->release(device, to);
+    return status;
 }
 
 static spry_status enter(const spryi_device *device, int *previous, spry_error *err)
@@ -206,6 +217,7 @@ static spryi_device_ops make_ops(void)
     ops.clear = clear;
     ops.copy = copy;
     ops.synchronize = synchronize;
+    ops.finish = finish;
     ops.enter = enter;
     ops.leave = leave;
     ops.scale = scale;
