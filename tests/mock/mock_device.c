@@ -94,6 +94,11 @@ void mock_finish(void)
     mock_close_memory();
 }
 
+void mock_note(void *stream, int64_t *strays)
+{
+    *strays += mock.stream && stream != mock.stream;
+}
+
 int mock_waits(void)
 {
     return task_count;
@@ -126,9 +131,10 @@ static void run_copy(void *args)
 static spry_status copy(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err)
 {
-    (void)device, (void)stream, (void)err;
+    (void)device, (void)err;
     copy_task c = {.to = to, .from = from, .bytes = (size_t)bytes};
     if (bytes == 0) return SPRY_OK;
+    mock_note(stream, &mock.stray_copies);
     if (kind == SPRYI_FROM_DEVICE) {
         mock.copies_back++;
         mock_finish();
@@ -231,7 +237,8 @@ static void run_scale(void *args)
 static spry_status scale(const spryi_device *device, void *y, spry_type type, int64_t length, const void *beta,
                          void *stream, spry_error *err)
 {
-    (void)device, (void)stream, (void)err;
+    (void)device, (void)err;
+    mock_note(stream, &mock.stray_work);
     const scale_task s = {y, length, number_of(beta, type, 0)};
     mock_enqueue(run_scale, &s, sizeof s);
     return SPRY_OK;
@@ -261,6 +268,7 @@ static spry_status map(const spryi_device *device, const spryi_vector_map *m, sp
     (void)device, (void)err;
     const map_task t = {*m, number_of(m->beta, m->type, m->beta_on_device)};
     mock.maps++;
+    mock_note(m->stream, &mock.stray_work);
     mock_enqueue(run_map, &t, sizeof t);
     return SPRY_OK;
 }
@@ -344,6 +352,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
     if (!p.storage) abort();
     memcpy(p.storage, args->storage, format->storage_size);
     mock.products++;
+    mock_note(args->stream, &mock.stray_work);
     mock_enqueue(run_product, &p, sizeof p);
     return SPRY_OK;
 }

@@ -20,6 +20,7 @@ static void run_pass(void *args)
 
 static spry_status later(pass_task p)
 {
+    mock_note(p.w->stream, &mock.stray_work);
     mock_enqueue(run_pass, &p, sizeof p);
     return SPRY_OK;
 }
