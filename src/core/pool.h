@@ -52,8 +52,8 @@ void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void
 void spryi_pool_close(spryi_pool *pool);
 
 /*
- * task(argument, 0 .. tasks - 1), each once, in any order, with the caller's rounding and treatment of denormal numbers;
- * all are done on return. pool may be NULL: one by one.
+ * task(argument, 0 .. tasks - 1), each once, in any order, with the caller's rounding and denormal numbers; all are
+ * done on return. pool may be NULL: one by one.
  */
 void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument);
 
