@@ -24,7 +24,8 @@ typedef struct spry_read_options {
     spry_index_type index_type;  /* default: 32 bits where rows and columns allow, else 64 */
     /*
      * For files from elsewhere: the most bytes that reading may hold at once, the matrix included, whatever the file
-     * claims or inflates to. Past it SPRY_TOO_LARGE, before they are allocated where the file's head tells. 0: none.
+     * claims or inflates to; a mapped container counts with what is made of it. What would pass it is not allocated:
+     * SPRY_TOO_LARGE, as soon as the file's head tells. error.value is what is needed at least. 0: no limit.
      */
     int64_t memory_limit_bytes;
 } spry_read_options;
@@ -54,7 +55,7 @@ SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, co
 /*
  * The same of what a command line names: a path, "-" for standard input, or "gen:NAME[,key=value...]"
  * (spry_matrix_generate in tools.h). Not for names from elsewhere: standard input can block, and generators make
- * what they are told to.
+ * what they are told to, within memory_limit_bytes.
  */
 SPRY_API spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
                                       const spry_read_options *options, spry_error *err);
@@ -93,6 +94,8 @@ SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, c
 /*
  * Reads a Matrix Market file (plain or gzip) of n x 1 entries, array or coordinate (entries
  * that are left out are 0), into a vector as spry_vector_create makes it. type: SPRY_F32 or SPRY_F64 (default).
+ * There is no limit of memory. The entries have to be in the file before anything is allocated for them; rows, of
+ * which a coordinate file may claim any number, take 4 or 8 bytes each, asked for at once: SPRY_OUT_OF_MEMORY.
  */
 SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type,
                                       spry_error *err);

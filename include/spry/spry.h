@@ -34,9 +34,10 @@
  *    or converted are. Of the caller's own arrays only what takes constant time is checked at creation;
  *    planning, multiplying, converting and statistics trust the rest, and unsound arrays crash them.
  *  - Files are read and written, matrices generated, converted and checked, and messages told with the same result in
- *    every locale and every floating-point environment, which are the caller's again on return. Products, solvers and
- *    verification compute in the environment of the threads at work, the caller's and OpenMP's: what is promised of
- *    them holds where all of these round to nearest and keep denormal numbers (on x86: no FTZ, no DAZ).
+ *    every locale and every floating-point environment, which are the caller's again on return. Products and solvers
+ *    round and treat denormal numbers (on x86: FTZ, DAZ) as the calling thread does, on all threads that help it.
+ *    Verification, and values that planning or an update copies, go through OpenMP's threads as these are. What is
+ *    promised of results holds where all round to nearest and keep denormal numbers.
  *  - Sizes in bytes are called ..._bytes, times in microseconds ..._us.
  */
 #ifndef SPRY_SPRY_H
@@ -258,7 +259,10 @@ SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
  */
 SPRY_API int64_t spry_context_trim(spry_context *context);
 
-/* What spry_context_trim would give back now: the context's blocks; where it looked for GPUs, the process's there. */
+/*
+ * What spry_context_trim would give back now: the context's blocks and, where it looked for GPUs, the process's memory
+ * there; a GPU may keep those of its pages that memory in use shares.
+ */
 SPRY_API int64_t spry_context_cached_bytes(const spry_context *context);
 
 /* ------------------------------------------------------------------------------------------------ *

@@ -52,6 +52,7 @@ static int64_t most_bytes(const spry_context *context)
 int spryi_block_cache_keep(spry_context *context, void *block, size_t bytes, size_t touched)
 {
     spryi_block_cache *s = &context->cached_blocks;
+    if (context->no_caches) return 0;
     pthread_mutex_lock(&s->lock);
     int kept = s->count < SPRYI_MOST_CACHED_BLOCKS && s->bytes + (int64_t)touched <= most_bytes(context);
     if (kept) {
@@ -89,6 +90,15 @@ void spryi_block_cache_make_room(spry_context *context, size_t bytes)
     s->count -= gone;
     memmove(s->list, s->list + gone, (size_t)s->count * sizeof *s->list);
     pthread_mutex_unlock(&s->lock);
+}
+
+int64_t spryi_block_cache_bytes(const spry_context *context)
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&context->cached_blocks.lock;
+    pthread_mutex_lock(lock);
+    const int64_t bytes = context->cached_blocks.bytes;
+    pthread_mutex_unlock(lock);
+    return bytes;
 }
 
 int64_t spryi_block_cache_release(spry_context *context)

@@ -5,8 +5,8 @@
  * Cached blocks are offered to the system (MADV_FREE), which takes their pages, without asking, when memory is short;
  * they are no part of spry_context_bytes. At most SPRYI_MOST_CACHED_BLOCKS blocks and an eighth of the machine's
  * memory; with them a context holds no more than its peak, and an eighth more where blocks serve for smaller ones.
- * Never where the user's hooks allocate, nor under AddressSanitizer, which would miss that a block is used after it
- * was released.
+ * Never where the user's hooks allocate, in a context without caches, nor under AddressSanitizer, which would miss that
+ * a block is used after it was released.
  */
 #ifndef SPRYI_BLOCK_CACHE_H
 #define SPRYI_BLOCK_CACHE_H
@@ -40,5 +40,8 @@ void spryi_block_cache_make_room(struct spry_context *context, size_t bytes);
 
 /* Frees all; returns how many bytes. */
 int64_t spryi_block_cache_release(struct spry_context *context);
+
+/* How many bytes that would be. */
+int64_t spryi_block_cache_bytes(const struct spry_context *context);
 
 #endif

@@ -18,6 +18,7 @@ struct spry_context {
     void (*release)(void *user, void *pointer, size_t bytes);
     void *user;
     int threads;
+    int no_caches;                     /* 1: what is given back goes to the system at once */
     spryi_simd simd;                   /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
     struct spryi_device_list *devices; /* device/devices.h */
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */

@@ -22,7 +22,7 @@ typedef struct spryi_prepare_request {
     const void *storage; /* its arrays are where the device reads them */
     spry_type vector_type;
     spry_op op;
-    int device; /* the driver's own number; it is current */
+    const spryi_device *device; /* it is current */
 } spryi_prepare_request;
 
 /* The functions of one kernel. */
@@ -34,7 +34,7 @@ typedef struct spryi_kernel_functions {
      * own until discard. NULL: it keeps nothing.
      */
     spry_status (*prepare)(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err);
-    void (*discard)(int device, void *auxiliary);
+    void (*discard)(const spryi_device *device, void *auxiliary);
     /* Bytes that a run needs beside y; they are zero before the first run and left so. NULL: none. */
     int64_t (*workspace_bytes)(const spryi_prepare_request *request, const void *auxiliary);
     const struct spryi_spgemm_device_phases *spgemm; /* of SpGEMM in device memory (spgemm/spgemm.h) */
@@ -112,6 +112,8 @@ typedef struct spryi_device_ops {
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
+    /* Returns when the work of all streams is done. In host memory there are none: NULL. */
+    spry_status (*finish)(const spryi_device *device, spry_error *err);
     /* Makes the device current and says which was; leave makes that one current again. */
     spry_status (*enter)(const spryi_device *device, int *previous, spry_error *err);
     void (*leave)(const spryi_device *device, int previous);
@@ -140,6 +142,7 @@ struct spryi_device {
     char name[16], description[256];
     const char *reason; /* "" where it can be used; lives as long as the context */
     const char *simd;   /* of a CPU, the level that kernels may use; NULL: none */
+    int uncached;       /* 1: the context wants its memory given back at once */
     int units;          /* cores or multiprocessors */
     int shared_bytes;   /* that a block of threads may have */
     int major, minor;   /* compute capability */
@@ -165,7 +168,8 @@ struct spryi_driver {
     int (*find)(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
                 size_t reason_size);
     int64_t (*trim)(const void *state); /* gives memory that is kept back: how many bytes. NULL: it keeps none */
-    void (*close)(const void *state);   /* the context is gone. NULL: nothing to do */
+    int64_t (*cached_bytes)(const void *state); /* that trim would give back; where that is a function, this is */
+    void (*close)(const void *state);           /* the context is gone. NULL: nothing to do */
 };
 
 /* ---- devices of a context ------------------------------------------------------------------------------------ */

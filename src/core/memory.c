@@ -3,6 +3,7 @@
 #include "core/context.h"
 #include "core/error.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -57,6 +58,66 @@ static void count_bytes(spry_context *context, int64_t bytes)
     }
 }
 
+/* ---- limits of calls ------------------------------------------------------------------------------------------ */
+
+static _Thread_local spryi_memory_limit *own_limit;
+
+spryi_memory_limit *spryi_get_memory_limit(void)
+{
+    return own_limit;
+}
+
+spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit)
+{
+    spryi_memory_limit *before = own_limit;
+    own_limit = limit;
+    return before;
+}
+
+static void count_limited(int64_t bytes)
+{
+    if (own_limit) atomic_fetch_add(&own_limit->held, bytes);
+}
+
+/* 1, and the bytes count as held; 0: they are too many. */
+static int claim_limited(int64_t bytes)
+{
+    if (!own_limit) return 1;
+    const int64_t held = atomic_fetch_add(&own_limit->held, bytes);
+    if (bytes <= own_limit->most - held) return 1;
+    atomic_fetch_sub(&own_limit->held, bytes);
+    atomic_store(&own_limit->needed, bytes > INT64_MAX - held ? INT64_MAX : held + bytes);
+    return 0;
+}
+
+spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *err)
+{
+    if (!claim_limited(bytes))
+        return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, what, bytes, own_limit->most,
+                                "%s: %lld bytes more would pass the limit of %lld", what, (long long)bytes,
+                                (long long)own_limit->most);
+    count_limited(-bytes);
+    return SPRY_OK;
+}
+
+spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err)
+{
+    if (bytes >= 0) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "memory_limit_bytes", bytes, 0,
+                            "%s: memory_limit_bytes is %lld, expected 0 or more", of, (long long)bytes);
+}
+
+spry_status spryi_tell_memory_limit(const spryi_memory_limit *limit, spry_status status, spry_error *err)
+{
+    const int64_t needed = atomic_load(&limit->needed);
+    if (status != SPRY_OUT_OF_MEMORY || needed == 0) return status;
+    return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", needed, limit->most,
+                            "at least %lld bytes are needed at once, memory_limit_bytes is %lld", (long long)needed,
+                            (long long)limit->most);
+}
+
+/* ---- blocks ----------------------------------------------------------------------------------------------------- */
+
 /* counted 0: spryi_shrink counts it. */
 static spry_status take(spry_context *context, void **pointer, int64_t count, size_t size, int counted,
                         const char *what, spry_error *err)
@@ -66,6 +127,7 @@ static spry_status take(spry_context *context, void **pointer, int64_t count, si
         __builtin_add_overflow(bytes, sizeof(block_head), &bytes) || bytes > (size_t)INT64_MAX)
         return spryi_fail_value(err, SPRY_TOO_LARGE, what, count, INT64_MAX, "%s: %lld entries of %zu bytes overflow",
                                 what, (long long)count, size);
+    SPRYI_OK_OR_RETURN(spryi_check_own_limit((int64_t)bytes, what, err));
     size_t capacity = bytes;
     /* Address space costs nothing, and as a large block its pages are kept: the heap gives them back each time. */
     if (!counted && bytes >= RESERVED_LARGE_FROM && bytes < HUGE_FROM) capacity = HUGE_FROM;
@@ -79,6 +141,7 @@ static spry_status take(spry_context *context, void **pointer, int64_t count, si
     head->capacity = capacity;
     head->touched = counted || touched > capacity ? capacity : touched;
     count_bytes(context, head->bytes);
+    count_limited(head->bytes);
     *pointer = head + 1;
     return SPRY_OK;
 }
@@ -113,6 +176,7 @@ void spryi_shrink(spry_context *context, void **pointer, int64_t bytes)
     head->bytes = (int64_t)all;
     if (all > head->touched) head->touched = all;
     count_bytes(context, head->bytes);
+    count_limited(head->bytes);
     *pointer = head + 1;
 }
 
@@ -123,6 +187,7 @@ void spryi_release(spry_context *context, void *pointer)
     int64_t bytes = head->bytes;
     const size_t capacity = head->capacity, touched = head->touched;
     atomic_fetch_sub(&context->bytes, bytes);
+    count_limited(-bytes);
     if (context->release) {
         context->release(context->user, head, (size_t)bytes);
     } else if (capacity < HUGE_FROM || !spryi_block_cache_keep(context, head, capacity, touched)) {

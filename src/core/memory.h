@@ -26,6 +26,29 @@ spry_status spryi_reserve(spry_context *context, void **pointer, int64_t count, 
 /* The block is of so many bytes from now on; small ones are cut off and may move, which *pointer follows. */
 void spryi_shrink(spry_context *context, void **pointer, int64_t bytes);
 
+/*
+ * The most bytes that a call may hold at once: its threads count what they allocate and release from the moment that
+ * they have it. What would pass it fails as where there is no memory, and `needed` tells why.
+ */
+typedef struct spryi_memory_limit {
+    int64_t most;
+    _Atomic int64_t held;
+    _Atomic int64_t needed; /* at once, where something was refused */
+} spryi_memory_limit;
+
+/* The calling thread's, until the next call; NULL: none. Returns the one before. */
+spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit);
+spryi_memory_limit *spryi_get_memory_limit(void);
+
+/* SPRY_OUT_OF_MEMORY where so many bytes, beside what is held, would pass the thread's limit. */
+spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *err);
+
+/* SPRY_INVALID_ARGUMENT where a limit in options is negative; `of` says whose. */
+spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err);
+
+/* What `status` of the call means: SPRY_TOO_LARGE, naming memory_limit_bytes, where the limit was in the way. */
+spry_status spryi_tell_memory_limit(const spryi_memory_limit *limit, spry_status status, spry_error *err);
+
 /* NULL is fine. */
 void spryi_release(spry_context *context, void *pointer);
 

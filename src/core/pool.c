@@ -71,12 +71,29 @@ static int claim(spryi_pool *pool, int own)
     return -1;
 }
 
-/* Does tasks while there are any; how many. */
+/* Does tasks while there are any; how many. They may be of calls that follow each other. */
 static unsigned do_tasks(spryi_pool *pool, int own)
 {
     unsigned done = 0;
-    for (int index; (index = claim(pool, own)) >= 0; done++) pool->task(pool->argument, index);
+    for (int index; (index = claim(pool, own)) >= 0; done++) {
+        spryi_set_float_controls(pool->floats);
+        pool->task(pool->argument, index);
+    }
     return done;
+}
+
+/* A task on a thread that is not the library's. */
+typedef struct lent_task {
+    spryi_task_fn task;
+    void *argument;
+    spryi_float_controls floats;
+} lent_task;
+
+static void do_lent(void *argument, int index)
+{
+    const lent_task *t = argument;
+    SPRYI_FLOATS_OF(t->floats);
+    t->task(t->argument, index);
 }
 
 /* 1: OpenMP binds its threads to places (OMP_PLACES, OMP_PROC_BIND), and thread `own` is bound as its would be. */
@@ -193,6 +210,7 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
     const int masks = (tasks + SPRYI_TASKS_A_MASK - 1) / SPRYI_TASKS_A_MASK;
     pool->task = task;
     pool->argument = argument;
+    pool->floats = spryi_get_float_controls();
     atomic_store_explicit(&pool->processor, sched_getcpu(), memory_order_relaxed);
     atomic_store(&pool->pending, (unsigned)tasks);
     for (int m = 0; m < masks; m++) {
@@ -209,16 +227,23 @@ static void share(spryi_pool *pool, int tasks, spryi_task_fn task, void *argumen
     if (atomic_fetch_sub(&pool->pending, done) != done) wait_for_others(pool, tasks, began);
 }
 
+/* To threads that are not the pool's. */
+static void lend(const spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
+{
+    lent_task lent = {task, argument, spryi_get_float_controls()};
+    if (pool->execute) {
+        pool->execute(pool->executor, tasks, do_lent, &lent);
+        return;
+    }
+#pragma omp parallel for num_threads(tasks) schedule(static, 1)
+    for (int t = 0; t < tasks; t++) do_lent(&lent, t);
+}
+
 void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument)
 {
     if (pool && tasks > 1) {
-        if (pool->execute) {
-            pool->execute(pool->executor, tasks, task, argument);
-            return;
-        }
-        if (pool->threading == SPRY_THREADING_OPENMP) {
-#pragma omp parallel for num_threads(tasks) schedule(static, 1)
-            for (int t = 0; t < tasks; t++) task(argument, t);
+        if (pool->execute || pool->threading == SPRY_THREADING_OPENMP) {
+            lend(pool, tasks, task, argument);
             return;
         }
         if (is_of_this_process(pool) && atomic_exchange(&pool->taken, 1) == 0) {

@@ -7,6 +7,7 @@
 #ifndef SPRYI_POOL_H
 #define SPRYI_POOL_H
 
+#include "core/float_env.h"
 #include "spry/spry.h"
 
 #include <pthread.h>
@@ -36,6 +37,7 @@ typedef struct spryi_pool {
     atomic_int arrivals;
     spryi_task_fn task; /* of the call */
     void *argument;
+    spryi_float_controls floats;      /* the caller's */
     atomic_int masks, processor;      /* the caller's */
     _Alignas(64) atomic_uint pending; /* tasks that are not done; the caller sleeps on it */
     atomic_int waiting;               /* 1: it may sleep */
@@ -49,7 +51,10 @@ enum { SPRYI_POOL_ROOM = SPRYI_MOST_THREADS * sizeof(pthread_t) };
 void spryi_pool_open(spryi_pool *pool, const spry_context_options *options, void *room);
 void spryi_pool_close(spryi_pool *pool);
 
-/* task(argument, 0 .. tasks - 1), each once, in any order; all are done on return. pool may be NULL: one by one. */
+/*
+ * task(argument, 0 .. tasks - 1), each once, in any order, with the caller's rounding and denormal numbers; all are
+ * done on return. pool may be NULL: one by one.
+ */
 void spryi_parallel(spryi_pool *pool, int tasks, spryi_task_fn task, void *argument);
 
 /* Works off blocks begin .. end - 1. */

@@ -14,11 +14,22 @@ enum { BLOCK = sizeof(spry_context) + sizeof(spryi_device_list) + SPRYI_POOL_ROO
 _Static_assert(sizeof(spryi_device_list) % _Alignof(pthread_t) == 0, "room for threads follows the list");
 _Static_assert(sizeof(spry_context) % _Alignof(spryi_device_list) == 0, "the list follows the context");
 
+/* Hooks come in pairs; `have` is the one that has no other. */
+static spry_status fail_alone(const char *missing, const char *have, spry_error *err)
+{
+    return spryi_fail(err, SPRY_INVALID_ARGUMENT, missing, "context: %s is NULL, but %s is given: both or none",
+                      missing, have);
+}
+
 static spry_status check_options(const spry_context_options *options, spry_error *err)
 {
     if (!options->allocate != !options->release)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "allocate",
                           "context: allocate and release must both be given or both be NULL");
+    if (!options->device_allocate && options->device_release)
+        return fail_alone("device_allocate", "device_release", err);
+    if (options->device_allocate && !options->device_release)
+        return fail_alone("device_release", "device_allocate", err);
     if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_device_list *)0)->plugin_path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
                           sizeof((spryi_device_list *)0)->plugin_path - 1);
@@ -65,6 +76,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .allocate = chosen.allocate,
         .release = chosen.release,
         .user = chosen.user,
+        .no_caches = chosen.no_caches != 0,
         .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
         .simd = simd,
     };
@@ -73,6 +85,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
     pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
     spryi_pool_open(&made->pool, &chosen, devices + 1);
     spryi_open_devices(made, devices);
+    spryi_open_hooked_memory(made, &chosen);
     if (chosen.cuda_plugin) snprintf(devices->plugin_path, sizeof devices->plugin_path, "%s", chosen.cuda_plugin);
     *context = made;
     return SPRY_OK;
@@ -97,6 +110,12 @@ int64_t spry_context_trim(spry_context *context)
 {
     if (!context) return 0;
     return spryi_block_cache_release(context) + spryi_trim_devices(context);
+}
+
+int64_t spry_context_cached_bytes(const spry_context *context)
+{
+    if (!context) return 0;
+    return spryi_block_cache_bytes(context) + spryi_cached_device_bytes(context);
 }
 
 int64_t spry_context_peak_bytes(const spry_context *context)

@@ -23,12 +23,18 @@ static void ask_driver(spry_context *context, spryi_device_list *list, int d)
         device->driver = driver;
         device->context = context;
         device->number = list->count + n;
+        device->uncached = context->no_caches;
         device->reason = found > 0 ? "" : list->reason[d];
         if (n == 0)
             snprintf(device->name, sizeof device->name, "%s", driver->name);
         else
             snprintf(device->name, sizeof device->name, "%s:%d", driver->name, n);
         if (found == 0) snprintf(device->description, sizeof device->description, "%s", driver->title);
+    }
+    if (found > 0 && list->hooked_memory.allocate && !driver->host_memory) {
+        list->hooked[d] = *first->ops;
+        spryi_hook_memory(&list->hooked[d]);
+        for (int n = 0; n < found; n++) first[n].ops = &list->hooked[d];
     }
     list->count += found > 0 ? found : 1;
 }
@@ -40,6 +46,17 @@ int64_t spryi_trim_devices(const spry_context *context)
     pthread_mutex_lock(&list->lock);
     for (int d = 0; d < spryi_driver_count; d++)
         if (spryi_drivers[d]->trim && list->state[d]) bytes += spryi_drivers[d]->trim(list->state[d]);
+    pthread_mutex_unlock(&list->lock);
+    return bytes;
+}
+
+int64_t spryi_cached_device_bytes(const spry_context *context)
+{
+    spryi_device_list *list = context->devices;
+    int64_t bytes = 0;
+    pthread_mutex_lock(&list->lock);
+    for (int d = 0; d < spryi_driver_count; d++)
+        if (spryi_drivers[d]->trim && list->state[d]) bytes += spryi_drivers[d]->cached_bytes(list->state[d]);
     pthread_mutex_unlock(&list->lock);
     return bytes;
 }
@@ -76,6 +93,7 @@ void spryi_close_devices(spry_context *context)
     spryi_device_list *list = context->devices;
     for (int d = 0; d < spryi_driver_count; d++)
         if (spryi_drivers[d]->close && list->state[d]) spryi_drivers[d]->close(list->state[d]);
+    spryi_close_hooked_memory(context);
     pthread_mutex_destroy(&list->lock);
 }
 

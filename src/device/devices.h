@@ -2,7 +2,7 @@
 #ifndef SPRYI_DEVICES_H
 #define SPRYI_DEVICES_H
 
-#include "core/device.h"
+#include "device/hooked_memory.h"
 
 #include <pthread.h>
 
@@ -17,6 +17,8 @@ typedef struct spryi_device_list {
     const void *state[SPRYI_MOST_DRIVERS]; /* the drivers' own */
     char reason[SPRYI_MOST_DRIVERS][512];
     char plugin_path[1024]; /* of the context's options, "" for the default */
+    spryi_hooked_memory hooked_memory;
+    spryi_device_ops hooked[SPRYI_MOST_DRIVERS]; /* the drivers' tables, with memory of the hooks */
 } spryi_device_list;
 
 /* For a context that is made; close undoes it. */
@@ -25,5 +27,6 @@ void spryi_close_devices(spry_context *context);
 
 /* Gives back what the drivers keep: how many bytes. Devices that are not known are not looked for. */
 int64_t spryi_trim_devices(const spry_context *context);
+int64_t spryi_cached_device_bytes(const spry_context *context); /* which that would be */
 
 #endif

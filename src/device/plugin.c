@@ -117,6 +117,11 @@ static int64_t trim(const void *state)
     return ((const spryi_plugin *)state)->trim();
 }
 
+static int64_t cached_bytes(const void *state)
+{
+    return ((const spryi_plugin *)state)->cached_bytes();
+}
+
 static void close_plugin(const void *state)
 {
     ((const spryi_plugin *)state)->close();
@@ -131,5 +136,6 @@ const spryi_driver spryi_driver_cuda = {
     .start_us = 265e3, /* 140 ms for the plug-in and the driver, 125 for a CUDA context, memory and first kernels */
     .find = find,
     .trim = trim,
+    .cached_bytes = cached_bytes,
     .close = close_plugin,
 };

@@ -16,8 +16,9 @@ typedef struct spryi_plugin {
     /* Fills in what tells of a device: ordinal, description, units, ..., reading no field. */
     spry_status (*describe)(int ordinal, spryi_device *device, spry_error *err);
     int64_t (*trim)(void); /* gives unused memory that is kept back to the driver: how many bytes, of all devices */
-    void (*open)(void);    /* a context begins to use the plug-in */
-    void (*close)(void);   /* and is gone; with the last one goes what trim gives back */
+    int64_t (*cached_bytes)(void); /* that trim would give back, at most */
+    void (*open)(void);            /* a context begins to use the plug-in */
+    void (*close)(void);           /* and is gone; with the last one goes what trim gives back */
 } spryi_plugin;
 
 /* The plug-in exports one function of this type under this name. */

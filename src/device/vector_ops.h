@@ -4,7 +4,7 @@
  * of w->type, lie on the work's device and do not overlap unless it says so. Factors come from the state, sums and
  * what follows from them go there (iteration.h); passes do nothing once the state says stop.
  *
- * A GPU's functions only start the work, in the default stream; spryi_vector_look waits for it.
+ * A GPU's functions only start the work, in the work's stream; spryi_vector_look waits for it.
  *
  * Sums are taken in f64 over blocks that are cut by the length alone, and the blocks' sums are added in a fixed order:
  * the same bits for any number of threads.
@@ -20,8 +20,9 @@ enum { SPRYI_MOST_SUMS = 4 };
 typedef struct spryi_vector_work {
     const struct spryi_vector_ops *ops;
     spry_context *context;
-    int device;  /* as in spry_vector */
-    int ordinal; /* the driver's own number of it */
+    int device;   /* as in spry_vector */
+    int ordinal;  /* the driver's own number of it */
+    void *stream; /* of a GPU; NULL: the default one */
     spry_type type;
     int64_t n, blocks;
     int threads;
@@ -65,8 +66,8 @@ typedef struct spryi_vector_ops {
 } spryi_vector_ops;
 
 /* Resolves threads, allocates what sums and the state need; undone by spryi_vector_work_clear, also when it failed. */
-spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, int64_t n, spry_type type,
-                                   spry_error *err);
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, void *stream, int64_t n,
+                                   spry_type type, spry_error *err);
 void spryi_vector_work_clear(spryi_vector_work *w);
 
 /* The state there and back; look waits until all that was started is done. */

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/float_env.h"
+#include "core/memory.h"
 #include "io/decimal.h"
 
 #include <stdio.h>
@@ -270,6 +271,7 @@ static spry_status check_options(const spry_read_options *options, spry_error *e
     spry_status status = spryi_check_value_type("generate", options->value_type, SPRY_TYPE_DEFAULT, err);
     if (status == SPRY_OK) status = spryi_check_index_type("generate", "offset_type", options->offset_type, err);
     if (status == SPRY_OK) status = spryi_check_index_type("generate", "index_type", options->index_type, err);
+    if (status == SPRY_OK) status = spryi_check_memory_limit_option("generate", options->memory_limit_bytes, err);
     return status;
 }
 
@@ -285,6 +287,10 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
     spry_status status = check_options(&o, err);
     if (strncmp(spec, "gen:", 4) == 0) spec += 4;
     if (status == SPRY_OK) status = parse(&g, spec, err);
-    if (status == SPRY_OK) status = spryi_generate(&g, A, &o, err);
-    return status;
+    if (status != SPRY_OK) return status;
+    spryi_memory_limit limit = {.most = o.memory_limit_bytes};
+    spryi_memory_limit *before = spryi_set_memory_limit(limit.most > 0 ? &limit : NULL);
+    status = spryi_generate(&g, A, &o, err);
+    (void)spryi_set_memory_limit(before);
+    return spryi_tell_memory_limit(&limit, status, err);
 }

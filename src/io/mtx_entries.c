@@ -178,6 +178,7 @@ static spry_status run(job *work, spry_error *err)
     int64_t blocks = spryi_text_most_left(work->text) / SPRYI_BLOCK_BYTES + 1;
     int threads = spry_context_threads(context), ready = 0;
     if (threads > (blocks + 1) / 2) threads = (int)((blocks + 1) / 2); /* two blocks each at least */
+    spryi_memory_limit *limit = spryi_get_memory_limit();
     worker *workers = NULL;
     spry_status status = SPRYI_NEW(context, &workers, threads, "readers", err);
     if (status != SPRY_OK) return status;
@@ -192,7 +193,9 @@ static spry_status run(job *work, spry_error *err)
 #pragma omp parallel num_threads(threads) if (threads > 1)
     {
         SPRYI_DEFAULT_FLOATS;
+        spryi_memory_limit *before = spryi_set_memory_limit(limit); /* zlib allocates where it first inflates */
         work_through(work, &workers[omp_get_thread_num()].block, &workers[omp_get_thread_num()].own);
+        (void)spryi_set_memory_limit(before);
     }
 done:
     for (int t = 0; t < ready; t++) {

@@ -1,5 +1,6 @@
 #include "core/error.h"
 #include "core/float_env.h"
+#include "core/memory.h"
 #include "io/container.h"
 #include "io/mtx.h"
 #include "spry/io.h"
@@ -22,7 +23,7 @@ static spry_status check_options(spry_context *context, spry_matrix **A, const v
     if (options->offset_type == SPRY_I32 && options->index_type == SPRY_I64)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "index_type",
                           "read: offset and index types must be one of the pairs 32/32, 64/32 and 64/64 bits");
-    return SPRY_OK;
+    return spryi_check_memory_limit_option("read", options->memory_limit_bytes, err);
 }
 
 static spry_status pick_index_type(const spryi_mtx *head, const spry_read_options *options, spry_index_type *type,
@@ -38,6 +39,16 @@ static spry_status pick_index_type(const spryi_mtx *head, const spry_read_option
     return spryi_pick_index_types(&offset_type, type, head->m, head->n, 0, err);
 }
 
+/* The file's entries and the offsets, held at once in any case, are asked for before any of it is made. */
+static spry_status check_limit(const spryi_mtx *head, spry_index_type index_type, spry_type value_type, spry_error *err)
+{
+    const int64_t indices = head->array ? 0 : 2 * (int64_t)spry_index_type_bytes(index_type);
+    const int64_t values = head->field == SPRYI_FIELD_PATTERN          ? 0
+                           : value_type == SPRY_PATTERN && head->array ? (int64_t)sizeof(double)
+                                                                       : (int64_t)spry_type_bytes(value_type);
+    return spryi_check_own_limit(head->entries * (indices + values) + 8 * (head->m + 1), "entries and offsets", err);
+}
+
 static spry_status read_mtx(spryi_text *text, spry_matrix **A, const spry_read_options *options, spry_error *err)
 {
     spry_read_options chosen = options ? *options : SPRY_INIT(spry_read_options);
@@ -51,6 +62,7 @@ static spry_status read_mtx(spryi_text *text, spry_matrix **A, const spry_read_o
     SPRYI_TRY(spryi_mtx_read_head(text, &block, &head, err));
     SPRYI_TRY(pick_index_type(&head, &chosen, &index_type, err));
     spryi_block_destroy(text, &block);
+    SPRYI_TRY(check_limit(&head, index_type, chosen.value_type, err));
     SPRYI_TRY(spryi_mtx_read_entries(text, &head, index_type, chosen.value_type, &entries, err));
     status = spryi_mtx_to_csr(text->context, A, &head, &entries, chosen.offset_type, chosen.value_type, err);
 done:
@@ -73,10 +85,15 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", &o, options, err));
     spryi_text opened;
     if (!name) name = "memory";
-    SPRYI_OK_OR_RETURN(spryi_text_open_memory(context, &opened, text, bytes, name, err));
-    spry_status status = spryi_name_file(err, read_text(&opened, A, &o, err), opened.name);
-    spryi_text_close(&opened);
-    return status;
+    spryi_memory_limit limit = {.most = o.memory_limit_bytes};
+    spryi_memory_limit *before = spryi_set_memory_limit(limit.most > 0 ? &limit : NULL);
+    spry_status status = spryi_text_open_memory(context, &opened, text, bytes, name, err);
+    if (status == SPRY_OK) {
+        status = read_text(&opened, A, &o, err);
+        spryi_text_close(&opened);
+    }
+    (void)spryi_set_memory_limit(before);
+    return spryi_name_file(err, spryi_tell_memory_limit(&limit, status, err), name);
 }
 
 static spry_status read_source(spry_context *context, spry_matrix **A, const char *path, int may_be_standard_input,
@@ -86,11 +103,16 @@ static spry_status read_source(spry_context *context, spry_matrix **A, const cha
     SPRYI_DEFAULT_FLOATS;
     SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", &o, options, err));
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
-    spryi_text opened;
-    SPRYI_OK_OR_RETURN(spryi_text_open(context, &opened, path, may_be_standard_input, err));
-    spry_status status = spryi_name_file(err, read_text(&opened, A, &o, err), opened.name);
-    spryi_text_close(&opened);
-    return status;
+    spryi_text opened = {.name = path};
+    spryi_memory_limit limit = {.most = o.memory_limit_bytes};
+    spryi_memory_limit *before = spryi_set_memory_limit(limit.most > 0 ? &limit : NULL);
+    spry_status status = spryi_text_open(context, &opened, path, may_be_standard_input, err);
+    if (status == SPRY_OK) {
+        status = read_text(&opened, A, &o, err);
+        spryi_text_close(&opened);
+    }
+    (void)spryi_set_memory_limit(before);
+    return spryi_name_file(err, spryi_tell_memory_limit(&limit, status, err), opened.name);
 }
 
 spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,

@@ -185,7 +185,7 @@ static spry_status prepare_kernel(spry_spmv_plan *plan, spry_error *err)
                                            .storage = plan->stored.storage,
                                            .vector_type = plan->vector_type,
                                            .op = plan->op,
-                                           .device = d->ordinal};
+                                           .device = d};
     spry_status status = SPRY_OK;
     int previous = 0;
     if (f->prepare) {
@@ -300,7 +300,7 @@ void spry_spmv_plan_destroy(spry_spmv_plan *plan)
 {
     if (!plan) return;
     const spryi_device *d = plan->device;
-    if (plan->functions.discard && plan->auxiliary) plan->functions.discard(d->ordinal, plan->auxiliary);
+    if (plan->functions.discard && plan->auxiliary) plan->functions.discard(d, plan->auxiliary);
     if (d) { /* the first that is found */
         void *const blocks[] = {plan->workspace, plan->x, plan->y, plan->zero_block};
         spryi_discard_storage(plan, &plan->stored);

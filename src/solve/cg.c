@@ -48,6 +48,7 @@ typedef struct solving {
     const spry_matrix *A; /* the caller's */
     spryi_solve_plan names;
     int device;
+    spry_run_options run; /* its stream is that of all work */
     int64_t n;
     spry_spmv_plan *plan;
     spryi_vector_work work;
@@ -107,7 +108,7 @@ static spry_status make_D(solving *s, spry_cg_result *result, const spry_matrix 
     spry_status status =
         spryi_cg_invert_diagonal(s->context, &s->D, &result->bad_row, &s->bad_entry, A, s->x.type, err);
     result->verdict = result->bad_row >= 0 ? SPRY_VERDICT_BAD_DIAGONAL : SPRY_VERDICT_NONE;
-    return status == SPRY_OK ? spryi_solve_move(s->context, &s->D, s->device, err) : status;
+    return status == SPRY_OK ? spryi_solve_move(s->context, &s->D, s->device, s->run.stream, err) : status;
 }
 
 /* The plan of A, or of 2^-a A, which is on the host wherever A is: in the format of A's plan, or that A would get. */
@@ -118,8 +119,8 @@ static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err
     s->names.kernel = s->o->kernel;
     if (s->scaled.A && s->scaled.host.A && !s->names.format && !asked) s->names.format = "csr"; /* where it lies */
     if (s->scaled.A && s->names.device == SPRY_DEVICE_DEFAULT) s->names.device = s->device == 0 ? SPRY_CPU : s->device;
-    spry_status status =
-        spryi_solve_make_plan(s->context, &s->plan, s->scaled.A ? s->scaled.A : s->A, s->x.type, &s->names, err);
+    spry_status status = spryi_solve_make_plan(s->context, &s->plan, s->scaled.A ? s->scaled.A : s->A, s->x.type,
+                                               &s->names, s->run.stream, err);
     result->format = s->names.format;
     result->kernel = s->names.kernel;
     return status;
@@ -130,7 +131,7 @@ static spry_status make_plan(solving *s, spry_cg_result *result, spry_error *err
 static spry_status product(solving *s, spry_vector in, spry_cg_result *result, spry_error *err)
 {
     double start = spryi_now_us();
-    spry_status status = spry_spmv_plan_run(s->plan, s->q, NULL, spry_vector_as_const(in), NULL, NULL, err);
+    spry_status status = spry_spmv_plan_run(s->plan, s->q, NULL, spry_vector_as_const(in), NULL, &s->run, err);
     result->product_us += spryi_now_us() - start;
     return status;
 }
@@ -214,7 +215,7 @@ static spry_status begin_scaled(solving *s, int exponent, int guard, spry_cg_res
     spryi_cg_scaled told;
     spry_status status = SPRY_OK;
     if (exponent != 0 && !x_is_zero) {
-        status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, err);
+        status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
         if (!told.e.finite) s->scaled.guess_kept = 1;
     }
     s->state.guards &= ~guard;
@@ -226,7 +227,7 @@ static spry_status scale_b(solving *s, spry_cg_result *result, spry_error *err)
 {
     spryi_cg_exponents e;
     spryi_cg_scaled told;
-    spry_status status = spryi_cg_look_at_vector(s->context, &e, &s->b, err);
+    spry_status status = spryi_cg_look_at_vector(s->context, &e, &s->b, s->run.stream, err);
     if (status != SPRY_OK) return status;
     if (!e.any && e.finite) { /* b = 0: x = 0, whatever the guess */
         result->residual = result->true_residual = 0;
@@ -235,9 +236,9 @@ static spry_status scale_b(solving *s, spry_cg_result *result, spry_error *err)
     }
     int exponent = spryi_cg_exponent_of_b(&e, s->b.type);
     if (exponent != 0) {
-        if (!s->own_b.data) status = spryi_solve_copy(s->context, &s->own_b, &s->b, s->device, err);
+        if (!s->own_b.data) status = spryi_solve_copy(s->context, &s->own_b, &s->b, s->device, s->run.stream, err);
         s->b = s->own_b;
-        if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->b, -exponent, &told, err);
+        if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->b, -exponent, &told, s->run.stream, err);
         s->scaled.c = exponent;
     }
     return status == SPRY_OK ? begin_scaled(s, -exponent, SPRYI_GUARD_B, result, err) : status;
@@ -248,7 +249,7 @@ static spry_status make_scaled(solving *s, spry_cg_result *result, spry_error *e
 {
     scaling *scaled = &s->scaled;
     const int jacobi = s->o->precond == SPRY_PRECOND_JACOBI;
-    spry_status status = spryi_solve_fetch(s->context, &scaled->host, s->A, err);
+    spry_status status = spryi_solve_fetch(s->context, &scaled->host, s->A, s->run.stream, err);
     const spry_matrix *host = scaled->host.A ? scaled->host.A : s->A;
     if (status == SPRY_OK) status = spryi_cg_exponent_of_matrix(&scaled->a, host, jacobi, err);
     if (status != SPRY_OK) return status;
@@ -279,12 +280,12 @@ static spry_status scale_back(solving *s, spry_cg_result *result, spry_error *er
     const int exponent = s->scaled.c - s->scaled.a;
     spryi_cg_scaled told, again;
     if (exponent == 0) return SPRY_OK;
-    spry_status status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, err);
+    spry_status status = spryi_cg_scale_vector(s->context, &s->x, exponent, &told, s->run.stream, err);
     if (status != SPRY_OK || told.exact || result->verdict != SPRY_VERDICT_CONVERGED) return status;
     s->scaled.x_exponent = told.e.high + exponent;
-    status = spryi_cg_scale_vector(s->context, &s->x, -exponent, &again, err);
+    status = spryi_cg_scale_vector(s->context, &s->x, -exponent, &again, s->run.stream, err);
     if (status == SPRY_OK) status = find_true_residual(s, result, err);
-    if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->x, exponent, &again, err);
+    if (status == SPRY_OK) status = spryi_cg_scale_vector(s->context, &s->x, exponent, &again, s->run.stream, err);
     if (!again.e.finite) result->true_residual = INFINITY;
     if (!(result->true_residual <= s->state.tolerance)) result->verdict = SPRY_VERDICT_OUT_OF_RANGE;
     return status;
@@ -421,11 +422,11 @@ static spry_status make_vectors(solving *s, spry_error *err)
     spry_vector *vectors[] = {&s->r, &s->p, &s->q};
     spry_status status = SPRY_OK;
     if (s->b.device != s->device) {
-        status = spryi_solve_copy(s->context, &s->own_b, &s->b, s->device, err);
+        status = spryi_solve_copy(s->context, &s->own_b, &s->b, s->device, s->run.stream, err);
         s->b = s->own_b;
     }
     if (s->x.device != s->device && status == SPRY_OK) {
-        status = s->o->start_from_x ? spryi_solve_copy(s->context, &s->own_x, &s->x, s->device, err)
+        status = s->o->start_from_x ? spryi_solve_copy(s->context, &s->own_x, &s->x, s->device, s->run.stream, err)
                                     : spry_vector_create(s->context, &s->own_x, s->n, s->x.type, s->device, err);
         s->x = s->own_x;
     }
@@ -443,7 +444,7 @@ static spry_status inspect(solving *s, spry_cg_result *result, spry_error *err)
     int symmetric = 0, jacobi = s->o->precond == SPRY_PRECOND_JACOBI;
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     if (status == SPRY_OK && (jacobi || a.symmetry != SPRY_SYMMETRIC))
-        status = spryi_solve_fetch(s->context, &copy, A, err);
+        status = spryi_solve_fetch(s->context, &copy, A, s->run.stream, err);
     const spry_matrix *host = copy.A ? copy.A : A;
     if (status == SPRY_OK) status = spryi_cg_is_symmetric(host, &symmetric, err);
     if (status == SPRY_OK && !symmetric) {
@@ -465,13 +466,14 @@ static spry_status set_up(solving *s, spry_cg_result *result, spry_error *err)
     spry_status status = inspect(s, result, err);
     if (status != SPRY_OK || result->verdict != SPRY_VERDICT_NONE) return status;
     status = make_plan(s, result, err);
-    if (status == SPRY_OK) status = spryi_vector_work_init(s->context, &s->work, s->device, s->n, s->x.type, err);
+    if (status == SPRY_OK)
+        status = spryi_vector_work_init(s->context, &s->work, s->device, s->run.stream, s->n, s->x.type, err);
     if (status == SPRY_OK) status = make_vectors(s, err);
     if (status == SPRY_OK) status = spryi_vector_put(&s->work, &s->state, sizeof s->state, err);
     if (status != SPRY_OK) return status;
     if (!s->o->start_from_x) return s->work.ops->clear(&s->work, s->x.data, err);
     if (s->scaled.a == 0) return SPRY_OK;
-    return spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, err);
+    return spryi_cg_scale_vector(s->context, &s->x, s->scaled.a, &(spryi_cg_scaled){0}, s->run.stream, err);
 }
 
 /* Finds the residual of x, if it is no solution, and the time of the products, if it could not be taken. */
@@ -481,7 +483,7 @@ static spry_status look_back(solving *s, spry_cg_result *result, spry_error *err
     spry_status status = SPRY_OK;
     if (result->verdict != SPRY_VERDICT_CONVERGED) status = find_true_residual(s, result, err);
     if (status == SPRY_OK && s->device > 0 && s->n > 0) {
-        status = spryi_solve_time_product(s->context, s->plan, s->x, s->q, &one, err);
+        status = spryi_solve_time_product(s->context, s->plan, s->x, s->q, s->run.stream, &one, err);
         product_us = one * (double)result->iterations;
     }
     result->product_us = product_us;
@@ -500,7 +502,9 @@ static spry_status run(solving *s, spry_vector x, spry_cg_result *result, spry_e
         result->solve_us = spryi_now_us() - start;
         if (status == SPRY_OK) status = look_back(s, result, err);
         if (status == SPRY_OK) status = scale_back(s, result, err);
-        if (status == SPRY_OK && s->own_x.data) status = spryi_solve_copy_to(s->context, &x, &s->x, err);
+        if (status == SPRY_OK && s->own_x.data) status = spryi_solve_copy_to(s->context, &x, &s->x, s->run.stream, err);
+        if (status == SPRY_OK && s->device > 0)
+            status = spry_device_synchronize(s->context, s->device, s->run.stream, err);
     }
     return status == SPRY_OK ? judge(s, result, err) : status;
 }
@@ -513,7 +517,7 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
                           !context ? "context" : "A");
     spry_cg_options o;
     x.device = spryi_device_number(x.device);
-    solving s = {.context = context, .A = A, .x = x, .b = spryi_solve_vector(b)};
+    solving s = {.context = context, .A = A, .x = x, .b = spryi_solve_vector(b), .run = SPRY_INIT(spry_run_options)};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_cg_result told = SPRY_INIT(spry_cg_result);
     told.residual = told.true_residual = NAN;
@@ -526,7 +530,8 @@ spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result
     s.n = a.rows;
     s.device = spryi_solve_device_number(context, &s.names, &a);
     if (status == SPRY_OK) status = check_vectors(&s, &a, err);
-    if (status == SPRY_OK && s.device > 0) status = spry_device_synchronize(context, s.device, NULL, err);
+    s.run.stream = s.device > 0 ? o.stream : NULL;
+    if (status == SPRY_OK && s.device > 0) status = spry_device_synchronize(context, s.device, s.run.stream, err);
     if (status != SPRY_OK) return status;
 
     spryi_cg_state *t = &s.state;

@@ -34,8 +34,8 @@ typedef struct spryi_cg_exponents {
     int finite; /* 0: there is Inf or NaN */
 } spryi_cg_exponents;
 
-/* The exponents of a vector on any device. */
-spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e, const spry_vector *v,
+/* The exponents of a vector on any device, whose stream it is. */
+spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e, const spry_vector *v, void *stream,
                                     spry_error *err);
 /* The e for which the largest entry of 2^-e b is near 1, and, as far as the type can, no entry loses digits. */
 int spryi_cg_exponent_of_b(const spryi_cg_exponents *b, spry_type type);
@@ -50,7 +50,7 @@ typedef struct spryi_cg_scaled {
 
 /* v *= 2^exponent, on any device. */
 spry_status spryi_cg_scale_vector(spry_context *context, const spry_vector *v, int exponent, spryi_cg_scaled *told,
-                                  spry_error *err);
+                                  void *stream, spry_error *err);
 /*
  * *made = 2^exponent A of A's offsets and indices (A on the host must stay) and of *values, both to destroy (also when
  * it failed).

@@ -32,21 +32,22 @@ static void look_at(spryi_cg_exponents *e, double value)
 
 /* *host: v, or a copy of it, which *copy is to be destroyed for. */
 static spry_status bring(spry_context *context, spry_vector *host, spry_vector *copy, const spry_vector *v,
-                         spry_error *err)
+                         void *stream, spry_error *err)
 {
     *host = *v;
     if (v->device == 0) return SPRY_OK;
-    spry_status status = spryi_solve_copy(context, copy, v, 0, err);
-    if (status == SPRY_OK) status = spry_device_synchronize(context, v->device, NULL, err);
+    spry_status status = spryi_solve_copy(context, copy, v, 0, stream, err);
+    if (status == SPRY_OK) status = spry_device_synchronize(context, v->device, stream, err);
     *host = *copy;
     return status;
 }
 
-spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e, const spry_vector *v, spry_error *err)
+spry_status spryi_cg_look_at_vector(spry_context *context, spryi_cg_exponents *e, const spry_vector *v, void *stream,
+                                    spry_error *err)
 {
     spry_vector host, copy = {0};
     *e = (spryi_cg_exponents){.finite = 1};
-    spry_status status = bring(context, &host, &copy, v, err);
+    spry_status status = bring(context, &host, &copy, v, stream, err);
     for (int64_t i = 0; status == SPRY_OK && i < v->length; i++) look_at(e, spryi_value_at(host.data, v->type, i));
     spry_vector_destroy(context, &copy);
     return status;
@@ -62,19 +63,19 @@ int spryi_cg_exponent_of_b(const spryi_cg_exponents *b, spry_type type)
 }
 
 spry_status spryi_cg_scale_vector(spry_context *context, const spry_vector *v, int exponent, spryi_cg_scaled *told,
-                                  spry_error *err)
+                                  void *stream, spry_error *err)
 {
     spry_vector host, copy = {0};
     *told = (spryi_cg_scaled){.exact = 1, .e.finite = 1};
-    spry_status status = bring(context, &host, &copy, v, err);
+    spry_status status = bring(context, &host, &copy, v, stream, err);
     for (int64_t i = 0; status == SPRY_OK && i < v->length; i++) {
         const double before = spryi_value_at(host.data, v->type, i);
         look_at(&told->e, before);
         spryi_set_value(host.data, v->type, i, ldexp(before, exponent));
         if (ldexp(spryi_value_at(host.data, v->type, i), -exponent) != before) told->exact = 0;
     }
-    if (status == SPRY_OK && copy.data) status = spryi_solve_copy_to(context, v, &copy, err);
-    if (status == SPRY_OK && copy.data) status = spry_device_synchronize(context, v->device, NULL, err);
+    if (status == SPRY_OK && copy.data) status = spryi_solve_copy_to(context, v, &copy, stream, err);
+    if (status == SPRY_OK && copy.data) status = spry_device_synchronize(context, v->device, stream, err);
     spry_vector_destroy(context, &copy);
     return status;
 }

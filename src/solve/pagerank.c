@@ -21,6 +21,7 @@ typedef struct ranking {
     const spry_pagerank_options *o;
     spryi_solve_plan names;
     int device;
+    spry_run_options run; /* its stream is that of all work */
     int64_t n;
     spryi_host_copy host; /* of A, if it is in device memory */
     spryi_links links;
@@ -75,7 +76,7 @@ static spry_status product(const ranking *r, void *z, void *y, double *product_u
     in.data = z;
     out.data = y;
     double start = spryi_now_us();
-    spry_status status = spry_spmv_plan_run(r->plan, out, NULL, spry_vector_as_const(in), NULL, NULL, err);
+    spry_status status = spry_spmv_plan_run(r->plan, out, NULL, spry_vector_as_const(in), NULL, &r->run, err);
     *product_us += spryi_now_us() - start;
     return status;
 }
@@ -167,7 +168,7 @@ static spry_status judge(const ranking *r, const spry_pagerank_result *result, s
 
 static spry_status make_vectors(ranking *r, spry_error *err)
 {
-    spry_status status = spryi_solve_move(r->context, &r->links.factors, r->device, err);
+    spry_status status = spryi_solve_move(r->context, &r->links.factors, r->device, r->run.stream, err);
     if (r->x.device != r->device && status == SPRY_OK) {
         status = spry_vector_create(r->context, &r->own_x, r->n, r->x.type, r->device, err);
         r->x = r->own_x;
@@ -180,7 +181,7 @@ static spry_status make_vectors(ranking *r, spry_error *err)
 static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_matrix *A, const spry_arrays *a,
                           spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, err));
+    SPRYI_OK_OR_RETURN(spryi_solve_fetch(r->context, &r->host, A, r->run.stream, err));
     SPRYI_OK_OR_RETURN(
         spryi_links_make(r->context, &r->links, r->host.A ? r->host.A : A, a, r->o->edges, r->x.type, err));
     result->zero_columns = r->links.zero_columns;
@@ -188,8 +189,10 @@ static spry_status set_up(ranking *r, spry_pagerank_result *result, const spry_m
     result->as_it_stands = r->links.factors.data == NULL;
     if (r->links.zero_columns > 0 && r->o->zero_columns == SPRY_ZERO_ABORT)
         return refuse_zero_columns(&r->links, result, err);
-    spry_status status = spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, err);
-    if (status == SPRY_OK) status = spryi_vector_work_init(r->context, &r->work, r->device, r->n, r->x.type, err);
+    spry_status status =
+        spryi_solve_make_plan(r->context, &r->plan, r->links.B, r->x.type, &r->names, r->run.stream, err);
+    if (status == SPRY_OK)
+        status = spryi_vector_work_init(r->context, &r->work, r->device, r->run.stream, r->n, r->x.type, err);
     if (status == SPRY_OK) status = make_vectors(r, err);
     r->state.n = (double)r->n;
     r->state.shift_before = 1 / (double)r->n; /* x_0 = alpha*0 + 1/n */
@@ -210,10 +213,11 @@ static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, 
     status = iterate(r, result, err);
     result->solve_us = spryi_now_us() - start;
     if (status == SPRY_OK && r->device > 0) {
-        status = spryi_solve_time_product(r->context, r->plan, r->x, r->y, &result->product_us, err);
+        status = spryi_solve_time_product(r->context, r->plan, r->x, r->y, r->run.stream, &result->product_us, err);
         result->product_us *= (double)result->iterations;
     }
-    if (status == SPRY_OK && r->own_x.data) status = spryi_solve_copy_to(r->context, &x, &r->x, err);
+    if (status == SPRY_OK && r->own_x.data) status = spryi_solve_copy_to(r->context, &x, &r->x, r->run.stream, err);
+    if (status == SPRY_OK && r->device > 0) status = spry_device_synchronize(r->context, r->device, r->run.stream, err);
     return status == SPRY_OK ? judge(r, result, err) : status;
 }
 
@@ -225,7 +229,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
                           !context ? "context" : "A");
     spry_pagerank_options o;
     x.device = spryi_device_number(x.device);
-    ranking r = {.context = context, .x = x};
+    ranking r = {.context = context, .x = x, .run = SPRY_INIT(spry_run_options)};
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_pagerank_result told = SPRY_INIT(spry_pagerank_result);
     told.residual = told.error_bound = told.mass = NAN;
@@ -240,7 +244,8 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
                                   "pagerank: the matrix is empty, expected 1 x 1 or more");
     r.device = spryi_solve_device_number(context, &r.names, &a);
     if (status == SPRY_OK) status = spryi_solve_check_vector(&x, "x", a.rows, &a, r.device, err);
-    if (status == SPRY_OK && r.device > 0) status = spry_device_synchronize(context, r.device, NULL, err);
+    r.run.stream = r.device > 0 ? o.stream : NULL;
+    if (status == SPRY_OK && r.device > 0) status = spry_device_synchronize(context, r.device, r.run.stream, err);
     if (status != SPRY_OK) return status;
 
     r.n = a.rows;

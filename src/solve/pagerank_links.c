@@ -3,6 +3,7 @@
  * offsets run over is a loop over rows, in parallel; over the other one each entry is added where it belongs, by one
  * thread, so that the order, and with it the bits, do not depend on their number.
  */
+#include "core/float_env.h"
 #include "solve/pagerank.h"
 #include "solve/solve.h"
 #include "spry/solve.h"
@@ -18,11 +19,16 @@ static entry_facts look(const spry_arrays *a, int threads)
 {
     int64_t bad = INT64_MAX, others = 0;
     if (a->value_type == SPRY_PATTERN) return (entry_facts){-1, 1};
-#pragma omp parallel for num_threads(threads) reduction(min : bad) reduction(+ : others)
-    for (int64_t k = 0; k < a->nnz; k++) {
-        double value = spryi_value_of(a, k);
-        if (!(value >= 0 && value <= DBL_MAX) && k < bad) bad = k;
-        others += value != 1;
+    const spryi_float_controls callers = spryi_get_float_controls();
+#pragma omp parallel num_threads(threads) reduction(min : bad) reduction(+ : others)
+    {
+        SPRYI_FLOATS_OF(callers);
+#pragma omp for
+        for (int64_t k = 0; k < a->nnz; k++) {
+            double value = spryi_value_of(a, k);
+            if (!(value >= 0 && value <= DBL_MAX) && k < bad) bad = k;
+            others += value != 1;
+        }
     }
     return (entry_facts){bad == INT64_MAX ? -1 : bad, others == 0};
 }
@@ -30,12 +36,17 @@ static entry_facts look(const spry_arrays *a, int threads)
 /* sums[major] over the entries of each. */
 static void add_majors(const spry_arrays *a, double *sums, int64_t majors, int threads)
 {
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-    for (int64_t i = 0; i < majors; i++) {
-        int64_t end = spryi_offset_of(a, i + 1);
-        double sum = 0;
-        for (int64_t k = spryi_offset_of(a, i); k < end; k++) sum += spryi_value_of(a, k);
-        sums[i] = sum;
+    const spryi_float_controls callers = spryi_get_float_controls();
+#pragma omp parallel num_threads(threads)
+    {
+        SPRYI_FLOATS_OF(callers);
+#pragma omp for schedule(dynamic, 1024)
+        for (int64_t i = 0; i < majors; i++) {
+            int64_t end = spryi_offset_of(a, i + 1);
+            double sum = 0;
+            for (int64_t k = spryi_offset_of(a, i); k < end; k++) sum += spryi_value_of(a, k);
+            sums[i] = sum;
+        }
     }
 }
 

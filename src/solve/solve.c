@@ -64,7 +64,7 @@ spry_vector spryi_solve_vector(spry_const_vector v)
 }
 
 spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
-                                  spryi_solve_plan *names, spry_error *err)
+                                  spryi_solve_plan *names, void *stream, spry_error *err)
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
@@ -74,6 +74,7 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
     options.format = names->format;
     options.kernel = names->kernel;
     options.vector_type = type;
+    options.stream = stream;
     const int number = spryi_solve_device_number(context, names, &a);
     options.vector_device = number == 0 ? SPRY_CPU : number;
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, plan, A, &options, err);
@@ -99,34 +100,35 @@ int spryi_solve_device_number(const spry_context *context, const spryi_solve_pla
 /* ---- from one memory to the other --------------------------------------------------------------- */
 
 spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *to, const spry_vector *from,
-                                spry_error *err)
+                                void *stream, spry_error *err)
 {
     int64_t bytes = from->length * (int64_t)spry_type_bytes(from->type);
     if (bytes == 0) return SPRY_OK;
     if (to->device > 0 || from->device > 0)
-        return spry_device_copy(context, to->data, to->device, from->data, from->device, bytes, NULL, err);
+        return spry_device_copy(context, to->data, to->device, from->data, from->device, bytes, stream, err);
     memcpy(to->data, from->data, (size_t)bytes);
     return SPRY_OK;
 }
 
-spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device,
+spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device, void *stream,
                              spry_error *err)
 {
     spry_status status = spry_vector_create(context, made, v->length, v->type, device, err);
-    return status == SPRY_OK ? spryi_solve_copy_to(context, made, v, err) : status;
+    return status == SPRY_OK ? spryi_solve_copy_to(context, made, v, stream, err) : status;
 }
 
-spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, spry_error *err)
+spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, void *stream, spry_error *err)
 {
     spry_vector made = {0};
     if (!v->data || v->device == device) return SPRY_OK;
-    spry_status status = spryi_solve_copy(context, &made, v, device, err);
+    spry_status status = spryi_solve_copy(context, &made, v, device, stream, err);
     spry_vector_destroy(context, status == SPRY_OK ? v : &made);
     if (status == SPRY_OK) *v = made;
     return status;
 }
 
-spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, spry_error *err)
+spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, void *stream,
+                              spry_error *err)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_status status = spry_matrix_get_arrays(A, &a, err);
@@ -140,9 +142,10 @@ spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, cons
         /* vectors are what the header allocates */
         status = spry_vector_create(context, &copy->arrays[i], (bytes[i] + 7) / 8, SPRY_F64, 0, err);
         if (status == SPRY_OK && bytes[i] > 0)
-            status = spry_device_copy(context, copy->arrays[i].data, 0, *arrays[i], a.device, bytes[i], NULL, err);
+            status = spry_device_copy(context, copy->arrays[i].data, 0, *arrays[i], a.device, bytes[i], stream, err);
         *arrays[i] = copy->arrays[i].data;
     }
+    if (status == SPRY_OK) status = spry_device_synchronize(context, a.device, stream, err);
     a.device = 0;
     a.ownership = SPRY_BORROW;
     if (status == SPRY_OK) status = spry_matrix_create(context, &copy->A, &a, err);
@@ -157,14 +160,16 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy)
 }
 
 spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
-                                     spry_vector y, double *us, spry_error *err)
+                                     spry_vector y, void *stream, double *us, spry_error *err)
 {
     enum { PRODUCTS = 10 };
-    spry_status status = spry_device_synchronize(context, x.device, NULL, err);
+    spry_run_options options = SPRY_INIT(spry_run_options);
+    options.stream = stream;
+    spry_status status = spry_device_synchronize(context, x.device, stream, err);
     double start = spryi_now_us();
     for (int p = 0; p < PRODUCTS && status == SPRY_OK; p++)
-        status = spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, NULL, err);
-    if (status == SPRY_OK) status = spry_device_synchronize(context, x.device, NULL, err);
+        status = spry_spmv_plan_run(plan, y, NULL, spry_vector_as_const(x), NULL, &options, err);
+    if (status == SPRY_OK) status = spry_device_synchronize(context, x.device, stream, err);
     *us = (spryi_now_us() - start) / PRODUCTS;
     return status;
 }

@@ -20,6 +20,8 @@ spry_status spryi_solve_check_vector(const spry_vector *v, const char *name, int
 spry_status spryi_solve_check_square(const spry_arrays *a, const char *method, spry_error *err);
 
 /*
+ * What follows takes the stream of a GPU, NULL for the default one; on the CPU it means nothing.
+ *
  * A plan for many products with vectors of that type, which lie on the device that does the work; its format and
  * kernel, which are constants. The number of the device is predicted from the names, whether or not there is one.
  */
@@ -29,23 +31,24 @@ typedef struct spryi_solve_plan {
 } spryi_solve_plan;
 int spryi_solve_device_number(const spry_context *context, const spryi_solve_plan *names, const spry_arrays *a);
 spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A, spry_type type,
-                                  spryi_solve_plan *names, spry_error *err);
+                                  spryi_solve_plan *names, void *stream, spry_error *err);
 
 /* *made: a vector on `device` with the content of v, to destroy (also when it failed). */
-spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device,
+spry_status spryi_solve_copy(spry_context *context, spry_vector *made, const spry_vector *v, int device, void *stream,
                              spry_error *err);
 /* Into an existing one; either may be on a GPU. */
 spry_status spryi_solve_copy_to(const spry_context *context, const spry_vector *to, const spry_vector *from,
-                                spry_error *err);
+                                void *stream, spry_error *err);
 /* v, allocated by spry_vector_create, goes from the host to `device`. v->data NULL: nothing to do. */
-spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, spry_error *err);
+spry_status spryi_solve_move(spry_context *context, spry_vector *v, int device, void *stream, spry_error *err);
 
 /* A matrix in device memory, copied to the host to be looked at. A NULL: it is on the host as it is. */
 typedef struct spryi_host_copy {
     spry_matrix *A;
     spry_vector arrays[3];
 } spryi_host_copy;
-spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, spry_error *err);
+spry_status spryi_solve_fetch(spry_context *context, spryi_host_copy *copy, const spry_matrix *A, void *stream,
+                              spry_error *err);
 void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
 
 /*
@@ -53,6 +56,6 @@ void spryi_solve_fetch_clear(spry_context *context, spryi_host_copy *copy);
  * some more products are timed by themselves.
  */
 spry_status spryi_solve_time_product(const spry_context *context, const spry_spmv_plan *plan, spry_vector x,
-                                     spry_vector y, double *us, spry_error *err);
+                                     spry_vector y, void *stream, double *us, spry_error *err);
 
 #endif

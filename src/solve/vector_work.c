@@ -11,14 +11,18 @@ static const spryi_vector_ops *ops_of(const spry_context *context, int number)
     return device && device->ops && device->ops->vector_ops ? device->ops->vector_ops(device) : NULL;
 }
 
-spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, int64_t n, spry_type type,
-                                   spry_error *err)
+spry_status spryi_vector_work_init(spry_context *context, spryi_vector_work *w, int device, void *stream, int64_t n,
+                                   spry_type type, spry_error *err)
 {
     enum {
         STATE = sizeof(spryi_cg_state) > sizeof(spryi_rank_state) ? sizeof(spryi_cg_state) : sizeof(spryi_rank_state)
     };
-    *w =
-        (spryi_vector_work){.ops = ops_of(context, device), .context = context, .device = device, .type = type, .n = n};
+    *w = (spryi_vector_work){.ops = ops_of(context, device),
+                             .context = context,
+                             .device = device,
+                             .stream = stream,
+                             .type = type,
+                             .n = n};
     if (w->ops) w->ordinal = spryi_device_at(context, device)->ordinal;
     if (!w->ops)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "device", device, 0, "no vector work for device %d", device);
@@ -39,7 +43,7 @@ void spryi_vector_work_clear(spryi_vector_work *w)
 spry_status spryi_vector_put(const spryi_vector_work *w, const void *state, size_t bytes, spry_error *err)
 {
     if (w->device > 0)
-        return spry_device_copy(w->context, w->state.data, w->device, state, 0, (int64_t)bytes, NULL, err);
+        return spry_device_copy(w->context, w->state.data, w->device, state, 0, (int64_t)bytes, w->stream, err);
     memcpy(w->state.data, state, bytes);
     return SPRY_OK;
 }
@@ -50,8 +54,9 @@ spry_status spryi_vector_look(const spryi_vector_work *w, void *state, size_t by
         memcpy(state, w->state.data, bytes);
         return SPRY_OK;
     }
-    spry_status status = spry_device_copy(w->context, state, 0, w->state.data, w->device, (int64_t)bytes, NULL, err);
-    return status == SPRY_OK ? spry_device_synchronize(w->context, w->device, NULL, err) : status;
+    spry_status status =
+        spry_device_copy(w->context, state, 0, w->state.data, w->device, (int64_t)bytes, w->stream, err);
+    return status == SPRY_OK ? spry_device_synchronize(w->context, w->device, w->stream, err) : status;
 }
 
 int64_t spryi_vector_ahead(const spryi_vector_work *w, int64_t iterations)

@@ -113,6 +113,42 @@ static void hooks_get_every_block_back(void **state)
     assert_int_equal(h.faults, 0);
 }
 
+static void counted(void **state)
+{
+    (void)state;
+    if (!keeps()) skip();
+    spry_context *context = make_context(NULL, 1);
+    assert_int_equal(spry_context_cached_bytes(context), 0);
+    void *block = take(context, 16 * MB), *other = take(context, 24 * MB);
+    const int64_t held = spry_context_bytes(context);
+    assert_int_equal(spry_context_cached_bytes(context), 0); /* in use */
+    spryi_release(context, block);
+    spryi_release(context, other);
+    assert_int_equal(spry_context_cached_bytes(context), held);
+    assert_int_equal(spry_context_trim(context), held);
+    assert_int_equal(spry_context_cached_bytes(context), 0);
+    assert_int_equal(spry_context_cached_bytes(NULL), 0);
+    spry_context_destroy(context);
+}
+
+static void switched_off(void **state)
+{
+    (void)state;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    spry_context *context = NULL;
+    options.no_caches = 1;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    spryi_release(context, take(context, 16 * MB));
+    void *block = NULL;
+    assert_int_equal(spryi_reserve(context, &block, 16 * MB, 1, "test", NULL), SPRY_OK);
+    spryi_shrink(context, &block, 100);
+    spryi_release(context, block);
+    assert_int_equal(context->cached_blocks.count, 0);
+    assert_int_equal(spry_context_cached_bytes(context), 0);
+    assert_int_equal(spry_context_trim(context), 0);
+    spry_context_destroy(context);
+}
+
 /* A plan in memory that another left behind is the same plan. */
 static void plans_in_used_memory(void **state)
 {
@@ -182,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_block_serves_again),     cmocka_unit_test(others_are_fresh),
         cmocka_unit_test(never_more_than_the_peak), cmocka_unit_test(hooks_get_every_block_back),
         cmocka_unit_test(plans_in_used_memory),     cmocka_unit_test(reserved_blocks),
+        cmocka_unit_test(counted),                  cmocka_unit_test(switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -260,12 +260,161 @@ static void other_current_device(void **state)
         for (int current = 0; current < 2; current++) stays_current(device, current);
 }
 
+/* ---- memory hooks ------------------------------------------------------------------------------------------- */
+
+enum { MOST_HANDED_OUT = 256 };
+
+typedef struct handed_out {
+    struct {
+        void *at;
+        int64_t bytes;
+    } block[MOST_HANDED_OUT];
+    int64_t calls, held, faults;
+} handed_out;
+
+static int current_is(int device)
+{
+    int now = -1;
+    return cudaGetDevice(&now) == cudaSuccess && now == device - 1;
+}
+
+static void *hook_allocate(void *user, int device, int64_t bytes)
+{
+    handed_out *g = user;
+    void *made = NULL;
+    int b = 0;
+    while (b < MOST_HANDED_OUT && g->block[b].at) b++;
+    g->calls++;
+    g->faults += device != 1 || bytes < 1 || !current_is(device) || b == MOST_HANDED_OUT;
+    if (b == MOST_HANDED_OUT || cudaMalloc(&made, (size_t)bytes) != cudaSuccess) return NULL;
+    g->block[b].at = made;
+    g->block[b].bytes = bytes;
+    g->held++;
+    return made;
+}
+
+/* What is given back is overwritten at once, in a stream that waits for no other: a kernel that reads it yet errs. */
+static void hook_release(void *user, int device, void *pointer, int64_t bytes)
+{
+    handed_out *g = user;
+    cudaStream_t stream = NULL;
+    int b = 0;
+    while (b < MOST_HANDED_OUT && g->block[b].at != pointer) b++;
+    if (b == MOST_HANDED_OUT || g->block[b].bytes != bytes || device != 1 || !current_is(device)) {
+        g->faults++;
+        return;
+    }
+    g->faults += cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess;
+    g->faults += cudaMemsetAsync(pointer, 0xff, (size_t)bytes, stream) != cudaSuccess;
+    g->faults += cudaStreamSynchronize(stream) != cudaSuccess;
+    (void)cudaStreamDestroy(stream);
+    (void)cudaFree(pointer);
+    g->block[b].at = NULL;
+    g->held--;
+}
+
+static spry_matrix *moved_to_gpu(spry_context *context, const spry_matrix *A, void **blocks)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *moved = NULL;
+    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
+    const int64_t bytes[] = {(a.rows + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
+                             a.nnz * (int64_t)spry_index_type_bytes(a.index_type),
+                             a.nnz * (int64_t)spry_type_bytes(a.value_type)};
+    for (int n = 0; n < 3; n++) {
+        assert_int_equal(spry_device_allocate(context, &blocks[n], 1, bytes[n], NULL), SPRY_OK);
+        assert_int_equal(spry_device_copy(context, blocks[n], 1, *arrays[n], 0, bytes[n], NULL, NULL), SPRY_OK);
+        *arrays[n] = blocks[n];
+    }
+    a.device = 1;
+    a.ownership = SPRY_BORROW;
+    assert_int_equal(spry_matrix_create(context, &moved, &a, NULL), SPRY_OK);
+    return moved;
+}
+
+/* A plan, converted on the GPU where it can be, run with vectors there and here, and destroyed while it runs. */
+static void hooked_plan(spry_context *context, const spry_matrix *A, const char *kernel, spry_op op)
+{
+    const int64_t n = spry_matrix_rows(A);
+    spry_vector x, y;
+    double *expected = calloc((size_t)n, sizeof *expected), *found = calloc((size_t)n, sizeof *found);
+    if (!expected || !found) abort();
+    assert_int_equal(spry_vector_create(context, &x, n, SPRY_F64, 1, NULL), SPRY_OK);
+    assert_int_equal(spry_vector_create(context, &y, n, SPRY_F64, 1, NULL), SPRY_OK);
+    for (int64_t i = 0; i < n; i++) found[i] = (double)(1 + i % 7);
+    assert_int_equal(spry_device_copy(context, x.data, 1, found, 0, n * 8, NULL, NULL), SPRY_OK);
+    for (int vectors = 0; vectors < 2; vectors++) {
+        spry_spmv_plan *plan = gpu_plan(context, A, kernel, op, vectors);
+        spry_vector here = spry_vector_f64(expected, n);
+        spry_const_vector from = spry_const_vector_f64(found, n);
+        assert_int_equal(spry_spmv_plan_run(plan, vectors ? y : here, NULL, vectors ? spry_vector_as_const(x) : from,
+                                            NULL, NULL, NULL),
+                         SPRY_OK);
+        spry_spmv_plan_destroy(plan);
+    }
+    assert_int_equal(spry_device_copy(context, found, 0, y.data, 1, n * 8, NULL, NULL), SPRY_OK);
+    for (int64_t i = 0; i < n; i++)
+        if (found[i] != expected[i]) fail_msg("%s: row %lld differs", kernel, (long long)i);
+    spry_vector_destroy(context, &x);
+    spry_vector_destroy(context, &y);
+    free(expected);
+    free(found);
+}
+
+static void hooks_have_all(void **state)
+{
+    (void)state;
+    handed_out g = {.calls = 0};
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    spry_context *context = NULL;
+    spry_matrix *A = NULL, *moved = NULL;
+    void *blocks[3];
+    options.device_allocate = hook_allocate;
+    options.device_release = hook_release;
+    options.device_user = &g;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_generate(context, &A, "gen:laplace5,x=150,y=150", NULL, NULL), SPRY_OK);
+    moved = moved_to_gpu(context, A, blocks);
+    assert_int_equal(g.held, 3);
+    for (int op = 0; op < 2; op++) {
+        int index = 0;
+        for (const char *kernel; (kernel = next_kernel(context, (spry_op)op, 1, &index));) {
+            const int64_t calls = g.calls;
+            hooked_plan(context, A, kernel, (spry_op)op);
+            hooked_plan(context, moved, kernel, (spry_op)op);
+            if (g.calls < calls + 8 || g.held != 3 || g.faults > 0)
+                fail_msg("%s: %lld calls, %lld blocks held, %lld faults", kernel, (long long)(g.calls - calls),
+                         (long long)g.held, (long long)g.faults);
+        }
+    }
+    spry_spgemm_options product = SPRY_INIT(spry_spgemm_options);
+    spry_matrix *C = NULL;
+    product.device = product.result_device = 1;
+    for (product.drop_zeros = 0; product.drop_zeros < 2; product.drop_zeros++) {
+        assert_int_equal(spry_spgemm(context, &C, moved, A, &product, NULL), SPRY_OK);
+        assert_true(g.held > 3);
+        spry_matrix_destroy(C);
+        assert_int_equal(g.held, 3);
+    }
+    double gbps = 0;
+    assert_int_equal(spry_device_measure_copy(context, &gbps, 1, NULL), SPRY_OK);
+    assert_int_equal(spry_context_cached_bytes(context), 0); /* the library's own pool has not been asked */
+    spry_matrix_destroy(moved);
+    for (int n = 0; n < 3; n++) spry_device_free(context, 1, blocks[n]);
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+    assert_int_equal(g.held, 0);
+    assert_int_equal(g.faults, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(out_of_device_memory),    cmocka_unit_test(too_much_at_once),
         cmocka_unit_test(matrix_in_device_memory), cmocka_unit_test(current_device),
-        cmocka_unit_test(other_current_device),
+        cmocka_unit_test(other_current_device),    cmocka_unit_test(hooks_have_all),
     };
     if (!gpu_is_there()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);

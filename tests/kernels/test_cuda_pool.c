@@ -56,7 +56,10 @@ static void kept_and_given_back(void **state)
         assert_int_equal(free_memory(), with); /* kept */
         spry_device_free(context, 1, allocate(context, bytes - MIB));
         assert_int_equal(free_memory(), with); /* and serves for a smaller one */
-        assert_true(spry_context_trim(context) >= bytes);
+        const int64_t cached = spry_context_cached_bytes(context);
+        const int64_t freed = spry_context_trim(context);
+        assert_true(freed >= bytes && freed <= cached);
+        assert_int_equal(spry_context_cached_bytes(context), 0);
         assert_int_equal(free_memory(), before);
         assert_int_equal(spry_context_trim(context), 0);
         spry_device_free(context, 1, allocate(context, bytes));
@@ -65,6 +68,30 @@ static void kept_and_given_back(void **state)
         spry_context_destroy(other);
         assert_int_equal(free_memory(), before);
     }
+}
+
+/* Of a context without caches nothing stays, nor does it take what others keep away from them. */
+static void switched_off(void **state)
+{
+    (void)state;
+    static const int64_t sizes[] = {16 * MIB, 256 * MIB};
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    spry_context *context = NULL, *other = context_of(1);
+    options.no_caches = 1;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    spry_device_free(context, 1, allocate(context, MIB));
+    for (int n = 0; n < 2; n++) {
+        spry_device_free(other, 1, allocate(other, sizes[n]));
+        const int64_t before = free_memory(), cached = spry_context_cached_bytes(other);
+        void *block = allocate(context, sizes[n]);
+        assert_true(before - free_memory() >= sizes[n]);
+        spry_device_free(context, 1, block);
+        assert_int_equal(free_memory(), before);
+        assert_int_equal(spry_context_cached_bytes(other), cached);
+        (void)spry_context_trim(other);
+    }
+    spry_context_destroy(context);
+    spry_context_destroy(other);
 }
 
 /* At most a quarter of the device stays when everything is given back. */
@@ -223,6 +250,7 @@ static void threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(kept_and_given_back),
+                                       cmocka_unit_test(switched_off),
                                        cmocka_unit_test(bounded),
                                        cmocka_unit_test(aligned),
                                        cmocka_unit_test(pieces_serve),

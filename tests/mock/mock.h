@@ -14,6 +14,8 @@ typedef struct mock_state {
     int64_t blocks;               /* that are held */
     int64_t copies_back, products, maps, conversions;
     int64_t stream_waits; /* for a stream that is not the default one */
+    void *stream;         /* where a test expects work; what comes in others: */
+    int64_t stray_copies, stray_work;
     int64_t spgemm_bytes; /* of workspace that a sparse product takes beside its own */
     int spgemm_fails;     /* 1: its numeric phase fails */
     int converts;         /* 1: storages of formats are made on the device where that can be */
@@ -25,6 +27,7 @@ extern spryi_driver mock_driver; /* its start_us may be changed */
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
+const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
 
 extern _Thread_local int mock_entered; /* how often this thread has made the device current, and not left it */
 
@@ -34,6 +37,12 @@ void mock_close_memory(void);
 
 /* Has `bytes` of args copied and run(copy) called later, with the memory open. */
 void mock_enqueue(void (*run)(void *args), const void *args, size_t bytes);
+
+/* Counts what is not in the stream that a test expects it in, if it does. */
+void mock_note(void *stream, int64_t *strays);
+
+/* Tasks that are waiting. */
+int mock_waits(void);
 
 /* Runs all that is waiting. */
 void mock_finish(void);

@@ -3,7 +3,6 @@
 #include "catalogue/catalogue.h"
 #include "core/assemble.h"
 #include "core/error.h"
-#include "device/vector_ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,6 +94,16 @@ void mock_finish(void)
     mock_close_memory();
 }
 
+void mock_note(void *stream, int64_t *strays)
+{
+    *strays += mock.stream && stream != mock.stream;
+}
+
+int mock_waits(void)
+{
+    return task_count;
+}
+
 void mock_enqueue(void (*run)(void *args), const void *args, size_t bytes)
 {
     if (task_count == MOST_TASKS) mock_finish();
@@ -122,9 +131,10 @@ static void run_copy(void *args)
 static spry_status copy(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err)
 {
-    (void)device, (void)stream, (void)err;
+    (void)device, (void)err;
     copy_task c = {.to = to, .from = from, .bytes = (size_t)bytes};
     if (bytes == 0) return SPRY_OK;
+    mock_note(stream, &mock.stray_copies);
     if (kind == SPRYI_FROM_DEVICE) {
         mock.copies_back++;
         mock_finish();
@@ -158,6 +168,11 @@ static spry_status synchronize(const spryi_device *device, void *stream, spry_er
     mock_finish();
     mock.stream_waits += stream != NULL;
     return SPRY_OK;
+}
+
+static spry_status finish(const spryi_device *device, spry_error *err)
+{
+    return synchronize(device, NULL, err);
 }
 
 _Thread_local int mock_entered;
@@ -222,7 +237,8 @@ static void run_scale(void *args)
 static spry_status scale(const spryi_device *device, void *y, spry_type type, int64_t length, const void *beta,
                          void *stream, spry_error *err)
 {
-    (void)device, (void)stream, (void)err;
+    (void)device, (void)err;
+    mock_note(stream, &mock.stray_work);
     const scale_task s = {y, length, number_of(beta, type, 0)};
     mock_enqueue(run_scale, &s, sizeof s);
     return SPRY_OK;
@@ -252,6 +268,7 @@ static spry_status map(const spryi_device *device, const spryi_vector_map *m, sp
     (void)device, (void)err;
     const map_task t = {*m, number_of(m->beta, m->type, m->beta_on_device)};
     mock.maps++;
+    mock_note(m->stream, &mock.stray_work);
     mock_enqueue(run_map, &t, sizeof t);
     return SPRY_OK;
 }
@@ -335,6 +352,7 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
     if (!p.storage) abort();
     memcpy(p.storage, args->storage, format->storage_size);
     mock.products++;
+    mock_note(args->stream, &mock.stray_work);
     mock_enqueue(run_product, &p, sizeof p);
     return SPRY_OK;
 }
@@ -390,15 +408,13 @@ static const spryi_kernel *const kernels[] = {EVERY_FORMAT(LIST_KERNEL) & mock_s
 /* What a kernel keeps beside a storage: a block that must be there still when it is discarded. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
-    (void)request;
     *bytes = 64;
-    return allocate(NULL, auxiliary, *bytes, "auxiliary", err);
+    return request->device->ops->allocate(request->device, auxiliary, *bytes, "auxiliary", err);
 }
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
-    (void)device;
-    release(NULL, auxiliary);
+    device->ops->release(device, auxiliary);
 }
 
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
@@ -451,7 +467,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
         const size_t bytes = (size_t)(sections[s].count * sections[s].item_bytes);
         if (!sections[s].array) continue;
         void *made = NULL;
-        SPRYI_TRY(allocate(c->device, &made, (int64_t)bytes, sections[s].name, err));
+        SPRYI_TRY(c->device->ops->allocate(c->device, &made, (int64_t)bytes, sections[s].name, err));
         c->made[c->made_count++] = made;
         c->made_bytes += (int64_t)bytes;
         if (bytes > 0) memcpy(made, *sections[s].array, bytes);
@@ -471,105 +487,6 @@ static const spryi_converter *find_converter(const spryi_device *device, const c
     return mock.converts && strcmp(format, "csr") != 0 ? &converter : NULL;
 }
 
-/* ---- vector work: the CPU's, later --------------------------------------------------------------------- */
-
-typedef struct pass_task {
-    spry_status (*run)(const struct pass_task *p);
-    const spryi_vector_work *w;
-    void *out[3];
-    const void *in[3];
-} pass_task;
-
-static void run_pass(void *args)
-{
-    const pass_task *p = args;
-    if (p->run(p) != SPRY_OK) abort();
-}
-
-static spry_status later(pass_task p)
-{
-    mock_enqueue(run_pass, &p, sizeof p);
-    return SPRY_OK;
-}
-
-#define OPS spryi_vector_ops_cpu
-#define PASS(name, call, ...)                                                                                          \
-    static spry_status name##_now(const pass_task *p)                                                                  \
-    {                                                                                                                  \
-        return OPS.call;                                                                                               \
-    }                                                                                                                  \
-    static spry_status name(__VA_ARGS__, spry_error *err)
-
-PASS(start, start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, void *r,
-     void *p, const void *b, const void *q, const void *D)
-{
-    (void)err;
-    return later((pass_task){start_now, w, {r, p}, {b, q, D}});
-}
-PASS(dots, dots(p->w, p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, const void *p, const void *q,
-     const void *D)
-{
-    (void)err;
-    return later((pass_task){dots_now, w, {NULL}, {p, q, D}});
-}
-PASS(step, step(p->w, p->out[0], p->out[1], p->out[2], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x,
-     void *r, void *p, const void *q, const void *D)
-{
-    (void)err;
-    return later((pass_task){step_now, w, {x, r, p}, {q, D}});
-}
-PASS(next_direction, next_direction(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w,
-     void *x, void *p, const void *r, const void *D)
-{
-    (void)err;
-    return later((pass_task){next_direction_now, w, {x, p}, {r, D}});
-}
-PASS(clear, clear(p->w, p->out[0], NULL), const spryi_vector_work *w, void *x)
-{
-    (void)err;
-    return later((pass_task){clear_now, w, {x}, {NULL}});
-}
-PASS(distance, distance(p->w, p->in[0], p->in[1], NULL), const spryi_vector_work *w, const void *b, const void *q)
-{
-    (void)err;
-    return later((pass_task){distance_now, w, {NULL}, {b, q}});
-}
-PASS(rank_start, rank_start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
-     const void *s)
-{
-    (void)err;
-    return later((pass_task){rank_start_now, w, {z, y}, {s}});
-}
-PASS(rank_step, rank_step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *z,
-     void *y_before, const void *y, const void *s)
-{
-    (void)err;
-    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s}});
-}
-PASS(rank_finish, rank_finish(p->w, p->out[0], p->in[0], NULL), const spryi_vector_work *w, void *x, const void *y)
-{
-    (void)err;
-    return later((pass_task){rank_finish_now, w, {x}, {y}});
-}
-
-static const spryi_vector_ops *vector_ops(const spryi_device *device)
-{
-    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD,
-                                     .start = start,
-                                     .dots = dots,
-                                     .step = step,
-                                     .next_direction = next_direction,
-                                     .clear = clear,
-                                     .distance = distance,
-                                     .rank_start = rank_start,
-                                     .rank_step = rank_step,
-                                     .rank_finish = rank_finish};
-    (void)device;
-    ahead.block = OPS.block;
-    ahead.most_blocks = OPS.most_blocks;
-    return &ahead;
-}
-
 /* ---- the driver ------------------------------------------------------------------------------------------ */
 
 static int find(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
@@ -582,6 +499,7 @@ static int find(spry_context *context, spryi_device *devices, int most, const vo
                                          .clear = clear_memory,
                                          .copy = copy,
                                          .synchronize = synchronize,
+                                         .finish = finish,
                                          .enter = enter,
                                          .leave = leave,
                                          .scale = scale,
@@ -589,7 +507,7 @@ static int find(spry_context *context, spryi_device *devices, int most, const vo
                                          .copy_bandwidth = copy_bandwidth,
                                          .find_kernel = find_kernel,
                                          .find_converter = find_converter,
-                                         .vector_ops = vector_ops,
+                                         .vector_ops = mock_vector_ops,
                                          .spgemm = &mock_spgemm};
     (void)most, (void)state;
     snprintf(reason, reason_size, "the mock device is absent");

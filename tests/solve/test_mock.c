@@ -54,6 +54,54 @@ static void few_looks(void **state)
     spry_context_destroy(context);
 }
 
+/* All passes, products and copies are in the caller's stream, but for the copies of planning, which it waits for. */
+static void in_one_stream(void **state)
+{
+    (void)state;
+    spry_context *context = gpu_context();
+    spry_matrix *A = NULL, *G = graph_of(context, "rmat,scale=6", SPRY_F64);
+    int mark;
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=20,y=20", NULL, NULL), SPRY_OK);
+    spry_vector b = ones(context, 400), x = ones(context, 400), ranks = ones(context, 64);
+    for (int method = 0; method < 4; method++) { /* jacobi in 1, a system to be scaled in 2 */
+        spry_error err = {0};
+        spry_spmv_options po = SPRY_INIT(spry_spmv_options);
+        spry_cg_options o = SPRY_INIT(spry_cg_options);
+        spry_pagerank_options ro = SPRY_INIT(spry_pagerank_options);
+        spry_spmv_plan *plan = NULL;
+        o.device = ro.device = po.device = po.vector_device = 1;
+        o.format = ro.format = po.format = "csr";
+        o.precond = method == 1 ? SPRY_PRECOND_JACOBI : SPRY_PRECOND_NONE;
+        o.start_from_x = method == 1;
+        ro.zero_columns = SPRY_ZERO_TELEPORT;
+        o.stream = ro.stream = po.stream = &mark;
+        mock.stream = &mark;
+        mock.stray_copies = mock.stray_work = 0;
+        const int64_t waits = mock.stream_waits, passes = mock.products;
+        assert_int_equal(spry_spmv_plan_create(context, &plan, method == 3 ? G : A, &po, &err), SPRY_OK);
+        const int64_t of_planning = mock.stray_copies;
+        spry_spmv_plan_destroy(plan);
+        assert_true(of_planning > 0 && mock.stream_waits > waits);
+        mock.stray_copies = 0;
+        for (int64_t i = 0; i < 400; i++) ((double *)b.data)[i] = method == 2 ? 0x1p-700 : 1;
+        if (method < 3)
+            expect_status(spry_cg(context, x, NULL, A, spry_vector_as_const(b), &o, &err), &err, SPRY_OK, "");
+        else
+            expect_status(spry_pagerank(context, ranks, NULL, G, &ro, &err), &err, SPRY_OK, "");
+        assert_true(mock.products > passes + 10);
+        assert_int_equal(mock.stray_work, 0);
+        assert_int_equal(mock.stray_copies, of_planning - (method == 3)); /* links of weight 1 have no values there */
+        assert_int_equal(mock_waits(), 0); /* it has ended */
+        mock.stream = NULL;
+    }
+    spry_vector_destroy(context, &b);
+    spry_vector_destroy(context, &x);
+    spry_vector_destroy(context, &ranks);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(G);
+    spry_context_destroy(context);
+}
+
 /* Nothing is left on either side when the device has no more memory. */
 static void every_device_allocation_refused(void **state)
 {
@@ -141,6 +189,7 @@ int main(void)
         cmocka_unit_test(the_same_bits_again),
         cmocka_unit_test(bad_places),
         cmocka_unit_test(few_looks),
+        cmocka_unit_test(in_one_stream),
         cmocka_unit_test(every_device_allocation_refused),
         cmocka_unit_test(no_device),
     };

@@ -7,7 +7,7 @@
 spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err)
 {
     if (c->made_count == SPRYI_MOST_SECTIONS) return spryi_fail(err, SPRY_INTERNAL, NULL, "%s: too many arrays", what);
-    SPRY_CUDA_TRY(spry_cuda_new(array, bytes, what, err));
+    SPRY_CUDA_TRY(spry_cuda_new(c->device, array, bytes, what, err));
     c->made[c->made_count++] = *array;
     c->made_bytes += bytes;
     return SPRY_OK;
@@ -28,12 +28,12 @@ template <typename P> static __global__ void longest_row(const P *__restrict__ A
     if (threadIdx.x % 32 == 0 && own > 0) atomicMax(most, own);
 }
 
-spry_status spry_cuda_longest(const spry_arrays *csr, int64_t *longest, spry_error *err)
+spry_status spry_cuda_longest(const spryi_device *device, const spry_arrays *csr, int64_t *longest, spry_error *err)
 {
     const int64_t m = csr->rows;
     const unsigned blocks = convert_blocks(m) < 1024 ? convert_blocks(m) : 1024;
     scratch most;
-    SPRY_CUDA_TRY(most.make(sizeof(unsigned long long), "longest row", err));
+    SPRY_CUDA_TRY(most.make(device, sizeof(unsigned long long), "longest row", err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(most.at, 0, sizeof(unsigned long long)), "longest row", err);
     if (m > 0)
         SPRY_BY_TYPE(csr->offset_type, P,
@@ -64,14 +64,15 @@ spry_status spry_cuda_rows_of(const spry_arrays *csr, int32_t *rows, spry_error 
     return launched(err, "rows of entries");
 }
 
-spry_status spry_cuda_sort_keys(uint64_t **keys, uint64_t **other, int64_t count, int begin, int end, spry_error *err)
+spry_status spry_cuda_sort_keys(const spryi_device *device, uint64_t **keys, uint64_t **other, int64_t count, int begin,
+                                int end, spry_error *err)
 {
     if (count == 0 || begin == end) return SPRY_OK;
     cub::DoubleBuffer<uint64_t> both(*keys, *other);
     scratch space;
     size_t bytes = 0;
     SPRY_CUDA_CHECK(cub::DeviceRadixSort::SortKeys(NULL, bytes, both, count, begin, end), "sort", err);
-    SPRY_CUDA_TRY(space.make((int64_t)bytes, "sorting", err));
+    SPRY_CUDA_TRY(space.make(device, (int64_t)bytes, "sorting", err));
     SPRY_CUDA_CHECK(cub::DeviceRadixSort::SortKeys(space.at, bytes, both, count, begin, end), "sort", err);
     *keys = both.Current();
     *other = both.Alternate();
@@ -94,34 +95,36 @@ static __global__ void make_row_keys(const int32_t *__restrict__ row_of, int64_t
     keys[p] = (uint64_t)((uint32_t)row_of[k] / height) << KEY_BITS | (uint64_t)k;
 }
 
-spry_status spry_cuda_order_columns(const spry_arrays *csr, uint32_t width, uint64_t **keys, uint64_t **other,
-                                    spry_error *err)
+spry_status spry_cuda_order_columns(const spryi_device *device, const spry_arrays *csr, uint32_t width, uint64_t **keys,
+                                    uint64_t **other, spry_error *err)
 {
     if (csr->nnz == 0) return SPRY_OK;
     make_column_keys<<<convert_blocks(csr->nnz), CONVERT_THREADS>>>((const int32_t *)csr->indices, csr->nnz, width,
                                                                     *keys);
     SPRY_CUDA_TRY(launched(err, "column keys"));
-    return spry_cuda_sort_keys(keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->cols - 1) / width), err);
+    return spry_cuda_sort_keys(device, keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->cols - 1) / width),
+                               err);
 }
 
 /* Sorts keep the order of equals, so the second leaves the columns of a row as the first has ordered them. */
-spry_status spry_cuda_order_blocks(const spry_arrays *csr, const int32_t *row_of, uint32_t height, uint32_t width,
-                                   uint64_t **keys, uint64_t **other, spry_error *err)
+spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays *csr, const int32_t *row_of,
+                                   uint32_t height, uint32_t width, uint64_t **keys, uint64_t **other, spry_error *err)
 {
     if (csr->nnz == 0) return SPRY_OK;
-    SPRY_CUDA_TRY(spry_cuda_order_columns(csr, width, keys, other, err));
+    SPRY_CUDA_TRY(spry_cuda_order_columns(device, csr, width, keys, other, err));
     make_row_keys<<<convert_blocks(csr->nnz), CONVERT_THREADS>>>(row_of, csr->nnz, height, *keys);
     SPRY_CUDA_TRY(launched(err, "row keys"));
-    return spry_cuda_sort_keys(keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->rows - 1) / height), err);
+    return spry_cuda_sort_keys(device, keys, other, csr->nnz, KEY_BITS, KEY_BITS + bits_of((csr->rows - 1) / height),
+                               err);
 }
 
-spry_status spry_cuda_scan(int64_t *numbers, int64_t count, spry_error *err)
+spry_status spry_cuda_scan(const spryi_device *device, int64_t *numbers, int64_t count, spry_error *err)
 {
     if (count == 0) return SPRY_OK;
     scratch space;
     size_t bytes = 0;
     SPRY_CUDA_CHECK(cub::DeviceScan::InclusiveSum(NULL, bytes, numbers, numbers, count), "scan", err);
-    SPRY_CUDA_TRY(space.make((int64_t)bytes, "scan", err));
+    SPRY_CUDA_TRY(space.make(device, (int64_t)bytes, "scan", err));
     SPRY_CUDA_CHECK(cub::DeviceScan::InclusiveSum(space.at, bytes, numbers, numbers, count), "scan", err);
     return launched(err, "scan");
 }

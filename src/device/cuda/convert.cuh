@@ -26,18 +26,20 @@ template <typename V> using value_bits = std::conditional_t<sizeof(V) == 8, uint
 /* Device memory for as long as the scope lasts. */
 struct scratch {
     void *at;
-    scratch() : at(NULL)
+    const spryi_device *device;
+    scratch() : at(NULL), device(NULL)
     {
     }
     ~scratch()
     {
-        spry_cuda_free(at);
+        if (at) spry_cuda_free(device, at);
     }
     scratch(const scratch &) = delete;
     scratch &operator=(const scratch &) = delete;
-    spry_status make(int64_t bytes, const char *what, spry_error *err)
+    spry_status make(const spryi_device *on, int64_t bytes, const char *what, spry_error *err)
     {
-        return spry_cuda_new(&at, bytes, what, err);
+        device = on;
+        return spry_cuda_new(device, &at, bytes, what, err);
     }
 };
 
@@ -73,7 +75,7 @@ static inline spry_arrays shape_of(const spry_arrays *a)
 spry_status spry_cuda_make(spryi_conversion *c, void **array, int64_t bytes, const char *what, spry_error *err);
 
 /* Entries of the longest row. */
-spry_status spry_cuda_longest(const spry_arrays *csr, int64_t *longest, spry_error *err);
+spry_status spry_cuda_longest(const spryi_device *device, const spry_arrays *csr, int64_t *longest, spry_error *err);
 
 /* The row of every entry; rows has nnz numbers. Cut by entries: a long row is the work of many blocks. */
 spry_status spry_cuda_rows_of(const spry_arrays *csr, int32_t *rows, spry_error *err);
@@ -82,7 +84,8 @@ spry_status spry_cuda_rows_of(const spry_arrays *csr, int32_t *rows, spry_error 
  * Sorts keys by bits begin .. end - 1, equal ones in their order. *keys and *other are two arrays of `count`; which one
  * is sorted in the end is *keys.
  */
-spry_status spry_cuda_sort_keys(uint64_t **keys, uint64_t **other, int64_t count, int begin, int end, spry_error *err);
+spry_status spry_cuda_sort_keys(const spryi_device *device, uint64_t **keys, uint64_t **other, int64_t count, int begin,
+                                int end, spry_error *err);
 
 /*
  * Keys of the entries by columns of `width` matrix columns, those of one as they are stored: upper 32 bits the column,
@@ -91,18 +94,18 @@ spry_status spry_cuda_sort_keys(uint64_t **keys, uint64_t **other, int64_t count
 enum { KEY_BITS = 32 };
 #define KEY_MAJOR(key) ((uint32_t)((key) >> KEY_BITS))
 #define KEY_ENTRY(key) ((uint32_t)(key))
-spry_status spry_cuda_order_columns(const spry_arrays *csr, uint32_t width, uint64_t **keys, uint64_t **other,
-                                    spry_error *err);
+spry_status spry_cuda_order_columns(const spryi_device *device, const spry_arrays *csr, uint32_t width, uint64_t **keys,
+                                    uint64_t **other, spry_error *err);
 
 /*
  * The same by rows of `height` matrix rows, in one of them by columns of `width`: the upper 32 bits are the row. row_of
  * is spry_cuda_rows_of's.
  */
-spry_status spry_cuda_order_blocks(const spry_arrays *csr, const int32_t *row_of, uint32_t height, uint32_t width,
-                                   uint64_t **keys, uint64_t **other, spry_error *err);
+spry_status spry_cuda_order_blocks(const spryi_device *device, const spry_arrays *csr, const int32_t *row_of,
+                                   uint32_t height, uint32_t width, uint64_t **keys, uint64_t **other, spry_error *err);
 
 /* numbers[i] = the sum of numbers[0 .. i]. */
-spry_status spry_cuda_scan(int64_t *numbers, int64_t count, spry_error *err);
+spry_status spry_cuda_scan(const spryi_device *device, int64_t *numbers, int64_t count, spry_error *err);
 
 /* The last i of low .. high - 1 with offsets[i] <= k, given offsets[low] <= k < offsets[high]: whose entry k is. */
 template <typename P>

@@ -98,12 +98,18 @@ struct device_scope {
     }
 };
 
-/*
- * Device memory for what a kernel's prepare keeps, on the device that is current; *made becomes the address. Free it
- * with spry_cuda_free, which waits for the device's work: cudaFree would not, the memory being of a pool.
- */
-spry_status spry_cuda_new(void **made, int64_t bytes, const char *what, spry_error *err);
-void spry_cuda_free(void *pointer); /* whichever device is current; NULL is fine */
+/* Device memory for what a kernel's prepare keeps, and for scratch, of the context's pool or hooks. */
+static inline spry_status spry_cuda_new(const spryi_device *device, void **made, int64_t bytes, const char *what,
+                                        spry_error *err)
+{
+    return device->ops->allocate(device, made, bytes, what, err);
+}
+
+/* When the device's work is done; NULL is fine. */
+static inline void spry_cuda_free(const spryi_device *device, void *pointer)
+{
+    device->ops->release(device, pointer);
+}
 
 /* A kernel may ask for up to `bytes` of shared memory when it is launched. */
 template <typename KERNEL> static inline cudaError_t allow_shared_memory(KERNEL kernel, int bytes)

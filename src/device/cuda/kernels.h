@@ -67,11 +67,14 @@ extern const struct spryi_vector_ops spry_cuda_vector_ops;   /* vector_ops_cuda.
 extern const struct spryi_spgemm_functions spry_cuda_spgemm; /* src/spgemm/cuda/support_cuda.cu */
 
 /* memory.cu: the plug-in's device memory. */
-spry_status spry_cuda_allocate(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
-spry_status spry_cuda_allocate_in_order(int device, void **pointer, int64_t bytes, const char *what, spry_error *err);
-void spry_cuda_release(int device, void *pointer);
-void spry_cuda_release_in_order(int device, void *pointer);
+spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                               spry_error *err);
+spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                                        spry_error *err);
+void spry_cuda_release(const spryi_device *device, void *pointer);
+void spry_cuda_release_in_order(const spryi_device *device, void *pointer);
 int64_t spry_cuda_trim(void);
+int64_t spry_cuda_cached_bytes(void);
 void spry_cuda_open(void);
 void spry_cuda_close(void);
 

@@ -8,7 +8,8 @@
  * Less than LARGE bytes come from a CUDA memory pool of the library's own. Larger blocks are cudaMalloc's, which takes
  * a tenth of the time in which a pool maps new memory, and are kept in a list. Kept while idle: in each at most
  * 1/KEPT_SHARE of the device's memory (the pool counts what is in use, too); nothing after the last context is gone, or
- * after trim. Where a device has no pools, or SPRY_CUDA_POOL is "off" in the environment, all is cudaMalloc, cudaFree.
+ * after trim. All is cudaMalloc and cudaFree where a device has no pools, where SPRY_CUDA_POOL is "off" in the
+ * environment, and for contexts without caches, whose blocks no list knows when they come back.
  */
 #include "device/cuda/cuda_common.cuh"
 #include "device/cuda/kernels.h"
@@ -181,6 +182,20 @@ static int64_t trim(device_pool *p)
     return given;
 }
 
+/* What is kept: of the pool all that is not in use, also where it shares the driver's blocks with what is. */
+static int64_t cached_bytes(device_pool *p)
+{
+    uint64_t reserved = 0, used = 0;
+    (void)cudaStreamSynchronize(NULL); /* as trim does */
+    pthread_mutex_lock(&lock);
+    const int64_t large = (int64_t)p->kept_bytes;
+    pthread_mutex_unlock(&lock);
+    cudaError_t code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &reserved);
+    if (code == cudaSuccess) code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrUsedMemCurrent, &used);
+    if (code != cudaSuccess) (void)cudaGetLastError();
+    return large + (code == cudaSuccess && reserved > used ? (int64_t)(reserved - used) : 0);
+}
+
 /* With what is kept given back when there is not enough otherwise. */
 static cudaError_t take_new(device_pool *p, void **made, size_t bytes)
 {
@@ -193,9 +208,10 @@ static cudaError_t take_new(device_pool *p, void **made, size_t bytes)
 }
 
 /* The default stream's error, if it has one, is found by whoever waits for it next. */
-static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_stream)
+static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_stream, int uncached)
 {
     if (!p) return cudaMalloc(made, bytes);
+    if (uncached) return take_new(p, made, bytes);
     if (bytes >= LARGE) {
         const large_block kept = take_kept(p, bytes);
         *made = kept.at;
@@ -215,13 +231,14 @@ static cudaError_t take(device_pool *p, void **made, size_t bytes, int any_strea
     return code;
 }
 
-static spry_status allocate(int device, void **pointer, int64_t bytes, const char *what, int any_stream,
+static spry_status allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what, int any_stream,
                             spry_error *err)
 {
-    device_scope scope(device);
+    device_scope scope(device->ordinal);
     void *made = NULL;
     cudaError_t code = scope.code;
-    if (code == cudaSuccess) code = take(pool_of(device), &made, bytes > 0 ? (size_t)bytes : 1, any_stream);
+    if (code == cudaSuccess)
+        code = take(pool_of(device->ordinal), &made, bytes > 0 ? (size_t)bytes : 1, any_stream, device->uncached);
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         return spryi_fail_value(err, SPRY_OUT_OF_MEMORY, NULL, bytes, 0, "out of device memory: %lld bytes for %s",
@@ -234,66 +251,62 @@ static spry_status allocate(int device, void **pointer, int64_t bytes, const cha
 
 /* ---- the plug-in's functions ----------------------------------------------------------------------------------- */
 
-spry_status spry_cuda_allocate(int device, void **pointer, int64_t bytes, const char *what, spry_error *err)
+spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                               spry_error *err)
 {
     return allocate(device, pointer, bytes, what, 1, err);
 }
 
-spry_status spry_cuda_allocate_in_order(int device, void **pointer, int64_t bytes, const char *what, spry_error *err)
+spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
+                                        spry_error *err)
 {
     return allocate(device, pointer, bytes, what, 0, err);
 }
 
 /* cudaFree of memory of a pool waits for nobody. */
-void spry_cuda_release(int device, void *pointer)
+void spry_cuda_release(const spryi_device *device, void *pointer)
 {
     if (!pointer) return;
-    device_scope scope(device);
-    device_pool *p = pool_of(device);
+    device_scope scope(device->ordinal);
+    device_pool *p = pool_of(device->ordinal);
     if (p) (void)cudaDeviceSynchronize();
     if (!p || !give_large(p, pointer, 0)) (void)cudaFree(pointer);
 }
 
-void spry_cuda_release_in_order(int device, void *pointer)
+void spry_cuda_release_in_order(const spryi_device *device, void *pointer)
 {
     if (!pointer) return;
-    device_scope scope(device);
-    device_pool *p = pool_of(device);
+    device_scope scope(device->ordinal);
+    device_pool *p = pool_of(device->ordinal);
     if (p && give_large(p, pointer, 1)) return;
     if (p && cudaFreeAsync(pointer, NULL) == cudaSuccess) return;
     (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
     (void)cudaFree(pointer);
 }
 
-spry_status spry_cuda_new(void **made, int64_t bytes, const char *what, spry_error *err)
+/* What `count` says of each pool, its device current. */
+static int64_t sum_of_pools(int64_t (*count)(device_pool *))
 {
-    int device = 0;
-    cudaError_t code = cudaGetDevice(&device);
-    return code == cudaSuccess ? allocate(device, made, bytes, what, 1, err) : spry_cuda_fail(err, code, what);
-}
-
-void spry_cuda_free(void *pointer)
-{
-    cudaPointerAttributes about;
-    if (!pointer) return;
-    if (cudaPointerGetAttributes(&about, pointer) == cudaSuccess)
-        spry_cuda_release(about.device, pointer);
-    else
-        (void)cudaGetLastError();
-}
-
-int64_t spry_cuda_trim(void)
-{
-    int64_t given = 0;
+    int64_t sum = 0;
     for (int device = 0; device < MOST_POOLS; device++) {
         pthread_mutex_lock(&lock);
         const int there = pools[device].pool != NULL;
         pthread_mutex_unlock(&lock);
         if (!there) continue;
         device_scope scope(device);
-        given += trim(&pools[device]);
+        sum += count(&pools[device]);
     }
-    return given;
+    return sum;
+}
+
+int64_t spry_cuda_trim(void)
+{
+    return sum_of_pools(trim);
+}
+
+int64_t spry_cuda_cached_bytes(void)
+{
+    return sum_of_pools(cached_bytes);
 }
 
 void spry_cuda_open(void)

@@ -46,28 +46,6 @@ static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
 
 /* ---- memory (memory.cu) and copies -------------------------------------------------------------------- */
 
-static spry_status allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
-                            spry_error *err)
-{
-    return spry_cuda_allocate(device->ordinal, pointer, bytes, what, err);
-}
-
-static void release(const spryi_device *device, void *pointer)
-{
-    spry_cuda_release(device->ordinal, pointer);
-}
-
-static spry_status allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
-                                     spry_error *err)
-{
-    return spry_cuda_allocate_in_order(device->ordinal, pointer, bytes, what, err);
-}
-
-static void release_in_order(const spryi_device *device, void *pointer)
-{
-    spry_cuda_release_in_order(device->ordinal, pointer);
-}
-
 static spry_status clear(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err)
 {
     if (bytes == 0) return SPRY_OK;
@@ -94,6 +72,14 @@ static spry_status synchronize(const spryi_device *device, void *stream, spry_er
     device_scope scope(device->ordinal);
     cudaError_t code = scope.code;
     if (code == cudaSuccess) code = cudaStreamSynchronize((cudaStream_t)stream);
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "synchronize");
+}
+
+static spry_status finish(const spryi_device *device, spry_error *err)
+{
+    device_scope scope(device->ordinal);
+    cudaError_t code = scope.code;
+    if (code == cudaSuccess) code = cudaDeviceSynchronize();
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "synchronize");
 }
 
@@ -143,8 +129,9 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
     void *from = NULL, *to = NULL;
     cudaEvent_t start = NULL, stop = NULL;
     int64_t length = bytes / 16;
-    if (code == cudaSuccess) code = cudaMalloc(&from, (size_t)bytes);
-    if (code == cudaSuccess) code = cudaMalloc(&to, (size_t)bytes);
+    spry_status status = device->ops->allocate(device, &from, bytes, "copy bandwidth", err);
+    if (status == SPRY_OK) status = device->ops->allocate(device, &to, bytes, "copy bandwidth", err);
+    if (status != SPRY_OK) goto done;
     if (code == cudaSuccess) code = cudaMemset(from, 1, (size_t)bytes);
     if (code == cudaSuccess) code = cudaEventCreate(&start);
     if (code == cudaSuccess) code = cudaEventCreate(&stop);
@@ -162,11 +149,13 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
         qsort(ms, BATCHES, sizeof *ms, by_value);
         *gbps = 2e-6 * (double)(length * 16) / ms[BATCHES / 2];
     }
+    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "copy bandwidth");
+done:
     if (start) (void)cudaEventDestroy(start);
     if (stop) (void)cudaEventDestroy(stop);
-    (void)cudaFree(from);
-    (void)cudaFree(to);
-    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "copy bandwidth");
+    device->ops->release(device, from);
+    device->ops->release(device, to);
+    return status;
 }
 
 static spry_status enter(const spryi_device *device, int *previous, spry_error *err)
@@ -221,13 +210,14 @@ static const struct spryi_vector_ops *vector_ops(const spryi_device *device)
 static spryi_device_ops make_ops(void)
 {
     spryi_device_ops ops = {};
-    ops.allocate = allocate;
-    ops.release = release;
-    ops.allocate_in_order = allocate_in_order;
-    ops.release_in_order = release_in_order;
+    ops.allocate = spry_cuda_allocate;
+    ops.release = spry_cuda_release;
+    ops.allocate_in_order = spry_cuda_allocate_in_order;
+    ops.release_in_order = spry_cuda_release_in_order;
     ops.clear = clear;
     ops.copy = copy;
     ops.synchronize = synchronize;
+    ops.finish = finish;
     ops.enter = enter;
     ops.leave = leave;
     ops.scale = scale;
@@ -250,6 +240,7 @@ extern "C" __attribute__((visibility("default"))) const spryi_plugin *spryi_plug
     plugin.count = count;
     plugin.describe = describe;
     plugin.trim = spry_cuda_trim;
+    plugin.cached_bytes = spry_cuda_cached_bytes;
     plugin.open = spry_cuda_open;
     plugin.close = spry_cuda_close;
     plugin.build_id = SPRYI_BUILD_ID;

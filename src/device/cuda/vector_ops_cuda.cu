@@ -167,13 +167,16 @@ static spry_status enter(const spryi_vector_work *w, int *previous, spry_error *
 /* Runs a pass for the type V of the vectors, unless there is nothing to go through, with the work's device current. */
 #define LAUNCH_TYPED(w, kernel, ...)                                                                                   \
     do {                                                                                                               \
-        if ((w)->blocks > 0) SPRY_BY_TYPE((w)->type, V, kernel<V><<<(unsigned)(w)->blocks, THREADS>>>(__VA_ARGS__));   \
+        if ((w)->blocks > 0)                                                                                           \
+            SPRY_BY_TYPE((w)->type, V,                                                                                 \
+                         kernel<V><<<(unsigned)(w)->blocks, THREADS, 0, (cudaStream_t)(w)->stream>>>(__VA_ARGS__));    \
     } while (0)
 
 template <typename WHAT> static void resolve(const spryi_vector_work *w)
 {
-    resolve_kernel<WHAT>
-        <<<1, LAST_THREADS>>>((typename WHAT::state *)w->state.data, (const double *)w->partials.data, (int)w->blocks);
+    resolve_kernel<WHAT><<<1, LAST_THREADS, 0, (cudaStream_t)w->stream>>>((typename WHAT::state *)w->state.data,
+                                                                          (const double *)w->partials.data,
+                                                                          (int)w->blocks);
 }
 
 static spry_status leave(int previous, const char *pass, spry_error *err)
@@ -359,7 +362,8 @@ static spry_status clear(const spryi_vector_work *w, void *x, spry_error *err)
     int previous;
     spry_status status = enter(w, &previous, err);
     if (status != SPRY_OK) return status;
-    cudaError_t code = w->n == 0 ? cudaSuccess : cudaMemsetAsync(x, 0, (size_t)w->n * spry_type_bytes(w->type), 0);
+    const size_t bytes = (size_t)w->n * spry_type_bytes(w->type);
+    cudaError_t code = bytes == 0 ? cudaSuccess : cudaMemsetAsync(x, 0, bytes, (cudaStream_t)w->stream);
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "clear");
     (void)cudaSetDevice(previous);
     return status;

@@ -126,13 +126,13 @@ static __global__ void fill_blocks(const uint64_t *__restrict__ keys, const uint
 }
 
 /* Scratch for a matrix of a's size, and the rows of a's entries. */
-static spry_status start(block_order *o, const spry_arrays *a, spry_error *err)
+static spry_status start(const spryi_device *device, block_order *o, const spry_arrays *a, spry_error *err)
 {
-    SPRY_CUDA_TRY(o->key_space.make(a->nnz * (int64_t)sizeof *o->keys, "bsr: keys", err));
-    SPRY_CUDA_TRY(o->other_space.make(a->nnz * (int64_t)sizeof *o->keys, "bsr: keys", err));
-    SPRY_CUDA_TRY(o->row_space.make(a->nnz * (int64_t)sizeof *o->row_of, "bsr: rows", err));
-    SPRY_CUDA_TRY(o->sum_space.make(a->nnz * (int64_t)sizeof *o->through, "bsr: blocks of entries", err));
-    SPRY_CUDA_TRY(o->begin_space.make((a->nnz + 1) * (int64_t)sizeof *o->begins, "bsr: blocks", err));
+    SPRY_CUDA_TRY(o->key_space.make(device, a->nnz * (int64_t)sizeof *o->keys, "bsr: keys", err));
+    SPRY_CUDA_TRY(o->other_space.make(device, a->nnz * (int64_t)sizeof *o->keys, "bsr: keys", err));
+    SPRY_CUDA_TRY(o->row_space.make(device, a->nnz * (int64_t)sizeof *o->row_of, "bsr: rows", err));
+    SPRY_CUDA_TRY(o->sum_space.make(device, a->nnz * (int64_t)sizeof *o->through, "bsr: blocks of entries", err));
+    SPRY_CUDA_TRY(o->begin_space.make(device, (a->nnz + 1) * (int64_t)sizeof *o->begins, "bsr: blocks", err));
     o->row_of = (int32_t *)o->row_space.at;
     o->through = (int64_t *)o->sum_space.at;
     o->begins = (uint32_t *)o->begin_space.at;
@@ -140,17 +140,18 @@ static spry_status start(block_order *o, const spry_arrays *a, spry_error *err)
 }
 
 /* Orders a's entries by blocks of one size. */
-static spry_status order(block_order *o, const spry_arrays *a, uint32_t block, spry_error *err)
+static spry_status order(const spryi_device *device, block_order *o, const spry_arrays *a, uint32_t block,
+                         spry_error *err)
 {
     const unsigned grid = convert_blocks(a->nnz);
     uint64_t *other = (uint64_t *)o->other_space.at;
     o->keys = (uint64_t *)o->key_space.at;
     o->blocks = 0;
     if (a->nnz == 0) return SPRY_OK;
-    SPRY_CUDA_TRY(spry_cuda_order_blocks(a, o->row_of, block, block, &o->keys, &other, err));
+    SPRY_CUDA_TRY(spry_cuda_order_blocks(device, a, o->row_of, block, block, &o->keys, &other, err));
     mark_blocks<<<grid, CONVERT_THREADS>>>(o->keys, (const int32_t *)a->indices, a->nnz, block, o->through);
     SPRY_CUDA_TRY(launched(err, "bsr: blocks of entries"));
-    SPRY_CUDA_TRY(spry_cuda_scan(o->through, a->nnz, err));
+    SPRY_CUDA_TRY(spry_cuda_scan(device, o->through, a->nnz, err));
     find_begins<<<grid, CONVERT_THREADS>>>(o->through, a->nnz, o->begins);
     SPRY_CUDA_TRY(launched(err, "bsr: blocks"));
     SPRY_CUDA_CHECK(cudaMemcpy(&o->blocks, o->through + a->nnz - 1, sizeof o->blocks, cudaMemcpyDeviceToHost),
@@ -163,8 +164,8 @@ static spry_status survey(block_order *o, spryi_conversion *c, const spry_arrays
 {
     spryi_bsr *s = (spryi_bsr *)c->storage;
     scratch entries;
-    SPRY_CUDA_TRY(order(o, a, (uint32_t)block, err));
-    SPRY_CUDA_TRY(entries.make(sizeof s->head.nnz, "bsr: entries", err));
+    SPRY_CUDA_TRY(order(c->device, o, a, (uint32_t)block, err));
+    SPRY_CUDA_TRY(entries.make(c->device, sizeof s->head.nnz, "bsr: entries", err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(entries.at, 0, sizeof s->head.nnz), "bsr: entries", err);
     if (o->blocks > 0)
         count_entries<<<convert_blocks(o->blocks), CONVERT_THREADS>>>(o->keys, o->begins, o->blocks, o->row_of,
@@ -200,8 +201,8 @@ static spry_status entries_before(const spry_arrays *a, int64_t i, int64_t *befo
 }
 
 /* The groups of rows that detection looks at, one below the other, as a matrix without values. */
-template <typename P> static spry_status take_groups(spry_arrays *sample, scratch *offsets, scratch *columns,
-                                                     const spry_arrays *a, spry_error *err)
+template <typename P> static spry_status take_groups(const spryi_device *device, spry_arrays *sample, scratch *offsets,
+                                                     scratch *columns, const spry_arrays *a, spry_error *err)
 {
     enum { MOST = 64 };
     const int64_t groups = spryi_bsr_groups(a->rows);
@@ -216,8 +217,8 @@ template <typename P> static spry_status take_groups(spry_arrays *sample, scratc
         sample->rows += end[g] - begin[g];
         sample->nnz += last[g] - first[g];
     }
-    SPRY_CUDA_TRY(offsets->make((sample->rows + 1) * (int64_t)sizeof(P), "bsr: groups of rows", err));
-    SPRY_CUDA_TRY(columns->make(sample->nnz * (int64_t)sizeof(int32_t), "bsr: groups of rows", err));
+    SPRY_CUDA_TRY(offsets->make(device, (sample->rows + 1) * (int64_t)sizeof(P), "bsr: groups of rows", err));
+    SPRY_CUDA_TRY(columns->make(device, sample->nnz * (int64_t)sizeof(int32_t), "bsr: groups of rows", err));
     sample->offsets = offsets->at;
     sample->indices = columns->at;
     for (int64_t g = 0, row = 0, entry = 0; g < groups; g++) {
@@ -234,16 +235,16 @@ template <typename P> static spry_status take_groups(spry_arrays *sample, scratc
     return SPRY_OK;
 }
 
-static spry_status detect(int64_t *block, const spry_arrays *a, spry_error *err)
+static spry_status detect(const spryi_device *device, int64_t *block, const spry_arrays *a, spry_error *err)
 {
     int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1] = {0}, entries[SPRYI_BSR_MOST_DETECTED + 1] = {0};
     block_order o;
     scratch offsets, columns;
     spry_arrays sample;
-    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, take_groups<P>(&sample, &offsets, &columns, a, err)));
-    SPRY_CUDA_TRY(start(&o, &sample, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->offset_type, P, take_groups<P>(device, &sample, &offsets, &columns, a, err)));
+    SPRY_CUDA_TRY(start(device, &o, &sample, err));
     for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
-        SPRY_CUDA_TRY(order(&o, &sample, (uint32_t)r, err));
+        SPRY_CUDA_TRY(order(device, &o, &sample, (uint32_t)r, err));
         blocks[r] = o.blocks;
         entries[r] = blocks[1]; /* what has a block of its own is an entry */
     }
@@ -280,8 +281,8 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     block_order o;
     if (a->value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "bsr: a pattern");
     if (a->nnz > UINT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "bsr: more entries than a key can number");
-    if (given == 0) SPRY_CUDA_TRY(detect(&block, a, err));
-    SPRY_CUDA_TRY(start(&o, a, err));
+    if (given == 0) SPRY_CUDA_TRY(detect(c->device, &block, a, err));
+    SPRY_CUDA_TRY(start(c->device, &o, a, err));
     SPRY_CUDA_TRY(survey(&o, c, a, block, err));
     if (given == 0 && block > 1 && c->guard(c->request, "bsr", &c->cost, NULL) != SPRY_OK)
         SPRY_CUDA_TRY(survey(&o, c, a, 1, err)); /* the sample was too kind */

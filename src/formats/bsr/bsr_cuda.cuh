@@ -181,7 +181,7 @@ static __device__ __forceinline__ void load_columns(const bsr_row<V> &a, unsigne
 /* The prepare and discard of both kernels, of a bsr_splits on the host. */
 spry_status spry_cuda_bsr_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
                                   spry_error *err);
-void spry_cuda_bsr_discard(int device, void *auxiliary);
+void spry_cuda_bsr_discard(const spryi_device *device, void *auxiliary);
 
 /* Calls f<R>(...) with the template size for blocks of `block`. */
 #define SPRY_BSR_DISPATCH(block, f, ...)                                                                               \

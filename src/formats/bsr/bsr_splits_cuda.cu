@@ -38,16 +38,15 @@ static int resolve_lanes(const spryi_bsr_head *h)
     return lanes;
 }
 
-void spry_cuda_bsr_discard(int device, void *auxiliary)
+void spry_cuda_bsr_discard(const spryi_device *device, void *auxiliary)
 {
     bsr_splits *c = (bsr_splits *)auxiliary;
-    (void)device; /* spry_cuda_free finds it out */
-    spry_cuda_free(c->pieces);
-    spry_cuda_free(c->long_rows);
+    spry_cuda_free(device, c->pieces);
+    spry_cuda_free(device, c->long_rows);
     free(c);
 }
 
-static spry_status cut(bsr_splits *c, const found_row *found, spry_error *err)
+static spry_status cut(const spryi_device *device, bsr_splits *c, const found_row *found, spry_error *err)
 {
     spry_status status = SPRY_OK;
     cudaError_t code = cudaSuccess;
@@ -70,8 +69,9 @@ static spry_status cut(bsr_splits *c, const found_row *found, spry_error *err)
             pieces[p].long_row = l;
         }
     }
-    status = spry_cuda_new((void **)&c->pieces, (int64_t)piece_bytes, "pieces of block rows", err);
-    if (status == SPRY_OK) status = spry_cuda_new((void **)&c->long_rows, (int64_t)row_bytes, "long block rows", err);
+    status = spry_cuda_new(device, (void **)&c->pieces, (int64_t)piece_bytes, "pieces of block rows", err);
+    if (status == SPRY_OK)
+        status = spry_cuda_new(device, (void **)&c->long_rows, (int64_t)row_bytes, "long block rows", err);
     if (status != SPRY_OK) goto done;
     code = cudaMemcpy(c->pieces, pieces, piece_bytes, cudaMemcpyHostToDevice);
     if (code == cudaSuccess) code = cudaMemcpy(c->long_rows, rows, row_bytes, cudaMemcpyHostToDevice);
@@ -83,7 +83,7 @@ done:
 }
 
 /* Counts them into the last 8 bytes of the list, which has room for as many as there can be. */
-static spry_status find_splits(bsr_splits *c, const spryi_bsr *s, spry_error *err)
+static spry_status find_splits(const spryi_device *device, bsr_splits *c, const spryi_bsr *s, spry_error *err)
 {
     const int64_t limit = (int64_t)BSR_LONG * c->lanes, most = s->head.blocks * s->head.block / limit + 1;
     const int64_t bytes = most * (int64_t)sizeof(found_row) + 8;
@@ -91,7 +91,7 @@ static spry_status find_splits(bsr_splits *c, const spryi_bsr *s, spry_error *er
     found_row *on_host = NULL;
     unsigned long long count = 0;
     cudaError_t code = cudaSuccess;
-    spry_status status = spry_cuda_new((void **)&found, bytes, "long block rows", err);
+    spry_status status = spry_cuda_new(device, (void **)&found, bytes, "long block rows", err);
     if (status != SPRY_OK) return status;
     char *counter = found + most * (int64_t)sizeof(found_row);
     code = cudaMemset(counter, 0, 8);
@@ -110,9 +110,9 @@ static spry_status find_splits(bsr_splits *c, const spryi_bsr *s, spry_error *er
     }
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "bsr: long block rows");
     c->long_count = (int64_t)count;
-    if (status == SPRY_OK && count > 0) status = cut(c, on_host, err);
+    if (status == SPRY_OK && count > 0) status = cut(device, c, on_host, err);
     free(on_host);
-    spry_cuda_free(found);
+    spry_cuda_free(device, found);
     return status;
 }
 
@@ -123,7 +123,7 @@ spry_status spry_cuda_bsr_prepare(const spryi_prepare_request *request, void **a
     bsr_splits *c = (bsr_splits *)calloc(1, sizeof *c);
     if (!c) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
     c->lanes = resolve_lanes(&s->head);
-    const spry_status status = s->head.blocks > 0 ? find_splits(c, s, err) : SPRY_OK;
+    const spry_status status = s->head.blocks > 0 ? find_splits(request->device, c, s, err) : SPRY_OK;
     if (status != SPRY_OK) {
         spry_cuda_bsr_discard(request->device, c);
         return status;

@@ -11,9 +11,9 @@
  * What coo_segmented keeps of a matrix, *bytes on the device, released by spry_cuda_coo_discard. every_row: rows
  * without entries are written too; else only rows with entries are touched.
  */
-spry_status spry_cuda_coo_split(void **splits, int64_t *bytes, const spry_arrays *a, spry_type type, int every_row,
-                                spry_error *err);
-void spry_cuda_coo_discard(void *splits);
+spry_status spry_cuda_coo_split(const spryi_device *device, void **splits, int64_t *bytes, const spry_arrays *a,
+                                spry_type type, int every_row, spry_error *err);
+void spry_cuda_coo_discard(const spryi_device *device, void *splits);
 int64_t spry_cuda_coo_workspace(const void *splits); /* bytes, zero before the first run and left so */
 
 /* y = alpha*A*x + beta*y by segmented sums, with the alpha, x, y, workspace and stream of args. float and double. */

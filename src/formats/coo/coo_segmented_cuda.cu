@@ -334,20 +334,21 @@ static __global__ void mark_rows(const J *rows, int64_t nnz, unsigned *with_entr
     if (threadIdx.x % 32 == 0 && all) atomicAdd(count, (unsigned long long)__popc(all));
 }
 
-void spry_cuda_coo_discard(void *splits)
+void spry_cuda_coo_discard(const spryi_device *device, void *splits)
 {
     coo_splits *s = (coo_splits *)splits;
-    spry_cuda_free(s->place);
-    spry_cuda_free(s->link);
-    spry_cuda_free(s->chains);
-    spry_cuda_free(s->with_entries);
+    spry_cuda_free(device, s->place);
+    spry_cuda_free(device, s->link);
+    spry_cuda_free(device, s->chains);
+    spry_cuda_free(device, s->with_entries);
     free(s);
 }
 
 /* A new device array with what host says; zeros without one. */
-static spry_status keep(coo_splits *s, void **made, const void *host, int64_t bytes, const char *what, spry_error *err)
+static spry_status keep(const spryi_device *device, coo_splits *s, void **made, const void *host, int64_t bytes,
+                        const char *what, spry_error *err)
 {
-    spry_status status = spry_cuda_new(made, bytes, what, err);
+    spry_status status = spry_cuda_new(device, made, bytes, what, err);
     if (status != SPRY_OK || bytes == 0) return status;
     cudaError_t code = host ? cudaMemcpy(*made, host, (size_t)bytes, cudaMemcpyHostToDevice)
                             : cudaMemset(*made, 0, (size_t)bytes);
@@ -388,7 +389,7 @@ static void link_blocks(coo_splits *s, const boundary *at, links *link, chain *c
     }
 }
 
-static spry_status make_splits(coo_splits *s, const boundary *at, spry_error *err)
+static spry_status make_splits(const spryi_device *device, coo_splits *s, const boundary *at, spry_error *err)
 {
     spry_status status = SPRY_OK;
     int64_t *place = (int64_t *)malloc((size_t)(s->blocks + 1) * sizeof *place);
@@ -406,14 +407,14 @@ static spry_status make_splits(coo_splits *s, const boundary *at, spry_error *er
     for (int64_t b = 0; b <= s->blocks; b++)
         place[b] = 2 * at[b].begin +
                    (b < s->blocks && at[b].begin < at[b + 1].begin && at[b].row == at[b + 1].row_before);
-    status = keep(s, (void **)&s->place, place, (s->blocks + 1) * (int64_t)sizeof *place, "blocks", err);
+    status = keep(device, s, (void **)&s->place, place, (s->blocks + 1) * (int64_t)sizeof *place, "blocks", err);
     if (status != SPRY_OK || s->chain_count == 0) goto done;
     for (int64_t b = 0; b < s->blocks; b++)
         link[b].head_part = link[b].head_chain = link[b].tail_part = link[b].tail_chain = -1;
     link_blocks(s, at, link, chains);
-    status = keep(s, (void **)&s->link, link, s->blocks * (int64_t)sizeof *link, "links", err);
+    status = keep(device, s, (void **)&s->link, link, s->blocks * (int64_t)sizeof *link, "links", err);
     if (status == SPRY_OK)
-        status = keep(s, (void **)&s->chains, chains, s->chain_count * (int64_t)sizeof *chains, "chains", err);
+        status = keep(device, s, (void **)&s->chains, chains, s->chain_count * (int64_t)sizeof *chains, "chains", err);
 done:
     free(place);
     free(link);
@@ -421,13 +422,14 @@ done:
     return status;
 }
 
-template <typename J> static spry_status find_empty_rows(coo_splits *s, const spry_arrays *a, spry_error *err)
+template <typename J>
+static spry_status find_empty_rows(const spryi_device *device, coo_splits *s, const spry_arrays *a, spry_error *err)
 {
     const int64_t words = ceil_div(a->rows, 32);
     unsigned long long *count = NULL, on_host = 0;
     cudaError_t code = cudaSuccess;
-    spry_status status = keep(s, (void **)&s->with_entries, NULL, words * 4, "rows with entries", err);
-    if (status == SPRY_OK) status = spry_cuda_new((void **)&count, 8, "count of rows", err);
+    spry_status status = keep(device, s, (void **)&s->with_entries, NULL, words * 4, "rows with entries", err);
+    if (status == SPRY_OK) status = spry_cuda_new(device, (void **)&count, 8, "count of rows", err);
     if (status != SPRY_OK) return status;
     code = cudaMemset(count, 0, 8);
     if (code == cudaSuccess && a->nnz > 0) {
@@ -436,28 +438,28 @@ template <typename J> static spry_status find_empty_rows(coo_splits *s, const sp
         status = launched(err, "coo_segmented_cuda: rows with entries");
     }
     if (code == cudaSuccess && status == SPRY_OK) code = cudaMemcpy(&on_host, count, 8, cudaMemcpyDeviceToHost);
-    spry_cuda_free(count);
+    spry_cuda_free(device, count);
     if (code != cudaSuccess) return spry_cuda_fail(err, code, "coo_segmented_cuda: rows with entries");
     if (status != SPRY_OK) return status;
     s->empty_count = a->rows - (int64_t)on_host;
     if (s->empty_count == 0) {
-        spry_cuda_free(s->with_entries);
+        spry_cuda_free(device, s->with_entries);
         s->with_entries = NULL;
         s->bytes -= words * 4;
     }
     return SPRY_OK;
 }
 
-template <typename V, typename J>
-static spry_status find_splits(coo_splits *s, const spry_arrays *a, int every_row, spry_error *err)
+template <typename V, typename J> static spry_status find_splits(const spryi_device *device, coo_splits *s,
+                                                                 const spry_arrays *a, int every_row, spry_error *err)
 {
     boundary *found = NULL, *on_host = NULL;
     cudaError_t code = cudaSuccess;
-    spry_status status = every_row ? find_empty_rows<J>(s, a, err) : SPRY_OK;
+    spry_status status = every_row ? find_empty_rows<J>(device, s, a, err) : SPRY_OK;
     if (status != SPRY_OK || a->nnz == 0) return status;
     s->blocks = ceil_div(a->nnz, coo_shape<V>::tile);
     const size_t bytes = (size_t)(s->blocks + 1) * sizeof *found;
-    status = spry_cuda_new((void **)&found, (int64_t)bytes, "boundaries of blocks", err);
+    status = spry_cuda_new(device, (void **)&found, (int64_t)bytes, "boundaries of blocks", err);
     if (status != SPRY_OK) return status;
     find_boundaries<J><<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>((const J *)a->row_indices, a->nnz,
                                                                         coo_shape<V>::tile, coo_shape<V>::slack,
@@ -468,20 +470,20 @@ static spry_status find_splits(coo_splits *s, const spry_arrays *a, int every_ro
         status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: boundaries of blocks");
     if (status == SPRY_OK) code = cudaMemcpy(on_host, found, bytes, cudaMemcpyDeviceToHost);
     if (code != cudaSuccess) status = spry_cuda_fail(err, code, "coo_segmented_cuda: boundaries of blocks");
-    if (status == SPRY_OK) status = make_splits(s, on_host, err);
+    if (status == SPRY_OK) status = make_splits(device, s, on_host, err);
     free(on_host);
-    spry_cuda_free(found);
+    spry_cuda_free(device, found);
     return status;
 }
 
-spry_status spry_cuda_coo_split(void **splits, int64_t *bytes, const spry_arrays *a, spry_type type, int every_row,
-                                spry_error *err)
+spry_status spry_cuda_coo_split(const spryi_device *device, void **splits, int64_t *bytes, const spry_arrays *a,
+                                spry_type type, int every_row, spry_error *err)
 {
     coo_splits *s = (coo_splits *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
-    spry_status status = SPRY_BY_TYPE(type, V, find_splits<V, int32_t>(s, a, every_row, err));
+    spry_status status = SPRY_BY_TYPE(type, V, find_splits<V, int32_t>(device, s, a, every_row, err));
     if (status != SPRY_OK) {
-        spry_cuda_coo_discard(s);
+        spry_cuda_coo_discard(device, s);
         return status;
     }
     *splits = s;
@@ -528,13 +530,12 @@ template spry_status spry_cuda_coo_segments<double>(const void *, const spry_arr
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_coo *)request->storage)->a;
-    return spry_cuda_coo_split(auxiliary, bytes, a, request->vector_type, 1, err);
+    return spry_cuda_coo_split(request->device, auxiliary, bytes, a, request->vector_type, 1, err);
 }
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
-    (void)device; /* spry_cuda_free finds it out */
-    spry_cuda_coo_discard(auxiliary);
+    spry_cuda_coo_discard(device, auxiliary);
 }
 
 static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)

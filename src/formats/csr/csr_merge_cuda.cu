@@ -248,18 +248,17 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
     merge_splits *s = (merge_splits *)auxiliary;
-    (void)device; /* spry_cuda_free finds it out */
-    spry_cuda_free(s->tiles);
-    spry_cuda_free(s->long_rows);
-    spry_cuda_free(s->pieces);
+    spry_cuda_free(device, s->tiles);
+    spry_cuda_free(device, s->long_rows);
+    spry_cuda_free(device, s->pieces);
     free(s);
 }
 
 /* Long rows into pieces, on the host: they are few. found[b]: that of block b. */
-static spry_status cut_long_rows(merge_splits *s, const found_row *found, spry_error *err)
+static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, const found_row *found, spry_error *err)
 {
     spry_status status = SPRY_OK;
     cudaError_t code = cudaSuccess;
@@ -291,9 +290,9 @@ static spry_status cut_long_rows(merge_splits *s, const found_row *found, spry_e
         }
         l++;
     }
-    status = spry_cuda_new((void **)&s->long_rows, s->long_count * (int64_t)sizeof *rows, "long rows", err);
+    status = spry_cuda_new(device, (void **)&s->long_rows, s->long_count * (int64_t)sizeof *rows, "long rows", err);
     if (status == SPRY_OK)
-        status = spry_cuda_new((void **)&s->pieces, s->piece_count * (int64_t)sizeof *pieces, "pieces", err);
+        status = spry_cuda_new(device, (void **)&s->pieces, s->piece_count * (int64_t)sizeof *pieces, "pieces", err);
     if (status != SPRY_OK) goto done;
     code = cudaMemcpy(s->long_rows, rows, (size_t)s->long_count * sizeof *rows, cudaMemcpyHostToDevice);
     if (code == cudaSuccess)
@@ -312,18 +311,21 @@ static int kind_of(const found_row *found, int64_t blocks, int64_t nnz)
     return entries > nnz / MANY_SHARE ? MANY : entries > nnz / FEW_SHARE ? SOME : FEW;
 }
 
-template <typename P> static spry_status find_splits(merge_splits *s, const spry_arrays *a, spry_error *err)
+template <typename P>
+static spry_status find_splits(const spryi_device *device, merge_splits *s, const spry_arrays *a, spry_error *err)
 {
     const P *Ap = (const P *)a->offsets;
     const size_t bytes = (size_t)s->blocks * sizeof(found_row);
     found_row *found = NULL, *on_host = NULL;
     int64_t *first_row = NULL;
     cudaError_t code = cudaSuccess;
-    spry_status status = spry_cuda_new((void **)&s->tiles, s->blocks * (int64_t)sizeof *s->tiles, "blocks", err);
-    if (status == SPRY_OK) status = spry_cuda_new((void **)&first_row, (s->blocks + 1) * 8, "rows of blocks", err);
-    if (status == SPRY_OK) status = spry_cuda_new((void **)&found, (int64_t)bytes, "long rows of blocks", err);
+    spry_status status =
+        spry_cuda_new(device, (void **)&s->tiles, s->blocks * (int64_t)sizeof *s->tiles, "blocks", err);
+    if (status == SPRY_OK)
+        status = spry_cuda_new(device, (void **)&first_row, (s->blocks + 1) * 8, "rows of blocks", err);
+    if (status == SPRY_OK) status = spry_cuda_new(device, (void **)&found, (int64_t)bytes, "long rows of blocks", err);
     if (status != SPRY_OK) {
-        spry_cuda_free(first_row);
+        spry_cuda_free(device, first_row);
         return status;
     }
     find_rows<<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>(Ap, a->rows, s->tile, s->blocks, first_row);
@@ -338,10 +340,10 @@ template <typename P> static spry_status find_splits(merge_splits *s, const spry
         if (attempt == 0 && status == SPRY_OK) s->kind = kind_of(on_host, s->blocks, a->nnz);
         if (s->kind != MANY) break;
     }
-    if (status == SPRY_OK) status = cut_long_rows(s, on_host, err);
+    if (status == SPRY_OK) status = cut_long_rows(device, s, on_host, err);
     free(on_host);
-    spry_cuda_free(found);
-    spry_cuda_free(first_row);
+    spry_cuda_free(device, found);
+    spry_cuda_free(device, first_row);
     return status;
 }
 
@@ -353,7 +355,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     s->tile = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::tile));
     s->piece_entries = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::piece));
     s->blocks = a->nnz > 0 ? ceil_div(a->nnz, s->tile) : 1;
-    spry_status status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, err));
+    spry_status status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(request->device, s, a, err));
     if (status != SPRY_OK) {
         discard(request->device, s);
         return status;

@@ -71,20 +71,20 @@ static void cut_any(cutter *c, const void *offsets, spry_index_type type, int64_
 }
 
 /* A host array to a new device array. */
-static spry_status to_device(void **made, const void *host, int64_t bytes, const char *what, spry_error *err)
+static spry_status to_device(const spryi_device *device, void **made, const void *host, int64_t bytes, const char *what,
+                             spry_error *err)
 {
-    spry_status status = spry_cuda_new(made, bytes, what, err);
+    spry_status status = spry_cuda_new(device, made, bytes, what, err);
     if (status != SPRY_OK || bytes == 0) return status;
     cudaError_t code = cudaMemcpy(*made, host, (size_t)bytes, cudaMemcpyHostToDevice);
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);
 }
 
-void spry_cuda_row_blocks_discard(int device, void *auxiliary)
+void spry_cuda_row_blocks_discard(const spryi_device *device, void *auxiliary)
 {
     csr_row_blocks *s = (csr_row_blocks *)auxiliary;
-    (void)device; /* spry_cuda_free finds it out */
-    spry_cuda_free(s->block);
-    spry_cuda_free(s->long_rows);
+    spry_cuda_free(device, s->block);
+    spry_cuda_free(device, s->long_rows);
     free(s);
 }
 
@@ -123,10 +123,11 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
     s->long_count = c.long_count;
     s->part_count = c.part_count;
     *bytes = c.blocks * (int64_t)sizeof *c.block + c.long_count * (int64_t)sizeof *c.long_rows;
-    status = to_device((void **)&s->block, c.block, c.blocks * (int64_t)sizeof *c.block, "row blocks", err);
+    status =
+        to_device(request->device, (void **)&s->block, c.block, c.blocks * (int64_t)sizeof *c.block, "row blocks", err);
     if (status == SPRY_OK)
-        status = to_device((void **)&s->long_rows, c.long_rows, c.long_count * (int64_t)sizeof *c.long_rows,
-                           "long rows", err);
+        status = to_device(request->device, (void **)&s->long_rows, c.long_rows,
+                           c.long_count * (int64_t)sizeof *c.long_rows, "long rows", err);
     if (status != SPRY_OK) goto done;
     *auxiliary = s;
     s = NULL;

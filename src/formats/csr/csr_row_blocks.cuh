@@ -50,7 +50,7 @@ typedef struct csr_row_blocks {
 /* Functions of a kernel's descriptor: csr_row_blocks of the spryi_csr in the request. */
 spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
                                          spry_error *err);
-void spry_cuda_row_blocks_discard(int device, void *auxiliary);
+void spry_cuda_row_blocks_discard(const spryi_device *device, void *auxiliary);
 
 /* Lanes a row when THREADS lanes share `rows` rows: a power of two up to a warp. */
 template <int THREADS> static __device__ __forceinline__ int lanes_for(int rows)

@@ -72,7 +72,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     const spry_arrays *a = &c->csr;
     spryi_ell *s = (spryi_ell *)c->storage;
     if (a->value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "ell: a pattern");
-    SPRY_CUDA_TRY(spry_cuda_longest(a, &s->width, err));
+    SPRY_CUDA_TRY(spry_cuda_longest(c->device, a, &s->width, err));
     SPRY_CUDA_TRY(spryi_ell_cost(&c->cost, s->width, a, err));
     c->cost.padding = a->rows * s->width - a->nnz;
     SPRY_CUDA_TRY(c->guard(c->request, "ell", &c->cost, err));

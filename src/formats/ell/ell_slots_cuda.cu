@@ -39,7 +39,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
 {
     const spryi_ell *s = (const spryi_ell *)request->storage;
     int64_t slices = ceil_div(s->a.rows, SLICE);
-    spry_status status = spry_cuda_new(auxiliary, slices, "strided slices", err);
+    spry_status status = spry_cuda_new(request->device, auxiliary, slices, "strided slices", err);
     if (status != SPRY_OK) return status;
     *bytes = slices;
     if (slices == 0) return SPRY_OK;
@@ -48,10 +48,9 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     return launched(err, "ell_slots_cuda: slices");
 }
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
-    (void)device;
-    spry_cuda_free(auxiliary);
+    spry_cuda_free(device, auxiliary);
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)

@@ -53,13 +53,14 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
 }
 
 /* *width that leaves at least `share` percent of the rows whole. */
-static spry_status width_of_share(int64_t *width, const spry_arrays *a, int64_t share, spry_error *err)
+static spry_status width_of_share(const spryi_device *device, int64_t *width, const spry_arrays *a, int64_t share,
+                                  spry_error *err)
 {
     int64_t longest = 0;
     scratch counts;
-    SPRY_CUDA_TRY(spry_cuda_longest(a, &longest, err));
+    SPRY_CUDA_TRY(spry_cuda_longest(device, a, &longest, err));
     const int64_t bytes = (longest + 1) * (int64_t)sizeof(int64_t);
-    SPRY_CUDA_TRY(counts.make(bytes, "hyb: row length counts", err));
+    SPRY_CUDA_TRY(counts.make(device, bytes, "hyb: row length counts", err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(counts.at, 0, (size_t)bytes), "hyb: row length counts", err);
     unsigned long long *rows_of = (unsigned long long *)counts.at;
     const unsigned blocks = convert_blocks(a->rows);
@@ -89,11 +90,11 @@ template <typename P> static spry_status make(spryi_conversion *c, spryi_hyb *s,
 {
     const spry_arrays *a = &c->csr;
     scratch space;
-    SPRY_CUDA_TRY(space.make((a->rows + 1) * (int64_t)sizeof(int64_t), "hyb: rest of rows", err));
+    SPRY_CUDA_TRY(space.make(c->device, (a->rows + 1) * (int64_t)sizeof(int64_t), "hyb: rest of rows", err));
     int64_t *before = (int64_t *)space.at;
     find_rest<<<convert_blocks(a->rows + 1), CONVERT_THREADS>>>((const P *)a->offsets, a->rows, s->ell.width, before);
     SPRY_CUDA_TRY(launched(err, "hyb: rest of rows"));
-    SPRY_CUDA_TRY(spry_cuda_scan(before, a->rows + 1, err));
+    SPRY_CUDA_TRY(spry_cuda_scan(c->device, before, a->rows + 1, err));
     SPRY_CUDA_CHECK(cudaMemcpy(&s->rest, before + a->rows, sizeof s->rest, cudaMemcpyDeviceToHost), "hyb: rest", err);
     SPRY_CUDA_TRY(spryi_hyb_cost(&c->cost, a, s->ell.width, s->rest, err));
     SPRY_CUDA_TRY(c->guard(c->request, "hyb", &c->cost, err));
@@ -116,7 +117,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     int64_t share = 0;
     if (a->value_type == SPRY_PATTERN) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "hyb: a pattern");
     SPRY_CUDA_TRY(spryi_hyb_resolve(&s->ell.width, &share, c->request, a, err));
-    if (share > 0) SPRY_CUDA_TRY(width_of_share(&s->ell.width, a, share, err));
+    if (share > 0) SPRY_CUDA_TRY(width_of_share(c->device, &s->ell.width, a, share, err));
     SPRY_CUDA_TRY(spryi_ell_cost(&c->cost, s->ell.width, a, err)); /* before the rest is known: a width too large */
     s->a = shape_of(a);
     return SPRY_BY_TYPE(a->offset_type, P, make<P>(c, s, err));

@@ -25,11 +25,11 @@ typedef struct hyb_parts {
     void *steps, *splits;
 } hyb_parts;
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
     hyb_parts *p = (hyb_parts *)auxiliary;
     if (p->steps) spry_cuda_ell_slots.discard(device, p->steps);
-    if (p->splits) spry_cuda_coo_discard(p->splits);
+    if (p->splits) spry_cuda_coo_discard(device, p->splits);
     free(p);
 }
 
@@ -45,7 +45,8 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     if (!p) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts");
     spry_status status = spry_cuda_ell_slots.prepare(&of_first, &p->steps, &of_steps, err);
     if (status == SPRY_OK)
-        status = spry_cuda_coo_split(&p->splits, &of_splits, &rest.a, request->vector_type, first.width == 0, err);
+        status = spry_cuda_coo_split(request->device, &p->splits, &of_splits, &rest.a, request->vector_type,
+                                     first.width == 0, err);
     if (status != SPRY_OK) {
         discard(request->device, p);
         return status;

@@ -205,14 +205,15 @@ static __global__ void finish(const spryi_packed s)
 
 /* ---- the host's side --------------------------------------------------------------------------------------------- */
 
-template <typename P> static spry_status find_block(const spry_arrays *a, int64_t *block, spry_error *err)
+template <typename P>
+static spry_status find_block(const spryi_device *device, const spry_arrays *a, int64_t *block, spry_error *err)
 {
     enum { VOTES = 2 * (SPRYI_PACKED_MOST_BLOCK + 1), SAMPLED = SPRYI_PACKED_MOST_BLOCK - 1 };
     int32_t votes[VOTES];
     scratch space;
     *block = 1;
     if (a->value_type == SPRY_PATTERN || a->rows < 2) return SPRY_OK;
-    SPRY_CUDA_TRY(space.make(sizeof votes, "packed: samples", err));
+    SPRY_CUDA_TRY(space.make(device, sizeof votes, "packed: samples", err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(space.at, 0, sizeof votes), "packed: samples", err);
     sample_blocks<<<SAMPLED * SPRYI_PACKED_SAMPLES / WARPS, CONVERT_THREADS>>>((const P *)a->offsets,
                                                                                (const int32_t *)a->indices, a->rows,
@@ -225,17 +226,18 @@ template <typename P> static spry_status find_block(const spry_arrays *a, int64_
 }
 
 /* The sizes of s, and in *counts what is before each group. */
-template <typename P> static spry_status count(const spry_arrays *a, spryi_packed *s, const packed_rows<P> &rows,
-                                               int64_t groups, scratch *counts, spry_error *err)
+template <typename P> static spry_status count(const spryi_device *device, const spry_arrays *a, spryi_packed *s,
+                                               const packed_rows<P> &rows, int64_t groups, scratch *counts,
+                                               spry_error *err)
 {
     int64_t ends[SIZES], sums[SIZES] = {0};
     if (groups > INT32_MAX) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "packed: more blocks than a launch takes");
     if (groups > 0) {
-        SPRY_CUDA_TRY(counts->make(SIZES * groups * (int64_t)sizeof(int64_t), "packed: groups", err));
+        SPRY_CUDA_TRY(counts->make(device, SIZES * groups * (int64_t)sizeof(int64_t), "packed: groups", err));
         int64_t *numbers = (int64_t *)counts->at;
         count_groups<<<(unsigned)groups, CONVERT_THREADS>>>(rows, a->rows, numbers);
         SPRY_CUDA_TRY(launched(err, "packed: counting"));
-        SPRY_CUDA_TRY(spry_cuda_scan(numbers, SIZES * groups, err));
+        SPRY_CUDA_TRY(spry_cuda_scan(device, numbers, SIZES * groups, err));
         SPRY_CUDA_CHECK(cudaMemcpy2D(ends, sizeof *ends, numbers + groups - 1, (size_t)groups * sizeof *numbers,
                                      sizeof *ends, SIZES, cudaMemcpyDeviceToHost),
                         "packed: sizes", err);
@@ -281,13 +283,13 @@ template <typename P> static spry_status make(spryi_conversion *c, spry_error *e
     const spry_arrays *a = &c->csr;
     spryi_packed *s = (spryi_packed *)c->storage;
     scratch counts;
-    SPRY_CUDA_TRY(find_block<P>(a, &s->block, err));
+    SPRY_CUDA_TRY(find_block<P>(c->device, a, &s->block, err));
     const int64_t groups = spryi_packed_group_count(a, s->block);
     packed_rows<P> rows = {};
     rows.Ap = (const P *)a->offsets;
     rows.Aj = (const int32_t *)a->indices;
     rows.b = (int)s->block;
-    SPRY_CUDA_TRY(count(a, s, rows, groups, &counts, err));
+    SPRY_CUDA_TRY(count(c->device, a, s, rows, groups, &counts, err));
     spryi_packed_cost(&c->cost, s);
     SPRY_CUDA_TRY(c->guard(c->request, "packed", &c->cost, err));
     SPRY_CUDA_TRY(allocate(c, s, err));

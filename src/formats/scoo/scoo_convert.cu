@@ -65,13 +65,13 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
                                                            s->head.slices, (P *)s->offsets));
     SPRY_CUDA_TRY(launched(err, "scoo: offsets"));
     scratch key_space, other_space, row_space;
-    SPRY_CUDA_TRY(key_space.make(nnz * (int64_t)sizeof(uint64_t), "scoo: keys", err));
-    SPRY_CUDA_TRY(other_space.make(nnz * (int64_t)sizeof(uint64_t), "scoo: keys", err));
-    SPRY_CUDA_TRY(row_space.make(nnz * (int64_t)sizeof(int32_t), "scoo: rows", err));
+    SPRY_CUDA_TRY(key_space.make(c->device, nnz * (int64_t)sizeof(uint64_t), "scoo: keys", err));
+    SPRY_CUDA_TRY(other_space.make(c->device, nnz * (int64_t)sizeof(uint64_t), "scoo: keys", err));
+    SPRY_CUDA_TRY(row_space.make(c->device, nnz * (int64_t)sizeof(int32_t), "scoo: rows", err));
     uint64_t *keys = (uint64_t *)key_space.at, *other = (uint64_t *)other_space.at;
     int32_t *row_of = (int32_t *)row_space.at;
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, row_of, err));
-    SPRY_CUDA_TRY(spry_cuda_order_blocks(a, row_of, (uint32_t)s->head.height, 1, &keys, &other, err));
+    SPRY_CUDA_TRY(spry_cuda_order_blocks(c->device, a, row_of, (uint32_t)s->head.height, 1, &keys, &other, err));
     if (nnz > 0) SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<V>(a, s, keys, row_of, err)));
     SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "scoo", err); /* before the scratch goes */
     return SPRY_OK;

@@ -177,11 +177,10 @@ template <typename V> static __global__ void __launch_bounds__(MOST_THREADS, 1)
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
     scoo_parts *c = (scoo_parts *)auxiliary;
-    (void)device; /* spry_cuda_free finds it out */
-    spry_cuda_free(c->part);
+    spry_cuda_free(device, c->part);
     free(c);
 }
 
@@ -213,7 +212,8 @@ static void cut(scoo_parts *c, const spryi_scoo_head *h, const int64_t *at, int6
     }
 }
 
-static spry_status make_parts(scoo_parts *c, const spryi_scoo *s, int64_t multiprocessors, spry_error *err)
+static spry_status make_parts(const spryi_device *device, scoo_parts *c, const spryi_scoo *s, int64_t multiprocessors,
+                              spry_error *err)
 {
     const spryi_scoo_head *h = &s->head;
     const int wide = h->offset_type == SPRY_I64;
@@ -231,7 +231,8 @@ static spry_status make_parts(scoo_parts *c, const spryi_scoo *s, int64_t multip
         parts = (part *)malloc((size_t)c->part_count * sizeof *parts);
         if (parts) {
             cut(c, h, at, wanted, parts);
-            status = spry_cuda_new((void **)&c->part, c->part_count * (int64_t)sizeof *parts, "parts of slices", err);
+            status = spry_cuda_new(device, (void **)&c->part, c->part_count * (int64_t)sizeof *parts, "parts of slices",
+                                   err);
             if (status == SPRY_OK)
                 code = cudaMemcpy(c->part, parts, (size_t)c->part_count * sizeof *parts, cudaMemcpyHostToDevice);
         } else {
@@ -273,8 +274,8 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     int64_t multiprocessors = 1;
     scoo_parts *c = (scoo_parts *)calloc(1, sizeof *c);
     if (!c) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts");
-    spry_status status = resolve(c, &s->head, request->device, &multiprocessors, err);
-    if (status == SPRY_OK && s->head.slices > 0) status = make_parts(c, s, multiprocessors, err);
+    spry_status status = resolve(c, &s->head, request->device->ordinal, &multiprocessors, err);
+    if (status == SPRY_OK && s->head.slices > 0) status = make_parts(request->device, c, s, multiprocessors, err);
     if (status != SPRY_OK) {
         discard(request->device, c);
         return status;

@@ -150,19 +150,20 @@ static spry_status place_tables(const spryi_sell *s, sell_chunk *chunks, int64_t
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "sell_chunks_cuda: chunks");
 }
 
-static spry_status prepare_lanes(const spryi_sell *s, sell_auxiliary *made, int64_t *bytes, spry_error *err)
+static spry_status prepare_lanes(const spryi_device *device, const spryi_sell *s, sell_auxiliary *made, int64_t *bytes,
+                                 spry_error *err)
 {
     const unsigned blocks = (unsigned)ceil_div(s->chunk_count * LANES, THREADS);
     int64_t units = 0;
     spry_status status =
-        spry_cuda_new((void **)&made->chunks, s->chunk_count * (int64_t)sizeof *made->chunks, "chunks", err);
+        spry_cuda_new(device, (void **)&made->chunks, s->chunk_count * (int64_t)sizeof *made->chunks, "chunks", err);
     if (status != SPRY_OK) return status;
     describe_chunks<<<blocks, THREADS>>>(*s, made->chunks, NULL, 0);
     status = launched(err, "sell_chunks_cuda: chunks");
     if (status == SPRY_OK) status = place_tables(s, made->chunks, &units, err);
     if (status == SPRY_OK)
-        status =
-            spry_cuda_new((void **)&made->table, units * TABLE_UNIT * (int64_t)sizeof *made->table, "distances", err);
+        status = spry_cuda_new(device, (void **)&made->table, units * TABLE_UNIT * (int64_t)sizeof *made->table,
+                               "distances", err);
     if (status != SPRY_OK) return status;
     describe_chunks<<<blocks, THREADS>>>(*s, made->chunks, made->table, 1);
     *bytes = s->chunk_count * (int64_t)sizeof *made->chunks + units * TABLE_UNIT * (int64_t)sizeof *made->table;
@@ -283,9 +284,10 @@ template <typename V, typename J> static __global__ void __launch_bounds__(THREA
     put(y, row_of(s, l), sum, alpha.get(), beta.get());
 }
 
-static spry_status prepare_steps(const spryi_sell *s, sell_auxiliary *made, int64_t *bytes, spry_error *err)
+static spry_status prepare_steps(const spryi_device *device, const spryi_sell *s, sell_auxiliary *made, int64_t *bytes,
+                                 spry_error *err)
 {
-    spry_status status = spry_cuda_new((void **)&made->steps, s->chunk_count, "strided chunks", err);
+    spry_status status = spry_cuda_new(device, (void **)&made->steps, s->chunk_count, "strided chunks", err);
     if (status != SPRY_OK) return status;
     *bytes = s->chunk_count;
     find_steps<<<(unsigned)ceil_div(s->chunk_count, 128), 128>>>(*s, (const int32_t *)s->columns, made->steps);
@@ -294,13 +296,12 @@ static spry_status prepare_steps(const spryi_sell *s, sell_auxiliary *made, int6
 
 /* ---- both ------------------------------------------------------------------------------------------- */
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
     sell_auxiliary *made = (sell_auxiliary *)auxiliary;
-    (void)device; /* spry_cuda_free finds it out */
-    spry_cuda_free(made->chunks);
-    spry_cuda_free(made->table);
-    spry_cuda_free(made->steps);
+    spry_cuda_free(device, made->chunks);
+    spry_cuda_free(device, made->table);
+    spry_cuda_free(device, made->steps);
     free(made);
 }
 
@@ -312,7 +313,8 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     spry_status status = SPRY_OK;
     *bytes = 0;
     if (s->chunk_count > 0)
-        status = s->c == LANES ? prepare_lanes(s, made, bytes, err) : prepare_steps(s, made, bytes, err);
+        status = s->c == LANES ? prepare_lanes(request->device, s, made, bytes, err)
+                               : prepare_steps(request->device, s, made, bytes, err);
     if (status != SPRY_OK) {
         discard(request->device, made);
         return status;

@@ -100,21 +100,21 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
 }
 
 /* Offsets, from the order of the rows, and s->slots with them. */
-template <typename P> static spry_status order(spryi_sell *s, const P *Ap, uint64_t **keys, uint64_t *other,
-                                               const key_layout *layout, spry_error *err)
+template <typename P> static spry_status order(const spryi_device *device, spryi_sell *s, const P *Ap, uint64_t **keys,
+                                               uint64_t *other, const key_layout *layout, spry_error *err)
 {
     const int64_t m = s->a.rows;
     if (*keys && m > 0) {
         make_keys<<<convert_blocks(m), CONVERT_THREADS>>>(Ap, m, *layout, *keys);
         SPRY_CUDA_TRY(launched(err, "sell: keys"));
         const int window_bits = bits_of((m - 1) / s->sigma);
-        SPRY_CUDA_TRY(spry_cuda_sort_keys(keys, &other, m, layout->row_bits,
+        SPRY_CUDA_TRY(spry_cuda_sort_keys(device, keys, &other, m, layout->row_bits,
                                           layout->row_bits + layout->length_bits + window_bits, err));
     }
     find_widths<<<convert_blocks(s->chunk_count + 1), CONVERT_THREADS>>>(Ap, *keys, m, s->c, s->chunk_count, *layout,
                                                                          s->offsets);
     SPRY_CUDA_TRY(launched(err, "sell: widths"));
-    SPRY_CUDA_TRY(spry_cuda_scan(s->offsets + 1, s->chunk_count, err));
+    SPRY_CUDA_TRY(spry_cuda_scan(device, s->offsets + 1, s->chunk_count, err));
     SPRY_CUDA_CHECK(cudaMemcpy(&s->slots, s->offsets + s->chunk_count, sizeof s->slots, cudaMemcpyDeviceToHost),
                     "sell: slots", err);
     return SPRY_OK;
@@ -140,19 +140,19 @@ template <typename P> static spry_status make(spryi_conversion *c, const key_lay
     const int may_leave = spryi_sell_may_leave_rows(c->request);
     scratch key_space, other_space;
     uint64_t *keys = NULL;
-    if (s->sigma == 1 || may_leave) SPRY_CUDA_TRY(order(s, Ap, &keys, NULL, layout, err));
+    if (s->sigma == 1 || may_leave) SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err));
     const int64_t unsorted = s->slots;
     /* no order takes fewer slots than there are entries */
     int sorts = s->sigma > 1 && (!may_leave || spryi_sell_sorting_pays(a, a->nnz, unsorted));
     if (sorts) {
-        SPRY_CUDA_TRY(key_space.make(a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
-        SPRY_CUDA_TRY(other_space.make(a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
+        SPRY_CUDA_TRY(key_space.make(c->device, a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
+        SPRY_CUDA_TRY(other_space.make(c->device, a->rows * (int64_t)sizeof(uint64_t), "sell: keys", err));
         keys = (uint64_t *)key_space.at;
-        SPRY_CUDA_TRY(order(s, Ap, &keys, (uint64_t *)other_space.at, layout, err));
+        SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, (uint64_t *)other_space.at, layout, err));
         sorts = !may_leave || spryi_sell_sorting_pays(a, s->slots, unsorted);
         if (!sorts) {
             keys = NULL;
-            SPRY_CUDA_TRY(order(s, Ap, &keys, NULL, layout, err)); /* its offsets again */
+            SPRY_CUDA_TRY(order(c->device, s, Ap, &keys, NULL, layout, err)); /* its offsets again */
         }
     }
     if (!sorts) s->sigma = 1;
@@ -185,7 +185,7 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     s->a = shape_of(a);
     spryi_sell_resolve(&s->c, &s->sigma, c->request);
     s->chunk_count = ceil_div(a->rows, s->c);
-    SPRY_CUDA_TRY(spry_cuda_longest(a, &longest, err));
+    SPRY_CUDA_TRY(spry_cuda_longest(c->device, a, &longest, err));
     SPRY_CUDA_TRY(spryi_sell_check_size(a->rows, longest, s->c, err));
     SPRY_CUDA_TRY(
         spry_cuda_make(c, (void **)&s->offsets, (s->chunk_count + 1) * (int64_t)sizeof(int64_t), "chunk offsets", err));

@@ -173,7 +173,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     int most = 0;
     *auxiliary = NULL;
     *bytes = 0;
-    cudaError_t code = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, request->device);
+    cudaError_t code = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, request->device->ordinal);
     if (code == cudaSuccess && needed + SPRYI_SWEPT_OWN_BYTES > most)
         return spryi_fail_value(err, SPRY_UNSUPPORTED, NULL, needed, most - SPRYI_SWEPT_OWN_BYTES,
                                 "swept: the sums of a row block take %lld bytes, this GPU's shared memory has %d for "

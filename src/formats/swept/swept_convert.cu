@@ -296,17 +296,18 @@ template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
     spryi_swept_sizes *h = &m->s->sizes;
     cutting<P> c = {};
     int64_t least = 0, count = 0, narrow_count = 0;
-    SPRY_CUDA_TRY(m->row_space.make((a->rows + 1) * (int64_t)sizeof(int64_t), "swept: rows", err));
+    SPRY_CUDA_TRY(m->row_space.make(m->c->device, (a->rows + 1) * (int64_t)sizeof(int64_t), "swept: rows", err));
     int64_t *before = (int64_t *)m->row_space.at;
     mark_rows<<<convert_blocks(a->rows + 1), CONVERT_THREADS>>>((const P *)a->offsets, a->rows, before);
     SPRY_CUDA_TRY(launched(err, "swept: rows"));
-    SPRY_CUDA_TRY(spry_cuda_scan(before, a->rows + 1, err));
+    SPRY_CUDA_TRY(spry_cuda_scan(m->c->device, before, a->rows + 1, err));
     c.Ap = (const P *)a->offsets;
     c.before = m->w.before = before;
     c.rows = a->rows;
     c.most_rows = spryi_swept_most_rows(h);
     scratch counts, cuts;
-    SPRY_CUDA_TRY(counts.make(sizeof(int64_t) + ROUNDS * NODES * (int64_t)sizeof(int32_t), "swept: costs", err));
+    SPRY_CUDA_TRY(
+        counts.make(m->c->device, sizeof(int64_t) + ROUNDS * NODES * (int64_t)sizeof(int32_t), "swept: costs", err));
     int64_t *number = (int64_t *)counts.at;
     c.blocks = (int32_t *)(number + 1);
     if (spryi_swept_may_need_more(h)) {
@@ -316,7 +317,7 @@ template <typename P> static spry_status cut_rows(making<P> *m, spry_error *err)
     }
     c.search = spryi_swept_search_for(h, least);
     const int64_t wanted = c.search.wanted, widest = c.search.high;
-    SPRY_CUDA_TRY(cuts.make((wanted + 1) * (int64_t)sizeof(spryi_swept_cut), "swept: cuts", err));
+    SPRY_CUDA_TRY(cuts.make(m->c->device, (wanted + 1) * (int64_t)sizeof(spryi_swept_cut), "swept: cuts", err));
     c.search.high = c.search.narrow;
     SPRY_CUDA_TRY(search_cost(c, 1, (spryi_swept_cut *)cuts.at, number, &count, &narrow_count, err));
     if (narrow_count > wanted) {
@@ -351,7 +352,7 @@ template <typename P> static spry_status put_blocks_on_device(making<P> *m, spry
     carving all = {NULL, 0};
     for (int pass = 0; pass < 2; pass++) {
         if (pass == 1) {
-            SPRY_CUDA_TRY(m->small_space.make(all.used, "swept: row blocks", err));
+            SPRY_CUDA_TRY(m->small_space.make(m->c->device, all.used, "swept: row blocks", err));
             all.at = (char *)m->small_space.at;
             all.used = 0;
         }
@@ -380,13 +381,14 @@ template <typename P> static spry_status order_entries(making<P> *m, uint64_t **
         make_keys<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(*w, column_bits);
         SPRY_CUDA_TRY(launched(err, "swept: keys"));
         w->column_mask = (uint32_t)(((uint64_t)1 << column_bits) - 1);
-        return spry_cuda_sort_keys(&w->keys, other, nnz, KEY_BITS, KEY_BITS + column_bits + block_bits, err);
+        return spry_cuda_sort_keys(m->c->device, &w->keys, other, nnz, KEY_BITS, KEY_BITS + column_bits + block_bits,
+                                   err);
     }
     w->column_mask = UINT32_MAX;
-    SPRY_CUDA_TRY(spry_cuda_order_columns(&m->c->csr, 1, &w->keys, other, err));
+    SPRY_CUDA_TRY(spry_cuda_order_columns(m->c->device, &m->c->csr, 1, &w->keys, other, err));
     put_blocks<<<convert_blocks(nnz), CONVERT_THREADS>>>(*w);
     SPRY_CUDA_TRY(launched(err, "swept: keys"));
-    SPRY_CUDA_TRY(spry_cuda_sort_keys(&w->keys, other, nnz, KEY_BITS, KEY_BITS + block_bits, err));
+    SPRY_CUDA_TRY(spry_cuda_sort_keys(m->c->device, &w->keys, other, nnz, KEY_BITS, KEY_BITS + block_bits, err));
     put_columns<<<convert_blocks(nnz), CONVERT_THREADS>>>(*w);
     return launched(err, "swept: keys");
 }
@@ -396,13 +398,14 @@ template <typename P> static spry_status number_unsorted(making<P> *m, spry_erro
 {
     const spry_arrays *a = &m->c->csr;
     scratch key_space, row_space;
-    SPRY_CUDA_TRY(key_space.make(2 * a->nnz * (int64_t)sizeof(uint64_t), "swept: entries", err));
-    SPRY_CUDA_TRY(row_space.make(a->nnz * (int64_t)sizeof(int32_t), "swept: rows of entries", err));
+    SPRY_CUDA_TRY(key_space.make(m->c->device, 2 * a->nnz * (int64_t)sizeof(uint64_t), "swept: entries", err));
+    SPRY_CUDA_TRY(row_space.make(m->c->device, a->nnz * (int64_t)sizeof(int32_t), "swept: rows of entries", err));
     uint64_t *by_rows = (uint64_t *)key_space.at, *other = by_rows + a->nnz;
     SPRY_CUDA_TRY(spry_cuda_rows_of(a, (int32_t *)row_space.at, err));
     key_rows<<<convert_blocks(a->nnz), CONVERT_THREADS>>>(m->w, (const int32_t *)row_space.at, by_rows);
     SPRY_CUDA_TRY(launched(err, "swept: keys"));
-    SPRY_CUDA_TRY(spry_cuda_sort_keys(&by_rows, &other, a->nnz, KEY_BITS, KEY_BITS + bits_of(a->rows - 1), err));
+    SPRY_CUDA_TRY(
+        spry_cuda_sort_keys(m->c->device, &by_rows, &other, a->nnz, KEY_BITS, KEY_BITS + bits_of(a->rows - 1), err));
     number_sorted<<<(unsigned)ceil_div(a->nnz, CONVERT_TILE), CONVERT_THREADS>>>(m->w, by_rows);
     return launched(err, "swept: positions");
 }
@@ -413,14 +416,15 @@ template <typename P> static spry_status number_all(making<P> *m, record **recor
     const int64_t nnz = m->w.nnz;
     int unsorted = 0;
     scratch flag;
-    SPRY_CUDA_TRY(m->entry_space.make(nnz * (int64_t)(2 * sizeof(uint64_t) + sizeof(uint32_t)), "swept: entries", err));
+    SPRY_CUDA_TRY(m->entry_space.make(m->c->device, nnz * (int64_t)(2 * sizeof(uint64_t) + sizeof(uint32_t)),
+                                      "swept: entries", err));
     m->w.keys = (uint64_t *)m->entry_space.at;
     uint64_t *other = m->w.keys + nnz;
     m->w.position = m->w.slot = (uint32_t *)(m->w.keys + 2 * nnz);
     SPRY_CUDA_TRY(order_entries(m, &other, err));
     static_assert(sizeof(record) == sizeof(uint64_t), "records take the position of keys");
     *records = (record *)other;
-    SPRY_CUDA_TRY(flag.make(sizeof unsorted, "swept: order", err));
+    SPRY_CUDA_TRY(flag.make(m->c->device, sizeof unsorted, "swept: order", err));
     SPRY_CUDA_CHECK(cudaMemsetAsync(flag.at, 0, sizeof unsorted), "swept: order", err);
     number_entries<<<(unsigned)ceil_div(nnz, CONVERT_TILE), CONVERT_THREADS>>>(m->w, (int *)flag.at);
     SPRY_CUDA_TRY(launched(err, "swept: positions"));

@@ -28,7 +28,7 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     return spry_cuda_ell_slots.prepare(&of_first, auxiliary, bytes, err);
 }
 
-static void discard(int device, void *auxiliary)
+static void discard(const spryi_device *device, void *auxiliary)
 {
     spry_cuda_ell_slots.discard(device, auxiliary);
 }

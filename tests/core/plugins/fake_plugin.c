@@ -43,6 +43,7 @@ const spryi_plugin *spryi_plugin_entry(void)
         .count = count,
         .describe = describe,
         .trim = trim,
+        .cached_bytes = trim,
         .open = opened_or_closed,
         .close = opened_or_closed,
     };

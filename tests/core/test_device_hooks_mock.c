@@ -1,0 +1,199 @@
+/* Memory hooks for devices: all of it comes from them and goes back, idle, of its size; on the mock device. */
+#include "mock/mock.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST = 256, SIDE = 12, N = SIDE * SIDE };
+
+/* What the hooks have given. */
+typedef struct given {
+    struct {
+        void *at;
+        int64_t bytes;
+    } block[MOST];
+    int64_t calls, held, faults, fail_at; /* fail_at: the call that is refused, from 1; 0: none */
+} given;
+
+static void *hook_allocate(void *user, int device, int64_t bytes)
+{
+    given *g = user;
+    if (device != 1 || bytes < 1 || mock_entered == 0) g->faults++;
+    if (++g->calls == g->fail_at) return NULL;
+    int b = 0;
+    while (b < MOST && g->block[b].at) b++;
+    void *made = b < MOST ? aligned_alloc(256, ((size_t)bytes + 255) / 256 * 256) : NULL;
+    if (!made) return NULL;
+    memset(made, 0xa5, (size_t)bytes); /* nothing may count on zeros */
+    g->block[b].at = made;
+    g->block[b].bytes = bytes;
+    g->held++;
+    return made;
+}
+
+static void hook_release(void *user, int device, void *pointer, int64_t bytes)
+{
+    given *g = user;
+    if (device != 1 || mock_entered == 0 || mock_waits() > 0) g->faults++;
+    for (int b = 0; b < MOST; b++) {
+        if (g->block[b].at != pointer) continue;
+        if (g->block[b].bytes != bytes) g->faults++;
+        free(pointer);
+        g->block[b].at = NULL;
+        g->held--;
+        return;
+    }
+    g->faults++;
+}
+
+static spry_context *hooked_context(given *g)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    spry_context *context = NULL;
+    options.threads = 2;
+    options.device_allocate = hook_allocate;
+    options.device_release = hook_release;
+    options.device_user = g;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    return context;
+}
+
+static void both_or_none(void **state)
+{
+    (void)state;
+    spry_context *mark = (spry_context *)(uintptr_t)1, *context = mark;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.device_allocate = hook_allocate;
+    expect_error(spry_context_create(&context, &options, &err), SPRY_INVALID_ARGUMENT, "device_release");
+    options.device_allocate = NULL;
+    options.device_release = hook_release;
+    expect_error(spry_context_create(&context, &options, &err), SPRY_INVALID_ARGUMENT, "device_allocate");
+    assert_ptr_equal(context, mark);
+}
+
+/* A piece of work that takes memory of the device, and gives all of it back. */
+typedef spry_status (*work)(spry_context *context, spry_matrix *A, const char *format, spry_error *err);
+
+static spry_status plan_and_run(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan *plan = NULL;
+    double x[N], y[N];
+    for (int i = 0; i < N; i++) x[i] = 1, y[i] = 0;
+    options.device = 1;
+    options.format = format;
+    options.ordering = strcmp(format, "csr") == 0 ? "rcm" : NULL;
+    options.memory_limit_bytes = INT64_MAX;
+    spry_status status = spry_spmv_plan_create(context, &plan, A, &options, err);
+    if (status == SPRY_OK)
+        status = spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, err);
+    for (int i = 0; status == SPRY_OK && i < N; i++) /* 4 less the neighbours */
+        assert_true(y[i] == (i % SIDE == 0) + (i % SIDE == SIDE - 1) + (i < SIDE) + (i >= N - SIDE));
+    if (status == SPRY_OK) status = spry_spmv_plan_update(plan, NULL, err);
+    spry_spmv_plan_destroy(plan);
+    return status;
+}
+
+static spry_status sparse_product(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
+{
+    (void)format;
+    spry_spgemm_options options = SPRY_INIT(spry_spgemm_options);
+    spry_matrix *C = NULL;
+    options.device = options.result_device = 1;
+    spry_status status = spry_spgemm(context, &C, A, A, &options, err);
+    spry_matrix_destroy(C);
+    return status;
+}
+
+static spry_status solve(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
+{
+    (void)format;
+    spry_cg_options options = SPRY_INIT(spry_cg_options);
+    double x[N], b[N];
+    for (int i = 0; i < N; i++) b[i] = 1;
+    options.device = 1;
+    options.precond = SPRY_PRECOND_JACOBI;
+    return spry_cg(context, spry_vector_f64(x, N), NULL, A, spry_const_vector_f64(b, N), &options, err);
+}
+
+static spry_status vectors(spry_context *context, spry_matrix *A, const char *format, spry_error *err)
+{
+    (void)A, (void)format;
+    spry_vector v = {0};
+    void *data = NULL, *none = NULL;
+    spry_status status = spry_vector_create(context, &v, 100, SPRY_F64, 1, err);
+    if (status == SPRY_OK) status = spry_device_allocate(context, &data, 1, 5000, err);
+    if (status == SPRY_OK) status = spry_device_allocate(context, &none, 1, 0, err);
+    spry_device_free(context, 1, data);
+    spry_device_free(context, 1, none);
+    spry_vector_destroy(context, &v);
+    return status;
+}
+
+/* Every call refused in turn, then none: what has no room is made on the host, and sparse products in chunks. */
+static void check(work w, const char *format)
+{
+    for (int64_t n = 1, refused = 1; refused; n++) {
+        given g = {.fail_at = n};
+        spry_context *context = hooked_context(&g);
+        spry_matrix *A = NULL;
+        spry_error err = {0};
+        assert_int_equal(spry_matrix_generate(context, &A, "gen:laplace5,x=12,y=12", NULL, NULL), SPRY_OK);
+        const int64_t bytes = spry_context_bytes(context);
+        mock.allocations = 0;
+        const spry_status status = w(context, A, format, &err);
+        refused = g.calls >= n;
+        if (refused && status == SPRY_OK)
+            assert_true(mock.converts || w == sparse_product);
+        else if (refused)
+            check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
+        else if (status != SPRY_OK)
+            fail_msg("%s: %s", format, err.message);
+        assert_true(g.calls > 0);
+        assert_int_equal(g.held, 0);
+        assert_int_equal(g.faults, 0);
+        assert_int_equal(mock.allocations, 0); /* none of the driver's own */
+        assert_int_equal(spry_context_bytes(context), bytes);
+        spry_matrix_destroy(A);
+        spry_context_destroy(context);
+    }
+}
+
+static void all_of_it(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"csr", "csc", "coo", "ell", "sell", "hyb", "bsr", "packed"};
+    for (mock.converts = 0; mock.converts < 2; mock.converts++)
+        for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) check(plan_and_run, formats[f]);
+    mock.converts = 0;
+    check(sparse_product, "csr");
+    check(solve, "csr");
+    check(vectors, "none");
+}
+
+/* What a caller never gives back stays the caller's, and nothing of the library's is left. */
+static void left_behind(void **state)
+{
+    (void)state;
+    given g = {0};
+    void *data = NULL;
+    spry_context *context = hooked_context(&g);
+    assert_int_equal(spry_device_allocate(context, &data, 1, 300, NULL), SPRY_OK);
+    assert_int_equal((uintptr_t)data % 256, 0);
+    spry_context_destroy(context);
+    assert_int_equal(g.held, 1);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_or_none),
+        cmocka_unit_test(all_of_it),
+        cmocka_unit_test(left_behind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

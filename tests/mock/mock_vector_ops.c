@@ -1,0 +1,104 @@
+/* Vector work of the mock device: the CPU's, later. */
+#include "mock/mock.h"
+
+#include "device/vector_ops.h"
+
+#include <stdlib.h>
+
+typedef struct pass_task {
+    spry_status (*run)(const struct pass_task *p);
+    const spryi_vector_work *w;
+    void *out[3];
+    const void *in[3];
+} pass_task;
+
+static void run_pass(void *args)
+{
+    const pass_task *p = args;
+    if (p->run(p) != SPRY_OK) abort();
+}
+
+static spry_status later(pass_task p)
+{
+    mock_note(p.w->stream, &mock.stray_work);
+    mock_enqueue(run_pass, &p, sizeof p);
+    return SPRY_OK;
+}
+
+#define OPS spryi_vector_ops_cpu
+#define PASS(name, call, ...)                                                                                          \
+    static spry_status name##_now(const pass_task *p)                                                                  \
+    {                                                                                                                  \
+        return OPS.call;                                                                                               \
+    }                                                                                                                  \
+    static spry_status name(__VA_ARGS__, spry_error *err)
+
+PASS(start, start(p->w, p->out[0], p->out[1], p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, void *r,
+     void *p, const void *b, const void *q, const void *D)
+{
+    (void)err;
+    return later((pass_task){start_now, w, {r, p}, {b, q, D}});
+}
+PASS(dots, dots(p->w, p->in[0], p->in[1], p->in[2], NULL), const spryi_vector_work *w, const void *p, const void *q,
+     const void *D)
+{
+    (void)err;
+    return later((pass_task){dots_now, w, {NULL}, {p, q, D}});
+}
+PASS(step, step(p->w, p->out[0], p->out[1], p->out[2], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *x,
+     void *r, void *p, const void *q, const void *D)
+{
+    (void)err;
+    return later((pass_task){step_now, w, {x, r, p}, {q, D}});
+}
+PASS(next_direction, next_direction(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w,
+     void *x, void *p, const void *r, const void *D)
+{
+    (void)err;
+    return later((pass_task){next_direction_now, w, {x, p}, {r, D}});
+}
+PASS(clear, clear(p->w, p->out[0], NULL), const spryi_vector_work *w, void *x)
+{
+    (void)err;
+    return later((pass_task){clear_now, w, {x}, {NULL}});
+}
+PASS(distance, distance(p->w, p->in[0], p->in[1], NULL), const spryi_vector_work *w, const void *b, const void *q)
+{
+    (void)err;
+    return later((pass_task){distance_now, w, {NULL}, {b, q}});
+}
+PASS(rank_start, rank_start(p->w, p->out[0], p->out[1], p->in[0], NULL), const spryi_vector_work *w, void *z, void *y,
+     const void *s)
+{
+    (void)err;
+    return later((pass_task){rank_start_now, w, {z, y}, {s}});
+}
+PASS(rank_step, rank_step(p->w, p->out[0], p->out[1], p->in[0], p->in[1], NULL), const spryi_vector_work *w, void *z,
+     void *y_before, const void *y, const void *s)
+{
+    (void)err;
+    return later((pass_task){rank_step_now, w, {z, y_before}, {y, s}});
+}
+PASS(rank_finish, rank_finish(p->w, p->out[0], p->in[0], NULL), const spryi_vector_work *w, void *x, const void *y)
+{
+    (void)err;
+    return later((pass_task){rank_finish_now, w, {x}, {y}});
+}
+
+const spryi_vector_ops *mock_vector_ops(const spryi_device *device)
+{
+    static spryi_vector_ops ahead = {.ahead = SPRYI_MOST_AHEAD,
+                                     .start = start,
+                                     .dots = dots,
+                                     .step = step,
+                                     .next_direction = next_direction,
+                                     .clear = clear,
+                                     .distance = distance,
+                                     .rank_start = rank_start,
+                                     .rank_step = rank_step,
+                                     .rank_finish = rank_finish};
+    (void)device;
+    ahead.block = OPS.block;
+    ahead.most_blocks = OPS.most_blocks;
+    return &ahead;
+}

@@ -1,0 +1,151 @@
+/*
+ * Solvers in a stream of the caller that waits for no other, behind work that writes b and A's values. Needs the CUDA
+ * run-time; skipped where there is no GPU.
+ */
+#include "spry/solve.h"
+#include "spry/tools.h"
+#include "support.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SKIPPED = 77, SIDE = 200, N = SIDE * SIDE, MB = 1 << 20, DELAY_BYTES = 256 * MB, DELAYS = 200 };
+
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        cudaError_t code_ = (call);                                                                                    \
+        if (code_ != cudaSuccess) fail_msg("%s: %s", #call, cudaGetErrorString(code_));                                \
+    } while (0)
+
+static spry_context *context;
+static cudaStream_t stream;
+static char *delay;
+
+/* Some tens of milliseconds of work, which nobody waits for. */
+static void be_late(void)
+{
+    for (int d = 0; d < DELAYS; d++)
+        OK(cudaMemcpyAsync(delay + DELAY_BYTES, delay, DELAY_BYTES, cudaMemcpyDeviceToDevice, stream));
+}
+
+static spry_vector on_gpu(int64_t n)
+{
+    spry_vector v = {0};
+    assert_int_equal(spry_vector_create(context, &v, n, SPRY_F64, 1, NULL), SPRY_OK);
+    return v;
+}
+
+static void download(double *to, const spry_vector *v)
+{
+    OK(cudaMemcpy(to, v->data, (size_t)v->length * sizeof *to, cudaMemcpyDeviceToHost));
+}
+
+/* x is what it is where b was there long before, to the bit; with b late, and zeros until then. */
+static void conjugate_gradients(void **state)
+{
+    (void)state;
+    spry_matrix *A = NULL;
+    spry_error err = {0};
+    spry_cg_options o = SPRY_INIT(spry_cg_options);
+    double *expected = malloc(N * sizeof *expected), *found = malloc(N * sizeof *found);
+    if (!expected || !found) abort();
+    o.device = 1;
+    o.format = "csr";
+    assert_int_equal(spry_matrix_generate(context, &A, "laplace5,x=200,y=200", NULL, NULL), SPRY_OK);
+    spry_vector b = on_gpu(N), late = on_gpu(N), x = on_gpu(N);
+    for (int64_t i = 0; i < N; i++) found[i] = (double)(1 + i % 7);
+    OK(cudaMemcpy(b.data, found, N * sizeof *found, cudaMemcpyHostToDevice));
+    for (int jacobi = 0; jacobi < 2; jacobi++) {
+        o.precond = jacobi ? SPRY_PRECOND_JACOBI : SPRY_PRECOND_NONE;
+        o.stream = NULL;
+        expect_status(spry_cg(context, x, NULL, A, spry_vector_as_const(b), &o, &err), &err, SPRY_OK, "");
+        download(expected, &x);
+        OK(cudaMemset(late.data, 0, N * sizeof *found));
+        OK(cudaDeviceSynchronize());
+        o.stream = stream;
+        be_late();
+        OK(cudaMemcpyAsync(late.data, b.data, N * sizeof *found, cudaMemcpyDeviceToDevice, stream));
+        expect_status(spry_cg(context, x, NULL, A, spry_vector_as_const(late), &o, &err), &err, SPRY_OK, "");
+        assert_int_equal(cudaStreamQuery(stream), cudaSuccess); /* it has ended */
+        download(found, &x);
+        assert_memory_equal(found, expected, N * sizeof *found);
+        download(found, &b);
+    }
+    spry_vector_destroy(context, &b);
+    spry_vector_destroy(context, &late);
+    spry_vector_destroy(context, &x);
+    spry_matrix_destroy(A);
+    free(expected);
+    free(found);
+}
+
+/* The links' values are late: ones that were zeros until then. */
+static void ranks(void **state)
+{
+    (void)state;
+    spry_matrix *A = NULL, *there = NULL;
+    spry_error err = {0};
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_pagerank_options o = SPRY_INIT(spry_pagerank_options);
+    o.device = 1;
+    o.format = "csr";
+    o.zero_columns = SPRY_ZERO_TELEPORT;
+    assert_int_equal(spry_matrix_generate(context, &A, "rmat,scale=12", NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_get_arrays(A, &a, NULL), SPRY_OK);
+    const int64_t n = a.rows, bytes[] = {(n + 1) * (int64_t)spry_index_type_bytes(a.offset_type),
+                                         a.nnz * (int64_t)spry_index_type_bytes(a.index_type), a.nnz * 8};
+    double *values = malloc((size_t)bytes[2]), *expected = malloc((size_t)n * 8), *found = malloc((size_t)n * 8);
+    if (!values || !expected || !found) abort();
+    for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)(1 + k % 3);
+    void *arrays[4];
+    for (int i = 0; i < 4; i++) OK(cudaMalloc(&arrays[i], (size_t)bytes[i < 2 ? i : 2]));
+    OK(cudaMemcpy(arrays[0], a.offsets, (size_t)bytes[0], cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(arrays[1], a.indices, (size_t)bytes[1], cudaMemcpyHostToDevice));
+    OK(cudaMemcpy(arrays[3], values, (size_t)bytes[2], cudaMemcpyHostToDevice));
+    a.offsets = arrays[0];
+    a.indices = arrays[1];
+    a.values = arrays[2];
+    a.device = 1;
+    a.ownership = SPRY_BORROW;
+    assert_int_equal(spry_matrix_create(context, &there, &a, NULL), SPRY_OK);
+    for (int late = 0; late < 2; late++) {
+        spry_vector x = spry_vector_f64(late ? found : expected, n);
+        OK(cudaMemset(arrays[2], 0, (size_t)bytes[2]));
+        OK(cudaDeviceSynchronize());
+        o.stream = late ? stream : NULL;
+        if (late) be_late();
+        OK(cudaMemcpyAsync(arrays[2], arrays[3], (size_t)bytes[2], cudaMemcpyDeviceToDevice, late ? stream : NULL));
+        expect_status(spry_pagerank(context, x, NULL, there, &o, &err), &err, SPRY_OK, "");
+        assert_int_equal(cudaStreamQuery(stream), cudaSuccess);
+    }
+    assert_memory_equal(found, expected, (size_t)n * 8);
+    spry_matrix_destroy(there);
+    spry_matrix_destroy(A);
+    for (int i = 0; i < 4; i++) OK(cudaFree(arrays[i]));
+    free(values);
+    free(expected);
+    free(found);
+}
+
+static int gpu_is_there(void)
+{
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    const int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
+    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
+    return found;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(conjugate_gradients), cmocka_unit_test(ranks)};
+    context = make_context(NULL, 1);
+    if (!gpu_is_there()) return SKIPPED;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaMalloc((void **)&delay, (size_t)2 * DELAY_BYTES));
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    OK(cudaFree(delay));
+    OK(cudaStreamDestroy(stream));
+    spry_context_destroy(context);
+    return failed;
+}
