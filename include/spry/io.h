@@ -43,7 +43,8 @@ typedef struct spry_read_options {
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
  * other than default convert; entries are in the order written. One that was written in a format (spry_write_options)
  * shows itself as CSR, which is made when first asked for; plans of that format need none: they read the mapped file
- * in place (spry_spmv_plan_info.from_file), and "auto" takes that format for them. Its file is mapped, not copied (nor
+ * in place (spry_spmv_plan_info.from_file), and "auto" takes that format for them; values are the file's, and update
+ * changes nothing. docs/container.md tells what they serve. Its file is mapped, not copied (nor
  * counted in spry_context_bytes), and must not be changed in place or cut while the matrix lives; all of it is verified
  * first: checksums, then offsets, ranges and order, so that products of it are safe. Whatever is wrong is
  * SPRY_BAD_FILE, a container of a newer version too. docs/container.md has the layout.

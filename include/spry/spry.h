@@ -406,8 +406,10 @@ typedef struct spry_arrays {
     spry_symmetry symmetry; /* SPRY_GENERAL claims nothing */
     /*
      * One triangle: symmetry says what the other is; host memory, square. Each plan and each operation that needs both
-     * makes them for itself (spry_spmv_plan_info.expanded), of the values at that time. An entry in the other triangle
-     * is a fault, which is found where they are made: SPRY_INVALID_MATRIX.
+     * makes them for itself (spry_spmv_plan_info.expanded), of the values at that time: an entry below the diagonal
+     * stands for its mirror image too (its negative in a skew-symmetric matrix), the diagonal is as it is stored, and
+     * duplicates stay. Offsets of both are as wide as those given, but of 64 bits where 32 do not hold them. An entry
+     * in the other triangle is a fault, which is found where they are made: SPRY_INVALID_MATRIX with row and column.
      */
     spry_triangle triangle;
 } spry_arrays;
@@ -437,7 +439,7 @@ SPRY_API spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matr
 /* A plan keeps what it needs of its matrix: the handle may go first, borrowed arrays may not. */
 SPRY_API void spry_matrix_destroy(spry_matrix *A);
 
-/* Sizes, for a matrix that is not NULL. */
+/* Sizes, for a matrix that is not NULL. nnz counts stored entries: of one triangle those given. */
 SPRY_API int64_t spry_matrix_rows(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_cols(const spry_matrix *A);
 SPRY_API int64_t spry_matrix_nnz(const spry_matrix *A);
@@ -451,7 +453,10 @@ SPRY_API spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_
 /* diagonal[i] = entry (i, i), the sum of what is stored there, or 0: min(rows, cols) numbers. O(nnz), host memory. */
 SPRY_API spry_status spry_matrix_get_diagonal(const spry_matrix *A, double *diagonal, spry_error *err);
 
-/* Shows the arrays; they stay the matrix's own. `ownership` tells whether they are borrowed. */
+/*
+ * Shows the arrays; they stay the matrix's own. `ownership` is SPRY_BORROW where they are the caller's or a mapped
+ * file's. One triangle is shown as it was given; a container in a format as CSR, which is made now if it was not yet.
+ */
 SPRY_API spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
@@ -637,6 +642,7 @@ typedef struct spry_update_options {
     /*
      * An array of A's new values, in the order, of the type and in the memory of those A was created with. The plan
      * refers to it from then on; A and other plans of it do not. NULL: the array that it has, changed in place.
+     * SPRY_UNSUPPORTED where the plan reads a container's arrays, whose values do not change.
      */
     const void *values;
     void *stream; /* GPU: the stream after whose work the values are read; see section 5 */

@@ -23,6 +23,9 @@ const spryi_kernel *spryi_find_kernel(const char *name); /* NULL: no such */
 spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[SPRYI_PARAMETERS], const char *text,
                                spry_error *err);
 
+/* 1: `format` names what a container holds; parameters that it gives are the container's. */
+int spryi_is_stored_as(const spryi_stored *stored, const char *format);
+
 /* 1: patterns are stored in this format without values. */
 int spryi_has_pattern_kernel(const spryi_format *format);
 

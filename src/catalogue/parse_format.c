@@ -84,3 +84,13 @@ spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[S
     *format = found;
     return SPRY_OK;
 }
+
+int spryi_is_stored_as(const spryi_stored *stored, const char *format)
+{
+    const spryi_format *named = NULL;
+    int64_t parameters[SPRYI_PARAMETERS];
+    if (spryi_parse_format(&named, parameters, format, NULL) != SPRY_OK || named != stored->format) return 0;
+    for (int p = 0; p < SPRYI_PARAMETERS; p++)
+        if (parameters[p] != 0 && parameters[p] != stored->parameters[p]) return 0;
+    return 1;
+}

@@ -72,7 +72,8 @@ spry_status spryi_merge(spry_context *context, spryi_compressed *a, spry_type va
                         int64_t *duplicates, spry_error *err);
 
 /*
- * Copies A, CSR or CSC, or turns it around (then majors of the result are minors of A), or groups COO. Unmerged.
+ * Copies A, CSR or CSC, or turns it around (then majors of the result are minors of A), or groups COO. Unmerged. Of
+ * one triangle both are made.
  * layout SPRY_COO is by rows too, for spryi_compressed_finish with SPRY_COO alone: where rows outnumber the entries
  * by far and A does not have offsets for them, neither has the result (labels), and memory goes with the entries.
  */

@@ -127,7 +127,9 @@ done:
 spry_status spryi_compress(spry_context *context, spryi_compressed *to, const spry_arrays *A, spry_layout layout,
                            spry_index_type index_type, spry_error *err)
 {
-    if (A->layout == (layout == SPRY_COO ? SPRY_CSR : layout)) return copy_sorted(context, to, A, index_type, err);
+    const int whole = A->triangle == SPRY_ALL_ENTRIES;
+    if (whole && A->layout == (layout == SPRY_COO ? SPRY_CSR : layout))
+        return copy_sorted(context, to, A, index_type, err);
     spry_status status = SPRY_OK;
     void *expanded = NULL;
     const void *rows = A->row_indices, *columns = A->indices;
@@ -145,8 +147,9 @@ spry_status spryi_compress(spry_context *context, spryi_compressed *to, const sp
                              .value_type = A->value_type,
                              .major = by_column ? columns : rows,
                              .minor = by_column ? rows : columns,
-                             .values = A->values};
-    int few = layout == SPRY_COO && entries.majors / SPARSE_ROWS > entries.nnz;
+                             .values = A->values,
+                             .symmetry = whole ? SPRY_GENERAL : A->symmetry};
+    int few = whole && layout == SPRY_COO && entries.majors / SPARSE_ROWS > entries.nnz;
     SPRYI_TRY(few ? group_few(context, to, &entries, index_type, err)
                   : spryi_group(context, to, &entries, index_type, err));
 done:

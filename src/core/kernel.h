@@ -140,7 +140,9 @@ typedef struct spryi_format {
     /* For GPUs: the arrays that a device needs of a storage; NULL: those of sections. Numbers need not be listed. */
     int (*device_sections)(void *storage, spryi_section *sections);
     int (*sections)(void *storage, spryi_section *sections);
-    spry_status (*check)(const void *storage, spry_error *err); /* of a restored storage: indices in range, ... */
+    /* Of a restored storage, whatever it holds: SPRY_OK where products and to_csr stay in its arrays and in vectors. */
+    spry_status (*check)(const void *storage, spry_error *err);
+    int transposed_apart; /* 1: transposed products need what sections lacks, and build makes where op is that */
 } spryi_format;
 
 /*

@@ -139,6 +139,25 @@ static spry_status check_sizes(const spry_arrays *a, spry_error *err)
     return SPRY_OK;
 }
 
+/* A square matrix by now, where symmetry is claimed. */
+static spry_status check_triangle(const spry_arrays *a, spry_error *err)
+{
+    if (a->triangle == SPRY_ALL_ENTRIES) return SPRY_OK;
+    if (a->triangle != SPRY_LOWER_TRIANGLE && a->triangle != SPRY_UPPER_TRIANGLE)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "triangle", a->triangle, SPRY_UPPER_TRIANGLE,
+                                "arrays: triangle is %d, expected SPRY_ALL_ENTRIES, SPRY_LOWER_TRIANGLE or "
+                                "SPRY_UPPER_TRIANGLE",
+                                (int)a->triangle);
+    if (a->symmetry == SPRY_GENERAL)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "symmetry", a->symmetry, SPRY_SKEW_SYMMETRIC,
+                                "arrays: symmetry is SPRY_GENERAL, but one triangle needs SPRY_SYMMETRIC or "
+                                "SPRY_SKEW_SYMMETRIC to tell the other");
+    if (a->device > 0)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", a->device, 0,
+                                "arrays: device is %d, but one triangle has to be in host memory", a->device);
+    return SPRY_OK;
+}
+
 /* Loads of an int or a double anywhere else are undefined. */
 static spry_status check_alignment(const char *name, const void *array, size_t item_bytes, spry_error *err)
 {
@@ -259,6 +278,7 @@ spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spr
     SPRYI_TRY(check_claim("sorted", arrays->sorted, err));
     SPRYI_TRY(check_claim("unique", arrays->unique, err));
     SPRYI_TRY(check_sizes(arrays, err));
+    SPRYI_TRY(check_triangle(arrays, err));
     SPRYI_TRY(check_pointers(arrays, err));
     if (arrays->device > 0) SPRYI_TRY(spryi_device_usable(context, NULL, arrays->device, err));
     SPRYI_TRY(
@@ -352,6 +372,7 @@ void spryi_matrix_release(spry_matrix *A)
     if (!A || atomic_fetch_sub(&A->references, 1) > 1) return;
     for (int b = 0; b < 4; b++) release_block(A->context, A->a.device, A->owned[b]);
     spryi_matrix_release(A->structure_of);
+    spryi_stored_release(A->context, A->stored);
     if (A->mapping) (void)munmap(A->mapping, A->mapping_bytes);
     spry_context *context = A->context;
     spryi_release(context, A);
@@ -382,6 +403,9 @@ spry_status spry_matrix_get_arrays(const spry_matrix *A, spry_arrays *arrays, sp
 {
     if (!A || !arrays) return spryi_fail_missing(err, !A ? "A" : "arrays");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(arrays, err));
-    SPRYI_GIVE(arrays, &A->a);
+    spry_matrix *shown; /* a triangle as it was given */
+    SPRYI_OK_OR_RETURN(A->stored ? spryi_matrix_entries(A, &shown, err) : SPRY_OK);
+    SPRYI_GIVE(arrays, A->stored ? &shown->a : &A->a);
+    if (A->stored) spryi_matrix_release(shown); /* A keeps it */
     return SPRY_OK;
 }

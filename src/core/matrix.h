@@ -4,6 +4,7 @@
 #include "core/element.h"
 
 #ifndef __cplusplus /* CUDA sources see matrices through their arrays alone */
+#include <pthread.h>
 #include <stdatomic.h>
 #endif
 
@@ -15,6 +16,16 @@ typedef enum spryi_field { SPRYI_REAL = 0, SPRYI_INTEGER = 1, SPRYI_FIELD_PATTER
  * a.sorted and a.unique may be raised by spry_matrix_check; everything else is fixed at creation.
  */
 #ifndef __cplusplus
+/* The storage of a format, whose arrays lie in a container: it stands for CSR, which is made when it is asked for. */
+typedef struct spryi_stored {
+    const struct spryi_format *format;
+    void *storage;         /* the format's struct; its arrays are the matrix's mapping or block */
+    int64_t parameters[4]; /* of the format, as resolved; 0: none, or not known */
+    char text[64];         /* the same as text */
+    pthread_mutex_t making;
+    spry_matrix *csr; /* NULL: nobody has asked yet */
+} spryi_stored;
+
 struct spry_matrix {
     spry_context *context;
     _Atomic int references;
@@ -25,6 +36,7 @@ struct spry_matrix {
     spry_matrix *structure_of; /* whose arrays these are, but for the values; NULL: no other's */
     void *mapping;             /* of the file that holds the arrays, or NULL */
     size_t mapping_bytes;
+    spryi_stored *stored; /* NULL: a's arrays are the matrix; else they are NULL, and a tells sizes and types */
 };
 #endif
 
@@ -37,6 +49,23 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
 
 /* A matrix of A's structure, which it keeps alive, with the caller's values where A's are. */
 spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err);
+
+#ifndef __cplusplus
+/*
+ * matrix_entries.c: the matrix whose arrays are all entries, retained: A itself where its arrays are that. Of a
+ * container's storage the CSR, which A keeps once it is made; of one triangle CSR of both, sorted by column, made anew
+ * in each call, since values may have changed. Every public function that reads arrays goes through it once.
+ */
+spry_status spryi_matrix_entries(const spry_matrix *A, spry_matrix **entries, spry_error *err);
+
+/* A matrix of a copy of *stored, whose format, storage, parameters and text are set, and which it owns on success. */
+spry_status spryi_matrix_of_storage(spry_context *context, spry_matrix **A, const spryi_stored *stored,
+                                    spry_symmetry symmetry, spryi_field field, spry_error *err);
+void spryi_stored_release(spry_context *context, spryi_stored *stored);
+
+/* SPRY_INVALID_MATRIX, with row and column, where an entry of *a, one triangle, lies in the other. */
+spry_status spryi_check_triangle(const spry_context *context, const spry_arrays *a, spry_error *err);
+#endif
 
 /* matrix_stats.c: SPRY_INVALID_MATRIX where the claimed symmetry does not hold; constant time where it is known to. */
 spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err);

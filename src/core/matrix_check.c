@@ -1,4 +1,6 @@
 #include "core/assemble.h"
+#include "core/context.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "spry/tools.h"
@@ -308,6 +310,19 @@ static void fill_report(spry_matrix_report *report, const finding *falling, int6
     report->first_not_finite_major = t->not_finite.count ? t->not_finite.major : -1;
 }
 
+/* One triangle tells the other, but not that the diagonal of a skew-symmetric matrix is zero. */
+static spry_status check_one_triangle(const spry_matrix *A, spry_error *err)
+{
+    const spry_arrays *a = &A->a;
+    SPRYI_OK_OR_RETURN(spryi_check_triangle(A->context, a, err));
+    if (a->symmetry == SPRY_SYMMETRIC) return SPRY_OK;
+    spry_matrix *both;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &both, err));
+    spry_status status = spryi_check_symmetry(both, err);
+    spryi_matrix_release(both);
+    return status;
+}
+
 /* Claims of the caller that the entries deny. */
 static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error *err)
 {
@@ -319,7 +334,17 @@ static spry_status check_claims(const spry_matrix *A, const tally *t, spry_error
         return spryi_fail_value(err, SPRY_INVALID_MATRIX, "unique", t->duplicate.first, 0,
                                 "the matrix was said to have no duplicates, but entry %lld repeats a position",
                                 (long long)t->duplicate.first);
-    return spryi_check_symmetry(A, err);
+    return A->a.triangle == SPRY_ALL_ENTRIES ? spryi_check_symmetry(A, err) : check_one_triangle(A, err);
+}
+
+/* What was learned of a container's CSR when it was made is learned again, for the report. */
+static spry_status check_stored(const spry_matrix *A, spry_matrix_report *report, spry_error *err)
+{
+    spry_matrix *csr;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &csr, err));
+    spry_status status = spry_matrix_check(csr, report, err);
+    spryi_matrix_release(csr);
+    return status;
 }
 
 spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err)
@@ -328,6 +353,7 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     spry_status status = SPRYI_CHECK_OUTPUT(report, err);
     if (status != SPRY_OK) return status;
     if (A->a.device != 0) return spryi_fail(err, SPRY_UNSUPPORTED, "A", "check: the matrix is in device memory");
+    if (A->stored) return check_stored(A, report, err);
 
     const spry_arrays *a = &A->a;
     int threads = spryi_threads(A->context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
@@ -358,4 +384,78 @@ spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_e
     A->a.sorted = t.unsorted.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
     A->a.unique = t.duplicate.count == 0 ? SPRY_KNOWN_YES : SPRY_KNOWN_NO;
     return SPRY_OK;
+}
+
+/* ---- structure alone --------------------------------------------------------------------------------------------- */
+
+/* 1: all of `count` indices are within 0 .. bound - 1. Negative ones are large without their sign. */
+static int in_range(const void *indices, spry_index_type type, int64_t count, int64_t bound, int threads)
+{
+    int bad = 0;
+    if (type == SPRY_I32) {
+        const int32_t *j = indices;
+        const uint32_t most = bound > INT32_MAX ? (uint32_t)INT32_MAX + 1 : (uint32_t)bound;
+#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(| : bad)
+        for (int64_t k = 0; k < count; k++) bad |= (uint32_t)j[k] >= most;
+    } else {
+        const int64_t *j = indices;
+#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(| : bad)
+        for (int64_t k = 0; k < count; k++) bad |= (uint64_t)j[k] >= (uint64_t)bound;
+    }
+    return !bad;
+}
+
+/* Arrays in host memory. What is wrong is looked for by the passes of spry_matrix_check. */
+static spry_status check_structure(const spry_context *context, const spry_arrays *a, spry_error *err)
+{
+    const int threads = spryi_threads(context, a->nnz + a->rows), coo = a->layout == SPRY_COO;
+    finding falling = {0};
+    int64_t bad_ends = 0;
+    tally t = {0};
+    if (!coo) check_offsets(a, &falling, &bad_ends, threads);
+    if (falling.count > 0 || bad_ends > 0) return fail_offsets(a, &falling, err);
+    const int sound = in_range(a->indices, a->index_type, a->nnz, minors_of(a), threads) &&
+                      (!coo || in_range(a->row_indices, a->index_type, a->nnz, a->rows, threads));
+    if (!sound) {
+        if (coo)
+            check_coo(a, &t, threads);
+        else
+            check_compressed(a, 1, &t, threads);
+        return fail_range(a, &t, err);
+    }
+    return a->triangle == SPRY_ALL_ENTRIES ? SPRY_OK : spryi_check_triangle(context, a, err);
+}
+
+/* A copy of an array of a device in host memory. */
+static spry_status fetch(const spryi_device *device, void **host, const void *array, int64_t count, size_t size,
+                         spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(spryi_allocate(device->context, host, count, size, "host copy of the matrix", err));
+    return device->ops->copy(device, *host, array, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
+}
+
+/* CSR, as all in device memory is. */
+static spry_status check_on_host(const spry_matrix *A, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    void *offsets = NULL, *indices = NULL;
+    spry_arrays a = A->a;
+    const spryi_device *device = A->context->device_at(A->context, a.device);
+    SPRYI_TRY(fetch(device, &offsets, a.offsets, a.rows + 1, spry_index_type_bytes(a.offset_type), err));
+    SPRYI_TRY(fetch(device, &indices, a.indices, a.nnz, spry_index_type_bytes(a.index_type), err));
+    SPRYI_TRY(device->ops->synchronize(device, NULL, err));
+    a.offsets = offsets;
+    a.indices = indices;
+    status = check_structure(A->context, &a, err);
+done:
+    spryi_release(A->context, offsets);
+    spryi_release(A->context, indices);
+    return status;
+}
+
+spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err)
+{
+    if (!A) return spryi_fail_missing(err, "A");
+    if (A->stored) return SPRY_OK; /* the reader has looked */
+    return A->a.device > 0 ? check_on_host(A, err) : check_structure(A->context, &A->a, err);
 }

@@ -13,10 +13,9 @@ static spry_status check_types(const spry_convert_options *o, spry_error *err)
     return spryi_check_index_type("convert", "index_type", o->index_type, err);
 }
 
-/* Fills in the defaults of *o and checks that the types hold A's sizes. */
+/* Fills in the defaults of *o, whose types are some, and checks that they hold A's sizes. */
 static spry_status resolve_options(spry_convert_options *o, const spry_arrays *A, spry_error *err)
 {
-    SPRYI_OK_OR_RETURN(check_types(o, err));
     if (o->layout == SPRY_LAYOUT_DEFAULT) o->layout = SPRY_CSR;
     if (o->value_type == SPRY_TYPE_DEFAULT) o->value_type = A->value_type;
     if (o->index_type == SPRY_INDEX_DEFAULT) o->index_type = A->index_type;
@@ -43,9 +42,13 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
     if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spryi_compressed a = {0};
+    spry_matrix *entries = NULL;
     int64_t duplicates = 0;
     spry_convert_options o = SPRY_INIT(spry_convert_options);
     SPRYI_TRY(SPRYI_TAKE(&o, options, err));
+    SPRYI_TRY(check_types(&o, err));
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
     SPRYI_TRY(resolve_options(&o, &A->a, err));
     SPRYI_TRY(spryi_compress(context, &a, &A->a, o.layout, o.index_type, err));
     SPRYI_TRY(spryi_merge(context, &a, o.value_type, o.keep_duplicates, &duplicates, err));
@@ -57,6 +60,7 @@ spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const sp
                                       duplicates > 0 && o.keep_duplicates ? SPRY_KNOWN_NO : SPRY_KNOWN_YES, symmetry,
                                       field_of(A, o.value_type, merged), err));
 done:
+    spryi_matrix_release(entries);
     spryi_compressed_clear(context, &a);
     return status;
 }

@@ -73,14 +73,19 @@ spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, i
 
     int64_t cells = (int64_t)height * width, *pictures = NULL;
     int threads = cells > CELLS_TO_SHARE ? 1 : spryi_threads(A->context, A->a.nnz);
+    spry_matrix *entries = NULL;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
     if (threads > 1) {
-        SPRYI_OK_OR_RETURN(SPRYI_NEW(A->context, &pictures, threads * cells, "pictures", err));
+        SPRYI_TRY(SPRYI_NEW(A->context, &pictures, threads * cells, "pictures", err));
         memset(pictures, 0, (size_t)threads * (size_t)cells * sizeof *pictures);
     }
     memset(counts, 0, (size_t)cells * sizeof *counts);
-    draw(&A->a, pictures ? pictures : counts, cells, height, width, threads);
+    draw(&entries->a, pictures ? pictures : counts, cells, height, width, threads);
     for (int t = 0; t < threads && pictures; t++)
         for (int64_t c = 0; c < cells; c++) counts[c] += pictures[t * cells + c];
+done:
     spryi_release(A->context, pictures);
-    return SPRY_OK;
+    spryi_matrix_release(entries);
+    return status;
 }

@@ -144,9 +144,12 @@ spry_status spry_matrix_get_stats(const spry_matrix *A, spry_matrix_stats *stats
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "stats: the matrix is in device memory, not host memory");
     spry_matrix_stats found = SPRY_INIT(spry_matrix_stats);
-    SPRYI_OK_OR_RETURN(collect(A, &(mirroring){.sign = 1}, &found, err));
-    SPRYI_GIVE(stats, &found);
-    return SPRY_OK;
+    spry_matrix *entries;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    spry_status status = collect(entries, &(mirroring){.sign = 1}, &found, err);
+    spryi_matrix_release(entries);
+    if (status == SPRY_OK) SPRYI_GIVE(stats, &found);
+    return status;
 }
 
 spry_status spryi_check_symmetry(const spry_matrix *A, spry_error *err)

@@ -9,7 +9,7 @@ spry_status spry_matrix_get_values(spry_matrix *A, void **values, spry_error *er
     if (!A->owned[3])
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "the matrix has no values of its own to be written: it %s",
                           A->a.value_type == SPRY_PATTERN ? "is a pattern"
-                          : A->mapping                    ? "is mapped from a file"
+                          : A->mapping || A->stored       ? "is mapped from a file"
                                                           : "borrows the caller's");
     *values = A->owned[3];
     return SPRY_OK;
@@ -39,7 +39,10 @@ spry_status spry_matrix_get_diagonal(const spry_matrix *A, double *diagonal, spr
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "diagonal: the matrix is in device memory, not host memory");
     const int64_t length = A->a.rows < A->a.cols ? A->a.rows : A->a.cols;
+    spry_matrix *entries;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     for (int64_t i = 0; i < length; i++) diagonal[i] = 0;
-    add_diagonal(&A->a, diagonal);
+    add_diagonal(&entries->a, diagonal);
+    spryi_matrix_release(entries);
     return SPRY_OK;
 }

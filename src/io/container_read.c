@@ -221,6 +221,15 @@ static spry_status create(const opened *file, spry_matrix **A, const spry_arrays
     return status;
 }
 
+/* The bytes that the file's arrays lie in are the matrix's from now on. */
+static void give_bytes(opened *file, spry_matrix *made)
+{
+    made->owned[0] = file->block;
+    made->mapping = file->mapping;
+    made->mapping_bytes = (size_t)file->bytes;
+    file->block = file->mapping = NULL;
+}
+
 static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout, spry_error *err)
 {
     const spryi_container_head *h = &file->head;
@@ -245,12 +254,9 @@ static spry_status read_arrays(opened *file, spry_matrix **A, spry_layout layout
     a.values = data[2];
     SPRYI_OK_OR_RETURN(spryi_container_verify(file->context, file->name, h, parts, count, &a, err));
     SPRYI_OK_OR_RETURN(create(file, &made, &a, err));
-    made->a.ownership = SPRY_COPY;
+    if (file->block) made->a.ownership = SPRY_COPY; /* of a pipe, or of the caller's bytes */
     made->field = (spryi_field)h->field;
-    made->owned[0] = file->block;
-    made->mapping = file->mapping;
-    made->mapping_bytes = (size_t)file->bytes;
-    file->block = file->mapping = NULL;
+    give_bytes(file, made);
     *A = made;
     return SPRY_OK;
 }
@@ -262,7 +268,7 @@ static spry_status fail_storage(const opened *file, const spry_error *fault, spr
     return spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0, "%s storage: %s", file->head.layout, fault->message);
 }
 
-/* Numbers first, which then tell how long the arrays are. All sections were verified, and are copied. */
+/* Numbers first, which then tell how long the arrays are. Those stay where they are in the file. */
 static spry_status fill_storage(const opened *file, const spryi_format *format, void *storage, spry_error *err)
 {
     spryi_section sections[SPRYI_MOST_SECTIONS];
@@ -280,13 +286,9 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
     (void)format->sections(storage, sections);
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
-        void *array = NULL;
         SPRYI_OK_OR_RETURN(
             take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
-        SPRYI_OK_OR_RETURN(spryi_allocate(file->context, &array, sections[s].count, (size_t)sections[s].item_bytes,
-                                          sections[s].name, err));
-        *sections[s].array = array;
-        memcpy(array, data, (size_t)(sections[s].count * sections[s].item_bytes));
+        *sections[s].array = (void *)(uintptr_t)data; /* nobody writes there */
     }
     return SPRY_OK;
 }
@@ -310,6 +312,16 @@ static int is_type_of(const spryi_container_head *h, const spry_arrays *a)
     return ones || a->value_type == (spry_type)h->value_type;
 }
 
+/* The parameters as the head tells them; a head that does not make sense of them leaves them out. */
+static void take_parameters(spryi_stored *stored, const spryi_container_head *h)
+{
+    const spryi_format *format;
+    char text[sizeof h->layout + sizeof h->parameters + 2];
+    snprintf(text, sizeof text, "%s%s%s", h->layout, h->parameters[0] ? ":" : "", h->parameters);
+    if (spryi_parse_format(&format, stored->parameters, text, NULL) != SPRY_OK) return;
+    memcpy(stored->text, h->parameters, sizeof stored->text);
+}
+
 /* Drops the values of what spryi_matrix_adopt made where all of them are ones. */
 static void drop_ones(spry_matrix *A)
 {
@@ -321,38 +333,44 @@ static void drop_ones(spry_matrix *A)
     A->a.value_type = SPRY_PATTERN;
 }
 
+/* A pattern whose format has none of its own: CSR at once, since the values tell whether it is one still. */
+static spry_status read_ones(spry_matrix **A, spry_error *err)
+{
+    spry_matrix *csr;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(*A, &csr, err));
+    spryi_matrix_release(*A); /* csr is ours alone */
+    drop_ones(csr);
+    *A = csr;
+    return SPRY_OK;
+}
+
 static spry_status read_storage(opened *file, spry_matrix **A, const spryi_format *format, spry_error *err)
 {
     const spryi_container_head *h = &file->head;
     spry_status status = SPRY_OK;
     spry_error fault = SPRY_ERROR_INIT;
-    void *storage = NULL;
+    spryi_stored stored = {.format = format};
     spry_matrix *made = NULL;
     SPRYI_TRY(verify_storage(file, err));
-    SPRYI_TRY(spryi_allocate(file->context, &storage, 1, format->storage_size, "storage of a container", err));
-    memset(storage, 0, format->storage_size);
-    SPRYI_TRY(fill_storage(file, format, storage, err));
-    if (format->check(storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
-    SPRYI_TRY(format->to_csr(file->context, &made, storage, err));
-    if (made->a.rows != h->rows || made->a.cols != h->cols || !is_type_of(h, &made->a))
+    SPRYI_TRY(spryi_allocate(file->context, &stored.storage, 1, format->storage_size, "storage of a container", err));
+    memset(stored.storage, 0, format->storage_size);
+    SPRYI_TRY(fill_storage(file, format, stored.storage, err));
+    if (format->check(stored.storage, &fault) != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
+    const spry_arrays *a = format->arrays(stored.storage);
+    if (a->rows != h->rows || a->cols != h->cols || !is_type_of(h, a))
         SPRYI_TRY(spryi_fail_file(err, SPRY_BAD_FILE, file->name, 0,
                                   "head makes no sense: sizes or types differ from the storage's"));
-    /* Sound whatever the storage was, and of known order, which formats forget. */
-    status = spry_matrix_check(made, NULL, &fault);
-    if (status == SPRY_OUT_OF_MEMORY) {
-        if (err) *err = fault;
-        goto done;
-    }
-    if (status != SPRY_OK) SPRYI_TRY(fail_storage(file, &fault, err));
-    if (h->value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) drop_ones(made);
-    made->a.symmetry = (spry_symmetry)h->symmetry;
-    made->symmetry_holds = 0; /* the file's word */
-    made->field = (spryi_field)h->field;
+    take_parameters(&stored, h);
+    SPRYI_TRY(
+        spryi_matrix_of_storage(file->context, &made, &stored, (spry_symmetry)h->symmetry, (spryi_field)h->field, err));
+    stored.storage = NULL;
+    give_bytes(file, made);
+    if (h->value_type == SPRY_PATTERN && made->a.value_type != SPRY_PATTERN) SPRYI_TRY(read_ones(&made, err));
     *A = made;
     made = NULL;
 done:
     spryi_matrix_release(made);
-    if (storage) format->destroy(file->context, storage);
+    spryi_release(file->context, stored.storage);
     return status;
 }
 

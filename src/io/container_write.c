@@ -50,11 +50,12 @@ typedef struct content {
     spry_matrix *converted; /* NULL: A as it is */
     const spryi_format *format;
     void *storage; /* NULL: the arrays of converted, or of A */
+    int borrowed;  /* 1: the storage is that of the container that A was read from */
 } content;
 
 static void clear(spry_context *context, content *c)
 {
-    if (c->storage) c->format->destroy(context, c->storage);
+    if (c->storage && !c->borrowed) c->format->destroy(context, c->storage);
     spryi_matrix_release(c->converted);
 }
 
@@ -80,6 +81,19 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
 done:
     spryi_matrix_release(request.csr);
     return status;
+}
+
+/* 1: A lies in that format already, whose parameters are its own or not given; then *c is it. */
+static int keep_storage(content *c, const spry_matrix *A, const char *format)
+{
+    const spryi_stored *stored = A->stored;
+    if (!stored || !spryi_is_stored_as(stored, format)) return 0;
+    c->format = stored->format;
+    c->layout = stored->format->name;
+    c->storage = stored->storage;
+    c->borrowed = 1;
+    memcpy(c->parameters, stored->text, sizeof c->parameters);
+    return 1;
 }
 
 /* Makes what options->format asks for; formats that keep the matrix's own arrays are written as those. */
@@ -187,16 +201,23 @@ spry_status spryi_container_write(const spry_matrix *A, const char *path, const 
     spryi_container_part parts[SPRYI_MOST_SECTIONS];
     spryi_section sections[SPRYI_MOST_SECTIONS];
     spryi_output output = {.fd = -1};
+    spry_context *context = A->context;
+    spry_matrix *entries = NULL;
     if (options && options->comment)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "comment", "write: a container (.spry) holds no comment");
     SPRYI_TRY(spryi_container_check_machine(path, err));
-    SPRYI_TRY(resolve(A->context, &c, A, options ? options->format : NULL, err));
+    if (!options || !options->format || !keep_storage(&c, A, options->format)) {
+        SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+        A = entries;
+        SPRYI_TRY(resolve(A->context, &c, A, options ? options->format : NULL, err));
+    }
     int count = list_parts(&c, A, parts, sections);
     SPRYI_TRY(make_head(&head, &c, A, parts, count, err));
     SPRYI_TRY(spryi_output_open(&output, path, err));
     status = write_file(&output, &head, parts, err);
 done:
     if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
-    clear(A->context, &c);
+    clear(context, &c);
+    spryi_matrix_release(entries);
     return spryi_output_close(&output, status, err);
 }

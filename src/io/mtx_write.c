@@ -308,23 +308,10 @@ done:
     return status;
 }
 
-spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
-                              spry_error *err)
+/* A's arrays are all its entries. */
+static spry_status write_mtx(const spry_matrix *A, const char *path, const spry_write_options *options, spry_error *err)
 {
-    if (!A || !path)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
-    if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "write: path is empty, expected a file's name");
-    SPRYI_DEFAULT_FLOATS;
-    spry_write_options o;
-    spry_status status = SPRYI_TAKE(&o, options, err);
-    if (status != SPRY_OK) return status;
-    options = &o;
-    if (A->a.device != 0)
-        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
-    if (spryi_output_named(path, ".spry")) return spryi_container_write(A, path, options, err);
-    if (options && options->format)
-        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
-                          "write: format %s is for containers, whose names end in .spry", options->format);
+    spry_status status = SPRY_OK;
     int threads = A->a.nnz < PIECE_ENTRIES ? 1 : spry_context_threads(A->context),
         gzip = spryi_output_named(path, ".gz");
     char *head = NULL;
@@ -343,4 +330,30 @@ done:
     if (status == SPRY_OUT_OF_MEMORY) status = spryi_name_file(err, status, path);
     spryi_release(A->context, head);
     return spryi_output_close(&w.output, status, err);
+}
+
+spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
+                              spry_error *err)
+{
+    if (!A || !path)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, !A ? "A" : "path", "write: %s is NULL", !A ? "A" : "path");
+    if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "write: path is empty, expected a file's name");
+    SPRYI_DEFAULT_FLOATS;
+    spry_write_options o;
+    spry_status status = SPRYI_TAKE(&o, options, err);
+    if (status != SPRY_OK) return status;
+    options = &o;
+    if (A->a.device != 0)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "A", "write: the matrix is in device memory, expected host memory");
+    if (spryi_output_named(path, ".spry")) return spryi_container_write(A, path, options, err);
+    if (options && options->format)
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format",
+                          "write: format %s is for containers, whose names end in .spry", options->format);
+    spry_matrix *entries;
+    status = spryi_matrix_entries(A, &entries, err);
+    if (status == SPRY_OUT_OF_MEMORY) return spryi_name_file(err, status, path);
+    if (status != SPRY_OK) return status;
+    status = write_mtx(entries, path, options, err);
+    spryi_matrix_release(entries);
+    return status;
 }

@@ -144,19 +144,26 @@ spry_status spryi_size_result(spry_spgemm_plan *plan, int64_t *result_bytes, spr
 /* What a plan is made for: one product need not be counted before it is filled. */
 typedef enum plan_use { FOR_RUNS, FOR_ESTIMATE, FOR_ONE_RUN } plan_use;
 
+/* What is converted once has all entries; a plan for runs keeps a triangle, whose values may change. */
+static spry_status take_operand(spry_matrix **given, const spry_matrix *A, plan_use use, spry_error *err)
+{
+    if (use != FOR_RUNS || A->a.triangle == SPRY_ALL_ENTRIES) return spryi_matrix_entries(A, given, err);
+    *given = spryi_matrix_retain(A);
+    return SPRY_OK;
+}
+
 /* A plan with nothing but the request in it. */
 static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
                             const spry_spgemm_options *o, plan_use use, spry_error *err)
 {
     spry_type type = SPRY_F64;
+    spry_status status = SPRY_OK;
     SPRYI_OK_OR_RETURN(check_options(o, err));
     SPRYI_OK_OR_RETURN(check_operands(&type, A, B, o, err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plan, 1, "plan", err));
     spry_spgemm_plan *made = *plan;
     *made = (spry_spgemm_plan){
         .context = spryi_context_retain(context),
-        .a.given = spryi_matrix_retain(A),
-        .b.given = spryi_matrix_retain(B),
         .options = *o,
         .single_run = use != FOR_RUNS,
         .job = {.type = type, .alpha = &made->alpha},
@@ -167,7 +174,17 @@ static spry_status new_plan(spry_context *context, spry_spgemm_plan **plan, cons
     made->options.alpha = made->options.kernel = NULL;
     made->options.info = NULL;
     made->options.stream = NULL;
-    return SPRY_OK;
+    SPRYI_TRY(take_operand(&made->a.given, A, use, err));
+    if (A == B)
+        made->b.given = spryi_matrix_retain(made->a.given);
+    else
+        SPRYI_TRY(take_operand(&made->b.given, B, use, err));
+done:
+    if (status != SPRY_OK) {
+        spry_spgemm_plan_destroy(made);
+        *plan = NULL;
+    }
+    return status;
 }
 
 /* The steps that the plan is made for. */

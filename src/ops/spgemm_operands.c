@@ -6,6 +6,7 @@
 #include "ops/spgemm_plan.h"
 #include "spry/tools.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A matrix's arrays as those of its transpose: no copy, another layout. */
@@ -15,6 +16,8 @@ static spry_arrays transposed_view(const spry_arrays *a)
     t.rows = a->cols;
     t.cols = a->rows;
     t.ownership = SPRY_BORROW;
+    if (a->triangle != SPRY_ALL_ENTRIES)
+        t.triangle = a->triangle == SPRY_LOWER_TRIANGLE ? SPRY_UPPER_TRIANGLE : SPRY_LOWER_TRIANGLE;
     if (a->layout == SPRY_COO) {
         t.row_indices = a->indices;
         t.indices = a->row_indices;
@@ -25,9 +28,16 @@ static spry_arrays transposed_view(const spry_arrays *a)
     return t;
 }
 
+/* The most entries that a conversion of the view has. */
+static int64_t most_entries(const spry_arrays *view)
+{
+    return view->triangle == SPRY_ALL_ENTRIES ? view->nnz : 2 * view->nnz;
+}
+
 /*
- * *from[k] = which entry of `view` became entry k of its conversion: entry numbers are converted in values' place, and
- * their array then takes what is asked for.
+ * *from[k] = which entry of `view` became entry k of its conversion, ~n where the negative of entry n did (in the other
+ * triangle of a skew-symmetric matrix): entry numbers are converted in values' place, and their array then takes what
+ * is asked for.
  */
 static spry_status find_origins(spry_context *context, int64_t **from, const spry_arrays *view,
                                 const spry_convert_options *options, spry_error *err)
@@ -36,21 +46,22 @@ static spry_status find_origins(spry_context *context, int64_t **from, const spr
     double *numbers = NULL;
     spry_matrix *numbered = NULL, *converted = NULL;
     spry_convert_options o = *options;
-    SPRYI_TRY(SPRYI_NEW(context, &numbers, view->nnz, "entry numbers", err));
+    SPRYI_TRY(SPRYI_NEW(context, &numbers, most_entries(view), "entry numbers", err));
     for (int64_t k = 0; k < view->nnz; k++) numbers[k] = (double)k;
     spry_arrays arrays = *view;
     arrays.value_type = o.value_type = SPRY_F64;
     arrays.values = numbers;
     arrays.ownership = SPRY_BORROW;
-    arrays.symmetry = SPRY_GENERAL;
+    if (view->triangle == SPRY_ALL_ENTRIES) arrays.symmetry = SPRY_GENERAL;
     SPRYI_TRY(spry_matrix_create(context, &numbered, &arrays, err));
     SPRYI_TRY(spry_matrix_convert(context, &converted, numbered, &o, err));
     spry_matrix_destroy(numbered);
     numbered = NULL;
     *from = (int64_t *)(void *)numbers;
     numbers = NULL;
-    for (int64_t k = 0; k < view->nnz; k++) {
-        const int64_t number = (int64_t)spryi_value_at(converted->a.values, SPRY_F64, k);
+    for (int64_t k = 0; k < converted->a.nnz; k++) {
+        const double value = spryi_value_at(converted->a.values, SPRY_F64, k);
+        const int64_t number = signbit(value) ? ~(int64_t)-value : (int64_t)value;
         memcpy(*from + k, &number, sizeof number);
     }
 done:
@@ -68,7 +79,8 @@ static spry_status admit_origins(spry_spgemm_plan *plan, const spry_arrays *view
     const int64_t moved = spryi_arrays_bytes(csr) + csr->nnz * (number - (int64_t)spry_type_bytes(csr->value_type));
     const int64_t grouped = view->layout == SPRY_CSR ? 0 : csr->nnz * (3 * index + number);
     const int64_t converted = plan->a.bytes + plan->b.bytes + plan->columns.bytes;
-    return spryi_spgemm_admit(plan, plan->input_bytes + converted + view->nnz * number + moved + grouped, 1, err);
+    return spryi_spgemm_admit(plan, plan->input_bytes + converted + most_entries(view) * number + moved + grouped, 1,
+                              err);
 }
 
 /* Rows far beyond the entries take their offsets alone minutes: what is refused for memory is refused before. */
@@ -77,6 +89,7 @@ static spry_status admit_conversion(spry_spgemm_plan *plan, const spry_arrays *v
 {
     spry_arrays made = *view;
     made.layout = options->layout;
+    made.nnz = most_entries(view);
     if (options->offset_type != SPRY_INDEX_DEFAULT) made.offset_type = options->offset_type;
     if (options->value_type != SPRY_TYPE_DEFAULT) made.value_type = options->value_type;
     const int64_t lines = (made.layout == SPRY_CSR ? made.rows : made.cols) + 1;
@@ -134,8 +147,9 @@ static spry_status make_operand(spry_spgemm_plan *plan, spryi_operand *to, spry_
     }
     const spry_arrays *a = &view->a;
     const int rise = has_to_rise(plan, to) && a->device == 0;
-    if (a->layout == SPRY_CSR && (op == SPRY_NO_TRANSPOSE || a->device == 0) && a->value_type == plan->job.type &&
-        spryi_index_pair(a->offset_type, a->index_type) == pair && (!rise || spryi_spgemm_rises(context, a))) {
+    if (a->layout == SPRY_CSR && a->triangle == SPRY_ALL_ENTRIES && (op == SPRY_NO_TRANSPOSE || a->device == 0) &&
+        a->value_type == plan->job.type && spryi_index_pair(a->offset_type, a->index_type) == pair &&
+        (!rise || spryi_spgemm_rises(context, a))) {
         to->csr = view;
         view = NULL;
         goto done;
@@ -166,6 +180,7 @@ static int common_pair(const spry_arrays *a, const spry_arrays *b)
         spry_index_type offsets = x->layout != SPRY_COO                              ? x->offset_type
                                   : x->nnz <= INT32_MAX && x->index_type == SPRY_I32 ? SPRY_I32
                                                                                      : SPRY_I64;
+        if (most_entries(x) > INT32_MAX && x->nnz <= INT32_MAX) offsets = SPRY_I64;
         int pair = spryi_index_pair(offsets, x->index_type);
         widest = pair > widest ? pair : widest;
     }
@@ -217,9 +232,11 @@ static void refresh(const spry_context *context, spryi_operand *operand)
     if (!operand->from) return;
     const spry_arrays *to = &operand->csr->a;
 #pragma omp parallel for num_threads(spryi_threads(context, to->nnz)) schedule(static)
-    for (int64_t k = 0; k < to->nnz; k++)
-        spryi_set_value((void *)(uintptr_t)to->values, to->value_type, k,
-                        spryi_value_at(operand->given->a.values, to->value_type, operand->from[k]));
+    for (int64_t k = 0; k < to->nnz; k++) {
+        const int64_t from = operand->from[k];
+        const double value = spryi_value_at(operand->given->a.values, to->value_type, from < 0 ? ~from : from);
+        spryi_set_value((void *)(uintptr_t)to->values, to->value_type, k, from < 0 ? -value : value);
+    }
 }
 
 void spryi_refresh_operands(spry_spgemm_plan *plan)

@@ -10,7 +10,8 @@ typedef struct spryi_operand {
     spry_matrix *given; /* retained: its arrays may be borrowed below */
     spry_matrix *csr;   /* given itself, another view of its arrays, or a conversion of it */
     int64_t bytes;      /* that csr owns, and `from` */
-    int64_t *from;      /* where the value of entry k of csr is among given's; NULL: the same arrays, or a pattern */
+    int64_t *from;      /* where the value of entry k of csr is among given's, ~n: the negative of entry n; NULL: the */
+                        /* same arrays, or a pattern */
 } spryi_operand;
 
 /*

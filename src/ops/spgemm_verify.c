@@ -238,6 +238,7 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
     const char *missing = !context ? "context" : !verification ? "verification" : !C ? "C" : !A ? "A" : !B ? "B" : NULL;
     if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
+    spry_matrix *entries = NULL;
     spry_spgemm_plan operands = {.context = context,
                                  .device = spryi_device_at(context, 0),
                                  .single_run = 1,
@@ -246,8 +247,10 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
     SPRYI_TRY(SPRYI_TAKE(&operands.options, options, err));
     operands.options.memory_limit_bytes = 0; /* the product's, not of its verification */
     SPRYI_TRY(check_arguments(C, A, B, &operands.options, how, err));
-    operands.a.given = spryi_matrix_retain(A);
-    operands.b.given = spryi_matrix_retain(B);
+    SPRYI_TRY(spryi_matrix_entries(C, &entries, err));
+    C = entries;
+    SPRYI_TRY(spryi_matrix_entries(A, &operands.a.given, err));
+    SPRYI_TRY(spryi_matrix_entries(B, &operands.b.given, err));
     SPRYI_TRY(spryi_make_operands(&operands, err));
     const int f64 = C->a.value_type == SPRY_F64;
     check v = {.a = operands.job.a,
@@ -262,6 +265,7 @@ spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *
     SPRYI_TRY(how == SPRY_VERIFY_EXACT ? check_exact(context, &v, err) : check_random(context, &v, err));
     SPRYI_GIVE(verification, &v.found);
 done:
+    spryi_matrix_release(entries);
     spryi_drop_operands(&operands);
     return status;
 }

@@ -201,6 +201,7 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spryi_row_sum *rows = NULL;
+    spry_matrix *entries = NULL;
     double b = beta ? spryi_value_at(beta, x.type, 0) : 0;
     SPRYI_TRY(SPRYI_CHECK_OUTPUT(verification, err));
     if (op != SPRY_NO_TRANSPOSE && op != SPRY_TRANSPOSE)
@@ -208,6 +209,8 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
                                 "op is %d, expected SPRY_NO_TRANSPOSE or SPRY_TRANSPOSE", (int)op);
     SPRYI_TRY(check_vectors(A, op, &x, &y_before, &y, b != 0, err));
     int64_t m = y.length;
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
     verify_job job = {.a = &A->a, .op = op, .beta = b, .type = x.type, .sum_row = sum_row_by(context)};
     job.alpha = alpha ? spryi_value_at(alpha, x.type, 0) : 1;
     job.x = x.data;
@@ -223,6 +226,7 @@ spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *veri
     SPRYI_TRY(judge_merged(context, &found, &job, A, m, err));
     SPRYI_GIVE(verification, &found);
 done:
+    spryi_matrix_release(entries);
     spryi_release(context, rows);
     return status;
 }

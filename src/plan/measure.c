@@ -65,7 +65,7 @@ static double csr_bytes(const spry_spmv_plan *plan)
     const spry_arrays *a = &plan->A->a;
     size_t value = spry_type_bytes(plan->vector_type);
     size_t offset = spry_index_type_bytes(a->offset_type != SPRY_INDEX_DEFAULT ? a->offset_type : a->index_type);
-    return (double)a->nnz * (double)(value + spry_index_type_bytes(a->index_type)) +
+    return (double)plan->nnz * (double)(value + spry_index_type_bytes(a->index_type)) +
            (double)(a->rows + 1) * (double)offset + (double)(plan->x_length + plan->y_length) * (double)value;
 }
 
@@ -102,7 +102,7 @@ static spry_status measure(spry_spmv_plan *plan, spry_vector x, spry_vector y, s
     m->min_us = batch[0];
     m->spread_us = batch[3 * BATCHES / 4] - batch[BATCHES / 4];
     m->runs = runs * BATCHES;
-    m->gflops = 2e-3 * (double)plan->A->a.nnz / m->median_us;
+    m->gflops = 2e-3 * (double)plan->nnz / m->median_us;
     m->gbps = 1e-3 * csr_bytes(plan) / m->median_us;
     return SPRY_OK;
 }

@@ -121,6 +121,39 @@ static spry_status select_named_kernel(spry_spmv_plan *plan, const spry_spmv_opt
     return SPRY_OK;
 }
 
+/* The function of the kernel for a storage of these types; NULL: there is none. */
+static spryi_run_fn run_of(const spry_spmv_plan *plan, const spry_arrays *stored, spry_type value_type)
+{
+    const spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
+    const spryi_run_table *table = plan->op == SPRY_TRANSPOSE ? plan->functions.spmv_t : plan->functions.spmv;
+    const int pair = spryi_index_pair(offset_type, stored->index_type);
+    return table ? (*table)[spryi_value_row(value_type, plan->vector_type)][pair] : NULL;
+}
+
+/* What the kernel reads of plan->A: its type, or the vectors' where it needs a pattern's ones. */
+static spry_type stored_type(const spry_spmv_plan *plan)
+{
+    const spry_type type = plan->A->a.value_type;
+    return type == SPRY_PATTERN && !plan->kernel->pattern ? plan->vector_type : type;
+}
+
+/* 1: the kernel takes the container's storage as it is. */
+static int reads_stored(const spry_spmv_plan *plan)
+{
+    const spry_arrays *a = &plan->A->a;
+    return stored_type(plan) == a->value_type && run_of(plan, a, a->value_type);
+}
+
+/* Of a container that does not serve as it is: its CSR. */
+static spry_status take_entries(spry_spmv_plan *plan, spry_error *err)
+{
+    spry_matrix *entries;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(plan->A, &entries, err));
+    spryi_matrix_release(plan->A);
+    plan->A = entries;
+    return SPRY_OK;
+}
+
 /* csr, which borrows what there is, in place of a choice that was refused. */
 static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
@@ -133,6 +166,26 @@ static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options 
     return select_kernel(plan, o, err);
 }
 
+/* The library's choice: what a container holds, else what suits the matrix. */
+static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    const spryi_stored *stored = plan->A->stored;
+    spryi_choice choice = {0};
+    if (stored) {
+        plan->format = stored->format;
+        plan->reason_code = SPRY_REASON_STORED;
+        snprintf(plan->reason, sizeof plan->reason, "the container holds format %s, which is read as it lies",
+                 stored->format->name);
+        return SPRY_OK;
+    }
+    SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
+    plan->format = choice.format;
+    memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
+    plan->reason_code = choice.code;
+    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+    return SPRY_OK;
+}
+
 /* The format and the kernel: those named, or a choice for the matrix; csr where that has no kernel for the types. */
 static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
@@ -142,18 +195,15 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
         plan->reason_code = SPRY_REASON_NAMED;
         snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
     } else {
-        spryi_choice choice = {0};
-        SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
-        plan->format = choice.format;
-        memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
-        plan->reason_code = choice.code;
-        snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
+        SPRYI_OK_OR_RETURN(choose_format(plan, o, err));
     }
     spry_error why = SPRY_ERROR_INIT;
     spry_status status = select_kernel(plan, o, &why);
+    if (status == SPRY_OK && plan->reason_code == SPRY_REASON_STORED && !reads_stored(plan)) status = SPRY_UNSUPPORTED;
     if (status == SPRY_OK) return SPRY_OK;
     if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return spryi_hand_on(err, &why);
     const char *passed = plan->format->name;
+    SPRYI_OK_OR_RETURN(plan->A->stored ? take_entries(plan, err) : SPRY_OK);
     status = select_instead(plan, o, err);
     plan->reason_code = SPRY_REASON_TYPES;
     snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);
@@ -164,11 +214,7 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
 
 static spry_status find_run(spry_spmv_plan *plan, spry_error *err)
 {
-    const spry_arrays *stored = plan->format->arrays(plan->stored.storage);
-    const spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
-    const spryi_run_table *table = plan->op == SPRY_TRANSPOSE ? plan->functions.spmv_t : plan->functions.spmv;
-    const int pair = spryi_index_pair(offset_type, stored->index_type);
-    plan->run = table ? (*table)[spryi_value_row(plan->value_type, plan->vector_type)][pair] : NULL;
+    plan->run = run_of(plan, plan->format->arrays(plan->stored.storage), plan->value_type);
     if (plan->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
                       "kernel %s has no %s for %s values and %s vectors with these indices", plan->kernel->name,
@@ -243,9 +289,28 @@ static int threads_for(const spry_spmv_plan *plan, int asked)
 /* The chosen format's storage of plan->A. */
 static spry_status make_storage(spry_spmv_plan *plan, spry_error *err)
 {
-    plan->value_type = plan->A->a.value_type;
-    if (plan->value_type == SPRY_PATTERN && !plan->kernel->pattern) plan->value_type = plan->vector_type;
+    const spryi_stored *stored = plan->A->stored;
+    if (stored && !(plan->format == stored->format && reads_stored(plan))) SPRYI_OK_OR_RETURN(take_entries(plan, err));
+    plan->value_type = stored_type(plan);
     return spryi_make_storage(plan, &plan->stored, err);
+}
+
+/* The matrix whose values the caller changes. */
+static spry_matrix **given_to(spry_spmv_plan *plan)
+{
+    return plan->order ? &plan->order->given : &plan->A;
+}
+
+/* 1: the caller's matrix is one triangle, of which the plan has made both. */
+static int is_expanded(const spry_spmv_plan *plan)
+{
+    return plan->order && plan->order->given->a.triangle != SPRY_ALL_ENTRIES;
+}
+
+static void tell_expansion(spry_spmv_plan *plan)
+{
+    const size_t used = strlen(plan->reason);
+    snprintf(plan->reason + used, sizeof plan->reason - used, "; of one triangle the plan has made both");
 }
 
 spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
@@ -277,7 +342,9 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     pthread_mutex_init(&made->in_use, NULL); /* cannot fail with default attributes where we build for */
     SPRYI_TRY(select_device(made, &o, err));
     if (o.stream) SPRYI_TRY(spryi_wait_for(made->device, o.stream, err));
+    if (made->A->stored && !spryi_may_read_stored(made, &o)) SPRYI_TRY(take_entries(made, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
+    made->nnz = made->A->a.nnz;
     SPRYI_TRY(select_format(made, &o, err));
     while ((status = make_storage(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
         SPRYI_TRY(select_instead(made, &o, err));
@@ -287,6 +354,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     SPRYI_TRY(spryi_place_order(made, err));
     SPRYI_TRY(allocate_vectors(made, err));
     made->threads = threads_for(made, o.threads);
+    if (is_expanded(made)) tell_expansion(made);
     spryi_drop_copy(made);
     made->setup_us = spryi_now_us() - start;
     *plan = made;
@@ -316,16 +384,11 @@ void spry_spmv_plan_destroy(spry_spmv_plan *plan)
     spryi_context_release(context);
 }
 
-/* The matrix whose values the caller changes. */
-static spry_matrix **given_to(spry_spmv_plan *plan)
-{
-    return plan->order ? &plan->order->given : &plan->A;
-}
-
 /* The new storage is made beside the old, so that a failure leaves the plan as it was. */
 static spry_status renew(spry_spmv_plan *plan, spry_error *err)
 {
-    if ((*given_to(plan))->a.value_type == SPRY_PATTERN) return SPRY_OK; /* nothing can have changed */
+    const spry_matrix *given = *given_to(plan);
+    if (given->a.value_type == SPRY_PATTERN || given->stored) return SPRY_OK; /* nothing can have changed */
     SPRYI_OK_OR_RETURN(plan->order ? spryi_order_values(plan, err) : SPRY_OK);
     spry_status status = spryi_renew_storage(plan, err);
     spryi_drop_copy(plan);
@@ -337,6 +400,8 @@ static spry_status take_values(spry_spmv_plan *plan, const void *values, spry_er
 {
     spry_matrix **given = given_to(plan), *old = *given, *made;
     const int borrows = spryi_values_in_place(plan);
+    if (old->stored)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "values", "values: the plan reads a container, whose values stay");
     SPRYI_OK_OR_RETURN(spryi_matrix_with_values(&made, old, values, err));
     const int same = plan->order && plan->A == old;
     *given = made;
@@ -389,12 +454,14 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .values_in_place = spryi_values_in_place(plan),
         .threads = plan->device->driver->host_memory ? spryi_team(plan->threads) : 0,
         .storage_bytes = plan->format->storage_bytes(plan->stored.storage) + spryi_ordering_bytes(plan, 0),
-        .owned_bytes = plan->format->owned_bytes(plan->stored.storage) + plan->workspace_bytes +
-                       spryi_ordering_bytes(plan, 1),
+        .owned_bytes = (plan->stored.borrowed ? 0 : plan->format->owned_bytes(plan->stored.storage)) +
+                       plan->workspace_bytes + spryi_ordering_bytes(plan, 1),
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,
         .upload_us = plan->stored.upload_us,
         .update_us = plan->update_us,
+        .expanded = is_expanded(plan),
+        .from_file = plan->stored.borrowed,
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;

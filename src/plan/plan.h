@@ -15,11 +15,16 @@ typedef struct spryi_plan_storage {
     void *arrays[SPRYI_MOST_SECTIONS];
     int array_count;
     int made_there;      /* 1: by the device, from CSR; 0: on the host, and copied */
+    int borrowed;        /* 1: `storage` is that of the container that the matrix was read from */
     double upload_us;    /* that copies to the device took */
     char parameters[64]; /* as the format resolved them */
 } spryi_plan_storage;
 
-/* Rows and columns are renumbered: x and y are the caller's, the storage is of B = P A P^T (A not square: P A). */
+/*
+ * The storage is of a matrix made of the caller's. Rows and columns are renumbered: x and y are the caller's, the
+ * storage is of B = P A P^T (A not square: P A). Or A is one triangle, B both, and where no ordering was asked for
+ * (name "none") there are no permutations.
+ */
 typedef struct spryi_plan_order {
     const char *name;
     spry_matrix *given;      /* the caller's; plan->A is B while the storage borrows of it, else the same as this */
@@ -42,6 +47,7 @@ struct spry_spmv_plan {
     spry_context *context;
     const spryi_device *device;
     spry_matrix *A;          /* kept alive: the storage may borrow its arrays */
+    int64_t nnz;             /* entries, of both triangles */
     spryi_plan_order *order; /* NULL: none */
     const spryi_format *format;
     const spryi_kernel *kernel;
@@ -90,7 +96,10 @@ spryi_build_request spryi_request_of(const spry_spmv_plan *plan);
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 
-/* A storage of plan->A in plan->format, by the device or by the host. */
+/* 1: plan->A is a container's storage, which serves plan->format as the options ask for it, kernels aside. */
+int spryi_may_read_stored(const spry_spmv_plan *plan, const spry_spmv_options *options);
+
+/* A storage of plan->A in plan->format, by the device or by the host; where plan->A is one, that one. */
 spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err);
 void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored);
 
@@ -111,7 +120,7 @@ spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, s
 /* Checks the names of options. */
 spry_status spryi_check_ordering(const spry_spmv_options *options, spry_error *err);
 
-/* Finds the ordering that the options name, and puts the permuted copy in plan->A's place. */
+/* Finds the ordering that the options name, and puts the permuted copy in plan->A's place, or both triangles. */
 spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *options, spry_error *err);
 
 /* Brings the permutations to where the device reads them. */

@@ -85,15 +85,29 @@ static spry_status make_maps(spry_spmv_plan *plan, const int64_t *perm, spry_err
     return SPRY_OK;
 }
 
+/* B = A in the order that `how` gives. */
+static spry_status permute_by(spry_spmv_plan *plan, spry_matrix **B, const spry_matrix *A,
+                              const spry_ordering_options *how, spry_error *err)
+{
+    spry_ordering **ordering = &plan->order->ordering;
+    SPRYI_OK_OR_RETURN(spry_ordering_create(plan->context, ordering, A, how, err));
+    const int64_t *perm = (*ordering)->perm;
+    SPRYI_OK_OR_RETURN(make_maps(plan, perm, err));
+    SPRYI_OK_OR_RETURN(spry_matrix_permute(plan->context, B, A, perm, A->a.rows == A->a.cols ? perm : NULL, err));
+    spryi_release(plan->context, (*ordering)->perm); /* the maps have it */
+    (*ordering)->perm = NULL;
+    return SPRY_OK;
+}
+
 spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
-    const int method = method_of(o);
-    if (method == NONE) return SPRY_OK;
+    const int method = method_of(o), expands = plan->A->a.triangle != SPRY_ALL_ENTRIES;
+    if (method == NONE && !expands) return SPRY_OK;
     spry_status status = SPRY_OK;
     spry_matrix *A = plan->A, *B = NULL, *host = NULL;
     const int64_t m = A->a.rows, n = A->a.cols;
     spry_ordering_options how = SPRY_INIT(spry_ordering_options);
-    if (m > INT32_MAX || n > INT32_MAX)
+    if (method != NONE && (m > INT32_MAX || n > INT32_MAX))
         return spryi_fail_value(err, SPRY_UNSUPPORTED, "ordering", m > n ? m : n, INT32_MAX,
                                 "ordering %s is for matrices of up to %d rows and columns, this one is %lld x %lld",
                                 names[method], (int)INT32_MAX, (long long)m, (long long)n);
@@ -101,16 +115,17 @@ spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *o, s
     if (A->a.device > 0) {
         SPRYI_TRY(spryi_fetch_matrix(plan, &host, err));
         A = host;
+    } else if (expands) {
+        SPRYI_TRY(spryi_matrix_entries(plan->A, &host, err));
+        A = host;
     }
     if (method == BANDK) SPRYI_TRY(aim_at_format(&how, plan, &A->a, o, err));
     SPRYI_TRY(SPRYI_NEW(plan->context, &plan->order, 1, "ordering of a plan", err));
     *plan->order = (spryi_plan_order){.name = names[method], .given = spryi_matrix_retain(plan->A)};
-    SPRYI_TRY(spry_ordering_create(plan->context, &plan->order->ordering, A, &how, err));
-    const int64_t *perm = plan->order->ordering->perm;
-    SPRYI_TRY(make_maps(plan, perm, err));
-    SPRYI_TRY(spry_matrix_permute(plan->context, &B, A, perm, m == n ? perm : NULL, err));
-    spryi_release(plan->context, plan->order->ordering->perm); /* the maps have it */
-    plan->order->ordering->perm = NULL;
+    if (method != NONE)
+        SPRYI_TRY(permute_by(plan, &B, A, &how, err));
+    else
+        B = spryi_matrix_retain(A);
     spryi_matrix_release(plan->A);
     plan->A = B;
     if (method == BANDK) plan->options.groups = plan->order->ordering;
@@ -131,7 +146,7 @@ spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err)
     spryi_plan_order *order = plan->order;
     spry_status status = SPRY_OK;
     void *block = NULL;
-    if (!order || d->driver->host_memory) return SPRY_OK;
+    if (!order || d->driver->host_memory || !(order->x_from || order->y_from)) return SPRY_OK;
     const double start = spryi_now_us();
     const int64_t x_bytes = padded_bytes(order->x_from, plan->x_length);
     const int64_t y_bytes = padded_bytes(order->y_from, plan->y_length);
@@ -175,8 +190,8 @@ void spryi_drop_copy(spry_spmv_plan *plan)
 {
     spryi_plan_order *order = plan->order;
     if (!order) return;
-    if (!(plan->stored.on_device &&
-          has_groups(plan))) { /* a storage has its own groups by now, which a GPU's host cannot read */
+    /* a storage has its own groups by now, which a GPU's host cannot read */
+    if (order->ordering && !(plan->stored.on_device && has_groups(plan))) {
         spry_ordering_destroy(order->ordering);
         order->ordering = NULL;
         plan->options.groups = NULL;
@@ -214,42 +229,53 @@ void spryi_discard_ordering(spry_spmv_plan *plan)
 
 /* ---- values ----------------------------------------------------------------------------------------- */
 
-/* Entries are permuted anew: a map of them would take as much memory as the columns, in every plan. */
-spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err)
+/* *B = A, on the host, in the plan's order. */
+static spry_status permute_again(const spry_spmv_plan *plan, spry_matrix **B, const spry_matrix *A, spry_error *err)
 {
-    spryi_plan_order *order = plan->order;
+    const spryi_plan_order *order = plan->order;
     const spryi_device *d = plan->device;
-    const spry_arrays *a = &order->given->a;
+    const int64_t rows = A->a.rows;
     spry_status status = SPRY_OK;
     int64_t *perm = NULL;
     int32_t *map = NULL;
-    spry_matrix *A = order->given, *B = NULL, *host = NULL;
-    SPRYI_TRY(SPRYI_NEW(plan->context, &perm, a->rows, "permutation", err));
-    SPRYI_TRY(SPRYI_NEW(plan->context, &map, a->rows, "permutation", err));
-    SPRYI_TRY(d->ops->copy(d, map, order->x_from ? order->x_from : order->y_from, a->rows * (int64_t)sizeof *map,
+    SPRYI_TRY(SPRYI_NEW(plan->context, &perm, rows, "permutation", err));
+    SPRYI_TRY(SPRYI_NEW(plan->context, &map, rows, "permutation", err));
+    SPRYI_TRY(d->ops->copy(d, map, order->x_from ? order->x_from : order->y_from, rows * (int64_t)sizeof *map,
                            SPRYI_FROM_DEVICE, NULL, err));
     SPRYI_TRY(d->ops->synchronize(d, NULL, err));
-    for (int64_t i = 0; i < a->rows; i++)
+    for (int64_t i = 0; i < rows; i++)
         if (order->x_from)
             perm[i] = map[i];
         else
             perm[map[i]] = i;
-    if (a->device > 0) {
-        SPRYI_TRY(spryi_fetch_matrix(plan, &host, err)); /* plan->A is the caller's */
-        A = host;
-    }
-    SPRYI_TRY(spry_matrix_permute(plan->context, &B, A, perm, a->rows == a->cols ? perm : NULL, err));
+    SPRYI_TRY(spry_matrix_permute(plan->context, B, A, perm, rows == A->a.cols ? perm : NULL, err));
+done:
+    spryi_release(plan->context, map);
+    spryi_release(plan->context, perm);
+    return status;
+}
+
+/* Entries are permuted anew: a map of them would take as much memory as the columns, in every plan. */
+spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err)
+{
+    const spryi_plan_order *order = plan->order;
+    spry_status status = SPRY_OK;
+    spry_matrix *A = NULL, *B = NULL;
+    SPRYI_TRY(order->given->a.device > 0 ? spryi_fetch_matrix(plan, &A, err) /* plan->A is the caller's */
+                                         : spryi_matrix_entries(order->given, &A, err));
+    if (order->x_from || order->y_from)
+        SPRYI_TRY(permute_again(plan, &B, A, err));
+    else
+        B = spryi_matrix_retain(A);
     if (plan->A == order->given) {
         spryi_matrix_release(plan->A);
         plan->A = B;
         B = NULL;
     } else { /* the storage has the addresses of these */
-        memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)a->nnz * spry_type_bytes(a->value_type));
+        memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)B->a.nnz * spry_type_bytes(B->a.value_type));
     }
 done:
-    spryi_release(plan->context, map);
-    spryi_release(plan->context, perm);
-    spryi_matrix_release(host);
+    spryi_matrix_release(A);
     spryi_matrix_release(B);
     return status;
 }

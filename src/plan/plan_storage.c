@@ -3,6 +3,7 @@
  * copied there once or lies there: conversion at the device's bandwidth, and the bytes of CSR over the bus in place of
  * the padded ones. Everything else is built on the host; a device with memory of its own gets copies of the arrays.
  */
+#include "catalogue/catalogue.h"
 #include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
@@ -132,7 +133,7 @@ static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage
     SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     made.upload_us = spryi_now_us() - start;
     memcpy(made.parameters, stored->parameters, sizeof made.parameters);
-    format->destroy(plan->context, stored->storage);
+    if (!stored->borrowed) format->destroy(plan->context, stored->storage);
     *stored = made;
     made = (spryi_plan_storage){0};
 done:
@@ -246,6 +247,27 @@ static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage
     return spryi_hand_on(err, &why);
 }
 
+/* ---- of a container ------------------------------------------------------------------------------------ */
+
+int spryi_may_read_stored(const spry_spmv_plan *plan, const spry_spmv_options *o)
+{
+    const spryi_stored *stored = plan->A->stored;
+    const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
+    if (!stored || (o->ordering && strcmp(o->ordering, "none") != 0)) return 0;
+    if (plan->op == SPRY_TRANSPOSE && stored->format->transposed_apart) return 0;
+    if (o->kernel && !(kernel && strcmp(kernel->format, stored->format->name) == 0)) return 0;
+    return !o->format || strcmp(o->format, "auto") == 0 || spryi_is_stored_as(stored, o->format);
+}
+
+/* Where the container has it, or its arrays copied to the device. */
+static spry_status take_stored(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
+{
+    stored->storage = plan->A->stored->storage;
+    stored->borrowed = 1;
+    memcpy(stored->parameters, plan->A->stored->text, sizeof stored->parameters);
+    return plan->device->driver->host_memory ? SPRY_OK : copy_to_device(plan, stored, err);
+}
+
 /* ---- either -------------------------------------------------------------------------------------------- */
 
 spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
@@ -253,6 +275,10 @@ spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *s
     spry_status status = SPRY_OK;
     int done;
     *stored = (spryi_plan_storage){0};
+    if (plan->A->stored) {
+        SPRYI_TRY(take_stored(plan, stored, err));
+        return SPRY_OK;
+    }
     SPRYI_TRY(make_on_device(plan, stored, &done, err));
     if (done) return SPRY_OK;
     SPRYI_TRY(build(plan, stored, err));
@@ -270,7 +296,7 @@ void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *store
     for (int a = 0; a < stored->array_count; a++) d->ops->release(d, stored->arrays[a]);
     if (stored->on_device)
         spryi_release(plan->context, stored->storage);
-    else if (stored->storage)
+    else if (stored->storage && !stored->borrowed)
         plan->format->destroy(plan->context, stored->storage);
     *stored = (spryi_plan_storage){0};
 }
@@ -297,7 +323,9 @@ static int borrows_values(const spry_spmv_plan *plan)
 
 int spryi_values_in_place(const spry_spmv_plan *plan)
 {
-    return borrows_values(plan) && (!plan->order || plan->A == plan->order->given);
+    const spry_matrix *A = plan->A;
+    if (A->stored || A->a.triangle != SPRY_ALL_ENTRIES) return 0;
+    return borrows_values(plan) && (!plan->order || A == plan->order->given);
 }
 
 spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err)

@@ -66,7 +66,11 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
     const int is_auto = !o.format || strcmp(o.format, "auto") == 0;
-    SPRYI_OK_OR_RETURN(is_auto ? predict_choice(context, &found, A, &o, err) : predict(context, &found, A, &o, err));
-    SPRYI_GIVE(storage, &found);
-    return SPRY_OK;
+    spry_matrix *entries;
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    spry_status status = is_auto ? predict_choice(context, &found, entries, &o, err)
+                                 : predict(context, &found, entries, &o, err);
+    spryi_matrix_release(entries);
+    if (status == SPRY_OK) SPRYI_GIVE(storage, &found);
+    return status;
 }

@@ -93,10 +93,12 @@ spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const sp
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "permute: the matrix is in device memory, not host memory");
     spry_status status = SPRY_OK;
-    spry_matrix *made = NULL;
+    spry_matrix *made = NULL, *entries = NULL;
     spry_arrays rows;
     spryi_compressed copy = {0}, moved = {0};
     int64_t *row_inverse = NULL, *col_inverse = NULL;
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
     spry_index_type offset_type = A->a.offset_type, index_type = A->a.index_type;
     const int alike = A->a.symmetry != SPRY_GENERAL && moves_alike(row_perm, col_perm, A->a.rows);
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
@@ -111,6 +113,7 @@ spry_status spry_matrix_permute(spry_context *context, spry_matrix **B, const sp
     made->symmetry_holds = !alike || A->symmetry_holds; /* a claim that nobody looked at stays one */
     *B = made;
 done:
+    spryi_matrix_release(entries);
     spryi_release(context, row_inverse);
     spryi_release(context, col_inverse);
     spryi_compressed_clear(context, &copy);
@@ -149,7 +152,8 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     if (missing) return spryi_fail_missing(err, missing);
     spry_status status = SPRY_OK;
     spry_context *context = ordering->context;
-    spry_arrays rows, pattern = A->a;
+    spry_arrays rows, pattern;
+    spry_matrix *entries = NULL;
     spryi_compressed copy = {0};
     int64_t *inverse = NULL;
     const int threads = spryi_threads(context, A->a.rows + A->a.nnz);
@@ -162,6 +166,8 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
                                 "figures: A is %lld x %lld, and the ordering is of a matrix of %lld x %lld",
                                 (long long)A->a.rows, (long long)A->a.cols, (long long)ordering->rows,
                                 (long long)ordering->cols);
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    pattern = entries->a;
     pattern.value_type = SPRY_PATTERN;
     pattern.values = NULL;
     SPRYI_TRY(rows_of(context, &rows, &copy, &pattern, err));
@@ -170,6 +176,7 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     measure(&rows, inverse, rows.rows == rows.cols ? inverse : NULL, threads, &f.bandwidth_after, &f.profile_after);
     SPRYI_GIVE(figures, &f);
 done:
+    spryi_matrix_release(entries);
     spryi_release(context, inverse);
     spryi_compressed_clear(context, &copy);
     return status;

@@ -141,11 +141,14 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
     const double start = spryi_now_us();
     spry_status status = SPRY_OK;
     spry_ordering *made = NULL;
+    spry_matrix *entries = NULL;
     settings s;
     spry_ordering_options o = SPRY_INIT(spry_ordering_options);
     SPRYI_TRY(SPRYI_TAKE(&o, options, err));
     if (A->a.device != 0)
         return spryi_fail(err, SPRY_UNSUPPORTED, "A", "reorder: the matrix is in device memory, not host memory");
+    SPRYI_TRY(spryi_matrix_entries(A, &entries, err));
+    A = entries;
     SPRYI_TRY(resolve(&s, &o, &A->a, &context->tuning, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "ordering handle", err));
     *made = (spry_ordering){.context = spryi_context_retain(context),
@@ -161,6 +164,7 @@ spry_status spry_ordering_create(spry_context *context, spry_ordering **ordering
     *ordering = made;
     made = NULL;
 done:
+    spryi_matrix_release(entries);
     spry_ordering_destroy(made);
     return status;
 }

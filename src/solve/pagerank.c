@@ -13,6 +13,7 @@
 
 #include "device/vector_ops.h"
 #include "solve/solve.h"
+#include "spry/tools.h"
 
 #include <math.h>
 
@@ -221,6 +222,19 @@ static spry_status run(ranking *r, spry_vector x, spry_pagerank_result *result, 
     return status == SPRY_OK ? judge(r, result, err) : status;
 }
 
+/* Of one triangle. */
+static spry_status rank_both(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
+                             const spry_pagerank_options *options, spry_error *err)
+{
+    spry_matrix *both = NULL;
+    spry_convert_options keep = SPRY_INIT(spry_convert_options);
+    keep.keep_duplicates = 1;
+    spry_status status = spry_matrix_convert(context, &both, A, &keep, err);
+    if (status == SPRY_OK) status = spry_pagerank(context, x, result, both, options, err);
+    spry_matrix_destroy(both);
+    return status;
+}
+
 spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result, const spry_matrix *A,
                           const spry_pagerank_options *options, spry_error *err)
 {
@@ -238,6 +252,7 @@ spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_re
     if (status == SPRY_OK) status = check_options(&r, &o, err);
     if (status == SPRY_OK) status = SPRYI_CHECK_OUTPUT(result, err);
     if (status == SPRY_OK) status = spry_matrix_get_arrays(A, &a, err);
+    if (status == SPRY_OK && a.triangle != SPRY_ALL_ENTRIES) return rank_both(context, x, result, A, options, err);
     if (status == SPRY_OK) status = spryi_solve_check_square(&a, "pagerank", err);
     if (status == SPRY_OK && a.rows == 0)
         status = spryi_fail_value(err, SPRY_INVALID_SIZE, "A", 0, 1,

@@ -305,8 +305,8 @@ static void small_products_have_one_thread_unless_asked(void **state)
 {
     (void)state;
     spry_context *context = context_with(2, SPRY_THREADING_DEFAULT);
-    assert_int_equal(threads_told(context, "gen:grid5,x=100,y=100", 0), 1);
-    assert_int_equal(threads_told(context, "gen:grid5,x=100,y=100", 3), 3);
+    assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 0), 1);
+    assert_int_equal(threads_told(context, "gen:grid5,x=30,y=30", 3), 3);
     assert_int_equal(threads_told(context, "gen:grid5,x=300,y=300", 0), 2);
     assert_int_equal(threads_told(context, "gen:grid5,x=300,y=300", 1), 1);
     spry_context_destroy(context);

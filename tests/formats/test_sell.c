@@ -193,8 +193,10 @@ static void containers_without_all_arrays(void **state)
         if (spry_matrix_read(context, &C, path, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
         assert_int_equal(C->a.nnz, A->a.nnz);
         assert_int_equal(C->a.value_type, convert.value_type);
-        assert_memory_equal(C->a.indices, A->a.indices, (size_t)A->a.nnz * sizeof(int32_t));
-        if (c % 2 == 0) assert_memory_equal(C->a.values, A->a.values, (size_t)A->a.nnz * sizeof(double));
+        spry_arrays read = SPRY_INIT(spry_arrays);
+        assert_int_equal(spry_matrix_get_arrays(C, &read, &err), SPRY_OK);
+        assert_memory_equal(read.indices, A->a.indices, (size_t)A->a.nnz * sizeof(int32_t));
+        if (c % 2 == 0) assert_memory_equal(read.values, A->a.values, (size_t)A->a.nnz * sizeof(double));
         spry_matrix_destroy(A);
         spry_matrix_destroy(B);
         spry_matrix_destroy(C);

@@ -161,6 +161,7 @@ const spryi_format spryi_format_ell = {
     .to_csr = to_csr,
     .storage_size = sizeof(spryi_ell),
     .device_sections = device_sections,
+    .transposed_apart = 1,
     .sections = spryi_ell_list,
     .check = check,
 };

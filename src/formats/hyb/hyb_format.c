@@ -129,6 +129,7 @@ const spryi_format spryi_format_hyb = {
     .to_csr = spryi_hyb_to_csr,
     .storage_size = sizeof(spryi_hyb),
     .device_sections = device_sections,
+    .transposed_apart = 1,
     .sections = spryi_hyb_list,
     .check = check,
 };

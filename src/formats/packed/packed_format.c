@@ -74,6 +74,7 @@ const spryi_format spryi_format_packed = {
     .to_csr = spryi_packed_to_csr,
     .storage_size = sizeof(spryi_packed),
     .device_sections = device_sections,
+    .transposed_apart = 1,
     .sections = sections,
     .check = spryi_packed_check,
 };

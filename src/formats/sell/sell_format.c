@@ -235,6 +235,7 @@ const spryi_format spryi_format_sell = {
     .to_csr = spryi_sell_to_csr,
     .storage_size = sizeof(spryi_sell),
     .device_sections = device_sections,
+    .transposed_apart = 1,
     .sections = spryi_sell_list,
     .check = check,
 };

@@ -1,0 +1,558 @@
+/* Containers in a format: plans read them where they are mapped, and everything else sees CSR of them. */
+#include "catalogue/catalogue.h"
+#include "core/matrix.h"
+#include "files.h"
+#include "io/container.h"
+#include "spry/io.h"
+#include "spry/solve.h"
+#include "spry/tools.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
+        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
+    } while (0)
+
+/* Formats with parameters that none of them takes by itself. */
+static const char *const formats[] = {"ell",         "sell:c=4:sigma=16", "sell:c=8:sigma=1",
+                                      "hyb:width=3", "scoo:height=48",    "bsr:block=3",
+                                      "packed"};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static spry_matrix *generate(spry_context *context, const char *spec, spry_type type, int pair)
+{
+    spry_matrix *A = NULL;
+    spry_read_options options = SPRY_INIT(spry_read_options);
+    options.value_type = type;
+    options.offset_type = pair == 0 ? SPRY_I32 : SPRY_I64;
+    options.index_type = pair == 2 ? SPRY_I64 : SPRY_I32;
+    MUST(spry_matrix_generate(context, &A, spec, &options, err));
+    return A;
+}
+
+/* A, written in the format and read again; its file is removed: the mapping is enough. */
+static spry_matrix *stored(spry_context *context, const spry_matrix *A, const char *format)
+{
+    const char *path = temporary_path("stored.spry");
+    spry_matrix *B = NULL;
+    spry_write_options options = SPRY_INIT(spry_write_options);
+    options.format = format;
+    MUST(spry_matrix_write(A, path, &options, err));
+    MUST(spry_matrix_read(context, &B, path, NULL, err));
+    assert_int_equal(0, unlink(path));
+    return B;
+}
+
+static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    MUST(spry_spmv_plan_get_info(plan, &info, err));
+    return info;
+}
+
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, const char *format, spry_op op)
+{
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.format = format;
+    options.op = op;
+    options.memory_limit_bytes = INT64_MAX;
+    MUST(spry_spmv_plan_create(context, &plan, A, &options, err));
+    return plan;
+}
+
+/* y = op(A)*x of an x that depends on the place alone. */
+static void product(spry_context *context, const spry_spmv_plan *plan, spry_vector *y, int64_t m, int64_t n,
+                    spry_type type)
+{
+    spry_vector x = {0};
+    MUST(spry_vector_create(context, &x, n, type, 0, err));
+    MUST(spry_vector_create(context, y, m, type, 0, err));
+    for (int64_t j = 0; j < n; j++) {
+        const double value = 0.3 + 0.01 * (double)(j % 17);
+        if (type == SPRY_F32)
+            ((float *)x.data)[j] = (float)value;
+        else
+            ((double *)x.data)[j] = value;
+    }
+    MUST(spry_spmv_plan_run(plan, *y, NULL, spry_vector_as_const(x), NULL, NULL, err));
+    spry_vector_destroy(context, &x);
+}
+
+static void assert_same_product(spry_context *context, const spry_matrix *A, const spry_spmv_plan *plan,
+                                const char *format, spry_op op)
+{
+    const spry_type type = A->a.value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64;
+    const int64_t m = op == SPRY_TRANSPOSE ? A->a.cols : A->a.rows, n = op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols;
+    spry_vector y = {0}, expected = {0};
+    spry_spmv_plan *converted = plan_of(context, A, format, op);
+    product(context, converted, &expected, m, n, type);
+    product(context, plan, &y, m, n, type);
+    assert_memory_equal(expected.data, y.data, (size_t)m * spry_type_bytes(type));
+    spry_spmv_plan_destroy(converted);
+    spry_vector_destroy(context, &y);
+    spry_vector_destroy(context, &expected);
+}
+
+/* Every format, type and index pair: what a plan owns, and that it multiplies as one made from CSR does. */
+static void test_plans_in_place(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FORMATS; f++)
+        for (int t = SPRY_F32; t <= SPRY_F64; t++)
+            for (int pair = 0; pair < 3; pair++) {
+                spry_context *context = context_of(2);
+                spry_matrix *A = generate(context, "fem3,x=9,y=8,z=7", (spry_type)t, pair);
+                spry_matrix *B = stored(context, A, formats[f]);
+                char name[32];
+                snprintf(name, sizeof name, "%.*s", (int)strcspn(formats[f], ":"), formats[f]);
+                const char *const asked[] = {NULL, "auto", name, formats[f]};
+                for (size_t a = 0; a < sizeof asked / sizeof *asked; a++) {
+                    spry_spmv_plan *plan = plan_of(context, B, asked[a], SPRY_NO_TRANSPOSE);
+                    const spry_spmv_plan_info info = info_of(plan);
+                    assert_string_equal(name, info.format);
+                    assert_int_equal(a < 2 ? SPRY_REASON_STORED : SPRY_REASON_NAMED, info.reason_code);
+                    if (a < 2) assert_non_null(strstr(info.reason, "the container holds format"));
+                    if (strchr(formats[f], ':')) assert_string_equal(strchr(formats[f], ':') + 1, info.parameters);
+                    assert_int_equal(1, info.from_file);
+                    assert_int_equal(info.workspace_bytes, info.owned_bytes);
+                    assert_true(info.storage_bytes > A->a.nnz * (int64_t)spry_type_bytes((spry_type)t));
+                    assert_same_product(context, A, plan, formats[f], SPRY_NO_TRANSPOSE);
+                    spry_spmv_plan_destroy(plan);
+                }
+                assert_null(B->stored->csr); /* nobody has asked for it */
+                spry_matrix_destroy(A);
+                spry_matrix_destroy(B);
+                assert_int_equal(0, spry_context_bytes(context));
+                spry_context_destroy(context);
+            }
+}
+
+/* A plan of a large container holds next to nothing, and outlives handle and file. */
+static void test_bytes(void **state)
+{
+    (void)state;
+    enum { FEW = 16 << 10 };
+    spry_context *context = context_of(1), *other = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=300,y=200", SPRY_F64, 0), *B = stored(other, A, "sell:c=16:sigma=32");
+    assert_int_equal(A->a.nnz, spry_matrix_nnz(B));
+    assert_int_equal(A->a.rows, spry_matrix_rows(B));
+    assert_int_equal(A->a.cols, spry_matrix_cols(B));
+    spry_spmv_plan *plan = plan_of(other, B, NULL, SPRY_NO_TRANSPOSE);
+    assert_true(spry_context_peak_bytes(other) < FEW); /* of 3.6 MB, hashes of chunks among them */
+    MUST(spry_spmv_plan_update(plan, NULL, err));
+    spry_update_options update = SPRY_INIT(spry_update_options);
+    spry_error told = SPRY_ERROR_INIT;
+    update.values = A->a.values;
+    assert_int_equal(SPRY_UNSUPPORTED, spry_spmv_plan_update(plan, &update, &told));
+    assert_string_equal("values", told.argument);
+    assert_true(spry_context_peak_bytes(other) < FEW);
+    spry_matrix_destroy(B);
+    assert_same_product(context, A, plan, "sell:c=16:sigma=32", SPRY_NO_TRANSPOSE);
+    spry_spmv_plan_destroy(plan);
+    assert_int_equal(0, spry_context_bytes(other));
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    spry_context_destroy(other);
+}
+
+/* What a container does not serve is made of its CSR: other formats and parameters, orderings, transposed slots. */
+static void test_conversions(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "fem3,x=5,y=4,z=4", SPRY_F64, 0);
+    static const struct {
+        const char *stored, *format, *ordering;
+        spry_op op;
+        int in_place;
+    } cases[] = {
+        {"sell:c=4:sigma=16", "sell:c=8", NULL, SPRY_NO_TRANSPOSE, 0},
+        {"sell:c=4:sigma=16", "sell:c=4", NULL, SPRY_NO_TRANSPOSE, 1},
+        {"sell:c=4:sigma=16", "csr", "none", SPRY_NO_TRANSPOSE, 0},
+        {"sell:c=4:sigma=16", "sell:c=4:sigma=16", "none", SPRY_NO_TRANSPOSE, 1},
+        {"sell:c=4:sigma=16", "sell:c=4:sigma=16", "rcm", SPRY_NO_TRANSPOSE, 0},
+        {"sell:c=4:sigma=16", "sell:c=4:sigma=16", NULL, SPRY_TRANSPOSE, 0},
+        {"ell", "ell", NULL, SPRY_TRANSPOSE, 0},
+        {"hyb:width=3", "hyb:width=3", NULL, SPRY_TRANSPOSE, 0},
+        {"packed", "packed", NULL, SPRY_TRANSPOSE, 0},
+        {"bsr:block=3", "bsr", NULL, SPRY_TRANSPOSE, 1},
+        {"scoo:height=48", "scoo", NULL, SPRY_TRANSPOSE, 1},
+        {"bsr:block=3", NULL, NULL, SPRY_TRANSPOSE, 1},
+        {"ell", NULL, NULL, SPRY_TRANSPOSE, 0},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_matrix *B = stored(context, A, cases[c].stored);
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.format = cases[c].format;
+        options.ordering = cases[c].ordering;
+        options.op = cases[c].op;
+        options.memory_limit_bytes = INT64_MAX;
+        MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
+        const spry_spmv_plan_info info = info_of(plan);
+        if (info.from_file != cases[c].in_place) fail_msg("case %zu: from_file is %d", c, info.from_file);
+        assert_int_equal(!cases[c].in_place, B->stored->csr != NULL);
+        if (!cases[c].ordering) {
+            char format[80];
+            snprintf(format, sizeof format, "%s%s%s", info.format, info.parameters[0] ? ":" : "", info.parameters);
+            assert_same_product(context, A, plan, format, cases[c].op);
+        }
+        MUST(spry_spmv_plan_update(plan, NULL, err));
+        spry_spmv_plan_destroy(plan);
+        spry_matrix_destroy(B);
+    }
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* A kernel that is named, one of another format, and vectors that the values do not multiply. */
+static void test_kernels(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = stored(context, A, "ell");
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.kernel = "ell_portable_cpu";
+    MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
+    assert_int_equal(1, info_of(plan).from_file);
+    assert_int_equal(SPRY_REASON_NAMED, info_of(plan).reason_code);
+    spry_spmv_plan_destroy(plan);
+    options.kernel = "csr_portable_cpu";
+    MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
+    assert_int_equal(0, info_of(plan).from_file);
+    assert_string_equal("csr", info_of(plan).format);
+    spry_spmv_plan_destroy(plan);
+    options.kernel = NULL;
+    options.vector_type = SPRY_F32;
+    assert_int_equal(SPRY_UNSUPPORTED, spry_spmv_plan_create(context, &plan, B, &options, NULL));
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+}
+
+/* sell stores a pattern as one, which serves vectors of both types; ell stores its ones, which reading drops. */
+static void test_patterns(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_PATTERN, 0);
+    spry_matrix *sell = stored(context, A, "sell"), *ell = stored(context, A, "ell");
+    assert_non_null(sell->stored);
+    assert_null(ell->stored);
+    assert_same_matrix(A, ell);
+    for (int t = SPRY_F32; t <= SPRY_F64; t++) {
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.vector_type = (spry_type)t;
+        MUST(spry_spmv_plan_create(context, &plan, sell, &options, err));
+        assert_int_equal(1, info_of(plan).from_file);
+        spry_vector y = {0};
+        product(context, plan, &y, A->a.rows, A->a.cols, (spry_type)t);
+        spry_spmv_plan *whole = NULL;
+        spry_vector expected = {0};
+        options.format = "sell";
+        MUST(spry_spmv_plan_create(context, &whole, A, &options, err));
+        product(context, whole, &expected, A->a.rows, A->a.cols, (spry_type)t);
+        assert_memory_equal(expected.data, y.data, (size_t)A->a.rows * spry_type_bytes((spry_type)t));
+        spry_spmv_plan_destroy(whole);
+        spry_vector_destroy(context, &expected);
+        spry_vector_destroy(context, &y);
+        MUST(spry_spmv_plan_update(plan, NULL, err));
+        spry_spmv_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(sell);
+    spry_matrix_destroy(ell);
+    spry_context_destroy(context);
+}
+
+/* Every function that reads entries, of a container that nobody has asked for its CSR before. */
+static void test_functions(void **state)
+{
+    (void)state;
+    enum { CALLS = 12 };
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "laplace5,x=8,y=6", SPRY_F64, 0);
+    const int64_t n = A->a.rows;
+    spry_matrix_stats wanted = SPRY_INIT(spry_matrix_stats), stats = SPRY_INIT(spry_matrix_stats);
+    int64_t wanted_counts[16], counts[16];
+    double diagonals[2][64] = {{0}}, ones[64], sums[64];
+    for (int k = 0; k < 64; k++) ones[k] = 1;
+    MUST(spry_matrix_get_stats(A, &wanted, err));
+    MUST(spry_matrix_spy(A, wanted_counts, 4, 4, err));
+    MUST(spry_matrix_get_diagonal(A, diagonals[0], err));
+    for (int call = 0; call < CALLS; call++) {
+        spry_matrix *B = stored(context, A, "ell"), *C = NULL, *wanted_C = NULL;
+        spry_ordering *ordering = NULL;
+        spry_storage storage = SPRY_INIT(spry_storage);
+        spry_cg_result solved = SPRY_INIT(spry_cg_result);
+        spry_spmv_verification spmv = SPRY_INIT(spry_spmv_verification);
+        spry_spgemm_verification spgemm = SPRY_INIT(spry_spgemm_verification);
+        spry_convert_options coo = SPRY_INIT(spry_convert_options);
+        spry_ordering_options rcm = SPRY_INIT(spry_ordering_options);
+        spry_spmv_options csr = SPRY_INIT(spry_spmv_options);
+        coo.layout = SPRY_COO;
+        rcm.method = "rcm";
+        csr.format = "csr";
+        const spry_const_vector x = spry_const_vector_f64(ones, n);
+        const spry_vector y = spry_vector_f64(sums, n);
+        switch (call) {
+        case 0:
+            MUST(spry_matrix_get_stats(B, &stats, err));
+            assert_memory_equal(&wanted, &stats, sizeof stats);
+            break;
+        case 1:
+            MUST(spry_matrix_spy(B, counts, 4, 4, err));
+            assert_memory_equal(wanted_counts, counts, sizeof counts);
+            break;
+        case 2:
+            MUST(spry_matrix_get_diagonal(B, diagonals[1], err));
+            assert_memory_equal(diagonals[0], diagonals[1], sizeof diagonals[0]);
+            break;
+        case 3:
+            MUST(spry_matrix_convert(context, &C, B, &coo, err));
+            MUST(spry_matrix_convert(context, &wanted_C, A, &coo, err));
+            assert_same_matrix(wanted_C, C);
+            break;
+        case 4:
+            MUST(spry_matrix_permute(context, &C, B, NULL, NULL, err));
+            assert_same_matrix(A, C);
+            break;
+        case 5: MUST(spry_ordering_create(context, &ordering, B, &rcm, err)); break;
+        case 6:
+            MUST(spry_spmv_predict_storage(context, &storage, B, &csr, err));
+            assert_int_equal(storage.bytes, spryi_arrays_bytes(&A->a));
+            break;
+        case 7:
+            MUST(spry_spgemm(context, &C, B, B, NULL, err));
+            MUST(spry_spgemm(context, &wanted_C, A, A, NULL, err));
+            assert_same_matrix(wanted_C, C);
+            break;
+        case 8:
+            MUST(spry_spgemm(context, &C, A, A, NULL, err));
+            MUST(spry_spgemm_verify(context, &spgemm, C, B, B, NULL, SPRY_VERIFY_EXACT, err));
+            assert_int_equal(0, spgemm.wrong_rows);
+            break;
+        case 9:
+            MUST(spry_spmv(context, y, NULL, A, x, NULL, err));
+            MUST(spry_spmv_verify(context, &spmv, B, SPRY_NO_TRANSPOSE, NULL, x, NULL, (spry_const_vector){0},
+                                  spry_vector_as_const(y), err));
+            assert_int_equal(0, spmv.wrong_rows);
+            break;
+        case 10:
+            memset(sums, 0, sizeof sums);
+            MUST(spry_cg(context, y, &solved, B, x, NULL, err));
+            assert_true(solved.residual < 1e-4);
+            break;
+        case 11: MUST(spry_matrix_check(B, NULL, err)); break;
+        default: fail();
+        }
+        assert_non_null(B->stored->csr);
+        const spry_arrays *made = &B->stored->csr->a;
+        const int64_t bytes = spry_context_bytes(context);
+        spry_arrays shown = SPRY_INIT(spry_arrays);
+        MUST(spry_matrix_get_arrays(B, &shown, err));
+        assert_ptr_equal(made->indices, shown.indices); /* made once */
+        assert_int_equal(bytes, spry_context_bytes(context));
+        assert_int_equal(SPRY_COPY, shown.ownership);
+        assert_int_equal(SPRY_KNOWN_YES, shown.sorted);
+        assert_same_matrix(A, B->stored->csr);
+        void *values = NULL;
+        assert_int_equal(SPRY_UNSUPPORTED, spry_matrix_get_values(B, &values, NULL));
+        assert_int_equal(SPRY_OK, spry_matrix_check_structure(B, NULL));
+        spry_ordering_destroy(ordering);
+        spry_matrix_destroy(B);
+        spry_matrix_destroy(C);
+        spry_matrix_destroy(wanted_C);
+    }
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* In its own format a container is copied, in others made of its CSR; files do not depend on the way. */
+static void test_writing(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"sell", "sell:c=4:sigma=16", "sell:c=8", "bsr:block=2", "csc", NULL};
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0);
+    for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++) {
+        spry_matrix *B = stored(context, A, "sell:c=4:sigma=16");
+        spry_write_options options = SPRY_INIT(spry_write_options);
+        const char *of_A = temporary_path("a.spry"), *of_B = temporary_path("b.spry");
+        options.format = w == 0 ? wanted[1] : wanted[w];
+        MUST(spry_matrix_write(A, of_A, &options, err));
+        options.format = wanted[w];
+        MUST(spry_matrix_write(B, of_B, &options, err));
+        assert_int_equal(w >= 2, B->stored->csr != NULL);
+        size_t bytes[2];
+        char *contents[] = {content_of(of_A, &bytes[0]), content_of(of_B, &bytes[1])};
+        assert_int_equal(bytes[0], bytes[1]);
+        assert_memory_equal(contents[0], contents[1], bytes[0]);
+        free(contents[0]);
+        free(contents[1]);
+        spry_matrix_destroy(B);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Other types than the file's are converted, as in other containers. */
+static void test_read_options(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = NULL;
+    const char *path = temporary_path("types.spry");
+    spry_write_options write = SPRY_INIT(spry_write_options);
+    spry_read_options read = SPRY_INIT(spry_read_options);
+    write.format = "ell";
+    MUST(spry_matrix_write(A, path, &write, err));
+    read.value_type = SPRY_F64;
+    MUST(spry_matrix_read(context, &B, path, &read, err));
+    assert_non_null(B->stored);
+    spry_matrix_destroy(B);
+    read.value_type = SPRY_F32;
+    MUST(spry_matrix_read(context, &B, path, &read, err));
+    assert_null(B->stored);
+    assert_int_equal(SPRY_F32, B->a.value_type);
+    assert_int_equal(A->a.nnz, B->a.nnz);
+    spry_matrix_destroy(B);
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* Parameters that the head tells wrongly are those of no request. */
+static void test_strange_parameters(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_F64, 0), *B = NULL;
+    const char *path = temporary_path("strange.spry");
+    spry_write_options write = SPRY_INIT(spry_write_options);
+    write.format = "sell:c=4:sigma=16";
+    MUST(spry_matrix_write(A, path, &write, err));
+    size_t bytes;
+    char *data = content_of(path, &bytes);
+    spryi_container_head head;
+    memcpy(&head, data, sizeof head);
+    head.parameters[0] = 'd';
+    head.checksum = spryi_container_checksum(&head);
+    memcpy(data, &head, sizeof head);
+    MUST(spry_matrix_read_memory(context, &B, data, bytes, "x", NULL, err));
+    free(data);
+    const char *const asked[] = {"sell", "sell:c=4:sigma=16"};
+    for (int a = 0; a < 2; a++) {
+        spry_spmv_plan *plan = plan_of(context, B, asked[a], SPRY_NO_TRANSPOSE);
+        assert_int_equal(a == 0, info_of(plan).from_file);
+        assert_same_product(context, A, plan, "sell:c=4:sigma=16", SPRY_NO_TRANSPOSE);
+        spry_spmv_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+}
+
+/* ---- out of memory ------------------------------------------------------------------------------- */
+
+typedef struct failing {
+    int calls, fail_at;
+    int64_t live;
+} failing;
+
+static void *allocate(void *user, size_t bytes, size_t alignment)
+{
+    failing *f = user;
+    if (++f->calls == f->fail_at) return NULL;
+    f->live += (int64_t)bytes;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void release(void *user, void *pointer, size_t bytes)
+{
+    ((failing *)user)->live -= (int64_t)bytes;
+    free(pointer);
+}
+
+/* Reading, a plan in place, one of CSR, and CSR that is shown: the call that fails says so, and the next succeeds. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    spry_context *plain = context_of(1);
+    spry_matrix *A = generate(plain, "grid5,x=9,y=7", SPRY_F64, 0);
+    const char *path = temporary_path("memory.spry");
+    spry_write_options write = SPRY_INIT(spry_write_options);
+    write.format = "ell";
+    MUST(spry_matrix_write(A, path, &write, err));
+    for (int n = 2, done = 0; !done; n++) { /* call 1 makes the context */
+        failing f = {0};
+        spry_context *context = NULL;
+        spry_context_options options = SPRY_INIT(spry_context_options);
+        options.allocate = allocate;
+        options.release = release;
+        options.user = &f;
+        options.threads = 1;
+        MUST(spry_context_create(&context, &options, err));
+        f.fail_at = n;
+        spry_matrix *B = NULL;
+        spry_spmv_plan *plans[2] = {NULL, NULL};
+        spry_spmv_options csr = SPRY_INIT(spry_spmv_options);
+        spry_arrays shown = SPRY_INIT(spry_arrays);
+        int failures = 0;
+        csr.format = "csr";
+        if (spry_matrix_read(context, &B, path, NULL, NULL) != SPRY_OK) {
+            failures++;
+            MUST(spry_matrix_read(context, &B, path, NULL, err));
+        }
+        for (int p = 0; p < 2; p++) {
+            spry_status status = spry_spmv_plan_create(context, &plans[p], B, p ? &csr : NULL, NULL);
+            if (status == SPRY_OK) continue;
+            assert_int_equal(SPRY_OUT_OF_MEMORY, status);
+            failures++;
+            MUST(spry_spmv_plan_create(context, &plans[p], B, p ? &csr : NULL, err));
+        }
+        MUST(spry_matrix_get_arrays(B, &shown, err));
+        done = f.calls < n;
+        assert_int_equal(!done, failures);
+        spry_spmv_plan_destroy(plans[0]);
+        spry_spmv_plan_destroy(plans[1]);
+        spry_matrix_destroy(B);
+        spry_context_destroy(context);
+        assert_int_equal(0, f.live);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(plain);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plans_in_place),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_read_options),
+        cmocka_unit_test(test_strange_parameters),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

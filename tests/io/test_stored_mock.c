@@ -1,0 +1,124 @@
+/* Containers in a format on a device: their arrays are copied there, and nothing is converted. */
+#include "catalogue/catalogue.h"
+#include "core/matrix.h"
+#include "files.h"
+#include "mock/mock.h"
+#include "spry/io.h"
+#include "spry/tools.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
+        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
+    } while (0)
+
+enum { X = 9, Y = 7, N = X * Y };
+
+static void check_plan(spry_context *context, const spry_matrix *B, spry_op op, const char *name, int copied,
+                       const double *x, const double *expected)
+{
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    double y[N];
+    options.device = 1;
+    options.op = op;
+    const int64_t conversions = mock.conversions;
+    MUST(spry_spmv_plan_create(context, &plan, B, &options, err));
+    MUST(spry_spmv_plan_get_info(plan, &info, err));
+    if (copied) {
+        assert_string_equal(name, info.format);
+        assert_int_equal(SPRY_REASON_STORED, info.reason_code);
+        assert_true(info.owned_bytes >= B->a.nnz * 8);
+        assert_int_equal(conversions, mock.conversions);
+    }
+    assert_int_equal(0, info.from_file); /* runs read the device's copy */
+    assert_int_equal(!copied, B->stored->csr != NULL);
+    MUST(spry_spmv_plan_update(plan, NULL, err));
+    MUST(spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, err));
+    assert_memory_equal(expected, y, sizeof y);
+    spry_spmv_plan_destroy(plan);
+}
+
+/* Values are small integers, so that sums are exact in any order. */
+static void test_copies(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"ell", "sell:c=4:sigma=16", "hyb:width=3", "scoo:height=48", "bsr:block=2"};
+    double x[N], y[N];
+    for (int j = 0; j < N; j++) x[j] = j % 5;
+    for (size_t f = 0; f < 2 * (sizeof formats / sizeof *formats); f++) {
+        const char *format = formats[f / 2];
+        const spry_op op = f % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        char name[16];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(format, ":"), format);
+        spry_context *context = context_of(1);
+        spry_matrix *A = NULL, *B = NULL;
+        spry_write_options write = SPRY_INIT(spry_write_options);
+        const char *path = temporary_path("device.spry");
+        write.format = format;
+        MUST(spry_matrix_generate(context, &A, "laplace5,x=9,y=7", NULL, err));
+        assert_int_equal(N, A->a.rows);
+        MUST(spry_spmv(context, spry_vector_f64(y, N), NULL, A, spry_const_vector_f64(x, N), NULL, err));
+        MUST(spry_matrix_write(A, path, &write, err));
+        MUST(spry_matrix_read(context, &B, path, NULL, err));
+        mock.converts = 1;
+        check_plan(context, B, op, name, op == SPRY_NO_TRANSPOSE || !spryi_find_format(name)->transposed_apart, x, y);
+        mock.converts = 0;
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(B);
+        assert_int_equal(0, spry_context_bytes(context));
+        spry_context_destroy(context);
+        assert_int_equal(0, mock.blocks);
+    }
+}
+
+/* Each allocation on the device fails in turn. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = NULL, *B = NULL;
+    spry_write_options write = SPRY_INIT(spry_write_options);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    const char *path = temporary_path("device.spry");
+    write.format = "ell";
+    options.device = 1;
+    MUST(spry_matrix_generate(context, &A, "laplace5,x=9,y=7", NULL, err));
+    MUST(spry_matrix_write(A, path, &write, err));
+    MUST(spry_matrix_read(context, &B, path, NULL, err));
+    const int64_t bytes = spry_context_bytes(context);
+    int failures = 0;
+    for (int done = 0; !done;) {
+        spry_spmv_plan *plan = NULL;
+        mock.fail_at = mock.allocations + failures + 1;
+        spry_status status = spry_spmv_plan_create(context, &plan, B, &options, NULL);
+        done = mock.allocations < mock.fail_at;
+        mock.fail_at = 0;
+        assert_int_equal(done ? SPRY_OK : SPRY_OUT_OF_MEMORY, status);
+        failures += !done;
+        spry_spmv_plan_destroy(plan);
+        assert_int_equal(0, mock.blocks);
+        assert_int_equal(bytes, spry_context_bytes(context));
+    }
+    assert_true(failures >= 3); /* the arrays of ell */
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_out_of_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

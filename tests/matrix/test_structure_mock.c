@@ -1,0 +1,185 @@
+/* The structure alone: every fault of offsets and indices is found, in host memory and a device's, and nothing else. */
+#include "core/matrix.h"
+#include "mock/mock.h"
+#include "spry/tools.h"
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
+        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
+    } while (0)
+
+static void set(const void *array, spry_index_type type, int64_t k, int64_t value)
+{
+    if (type == SPRY_I32)
+        ((int32_t *)(uintptr_t)array)[k] = (int32_t)value;
+    else
+        ((int64_t *)(uintptr_t)array)[k] = value;
+}
+
+/* A copy of an array in the mock's memory. */
+static const void *on_device(spry_context *context, const void *array, int64_t bytes)
+{
+    void *there = NULL;
+    MUST(spry_device_allocate(context, &there, 1, bytes, err));
+    MUST(spry_device_copy(context, there, 1, array, 0, bytes, NULL, err));
+    MUST(spry_device_synchronize(context, 1, NULL, err));
+    return there;
+}
+
+/* The same arrays in device memory, as far as CSR may lie there, are told of in the same words. */
+static void check_on_device(spry_context *context, const spry_arrays *a, spry_status status, const char *message)
+{
+    if (a->layout != SPRY_CSR) return;
+    spry_arrays there = *a;
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    there.device = 1;
+    there.offsets = on_device(context, a->offsets, (a->rows + 1) * (int64_t)spry_index_type_bytes(a->offset_type));
+    there.indices = on_device(context, a->indices, a->nnz * (int64_t)spry_index_type_bytes(a->index_type));
+    if (a->values) there.values = on_device(context, a->values, a->nnz * (int64_t)spry_type_bytes(a->value_type));
+    MUST(spry_matrix_create(context, &A, &there, err));
+    assert_int_equal(status, spry_matrix_check_structure(A, &err));
+    if (message) assert_string_equal(message, err.message);
+    spry_matrix_destroy(A);
+    spry_device_free(context, 1, (void *)(uintptr_t)there.offsets);
+    spry_device_free(context, 1, (void *)(uintptr_t)there.indices);
+    spry_device_free(context, 1, (void *)(uintptr_t)there.values);
+}
+
+/* What spry_matrix_check says of the same arrays, which both functions have to agree on. */
+static void check(spry_context *context, const spry_arrays *a, spry_status expected)
+{
+    spry_matrix *A = NULL;
+    spry_error structure = SPRY_ERROR_INIT, all = SPRY_ERROR_INIT;
+    MUST(spry_matrix_create(context, &A, a, err));
+    const spry_status status = spry_matrix_check_structure(A, &structure);
+    assert_int_equal(SPRY_NOT_KNOWN, A->a.sorted); /* nothing is learned */
+    assert_int_equal(SPRY_NOT_KNOWN, A->a.unique);
+    assert_int_equal(expected, status);
+    assert_int_equal(expected, spry_matrix_check(A, NULL, &all));
+    assert_string_equal(all.message, structure.message);
+    assert_string_equal(all.argument, structure.argument);
+    check_on_device(context, a, expected, expected == SPRY_OK ? NULL : structure.message);
+    spry_matrix_destroy(A);
+}
+
+/* 6 x 5, or its transpose in CSC: out of order, with an entry twice and a NaN, all of which is legal. */
+static void test_faults(void **state)
+{
+    (void)state;
+    static const test_entry entries[] = {{0, 3, 1}, {0, 1, NAN}, {0, 1, 2}, {2, 0, 3}, {3, 4, 4}, {5, 2, 5}, {5, 0, 6}};
+    enum { COUNT = sizeof entries / sizeof *entries };
+    spry_context *context = NULL;
+    MUST(spry_context_create(&context, NULL, err));
+    for (int form = 0; form < TEST_FORMS; form++) {
+        const test_form f = test_form_number(form);
+        const int64_t rows = f.layout == SPRY_CSC ? 5 : 6, cols = f.layout == SPRY_CSC ? 6 : 5;
+        test_entry turned[COUNT];
+        for (int k = 0; k < COUNT; k++) {
+            turned[k] = entries[k];
+            if (f.layout == SPRY_CSC) turned[k] = (test_entry){entries[k].j, entries[k].i, entries[k].value};
+        }
+        spry_matrix *held = test_matrix(context, rows, cols, turned, COUNT, f);
+        spry_arrays a = test_arrays(held);
+        a.ownership = SPRY_BORROW;
+        a.sorted = a.unique = SPRY_NOT_KNOWN;
+        check(context, &a, SPRY_OK);
+        static const int64_t columns[] = {-1, 5, INT32_MAX, INT32_MIN};
+        for (int c = 0; c < TEST_COUNT(columns); c++)
+            for (int64_t k = 0; k < COUNT; k += 3) {
+                const int64_t before = test_index(&a, k);
+                set(a.indices, f.index_type, k, columns[c]);
+                check(context, &a, SPRY_INVALID_MATRIX);
+                set(a.indices, f.index_type, k, before);
+            }
+        if (f.layout == SPRY_COO) {
+            set(a.row_indices, f.index_type, 6, 6);
+            check(context, &a, SPRY_INVALID_MATRIX);
+            set(a.row_indices, f.index_type, 6, -1);
+            check(context, &a, SPRY_INVALID_MATRIX);
+        } else {
+            set(a.offsets, f.offset_type, 2, 2); /* after 3 */
+            check(context, &a, SPRY_INVALID_MATRIX);
+            set(a.offsets, f.offset_type, 2, COUNT + 1);
+            check(context, &a, SPRY_INVALID_MATRIX);
+        }
+        spry_matrix_destroy(held);
+    }
+    assert_int_equal(SPRY_INVALID_ARGUMENT, spry_matrix_check_structure(NULL, NULL));
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
+/* Several threads: the first fault is told, whoever finds it. */
+static void test_first(void **state)
+{
+    (void)state;
+    spry_context *context = NULL;
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = 3;
+    MUST(spry_context_create(&context, &options, err));
+    spry_matrix *A = test_generate(context, "grid5,x=300,y=200", NULL);
+    spry_arrays a = test_arrays(A);
+    a.ownership = SPRY_BORROW;
+    a.sorted = a.unique = SPRY_NOT_KNOWN;
+    check(context, &a, SPRY_OK);
+    set(a.indices, a.index_type, 250000, 60000);
+    set(a.indices, a.index_type, 50000, -7);
+    spry_error err = SPRY_ERROR_INIT;
+    assert_int_equal(SPRY_INVALID_MATRIX, spry_matrix_check_structure(A, &err));
+    assert_int_equal(-7, err.value);
+    assert_string_equal("indices", err.argument);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+static const spry_arrays *failing;
+
+static spry_status check_copied(spry_context *context, const void *input)
+{
+    (void)input;
+    spry_matrix *A = NULL;
+    spry_status status = spry_matrix_create(context, &A, failing, NULL);
+    if (status == SPRY_OK) status = spry_matrix_check_structure(A, NULL);
+    spry_matrix_destroy(A);
+    return status;
+}
+
+/* Copies of device memory on the host are given back. */
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 1, 2}, columns[] = {1, 0};
+    spry_context *context = NULL;
+    MUST(spry_context_create(&context, NULL, err));
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = a.nnz = 2;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_PATTERN;
+    a.device = 1;
+    a.offsets = on_device(context, offsets, sizeof offsets);
+    a.indices = on_device(context, columns, sizeof columns);
+    failing = &a;
+    test_every_allocation(check_copied, NULL);
+    spry_device_free(context, 1, (void *)(uintptr_t)a.offsets);
+    spry_device_free(context, 1, (void *)(uintptr_t)a.indices);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_first),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
