@@ -158,6 +158,7 @@ static spry_status take_entries(spry_spmv_plan *plan, spry_error *err)
 static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
     spryi_choice choice = {0};
+    SPRYI_OK_OR_RETURN(plan->A->stored ? take_entries(plan, err) : SPRY_OK);
     spryi_choose_instead(&choice, plan->format->name);
     plan->format = choice.format;
     memset(plan->parameters, 0, sizeof plan->parameters);
@@ -203,7 +204,6 @@ static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *
     if (status == SPRY_OK) return SPRY_OK;
     if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return spryi_hand_on(err, &why);
     const char *passed = plan->format->name;
-    SPRYI_OK_OR_RETURN(plan->A->stored ? take_entries(plan, err) : SPRY_OK);
     status = select_instead(plan, o, err);
     plan->reason_code = SPRY_REASON_TYPES;
     snprintf(plan->reason, sizeof plan->reason, "csr: %s has no kernel for these types of values", passed);

@@ -262,10 +262,14 @@ int spryi_may_read_stored(const spry_spmv_plan *plan, const spry_spmv_options *o
 /* Where the container has it, or its arrays copied to the device. */
 static spry_status take_stored(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err)
 {
+    const spryi_format *format = plan->format;
     stored->storage = plan->A->stored->storage;
     stored->borrowed = 1;
     memcpy(stored->parameters, plan->A->stored->text, sizeof stored->parameters);
-    return plan->device->driver->host_memory ? SPRY_OK : copy_to_device(plan, stored, err);
+    if (plan->device->driver->host_memory) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(
+        spryi_check_memory_limit(&plan->options, format->name, format->storage_bytes(stored->storage), err));
+    return copy_to_device(plan, stored, err);
 }
 
 /* ---- either -------------------------------------------------------------------------------------------- */

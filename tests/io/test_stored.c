@@ -7,6 +7,7 @@
 #include "spry/solve.h"
 #include "spry/tools.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -384,6 +385,30 @@ static void test_functions(void **state)
     spry_context_destroy(context);
 }
 
+static void *show(void *A)
+{
+    spry_arrays shown = SPRY_INIT(spry_arrays);
+    return spry_matrix_get_arrays(A, &shown, NULL) == SPRY_OK ? (void *)(uintptr_t)shown.indices : NULL;
+}
+
+/* Threads that ask at once get the same CSR. */
+static void test_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    spry_context *context = context_of(1);
+    spry_matrix *A = generate(context, "grid5,x=90,y=70", SPRY_F64, 0), *B = stored(context, A, "ell");
+    pthread_t threads[THREADS];
+    void *indices[THREADS];
+    for (int t = 0; t < THREADS; t++) assert_int_equal(0, pthread_create(&threads[t], NULL, show, B));
+    for (int t = 0; t < THREADS; t++) assert_int_equal(0, pthread_join(threads[t], &indices[t]));
+    for (int t = 0; t < THREADS; t++) assert_ptr_equal(B->stored->csr->a.indices, indices[t]);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
 /* In its own format a container is copied, in others made of its CSR; files do not depend on the way. */
 static void test_writing(void **state)
 {
@@ -543,15 +568,11 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans_in_place),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_conversions),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_writing),
-        cmocka_unit_test(test_read_options),
-        cmocka_unit_test(test_strange_parameters),
+        cmocka_unit_test(test_plans_in_place), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_conversions),    cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_patterns),       cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_writing),
+        cmocka_unit_test(test_read_options),   cmocka_unit_test(test_strange_parameters),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,41 @@ static void test_copies(void **state)
     }
 }
 
+/* A copy counts against the limit, which the file's arrays on the CPU do not: csr takes its place, or it is refused. */
+static void test_limit(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(1);
+    spry_matrix *A = NULL, *B = NULL;
+    spry_write_options write = SPRY_INIT(spry_write_options);
+    const char *path = temporary_path("limit.spry");
+    write.format = "ell";
+    MUST(spry_matrix_generate(context, &A, "laplace5,x=9,y=7", NULL, err));
+    MUST(spry_matrix_write(A, path, &write, err));
+    for (int named = 0; named < 2; named++)
+        for (int device = SPRY_CPU; device <= 1; device += 2) {
+            spry_spmv_plan *plan = NULL;
+            spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+            options.device = device;
+            options.format = named ? "ell" : NULL;
+            options.memory_limit_bytes = 1000;
+            MUST(spry_matrix_read(context, &B, path, NULL, err));
+            const spry_status status = spry_spmv_plan_create(context, &plan, B, &options, NULL);
+            assert_int_equal(device == 1 && named ? SPRY_TOO_LARGE : SPRY_OK, status);
+            if (status == SPRY_OK) {
+                MUST(spry_spmv_plan_get_info(plan, &info, err));
+                assert_string_equal(device == 1 ? "csr" : "ell", info.format);
+                assert_int_equal(device != 1, info.from_file);
+            }
+            spry_spmv_plan_destroy(plan);
+            spry_matrix_destroy(B);
+        }
+    spry_matrix_destroy(A);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
 /* Each allocation on the device fails in turn. */
 static void test_out_of_memory(void **state)
 {
@@ -119,6 +154,7 @@ static void test_out_of_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_out_of_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_limit),
+                                       cmocka_unit_test(test_out_of_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,85 @@
+/* Plans of one triangle on a device, which follow the values of the host. */
+#include "mock/mock.h"
+#include "spry/tools.h"
+#include "support.h"
+
+#include <string.h>
+
+#define MUST(call)                                                                                                     \
+    do {                                                                                                               \
+        spry_error err_ = SPRY_ERROR_INIT, *err = &err_;                                                               \
+        if ((call) != SPRY_OK) fail_msg("%s: %s", #call, err->message);                                                \
+    } while (0)
+
+enum { N = 4 };
+
+/* The lower triangle of a symmetric 4 x 4 matrix: values[0] to [5] at (0,0) (1,0) (2,2) (3,0) (3,1) (3,3). */
+static const int32_t offsets[] = {0, 1, 2, 3, 6}, columns[] = {0, 0, 2, 0, 1, 3};
+
+static void expect(const spry_spmv_plan *plan, const double *v)
+{
+    const double x[N] = {1, 2, 3, 4},
+                 y[N] = {v[0] + 2 * v[1] + 4 * v[3], v[1] + 4 * v[4], 3 * v[2], v[3] + 2 * v[4] + 4 * v[5]};
+    double got[N];
+    MUST(spry_spmv_plan_run(plan, spry_vector_f64(got, N), NULL, spry_const_vector_f64(x, N), NULL, NULL, err));
+    assert_memory_equal(y, got, sizeof y);
+}
+
+static void test_plans(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format, *ordering;
+        int row_major, converts;
+    } cases[] = {{"csr", NULL, 0, 0}, {"csr", NULL, 1, 0},  {"ell", NULL, 0, 0},
+                 {"ell", NULL, 0, 1}, {"csr", "rcm", 0, 0}, {"ell", "rcm", 0, 1}};
+    for (int c = 0; c < TEST_COUNT(cases); c++) {
+        double values[] = {1, 2, 3, 4, 5, 6}, others[] = {6, 7, 8, 9, 10, 11};
+        spry_context *context = NULL;
+        MUST(spry_context_create(&context, NULL, err));
+        spry_matrix *A = NULL;
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        spry_update_options update = SPRY_INIT(spry_update_options);
+        spry_arrays a = SPRY_INIT(spry_arrays);
+        a.layout = SPRY_CSR;
+        a.rows = a.cols = N;
+        a.nnz = 6;
+        a.offset_type = a.index_type = SPRY_I32;
+        a.value_type = SPRY_F64;
+        a.offsets = offsets;
+        a.indices = columns;
+        a.values = values;
+        a.symmetry = SPRY_SYMMETRIC;
+        a.triangle = SPRY_LOWER_TRIANGLE;
+        options.device = 1;
+        options.format = cases[c].format;
+        options.ordering = cases[c].ordering;
+        options.row_major = cases[c].row_major;
+        mock.converts = cases[c].converts;
+        MUST(spry_matrix_create(context, &A, &a, err));
+        MUST(spry_spmv_plan_create(context, &plan, A, &options, err));
+        MUST(spry_spmv_plan_get_info(plan, &info, err));
+        assert_int_equal(1, info.expanded);
+        expect(plan, values);
+        values[1] = 20;
+        MUST(spry_spmv_plan_update(plan, NULL, err));
+        expect(plan, values);
+        update.values = others;
+        MUST(spry_spmv_plan_update(plan, &update, err));
+        expect(plan, others);
+        spry_matrix_destroy(A);
+        spry_spmv_plan_destroy(plan);
+        mock.converts = 0;
+        assert_int_equal(0, spry_context_bytes(context));
+        spry_context_destroy(context);
+        assert_int_equal(0, mock.blocks);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plans)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
