@@ -148,6 +148,9 @@ spry_status bench_emit(bench_session *session, const bench_subject *subject, voi
         memcpy(&records[i], (char *)cases + (size_t)i * stride, sizeof *records);
         RECORD_TEXT(records[i].ordering, subject->ordering);
         records[i].setup_us += subject->reorder_us; /* NaN stays NaN */
+        if (records[i].break_even > 0 && subject->reorder_us > 0)
+            records[i].break_even =
+                (int64_t)ceil(records[i].setup_us / (records[i].baseline_us - records[i].predicted_us));
         if (others >= 0.05) note_others(&records[i], others);
     }
     if (others >= 0.05 && options->note) {

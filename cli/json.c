@@ -92,19 +92,20 @@ static const struct field {
     const char *name;
     kind kind;
     size_t at;
-} fields[] = {FIELD(op, POINTER),         FIELD(matrix, ARRAY),     FIELD(rows, COUNT),
-              FIELD(cols, COUNT),         FIELD(nnz, COUNT),        {"class", POINTER, offsetof(record, class_name)},
-              FIELD(twin, FLAG),          FIELD(type, POINTER),     FIELD(index, POINTER),
-              FIELD(device, ARRAY),       FIELD(threads, INTEGER),  FIELD(format, ARRAY),
-              FIELD(kernel, ARRAY),       FIELD(ordering, ARRAY),   FIELD(peer, FLAG),
-              FIELD(deterministic, FLAG), FIELD(setup_us, NUMBER),  FIELD(upload_us, NUMBER),
-              FIELD(first_us, NUMBER),    FIELD(time_us, NUMBER),   FIELD(mean_us, NUMBER),
-              FIELD(min_us, NUMBER),      FIELD(spread_us, NUMBER), FIELD(runs, COUNT),
-              FIELD(state, POINTER),      FIELD(gflops, NUMBER),    FIELD(gbps, NUMBER),
-              FIELD(copy_gbps, NUMBER),   FIELD(roof, NUMBER),      FIELD(bytes, COUNT),
-              FIELD(max_error, NUMBER),   FIELD(status, STATUS),    FIELD(reason, ARRAY),
-              FIELD(products, COUNT),     FIELD(nnz_c, COUNT),      FIELD(compression, NUMBER),
-              FIELD(peak_bytes, COUNT)};
+} fields[] = {FIELD(op, POINTER),         FIELD(matrix, ARRAY),        FIELD(rows, COUNT),
+              FIELD(cols, COUNT),         FIELD(nnz, COUNT),           {"class", POINTER, offsetof(record, class_name)},
+              FIELD(twin, FLAG),          FIELD(type, POINTER),        FIELD(index, POINTER),
+              FIELD(device, ARRAY),       FIELD(threads, INTEGER),     FIELD(format, ARRAY),
+              FIELD(kernel, ARRAY),       FIELD(ordering, ARRAY),      FIELD(peer, FLAG),
+              FIELD(deterministic, FLAG), FIELD(setup_us, NUMBER),     FIELD(upload_us, NUMBER),
+              FIELD(baseline_us, NUMBER), FIELD(predicted_us, NUMBER), FIELD(update_us, NUMBER),
+              FIELD(break_even, COUNT),   FIELD(first_us, NUMBER),     FIELD(time_us, NUMBER),
+              FIELD(mean_us, NUMBER),     FIELD(min_us, NUMBER),       FIELD(spread_us, NUMBER),
+              FIELD(runs, COUNT),         FIELD(state, POINTER),       FIELD(gflops, NUMBER),
+              FIELD(gbps, NUMBER),        FIELD(copy_gbps, NUMBER),    FIELD(roof, NUMBER),
+              FIELD(bytes, COUNT),        FIELD(max_error, NUMBER),    FIELD(status, STATUS),
+              FIELD(reason, ARRAY),       FIELD(products, COUNT),      FIELD(nnz_c, COUNT),
+              FIELD(compression, NUMBER), FIELD(peak_bytes, COUNT)};
 enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 4 };
 
 static int add_field(cJSON *o, const record *r, const struct field *f)

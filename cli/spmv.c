@@ -198,6 +198,20 @@ static void print_time(const product *p)
         printf(": %.0f %% of the copy bandwidth, %.1f GB/s\n", 100 * r->roof, r->copy_gbps);
 }
 
+/* What the plan's info tells of its cost. */
+static void print_prediction(const record *r)
+{
+    if (isnan(r->predicted_us)) return;
+    printf("  predicted       %s a product, csr %s; set-up pays ", cli_time(r->predicted_us).s,
+           cli_time(r->baseline_us).s);
+    if (r->break_even < 0)
+        printf("never\n");
+    else if (r->break_even == 0)
+        printf("from the first\n");
+    else
+        printf("after %s products\n", cli_count(r->break_even).s);
+}
+
 static void print_report(const product *p, const arguments *a)
 {
     const record *r = &p->record;
@@ -212,6 +226,7 @@ static void print_report(const product *p, const arguments *a)
     if (r->reason[0]) printf("  %-14s  %s\n", r->status == RECORD_OK ? "because" : "status", r->reason);
     printf("  set-up          %s; the product %s; storage %s\n", cli_time(r->setup_us).s, cli_time(r->first_us).s,
            cli_bytes(r->bytes).s);
+    print_prediction(r);
     if (r->time_us > 0) print_time(p);
     printf("  error           %.2g of the bound in the worst row: %s\n", r->max_error,
            r->status == RECORD_OK ? "correct" : record_status_name(r->status));

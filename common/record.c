@@ -15,6 +15,10 @@ void record_init(record *r)
                   .deterministic = -1,
                   .setup_us = NAN,
                   .upload_us = NAN,
+                  .baseline_us = NAN,
+                  .predicted_us = NAN,
+                  .update_us = NAN,
+                  .break_even = -1,
                   .first_us = NAN,
                   .time_us = NAN,
                   .mean_us = NAN,
@@ -63,6 +67,12 @@ spry_status record_take_plan(record *r, const spry_spmv_plan *plan, spry_error *
     r->deterministic = info.deterministic;
     r->setup_us = info.setup_us;
     r->upload_us = info.upload_us;
+    if (info.predicted_us > 0) { /* else there was no memory to measure the bandwidth in */
+        r->baseline_us = info.baseline_us;
+        r->predicted_us = info.predicted_us;
+    }
+    r->update_us = info.predicted_update_us;
+    r->break_even = info.break_even_calls;
     r->bytes = info.storage_bytes;
     return SPRY_OK;
 }

@@ -25,7 +25,11 @@ typedef struct record {
     int threads;
     char format[32], kernel[64], ordering[32];
     int peer, deterministic;
-    double setup_us, upload_us, first_us, time_us, mean_us, min_us, spread_us;
+    double setup_us, upload_us;
+    double baseline_us, predicted_us; /* predictions of a run, in csr and in the plan */
+    double update_us;                 /* of the last update, predicted where there was none */
+    int64_t break_even;               /* runs; -1: never, or not known */
+    double first_us, time_us, mean_us, min_us, spread_us;
     int64_t runs;
     const char *state; /* "warm", "cold" */
     double gflops, gbps, copy_gbps, roof;

@@ -557,7 +557,8 @@ typedef struct spry_spmv_options {
     int row_major; /* 1: their rows lie one behind the other (column_stride 1), which costs workspace of a column; 0: */
                    /* their columns (row_stride 1) */
     int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
-    int64_t expected_updates;   /* updates of values expected of it, each as dear as set-up; 0: none. With them and */
+    int64_t expected_updates;   /* updates of values expected of it, each of which converts again: products for each */
+                                /* conversion are expected_calls / (1 + expected_updates); 0: none. With them and */
                                 /* without expected_calls, many calls follow each */
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
@@ -708,8 +709,9 @@ typedef struct spry_spmv_plan_info {
     /*
      * Predictions, in microseconds, of vectors that lie where the plan's options say: a run of the plan; one in
      * `baseline`, "csr" with nothing converted; an update. They come from the bytes that a run moves and the bandwidth
-     * of the memory that holds them, which is measured when a process first asks (some milliseconds); docs/formats.md
-     * has the model.
+     * of the memory that holds them, which is measured when a process first asks (some milliseconds, and megabytes of
+     * the context's memory; without them predictions are 0); docs/formats.md has the model. A first question about a
+     * GPU's plan is not for the time while a stream is captured.
      */
     const char *baseline;
     double baseline_us, predicted_us, predicted_update_us;

@@ -102,7 +102,8 @@ typedef struct spry_storage {
 
 /*
  * Predicts, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
- * most formats, O(nnz) for bsr; A is sound. options->op and vector_type count, device and kernel do not.
+ * most formats, O(nnz) for bsr; A is sound. options->op, vector_type and device count, kernel does not: on a GPU the
+ * plan owns copies of what it would borrow in host memory.
  */
 SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                                const spry_spmv_options *options, spry_error *err);

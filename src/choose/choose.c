@@ -15,9 +15,9 @@
  * memory and plans of many products, on processors with AVX-512 (docs/csr-k.md has what was measured). Then bsr,
  * where a sample finds blocks that save bytes.
  *
- * Before the tree: few calls expected, or memory short, or a pattern: CSR, which needs no conversion; column operations
- * (the transposed product): CSC. On a GPU the tree is not asked: choose_gpu.c. What the padding guard or the memory
- * limit refuses becomes CSR (plan/plan.c).
+ * Before the tree: few calls expected for each conversion, updates counted, or a pattern: CSR, which needs none; column
+ * operations (the transposed product): CSC. On a GPU the tree is not asked: choose_gpu.c. What the padding guard or the
+ * memory limit refuses becomes CSR (plan/plan.c).
  */
 #include "choose/blocks.h"
 #include "choose/choose_gpu.h"
@@ -296,20 +296,31 @@ static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const 
                  : A->a.nnz == 0 ? SPRY_REASON_EMPTY
                                  : SPRY_REASON_PATTERN,
                  "%s; %s",
-                 few             ? "too few calls expected for a conversion to pay"
+                 few             ? "too few calls expected for each conversion to pay"
                  : A->a.nnz == 0 ? "no entries"
                                  : "a pattern takes no values in it",
                  cost_of_csr(A));
     return 1;
 }
 
-spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
+/* Products that follow each conversion, of which an update is one more; 0: many. */
+static int64_t calls_a_conversion(const spry_spmv_options *options)
+{
+    const int64_t calls = options->expected_calls, updates = options->expected_updates;
+    if (calls == 0) return 0;
+    return updates < calls ? calls / (1 + updates) : 1;
+}
+
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *given, const spryi_driver *device,
                                 spryi_choice *choice, spry_error *err)
 {
+    spry_spmv_options of_each = *given;
+    const spry_spmv_options *options = &of_each;
+    of_each.expected_calls = calls_a_conversion(given);
     if (decide_before_tree(choice, A, options)) return SPRY_OK;
     spryi_row_profile rows;
     SPRYI_OK_OR_RETURN(find_profile(&rows, A, err));
-    if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, options, err);
+    if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, err);
     follow_tree(choice, &rows);
     prefer_fewer_bytes(choice, A, &rows);
     prefer_packed(choice, A, options);

@@ -185,12 +185,12 @@ static void choose_by_rows(spryi_choice *choice, const gpu_view *v)
 }
 
 spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows,
-                                const spry_spmv_options *options, spry_error *err)
+                                spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *csr = NULL;
     if (choose_swept(choice, &A->a, rows)) return SPRY_OK;
-    SPRYI_TRY(spryi_matrix_as_csr(A->context, &csr, A, A->a.value_type, options, "auto", err));
+    SPRYI_TRY(spryi_matrix_as_csr(A->context, &csr, A, A->a.value_type, err));
     spryi_bsr_guess blocks;
     SPRYI_TRY(spryi_find_blocks(&csr->a, A->context, &blocks, err));
     const gpu_view view = {

@@ -24,6 +24,6 @@ void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, co
  * reason. Looks at samples of the columns; A that is not CSR is converted for that.
  */
 spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows,
-                                const spry_spmv_options *options, spry_error *err);
+                                spry_error *err);
 
 #endif

@@ -6,13 +6,18 @@
 
 #include <string.h>
 
+int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost)
+{
+    return request->copied ? cost->bytes : cost->bytes - cost->borrowed;
+}
+
 spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
                                      spry_error *err)
 {
     int64_t limit = options->memory_limit_bytes;
     if (limit == 0 || bytes <= limit) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", bytes, limit,
-                            "format %s would take %lld bytes, over the limit of %lld", format, (long long)bytes,
+                            "a plan in %s would own %lld bytes, over the limit of %lld", format, (long long)bytes,
                             (long long)limit);
 }
 
@@ -22,7 +27,7 @@ spry_status spryi_check_padding(const spryi_build_request *request, const char *
     enum { SMALL = 4096 }; /* entries: not worth refusing */
     int64_t nnz = request->A->a.nnz;
     if (request->options->memory_limit_bytes > 0)
-        return spryi_check_memory_limit(request->options, format, cost->bytes, err);
+        return spryi_check_memory_limit(request->options, format, spryi_bytes_to_own(request, cost), err);
     if (cost->padding <= SMALL || (cost->padding - SMALL) / SPRYI_MOST_PADDING <= nnz) return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", cost->bytes, 0,
                             "format %s would take %lld bytes, %lld of %lld entries padding: refused by the padding "
@@ -95,7 +100,7 @@ int spryi_sections_for_device(spryi_section *list, int count, const char *not_it
 }
 
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
-                                const spry_spmv_options *options, const char *format, spry_error *err)
+                                spry_error *err)
 {
     if (A->a.layout == SPRY_CSR && A->a.value_type == value_type) {
         *csr = spryi_matrix_retain(A);
@@ -105,11 +110,6 @@ spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const 
     spryi_compressed c = {0};
     spry_index_type offset_type = SPRY_INDEX_DEFAULT, index_type = A->a.index_type;
     SPRYI_TRY(spryi_pick_index_types(&offset_type, &index_type, A->a.rows, A->a.cols, A->a.nnz, err));
-    spry_arrays made = A->a;
-    made.layout = SPRY_CSR;
-    made.value_type = value_type;
-    made.offset_type = offset_type;
-    SPRYI_TRY(spryi_check_memory_limit(options, format, spryi_arrays_bytes(&made), err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_CSR, index_type, err));
     SPRYI_TRY(spryi_merge(context, &c, value_type, 1, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, csr, &c, SPRY_CSR, offset_type, 0, SPRY_GENERAL, A->field, err));

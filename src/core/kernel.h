@@ -83,6 +83,7 @@ typedef struct spryi_build_request {
     int compute_major;      /* of its compute capability, before the point; 0: not known */
     int units;              /* multiprocessors; 0: not known */
     int shared_bytes;       /* that a block of threads may have; 0: not known */
+    int copied;             /* 1: what is built will be copied to a device's memory, so that the plan owns all of it */
     const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
     struct spryi_cost *cost;              /* where build tells what it makes, as predict would; NULL: nobody asks */
@@ -92,6 +93,7 @@ typedef struct spryi_build_request {
 typedef struct spryi_cost {
     int64_t bytes;       /* of the format's arrays; what a plan adds beside them (row blocks, runs) is left out */
     int64_t words;       /* of the same arrays, values and indices alike: the count of Sparse Methods */
+    int64_t borrowed;    /* of bytes, in arrays of A that serve where they are; the plan owns the rest */
     int64_t padding;     /* stored entries that are none of A's */
     char parameters[64]; /* as resolved: "c=16:sigma=4096"; "" where there are none */
 } spryi_cost;
@@ -167,9 +169,16 @@ int spryi_sections_for_device(spryi_section *list, int count, const char *not_it
 /* y_i = beta*y_i for begin <= i < end, *beta of y's type; *beta = 0 writes zeros without reading. */
 void spryi_scale(void *y, spry_type type, int64_t begin, int64_t end, const void *beta);
 
+/* Of what a format takes, the bytes that the plan would own. */
+int64_t spryi_bytes_to_own(const spryi_build_request *request, const spryi_cost *cost);
+
+/* SPRY_TOO_LARGE, with the bytes, where a plan in `format` that owns so many would pass options->memory_limit_bytes. */
+spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
+                                     spry_error *err);
+
 /*
- * The padding guard, for builds: SPRY_TOO_LARGE, with the bytes, where the cost passes options->memory_limit_bytes,
- * or without a limit where padding is over SPRYI_MOST_PADDING times nnz and 4096 entries besides.
+ * For builds: SPRY_TOO_LARGE, with the bytes, where the plan would own more than options->memory_limit_bytes, or
+ * without a limit where padding is over SPRYI_MOST_PADDING times nnz and 4096 entries besides (the padding guard).
  */
 enum { SPRYI_MOST_PADDING = 2 };
 spry_status spryi_check_padding(const spryi_build_request *request, const char *format, const spryi_cost *cost,
@@ -181,10 +190,6 @@ spry_status spryi_admit(const spryi_build_request *request, const char *format, 
 
 /* *csr = A as CSR with values of value_type: A itself, retained, where it is that, else converted, entries all kept. */
 spry_status spryi_matrix_as_csr(spry_context *context, spry_matrix **csr, const spry_matrix *A, spry_type value_type,
-                                const spry_spmv_options *options, const char *format, spry_error *err);
-
-/* For builds: SPRY_TOO_LARGE, with the bytes, where a conversion to `format` would own more than the options allow. */
-spry_status spryi_check_memory_limit(const spry_spmv_options *options, const char *format, int64_t bytes,
-                                     spry_error *err);
+                                spry_error *err);
 
 #endif

@@ -74,8 +74,7 @@ static spry_status build(spry_context *context, content *c, const spry_matrix *A
     spryi_build_request request = {.A = A, .options = &options, .value_type = options.vector_type, .cost = &cost};
     if (A->a.value_type == SPRY_PATTERN && spryi_has_pattern_kernel(c->format)) request.value_type = SPRY_PATTERN;
     memcpy(request.parameters, parameters, sizeof request.parameters);
-    if (!c->format->takes_any_layout)
-        SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, &options, c->format->name, err));
+    if (!c->format->takes_any_layout) SPRYI_TRY(spryi_matrix_as_csr(context, &request.csr, A, request.value_type, err));
     SPRYI_TRY(c->format->build(context, &c->storage, &request, err));
     memcpy(c->parameters, cost.parameters, sizeof c->parameters);
 done:

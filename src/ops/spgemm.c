@@ -236,6 +236,14 @@ done:
     return status;
 }
 
+/* The whole sentence, or where there is no room for it what kind of failure it was. */
+static void tell_failure(spry_spgemm_plan *plan, const spry_error *told)
+{
+    const int size = (int)sizeof plan->reason;
+    if (snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", told->message) >= size)
+        snprintf(plan->reason, sizeof plan->reason, "cpu: the GPU could not: %s", spry_status_text(told->status));
+}
+
 /* A chosen GPU that fails, for lack of memory above all, leaves the work to the CPU. */
 static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A, const spry_matrix *B,
                              const spry_spgemm_options *o, plan_use use, spry_error *err)
@@ -248,8 +256,7 @@ static spry_status make_plan(spry_context *context, spry_spgemm_plan **plan, con
     if (status == SPRY_OK || !routed) return status;
     here.device = SPRY_CPU;
     status = try_plan(context, plan, A, B, &here, use, &routed, err);
-    if (status == SPRY_OK)
-        snprintf((*plan)->reason, sizeof(*plan)->reason, "cpu: the GPU could not: %.150s", told.message);
+    if (status == SPRY_OK) tell_failure(*plan, &told);
     return status;
 }
 

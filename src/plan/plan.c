@@ -246,24 +246,49 @@ done:
     return status;
 }
 
+/* 1: the plan has a number 0 in its device's own memory, beside an ordering's. */
+static int has_zero_block(const spry_spmv_plan *plan)
+{
+    return !plan->order && plan->options.row_major && !plan->device->driver->host_memory;
+}
+
+/* 1: runs copy host vectors to the device and back. */
+static int has_copies(const spry_spmv_plan *plan)
+{
+    return plan->options.vector_device != plan->device->number;
+}
+
+/* What the plan allocated, or will when it is complete. */
+static int64_t owned_bytes(const spry_spmv_plan *plan)
+{
+    const void *storage = plan->stored.storage;
+    const int64_t vectors = (plan->x_length + plan->y_length) * (int64_t)plan->number_bytes;
+    int64_t bytes = plan->stored.mapped      ? 0
+                    : plan->stored.on_device ? plan->format->storage_bytes(storage) - plan->stored.borrowed
+                                             : plan->format->owned_bytes(storage);
+    bytes += plan->auxiliary_bytes + plan->workspace_bytes + spryi_ordering_bytes(plan, 1);
+    if (has_zero_block(plan)) bytes += ZERO_BYTES;
+    if (has_copies(plan)) bytes += plan->options.row_major ? 2 * vectors : vectors;
+    return bytes;
+}
+
 /* The workspace, and the device's copies of vectors that lie elsewhere. */
 static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
 {
     const spryi_device *d = plan->device;
-    const int64_t size = (int64_t)spry_type_bytes(plan->vector_type), cleared = plan->workspace_bytes;
-    SPRYI_OK_OR_RETURN(spryi_add_maps(plan, err));
+    const int64_t size = (int64_t)spry_type_bytes(plan->vector_type);
     if (plan->workspace_bytes > 0) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->workspace, plan->workspace_bytes, "workspace", err));
         /* kernels in host memory expect nothing of it; the others find zeros, and leave them */
-        if (!d->driver->host_memory) SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->workspace, cleared, err));
+        if (!d->driver->host_memory) SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->workspace, plan->workspace_bytes, err));
     }
     if (plan->order) plan->zero = plan->order->zero;
-    if (!plan->zero && plan->options.row_major && !d->driver->host_memory) {
+    if (has_zero_block(plan)) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->zero_block, ZERO_BYTES, "a zero", err));
         SPRYI_OK_OR_RETURN(d->ops->clear(d, plan->zero_block, ZERO_BYTES, err));
         plan->zero = plan->zero_block;
     }
-    if (plan->options.vector_device != d->number) {
+    if (has_copies(plan)) {
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->x, plan->x_length * size, "x", err));
         SPRYI_OK_OR_RETURN(d->ops->allocate(d, &plan->y, plan->y_length * size, "y", err));
         if (plan->options.row_major) {
@@ -272,18 +297,6 @@ static spry_status allocate_vectors(spry_spmv_plan *plan, spry_error *err)
         }
     }
     return SPRY_OK;
-}
-
-/*
- * As many as are asked for; else the context's, but each with so many bytes to read that it is worth waking: a thread
- * that another program takes the processor from is waited for much longer than a small product takes.
- */
-static int threads_for(const spry_spmv_plan *plan, int asked)
-{
-    enum { BYTES_A_THREAD = 64 << 10 };
-    const int64_t worth = plan->format->storage_bytes(plan->stored.storage) / BYTES_A_THREAD;
-    if (asked > 0) return asked;
-    return worth < 1 ? 1 : worth < plan->context->threads ? (int)worth : plan->context->threads;
 }
 
 /* The chosen format's storage of plan->A. */
@@ -311,6 +324,35 @@ static void tell_expansion(spry_spmv_plan *plan)
 {
     const size_t used = strlen(plan->reason);
     snprintf(plan->reason + used, sizeof plan->reason - used, "; of one triangle the plan has made both");
+}
+
+static void discard_auxiliary(spry_spmv_plan *plan)
+{
+    if (plan->functions.discard && plan->auxiliary) plan->functions.discard(plan->device, plan->auxiliary);
+    plan->auxiliary = NULL;
+    plan->auxiliary_bytes = 0;
+}
+
+/* The storage and all that is beside it in the plan, as long as it is no more than the caller allows. */
+static spry_status build(spry_spmv_plan *plan, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(make_storage(plan, err));
+    SPRYI_TRY(find_run(plan, err));
+    SPRYI_TRY(prepare_kernel(plan, err));
+    SPRYI_TRY(spryi_place_order(plan, err));
+    SPRYI_TRY(spryi_add_maps(plan, err));
+    SPRYI_TRY(spryi_check_memory_limit(&plan->options, plan->format->name, owned_bytes(plan), err));
+    SPRYI_TRY(allocate_vectors(plan, err));
+done:
+    return status;
+}
+
+/* For another try with csr. Nothing of the vectors was allocated: that comes last, and is never too large. */
+static void discard_build(spry_spmv_plan *plan)
+{
+    discard_auxiliary(plan);
+    spryi_discard_storage(plan, &plan->stored);
 }
 
 spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
@@ -345,15 +387,15 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     if (made->A->stored && !spryi_may_read_stored(made, &o)) SPRYI_TRY(take_entries(made, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
     made->nnz = made->A->a.nnz;
+    const double search = spryi_now_us();
     SPRYI_TRY(select_format(made, &o, err));
-    while ((status = make_storage(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place)
+    made->search_us += spryi_now_us() - search;
+    while ((status = build(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place) {
+        discard_build(made);
         SPRYI_TRY(select_instead(made, &o, err));
+    }
     if (status != SPRY_OK) SPRYI_TRY(spryi_hand_on(err, &why));
-    SPRYI_TRY(find_run(made, err));
-    SPRYI_TRY(prepare_kernel(made, err));
-    SPRYI_TRY(spryi_place_order(made, err));
-    SPRYI_TRY(allocate_vectors(made, err));
-    made->threads = threads_for(made, o.threads);
+    made->threads = spryi_threads_for(context, made->format->storage_bytes(made->stored.storage), o.threads);
     if (is_expanded(made)) tell_expansion(made);
     spryi_drop_copy(made);
     made->setup_us = spryi_now_us() - start;
@@ -368,7 +410,7 @@ void spry_spmv_plan_destroy(spry_spmv_plan *plan)
 {
     if (!plan) return;
     const spryi_device *d = plan->device;
-    if (plan->functions.discard && plan->auxiliary) plan->functions.discard(d, plan->auxiliary);
+    discard_auxiliary(plan);
     if (d) { /* the first that is found */
         void *const blocks[] = {plan->workspace, plan->x, plan->y, plan->zero_block};
         spryi_discard_storage(plan, &plan->stored);
@@ -439,7 +481,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
 {
     if (!plan || !info) return spryi_fail_missing(err, !plan ? "plan" : "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
-    const spry_spmv_plan_info told = {
+    spry_spmv_plan_info told = {
         .struct_size = sizeof told,
         .op = plan->op,
         .device = spryi_told_device(plan->device),
@@ -454,15 +496,15 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .values_in_place = spryi_values_in_place(plan),
         .threads = plan->device->driver->host_memory ? spryi_team(plan->threads) : 0,
         .storage_bytes = plan->format->storage_bytes(plan->stored.storage) + spryi_ordering_bytes(plan, 0),
-        .owned_bytes = (plan->stored.borrowed ? 0 : plan->format->owned_bytes(plan->stored.storage)) +
-                       plan->workspace_bytes + spryi_ordering_bytes(plan, 1),
+        .owned_bytes = owned_bytes(plan),
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,
         .upload_us = plan->stored.upload_us,
         .update_us = plan->update_us,
         .expanded = is_expanded(plan),
-        .from_file = plan->stored.borrowed,
+        .from_file = plan->stored.mapped,
     };
+    if (info->struct_size > offsetof(spry_spmv_plan_info, baseline)) spryi_predict_times(plan, &told);
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
 }

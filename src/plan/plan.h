@@ -15,7 +15,8 @@ typedef struct spryi_plan_storage {
     void *arrays[SPRYI_MOST_SECTIONS];
     int array_count;
     int made_there;      /* 1: by the device, from CSR; 0: on the host, and copied */
-    int borrowed;        /* 1: `storage` is that of the container that the matrix was read from */
+    int mapped;          /* 1: `storage` is that of the container that the matrix was read from */
+    int64_t borrowed;    /* on_device: bytes of the matrix's own arrays */
     double upload_us;    /* that copies to the device took */
     char parameters[64]; /* as the format resolved them */
 } spryi_plan_storage;
@@ -72,6 +73,7 @@ struct spry_spmv_plan {
     spryi_span read[6]; /* of the caller's, beside x */
     int read_count;
     double setup_us;
+    double search_us;          /* of it, what an update does without: choosing, finding an ordering */
     spry_spmv_options options; /* its strings are not kept: device, format, kernel and ordering are NULL */
     spry_type value_type;      /* stored: the matrix's, or vector_type where a kernel needs a pattern's ones */
     int64_t parameters[SPRYI_PARAMETERS];
@@ -88,6 +90,10 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
                                  spry_error *err);
 
 /* ---- plan_storage.c ---------------------------------------------------------------------------------- */
+
+/* What a device asks for of a storage of A; csr, cost, kernel, value type and parameters are left out. */
+spryi_build_request spryi_request_for(const spryi_device *device, const spry_matrix *A,
+                                      const spry_spmv_options *options);
 
 /* The plan's request for a storage; csr and cost are left out. */
 spryi_build_request spryi_request_of(const spry_spmv_plan *plan);
@@ -132,14 +138,29 @@ void spryi_drop_copy(spry_spmv_plan *plan);
 /* Puts A's values as they are now into plan->A, in place or as a new copy, which drop_copy takes away again. */
 spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err);
 
-/* Bytes that a run reads of the ordering beside the storage; owned: what the plan allocated for it. */
+/*
+ * Bytes that a run reads of the ordering beside the storage; owned: what the plan keeps for it, which it has once the
+ * storage is made (drop_copy).
+ */
 int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned);
 void spryi_discard_ordering(spry_spmv_plan *plan);
+
+/* ---- predict.c --------------------------------------------------------------------------------------- */
+
+/* Threads of a run that reads a storage of so many bytes, where `asked` are asked for; 0: up to the context's. */
+int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked);
+
+/* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
+void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 
 /* ---- run.c ------------------------------------------------------------------------------------------- */
 
 /* Lists the caller's arrays that runs read beside x, which y must not overlap. */
 void spryi_list_read(spry_spmv_plan *plan);
+
+/* 1: a run brings x into the workspace first; y takes a pass of its own. */
+int spryi_maps_x(const spry_spmv_plan *plan);
+int spryi_maps_y(const spry_spmv_plan *plan);
 
 /* Checks the scalings, lists what runs read, and adds the workspace of vectors that are permuted or scaled. */
 spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err);

@@ -90,7 +90,9 @@ static spry_status permute_by(spry_spmv_plan *plan, spry_matrix **B, const spry_
                               const spry_ordering_options *how, spry_error *err)
 {
     spry_ordering **ordering = &plan->order->ordering;
+    const double start = spryi_now_us();
     SPRYI_OK_OR_RETURN(spry_ordering_create(plan->context, ordering, A, how, err));
+    plan->search_us += spryi_now_us() - start;
     const int64_t *perm = (*ordering)->perm;
     SPRYI_OK_OR_RETURN(make_maps(plan, perm, err));
     SPRYI_OK_OR_RETURN(spry_matrix_permute(plan->context, B, A, perm, A->a.rows == A->a.cols ? perm : NULL, err));
@@ -146,7 +148,7 @@ spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err)
     spryi_plan_order *order = plan->order;
     spry_status status = SPRY_OK;
     void *block = NULL;
-    if (!order || d->driver->host_memory || !(order->x_from || order->y_from)) return SPRY_OK;
+    if (!order || order->block || d->driver->host_memory || !(order->x_from || order->y_from)) return SPRY_OK;
     const double start = spryi_now_us();
     const int64_t x_bytes = padded_bytes(order->x_from, plan->x_length);
     const int64_t y_bytes = padded_bytes(order->y_from, plan->y_length);
@@ -186,12 +188,17 @@ static int has_groups(const spry_spmv_plan *plan)
     return plan->options.groups && (strcmp(plan->format->name, "csr2") == 0 || strcmp(plan->format->name, "csr3") == 0);
 }
 
+/* A storage has groups of its own, which the host cannot read where they are a GPU's. */
+static int keeps_groups(const spry_spmv_plan *plan)
+{
+    return plan->stored.on_device && has_groups(plan);
+}
+
 void spryi_drop_copy(spry_spmv_plan *plan)
 {
     spryi_plan_order *order = plan->order;
     if (!order) return;
-    /* a storage has its own groups by now, which a GPU's host cannot read */
-    if (order->ordering && !(plan->stored.on_device && has_groups(plan))) {
+    if (!keeps_groups(plan)) {
         spry_ordering_destroy(order->ordering);
         order->ordering = NULL;
         plan->options.groups = NULL;
@@ -206,8 +213,9 @@ int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned)
     const spryi_plan_order *order = plan->order;
     if (!order) return 0;
     int64_t bytes = order->bytes;
-    if (owned && plan->A != order->given) bytes += spryi_arrays_bytes(&plan->A->a);
-    if (owned && order->ordering) bytes += 8 * (order->ordering->sr_count + order->ordering->ssr_count + 2);
+    if (owned && plan->A != order->given && borrows(plan)) bytes += spryi_arrays_bytes(&plan->A->a);
+    if (owned && order->ordering && keeps_groups(plan))
+        bytes += 8 * (order->ordering->sr_count + order->ordering->ssr_count + 2);
     return bytes;
 }
 

@@ -19,24 +19,29 @@ spry_status spryi_complete_request(spry_context *context, spryi_build_request *r
                                    spry_error *err)
 {
     if (format->takes_any_layout) return SPRY_OK;
-    return spryi_matrix_as_csr(context, &request->csr, request->A, request->value_type, request->options, format->name,
-                               err);
+    return spryi_matrix_as_csr(context, &request->csr, request->A, request->value_type, err);
 }
 
-spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
+spryi_build_request spryi_request_for(const spryi_device *device, const spry_matrix *A,
+                                      const spry_spmv_options *options)
 {
-    const spryi_device *device = plan->device;
-    spryi_build_request request = {
-        .A = plan->A,
-        .options = &plan->options,
-        .kernel = plan->kernel,
-        .value_type = plan->value_type,
+    return (spryi_build_request){
+        .A = A,
+        .options = options,
+        .copied = !device->driver->host_memory && A->a.device != device->number,
         .massively_parallel = device->driver->massively_parallel,
         .compute_major = device->major,
         .units = device->driver->massively_parallel ? device->units : 0,
         .shared_bytes = device->shared_bytes,
-        .tuning = &plan->context->tuning,
+        .tuning = &device->context->tuning,
     };
+}
+
+spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
+{
+    spryi_build_request request = spryi_request_for(plan->device, plan->A, &plan->options);
+    request.kernel = plan->kernel;
+    request.value_type = plan->value_type;
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
     return request;
 }
@@ -92,6 +97,7 @@ static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored,
     if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
         SPRYI_TRY(spryi_fetch_matrix(plan, &host, err));
         request.A = host;
+        request.copied = 1;
     }
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
     SPRYI_TRY(plan->format->build(plan->context, &stored->storage, &request, err));
@@ -133,7 +139,7 @@ static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage
     SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     made.upload_us = spryi_now_us() - start;
     memcpy(made.parameters, stored->parameters, sizeof made.parameters);
-    if (!stored->borrowed) format->destroy(plan->context, stored->storage);
+    if (!stored->mapped) format->destroy(plan->context, stored->storage);
     *stored = made;
     made = (spryi_plan_storage){0};
 done:
@@ -208,6 +214,7 @@ static spry_status convert(const spry_spmv_plan *plan, spryi_plan_storage *made,
     d->ops->leave(d, previous);
     memcpy(made->arrays, work.made, sizeof made->arrays);
     made->array_count = work.made_count;
+    made->borrowed = request->copied ? 0 : work.cost.borrowed;
     if (status != SPRY_OK) goto done;
     keep_copies(made, &csr, plan->format);
     memcpy(made->parameters, work.cost.parameters, sizeof made->parameters);
@@ -264,7 +271,7 @@ static spry_status take_stored(const spry_spmv_plan *plan, spryi_plan_storage *s
 {
     const spryi_format *format = plan->format;
     stored->storage = plan->A->stored->storage;
-    stored->borrowed = 1;
+    stored->mapped = 1;
     memcpy(stored->parameters, plan->A->stored->text, sizeof stored->parameters);
     if (plan->device->driver->host_memory) return SPRY_OK;
     SPRYI_OK_OR_RETURN(
@@ -300,7 +307,7 @@ void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *store
     for (int a = 0; a < stored->array_count; a++) d->ops->release(d, stored->arrays[a]);
     if (stored->on_device)
         spryi_release(plan->context, stored->storage);
-    else if (stored->storage && !stored->borrowed)
+    else if (stored->storage && !stored->mapped)
         plan->format->destroy(plan->context, stored->storage);
     *stored = (spryi_plan_storage){0};
 }

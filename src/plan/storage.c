@@ -8,13 +8,22 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The device that the options name, else where A is; the CPU where there is none of that number. */
+static const spryi_device *device_for(const spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
+{
+    const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
+    const spryi_device *found = spryi_device_at(context, number);
+    return found ? found : spryi_device_at(context, 0);
+}
+
 static spry_status predict(spry_context *context, spry_storage *storage, const spry_matrix *A,
                            const spry_spmv_options *o, spry_error *err)
 {
     spry_status status = SPRY_OK;
     const spryi_format *format = NULL;
     spryi_cost cost = {0};
-    spryi_build_request request = {.A = A, .options = o};
+    const spryi_device *device = device_for(context, A, o);
+    spryi_build_request request = spryi_request_for(device, A, o);
     SPRYI_TRY(spryi_parse_format(&format, request.parameters, o->format, err));
     request.value_type = A->a.value_type;
     if (request.value_type == SPRY_PATTERN && !spryi_has_pattern_kernel(format)) request.value_type = o->vector_type;
@@ -26,6 +35,7 @@ static spry_status predict(spry_context *context, spry_storage *storage, const s
         .words = cost.words,
         .bytes = cost.bytes,
         .padding = cost.padding,
+        .owned_bytes = spryi_bytes_to_own(&request, &cost),
         .refused = spryi_check_padding(&request, format->name, &cost, NULL) != SPRY_OK,
     };
     memcpy(storage->parameters, cost.parameters, sizeof storage->parameters);
@@ -40,9 +50,7 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 {
     spryi_choice choice = {0};
     spry_spmv_options o = *options;
-    const spryi_device *named = spryi_device_at(A->context, spryi_device_number(options->device));
-    const spryi_driver *kind = named ? named->driver : spryi_driver_named("cpu");
-    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, kind, &choice, err));
+    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, device_for(context, A, options)->driver, &choice, err));
     o.format = choice.format->name;
     SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
     if (storage->refused && strcmp(o.format, "csr") != 0) {

@@ -285,6 +285,8 @@ static void spmv(void **state)
     expect("spmv $D/small.mtx --kernel csr_reference_cpu 2>/dev/null", 0, "kernel          csr_reference_cpu", NULL);
     expect("spmv $D/small.mtx --format coo 2>/dev/null", 0, "(format coo", NULL);
     expect("spmv $D/small.mtx --threads 1 2>/dev/null", 0, ", 1 thread,", NULL);
+    expect("spmv $D/small.mtx --format csr 2>/dev/null", 0, "; set-up pays from the first", NULL);
+    expect("spmv gen:rmat16,scale=12 --format coo 2>/dev/null", 0, "; set-up pays never", NULL);
     cJSON *records = records_of("spmv gen:banded,rows=100 --alpha 2.5 --beta -1 --json", 0);
     assert_int_equal(cJSON_GetArraySize(records), 1);
     const cJSON *r = cJSON_GetArrayItem(records, 0);
@@ -292,6 +294,12 @@ static void spmv(void **state)
     assert_near(number_of(r, "beta"), -1, 0);
     assert_true(number_of(r, "read_us") > 0 && number_of(r, "first_us") > 0 && number_of(r, "setup_us") >= 0);
     assert_true(number_of(r, "max_error") >= 0 && number_of(r, "max_error") <= 1);
+    assert_true(number_of(r, "predicted_us") > 0 && number_of(r, "baseline_us") > 0 && number_of(r, "update_us") >= 0);
+    cJSON_Delete(records);
+    records = records_of("spmv gen:rmat16,scale=12 --format coo --json", 0);
+    r = cJSON_GetArrayItem(records, 0);
+    assert_true(number_of(r, "predicted_us") > number_of(r, "baseline_us"));
+    assert_true(cJSON_IsNull(cJSON_GetObjectItem(r, "break_even"))); /* never */
     cJSON_Delete(records);
     /* Nothing is measured unless it is asked for, and nothing is said of the copy bandwidth. */
     outcome o = spry("spmv $D/small.mtx");

@@ -119,7 +119,10 @@ static void choices_on_a_cpu(void **state)
     check_choices("cpu", cases, sizeof cases / sizeof *cases);
 }
 
-/* A choice that passes the memory limit makes way for csr: the call succeeds, and err is as it was. */
+/*
+ * A choice that passes the memory limit makes way for csr: the call succeeds, and err is as it was. Where csr passes it
+ * as well the call does not, and tells the bytes.
+ */
 static void refused_choices(void **state)
 {
     (void)state;
@@ -135,15 +138,30 @@ static void refused_choices(void **state)
             spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
             spry_spmv_options o = SPRY_INIT(spry_spmv_options);
             o.op = (spry_op)op;
-            o.memory_limit_bytes = 1;
             assert_int_equal(spry_matrix_generate(context, &A, specs[s], NULL, NULL), SPRY_OK);
+            o.format = "csr";
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            spry_spmv_plan_destroy(plan);
+            plan = NULL;
+            o.format = NULL;
+            o.memory_limit_bytes = info.owned_bytes;
             if (spry_spmv_plan_create(context, &plan, A, &o, &err) == SPRY_OK) {
                 assert_int_equal(err.status, SPRY_OK);
                 assert_string_equal(err.message, "");
                 assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+                assert_true(info.owned_bytes <= o.memory_limit_bytes);
                 instead += strstr(info.reason, "would take more memory than is allowed") != NULL;
             }
+            assert_non_null(plan);
             spry_spmv_plan_destroy(plan);
+            plan = NULL;
+            const int64_t needed = o.memory_limit_bytes;
+            o.memory_limit_bytes = needed - 1;
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
+            assert_string_equal(err.argument, "memory_limit_bytes");
+            assert_true(err.value == needed && err.limit == needed - 1);
+            assert_null(plan);
             spry_matrix_destroy(A);
         }
     assert_true(instead > 0);

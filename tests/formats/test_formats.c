@@ -255,6 +255,12 @@ static int64_t stored_bytes(const spry_spmv_plan *plan)
     return bytes;
 }
 
+static int64_t borrowed_bytes(const spry_spmv_plan *plan)
+{
+    const void *storage = plan->stored.storage;
+    return plan->format->storage_bytes(storage) - plan->format->owned_bytes(storage);
+}
+
 /* Of every layout, order and index pair, with values and without. */
 static void figures_of_all_layouts(void **state)
 {
@@ -284,6 +290,10 @@ static void figures_of_all_layouts(void **state)
                         fail_msg("%s of %s (%s, %s): %s of %lld bytes, %s of %lld predicted", name, s.f.name,
                                  forms[how].name, pair_names[pair], s.plan->format->name,
                                  (long long)stored_bytes(s.plan), figure.format, (long long)figure.bytes);
+                    if (s.plan && figure.bytes - figure.owned_bytes != borrowed_bytes(s.plan))
+                        fail_msg("%s of %s (%s, %s): %lld bytes are borrowed, %lld of %lld predicted to be owned", name,
+                                 s.f.name, forms[how].name, pair_names[pair], (long long)borrowed_bytes(s.plan),
+                                 (long long)figure.owned_bytes, (long long)figure.bytes);
                     clear(&s);
                 }
     spry_context_destroy(context);

@@ -459,8 +459,10 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
     SPRYI_TRY(spry_matrix_create(context_of_device, &A, &csr, err));
     request.A = request.csr = A;
     request.cost = &c->cost;
+    request.copied = 1;
     SPRYI_TRY(format->build(context_of_device, &built, &request, err));
     memcpy(c->storage, built, format->storage_size);
+    c->cost.borrowed = 0; /* all arrays are made anew */
     const int count = format->device_sections ? format->device_sections(c->storage, sections)
                                               : format->sections(c->storage, sections);
     for (int s = 0; s < count; s++) {

@@ -14,9 +14,11 @@ static spry_status convert(spryi_conversion *c, spry_error *err)
 {
     spryi_coo *s = (spryi_coo *)c->storage;
     void *rows = NULL;
-    c->cost.bytes = c->csr.nnz * (int64_t)sizeof(int32_t); /* as on the host: what it owns */
+    const int64_t row_bytes = c->csr.nnz * (int64_t)sizeof(int32_t);
+    c->cost.borrowed = c->csr.nnz * (int64_t)(sizeof(int32_t) + spry_type_bytes(c->csr.value_type));
+    c->cost.bytes = row_bytes + c->cost.borrowed;
     SPRY_CUDA_TRY(c->guard(c->request, "coo", &c->cost, err));
-    SPRY_CUDA_TRY(spry_cuda_make(c, &rows, c->cost.bytes, "row indices", err));
+    SPRY_CUDA_TRY(spry_cuda_make(c, &rows, row_bytes, "row indices", err));
     s->a = c->csr;
     s->a.layout = SPRY_COO;
     s->a.offsets = NULL;

@@ -6,13 +6,10 @@
 #include "formats/coo/coo.h"
 
 /* Row indices of CSR, written by as many threads as there are, each a range of rows. */
-static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a,
-                               const spry_spmv_options *options, spry_error *err)
+static spry_status rows_of_csr(spry_context *context, spryi_coo *s, const spry_arrays *a, spry_error *err)
 {
-    int64_t bytes = a->nnz * (int64_t)spry_index_type_bytes(a->index_type);
-    spry_status status = spryi_check_memory_limit(options, "coo", bytes, err);
-    if (status != SPRY_OK) return status;
-    status = spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
+    spry_status status =
+        spryi_allocate(context, &s->rows, a->nnz, spry_index_type_bytes(a->index_type), "row indices", err);
     if (status != SPRY_OK) return status;
     int threads = spryi_threads(context, a->nnz + a->rows);
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -32,10 +29,6 @@ static spry_status convert(spry_context *context, spryi_coo *s, const spryi_buil
     const spry_matrix *A = request->A;
     spry_status status = SPRY_OK;
     spryi_compressed c = {0};
-    spry_arrays made = A->a;
-    made.layout = SPRY_COO;
-    made.value_type = request->value_type;
-    SPRYI_TRY(spryi_check_memory_limit(request->options, "coo", spryi_arrays_bytes(&made), err));
     SPRYI_TRY(spryi_compress(context, &c, &A->a, SPRY_COO, A->a.index_type, err));
     SPRYI_TRY(spryi_merge(context, &c, request->value_type, 1, NULL, err));
     SPRYI_TRY(spryi_compressed_finish(context, &s->owned, &c, SPRY_COO, SPRY_I64, 0, SPRY_GENERAL, A->field, err));
@@ -54,16 +47,33 @@ static void destroy(spry_context *context, void *storage)
     spryi_release(context, s);
 }
 
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    (void)context, (void)err;
+    spry_arrays a = request->A->a;
+    const spry_layout from = a.value_type == request->value_type ? a.layout : SPRY_LAYOUT_DEFAULT; /* as it lies */
+    a.layout = SPRY_COO;
+    a.value_type = request->value_type;
+    cost->bytes = spryi_arrays_bytes(&a);
+    if (from == SPRY_CSR) cost->borrowed = cost->bytes - a.nnz * (int64_t)spry_index_type_bytes(a.index_type);
+    if (from == SPRY_COO && a.sorted == SPRY_KNOWN_YES) cost->borrowed = cost->bytes;
+    cost->words = 3 * a.nnz;
+    return SPRY_OK;
+}
+
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_matrix *A = request->A;
     spry_status status = SPRY_OK;
+    spryi_cost cost = {0};
     spryi_coo *s = NULL;
+    SPRYI_TRY(predict(context, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "coo", &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "coo storage", err));
     *s = (spryi_coo){.a = A->a, .block_count = spryi_blocks_of(A->a.nnz, SPRYI_COO_BLOCK)};
     int as_is = A->a.value_type == request->value_type;
     if (as_is && A->a.layout == SPRY_CSR) {
-        SPRYI_TRY(rows_of_csr(context, s, &A->a, request->options, err));
+        SPRYI_TRY(rows_of_csr(context, s, &A->a, err));
     } else if (!as_is || A->a.layout != SPRY_COO || A->a.sorted != SPRY_KNOWN_YES) {
         SPRYI_TRY(convert(context, s, request, err));
     }
@@ -103,17 +113,6 @@ static int borrows_values(const void *storage, const spry_matrix *A)
 static const spry_arrays *arrays(const void *storage)
 {
     return &((const spryi_coo *)storage)->a;
-}
-
-static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
-{
-    (void)context, (void)err;
-    spry_arrays a = request->A->a;
-    a.layout = SPRY_COO;
-    a.value_type = request->value_type;
-    cost->bytes = spryi_arrays_bytes(&a);
-    cost->words = 3 * a.nnz;
-    return SPRY_OK;
 }
 
 /* The struct's constness is a promise to callers; the copy that is listed here belongs to the plan. */

@@ -31,6 +31,7 @@ static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_
     a.layout = SPRY_CSC;
     a.value_type = request->value_type;
     cost->bytes = spryi_arrays_bytes(&a);
+    if (request->A->a.layout == SPRY_CSC && request->A->a.value_type == a.value_type) cost->borrowed = cost->bytes;
     cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.cols + 1;
     return SPRY_OK;
 }
@@ -41,11 +42,11 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spry_status status = SPRY_OK;
     spryi_cost cost = {0};
     spryi_csr *s = NULL;
+    SPRYI_TRY(predict(context, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "csc", &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csc storage", err));
     *s = (spryi_csr){.a = A->a};
     if (A->a.layout != SPRY_CSC || A->a.value_type != request->value_type) {
-        SPRYI_TRY(predict(context, &cost, request, err));
-        SPRYI_TRY(spryi_check_memory_limit(request->options, "csc", cost.bytes, err));
         if (A->a.layout == SPRY_CSR && A->a.value_type == request->value_type)
             SPRYI_TRY(spryi_csc_from_csr(context, &s->owned, A, err));
         else

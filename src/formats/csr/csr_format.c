@@ -12,12 +12,9 @@ static int is_sorted_coo(const spry_arrays *a)
 }
 
 /* Offsets of COO that is sorted by row: columns and values stay the user's. */
-static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spry_arrays *a,
-                                  const spry_spmv_options *options, spry_error *err)
+static spry_status offsets_of_coo(spry_context *context, spryi_csr *s, const spry_arrays *a, spry_error *err)
 {
-    spry_status status = spryi_check_memory_limit(options, "csr", (a->rows + 1) * (int64_t)sizeof(int64_t), err);
-    if (status != SPRY_OK) return status;
-    status = SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err);
+    spry_status status = SPRYI_NEW(context, &s->offsets, a->rows + 1, "row offsets", err);
     if (status != SPRY_OK) return status;
     for (int64_t i = 0, k = 0; i <= a->rows; i++) {
         while (k < a->nnz && spryi_index_at(a->row_indices, a->index_type, k) < i) k++;
@@ -90,18 +87,40 @@ done:
     return status;
 }
 
+static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
+{
+    (void)context, (void)err;
+    spry_arrays a = request->A->a;
+    const int as_is = a.value_type == request->value_type;
+    if (as_is && is_sorted_coo(&a)) /* as build makes them */
+        a.offset_type = SPRY_I64;
+    else if (!as_is || a.layout != SPRY_CSR)
+        a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
+    a.layout = SPRY_CSR;
+    a.value_type = request->value_type;
+    cost->bytes = spryi_arrays_bytes(&a);
+    if (as_is && request->A->a.layout == SPRY_CSR) cost->borrowed = cost->bytes;
+    if (as_is && is_sorted_coo(&request->A->a))
+        cost->borrowed = cost->bytes - (a.rows + 1) * (int64_t)sizeof(int64_t); /* but for the offsets */
+    cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.rows + 1;
+    return SPRY_OK;
+}
+
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
 {
     const spry_matrix *A = request->A;
     const spry_spmv_options *options = request->options;
     spry_status status = SPRY_OK;
+    spryi_cost cost = {0};
     spryi_csr *s = NULL;
+    SPRYI_TRY(predict(context, &cost, request, err));
+    SPRYI_TRY(spryi_admit(request, "csr", &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr storage", err));
     *s = (spryi_csr){.a = A->a};
     if (A->a.value_type == request->value_type && is_sorted_coo(&A->a)) {
-        SPRYI_TRY(offsets_of_coo(context, s, &A->a, options, err));
+        SPRYI_TRY(offsets_of_coo(context, s, &A->a, err));
     } else if (A->a.value_type != request->value_type || A->a.layout != SPRY_CSR) {
-        SPRYI_TRY(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, options, "csr", err));
+        SPRYI_TRY(spryi_matrix_as_csr(context, &s->owned, A, request->value_type, err));
         s->a = s->owned->a;
     }
     /* a GPU's kernels use the arrays alone */
@@ -151,22 +170,6 @@ int spryi_csr_borrows_values(const void *storage, const spry_matrix *A)
 const spry_arrays *spryi_csr_arrays(const void *storage)
 {
     return &((const spryi_csr *)storage)->a;
-}
-
-static spry_status predict(spry_context *context, spryi_cost *cost, const spryi_build_request *request, spry_error *err)
-{
-    (void)context, (void)err;
-    spry_arrays a = request->A->a;
-    const int as_is = a.value_type == request->value_type;
-    if (as_is && is_sorted_coo(&a)) /* as build makes them */
-        a.offset_type = SPRY_I64;
-    else if (!as_is || a.layout != SPRY_CSR)
-        a.offset_type = a.nnz <= INT32_MAX ? a.index_type : SPRY_I64;
-    a.layout = SPRY_CSR;
-    a.value_type = request->value_type;
-    cost->bytes = spryi_arrays_bytes(&a);
-    cost->words = (a.value_type == SPRY_PATTERN ? 1 : 2) * a.nnz + a.rows + 1;
-    return SPRY_OK;
 }
 
 int spryi_csr_device_sections(void *storage, spryi_section *sections)

@@ -34,6 +34,7 @@ static spry_status convert(spryi_conversion *c, int levels, spry_error *err)
     s->csr.vector_type = c->request->options->vector_type;
     s->owns_arrays = c->csr.device == 0; /* else they are the matrix's */
     SPRY_CUDA_TRY(spryi_csrk_resolve(s, &c->cost, c->request->tuning, c->request, &c->csr, levels, err));
+    c->cost.borrowed = c->cost.bytes - spryi_csrk_pointers(s) * (int64_t)sizeof(int64_t);
     SPRY_CUDA_TRY(c->guard(c->request, levels == 3 ? "csr3" : "csr2", &c->cost, err));
     SPRY_CUDA_TRY(group(c, &s->sr_ptr, s->sr_count, c->csr.rows, s->srs, "super-rows", err));
     if (levels == 3) SPRY_CUDA_TRY(group(c, &s->ssr_ptr, s->ssr_count, s->sr_count, s->ssrs, "super-super-rows", err));

@@ -71,6 +71,16 @@ done:
     return status;
 }
 
+/* The sizes of groups, and the bytes; those of A's own arrays are borrowed. */
+static spry_status resolve(spry_context *context, spryi_csrk *shape, spryi_cost *cost,
+                           const spryi_build_request *request, int levels, spry_error *err)
+{
+    spry_status status = spryi_csrk_resolve(shape, cost, &context->tuning, request, &request->csr->a, levels, err);
+    if (status == SPRY_OK && request->csr == request->A)
+        cost->borrowed = cost->bytes - spryi_csrk_pointers(shape) * (int64_t)sizeof(int64_t);
+    return status;
+}
+
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, int levels,
                          spry_error *err)
 {
@@ -80,7 +90,7 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     spryi_csrk *s = NULL;
     spryi_cost cost = {0};
     spryi_csrk shape = {0};
-    SPRYI_TRY(spryi_csrk_resolve(&shape, &cost, &context->tuning, request, &request->csr->a, levels, err));
+    SPRYI_TRY(resolve(context, &shape, &cost, request, levels, err));
     SPRYI_TRY(spryi_admit(request, name, &cost, err));
     SPRYI_TRY(SPRYI_NEW(context, &s, 1, "csr-k storage", err));
     *s = shape;
@@ -159,7 +169,7 @@ static int device_sections(void *storage, spryi_section *sections)
                                    spry_error *err)                                                                    \
     {                                                                                                                  \
         spryi_csrk shape = {0};                                                                                        \
-        return spryi_csrk_resolve(&shape, cost, &context->tuning, request, &request->csr->a, k, err);                  \
+        return resolve(context, &shape, cost, request, k, err);                                                        \
     }                                                                                                                  \
     static spry_status build_##k(spry_context *context, void **storage, const spryi_build_request *request,            \
                                  spry_error *err)                                                                      \

@@ -1,0 +1,254 @@
+/* What plans tell of their cost: predictions and break-even, bytes and limits, conversions that updates repeat. */
+#include "spry/tools.h"
+#include "support.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+static spry_spmv_plan_info info_of(const spry_spmv_plan *plan)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    return info;
+}
+
+static spry_spmv_plan *plan_of(spry_context *context, const spry_matrix *A, spry_spmv_options o)
+{
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_spmv_plan_create(context, &plan, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", o.format, err.message);
+    return plan;
+}
+
+static spry_spmv_options in_format(const char *format)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.format = format;
+    return o;
+}
+
+static spry_matrix *generated(spry_context *context, const char *spec)
+{
+    spry_matrix *A = NULL;
+    assert_int_equal(spry_matrix_generate(context, &A, spec, NULL, NULL), SPRY_OK);
+    return A;
+}
+
+/* ---- predictions ------------------------------------------------------------------------------------------ */
+
+/* Before anything is measured in this process: neither planning nor an older struct measures, nor does want of memory
+   make the call fail. */
+static void only_when_asked(void **state)
+{
+    (void)state;
+    hooks h = {0};
+    spry_context *context = make_context(&h, 2);
+    spry_matrix *A = generated(context, "grid5,x=60,y=60");
+    spry_spmv_plan *csr = plan_of(context, A, in_format("csr")), *coo = plan_of(context, A, in_format("coo"));
+    const int64_t calls = h.calls, held = spry_context_bytes(context);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline);
+    assert_int_equal(spry_spmv_plan_get_info(coo, &info, NULL), SPRY_OK);
+    assert_int_equal(h.calls, calls);
+    h.fail_from = calls + 1;
+    h.fail_until = INT64_MAX;
+    info = info_of(coo);
+    assert_true(h.calls > calls);
+    assert_true(info.predicted_us == 0 && info.baseline_us == 0 && info.break_even_calls == SPRY_NEVER);
+    assert_string_equal(info.baseline, "csr");
+    assert_int_equal(info_of(csr).break_even_calls, 0);
+    h.fail_from = h.fail_until = 0;
+    assert_true(info_of(coo).predicted_us > 0);
+    assert_int_equal(spry_context_bytes(context), held);
+    const int64_t measured = h.calls;
+    (void)info_of(csr);
+    assert_int_equal(h.calls, measured); /* once a process */
+    spry_spmv_plan_destroy(csr);
+    spry_spmv_plan_destroy(coo);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    assert_int_equal(h.blocks, 0);
+}
+
+static void follow_the_bytes(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = generated(context, "grid5,x=300,y=300");
+    static const struct {
+        const char *format;
+        int more; /* -1, 0, 1: bytes than csr */
+    } cases[] = {{"csr", 0}, {"coo", 1}, {"packed", -1}, {"scoo", 1}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_spmv_options o = in_format(cases[c].format);
+        spry_spmv_plan *plan = plan_of(context, A, o);
+        spry_spmv_plan_info info = info_of(plan);
+        const double gain = info.baseline_us - info.predicted_us;
+        assert_string_equal(info.baseline, "csr");
+        assert_true(info.predicted_us > 0 && info.baseline_us > 0);
+        assert_int_equal((gain < 0) - (gain > 0), cases[c].more);
+        const int64_t calls = cases[c].more == 0 ? 0 : gain < 0 ? SPRY_NEVER : (int64_t)ceil(info.setup_us / gain);
+        assert_int_equal(info.break_even_calls, calls);
+        if (info.values_in_place) {
+            assert_true(info.predicted_update_us == 0);
+        } else {
+            assert_true(info.predicted_update_us > 0 && info.predicted_update_us <= info.setup_us);
+            assert_int_equal(spry_spmv_plan_update(plan, NULL, NULL), SPRY_OK);
+            const spry_spmv_plan_info later = info_of(plan);
+            assert_true(later.update_us > 0 && later.predicted_update_us == later.update_us);
+        }
+        spry_spmv_plan_destroy(plan);
+        o.columns = 3;
+        plan = plan_of(context, A, o);
+        const spry_spmv_plan_info wide = info_of(plan);
+        assert_true(fabs(wide.predicted_us - 3 * info.predicted_us) < 0.01 * wide.predicted_us);
+        spry_spmv_plan_destroy(plan);
+        o.columns = 0;
+        o.ordering = "rcm";
+        plan = plan_of(context, A, o);
+        const spry_spmv_plan_info ordered = info_of(plan);
+        assert_true(ordered.predicted_us > info.predicted_us);
+        assert_true(ordered.break_even_calls != 0);
+        assert_true(ordered.predicted_update_us < ordered.setup_us);
+        spry_spmv_plan_destroy(plan);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+static void *ask(void *plan)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    for (int n = 0; n < 50; n++)
+        if (spry_spmv_plan_get_info(plan, &info, NULL) != SPRY_OK || !(info.predicted_us > 0)) return NULL;
+    return plan;
+}
+
+/* Three threads have not been measured yet. */
+static void by_several_threads(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    spry_context *context = make_context(NULL, 3);
+    spry_matrix *A = generated(context, "grid5,x=300,y=300");
+    spry_spmv_options o = in_format("coo");
+    spry_spmv_plan *all = plan_of(context, A, o);
+    o.threads = 1;
+    spry_spmv_plan *one = plan_of(context, A, o);
+    pthread_t threads[THREADS];
+    for (int t = 0; t < THREADS; t++) assert_int_equal(pthread_create(&threads[t], NULL, ask, t % 2 ? one : all), 0);
+    for (int t = 0; t < THREADS; t++) {
+        void *good = NULL;
+        assert_int_equal(pthread_join(threads[t], &good), 0);
+        assert_non_null(good);
+    }
+    spry_spmv_plan_destroy(one);
+    spry_spmv_plan_destroy(all);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* ---- limits ----------------------------------------------------------------------------------------------- */
+
+/* A limit of what a plan owns is enough, a byte less is not, whatever the format and the layout; nothing is left. */
+static void limits_are_what_plans_own(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    sample s = sample_make(900, 300);
+    for (int input = 0; input < INPUTS; input++)
+        for (int f = 0; f < spry_format_count(); f++)
+            for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+                spry_format_info format = SPRY_INIT(spry_format_info);
+                spry_storage figure = SPRY_INIT(spry_storage);
+                assert_int_equal(spry_format_get_info(&format, f, NULL), SPRY_OK);
+                spry_matrix *A = sample_matrix(context, &s, input);
+                const int64_t held = spry_context_bytes(context);
+                spry_spmv_options o = in_format(format.name);
+                spry_spmv_plan *plan = NULL;
+                spry_error err = SPRY_ERROR_INIT;
+                o.op = (spry_op)op;
+                o.memory_limit_bytes = INT64_MAX;
+                if (spry_spmv_plan_create(context, &plan, A, &o, &err) == SPRY_UNSUPPORTED) {
+                    spry_matrix_destroy(A);
+                    continue;
+                }
+                assert_non_null(plan);
+                const int64_t owned = info_of(plan).owned_bytes;
+                assert_in_range(spry_context_bytes(context) - held, owned, owned + 4096); /* heads and handles */
+                spry_spmv_plan_destroy(plan);
+                plan = NULL;
+                o.memory_limit_bytes = owned;
+                plan = plan_of(context, A, o);
+                assert_int_equal(info_of(plan).owned_bytes, owned);
+                spry_spmv_plan_destroy(plan);
+                plan = NULL;
+                o.memory_limit_bytes = owned - 1;
+                if (owned > 1) {
+                    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
+                    assert_string_equal(err.argument, "memory_limit_bytes");
+                    assert_true(err.value <= owned && err.value > err.limit && err.limit == owned - 1);
+                    assert_int_equal(spry_context_bytes(context), held);
+                }
+                /* the same figure of the storage alone */
+                o.memory_limit_bytes = INT64_MAX;
+                assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
+                assert_true(figure.owned_bytes <= owned && figure.owned_bytes <= figure.bytes && !figure.refused);
+                o.memory_limit_bytes = figure.owned_bytes - 1;
+                if (figure.owned_bytes > 1) {
+                    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
+                    assert_true(err.value == figure.owned_bytes);
+                    assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &o, NULL), SPRY_OK);
+                    assert_int_equal(figure.refused, 1);
+                }
+                if (input == 1 && strcmp(format.name, "coo") == 0) assert_int_equal(figure.owned_bytes, 0);
+                spry_matrix_destroy(A);
+            }
+    sample_free(&s);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+/* ---- updates ---------------------------------------------------------------------------------------------- */
+
+static spry_reason reason_with(spry_context *context, const spry_matrix *A, int64_t calls, int64_t updates)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.expected_calls = calls;
+    o.expected_updates = updates;
+    spry_spmv_plan *plan = plan_of(context, A, o);
+    const spry_reason code = info_of(plan).reason_code;
+    spry_spmv_plan_destroy(plan);
+    return code;
+}
+
+static void updates_repeat_conversions(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = generated(context, "grid7,x=20,y=20,z=20");
+    const spry_reason many = reason_with(context, A, 0, 0);
+    assert_true(many != SPRY_REASON_FEW_CALLS);
+    assert_int_equal(reason_with(context, A, 7, 0), SPRY_REASON_FEW_CALLS);
+    assert_int_equal(reason_with(context, A, 100, 0), many);
+    assert_int_equal(reason_with(context, A, 100, 9), many);                   /* 10 a conversion */
+    assert_int_equal(reason_with(context, A, 100, 19), SPRY_REASON_FEW_CALLS); /* 5 */
+    assert_int_equal(reason_with(context, A, 100, INT64_MAX), SPRY_REASON_FEW_CALLS);
+    assert_int_equal(reason_with(context, A, INT64_MAX, 1), many);
+    assert_int_equal(reason_with(context, A, 0, 1000), many); /* many follow each */
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_when_asked),
+        cmocka_unit_test(follow_the_bytes),
+        cmocka_unit_test(by_several_threads),
+        cmocka_unit_test(limits_are_what_plans_own),
+        cmocka_unit_test(updates_repeat_conversions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
