@@ -41,7 +41,9 @@ int main(void)
     if (spry_spmv_plan_get_info(plan, &info, &err) != SPRY_OK) goto done;
     printf("middle %.4f, %s: %s\n", T[N / 2], info.format, info.reason);
     printf("set-up %.1f us, update %.1f us, run %.2f us, ", info.setup_us, info.update_us, info.predicted_us);
-    if (info.break_even_calls == SPRY_NEVER)
+    if (info.break_even_calls == 0)
+        printf("nothing to pay\n"); /* csr, as it is */
+    else if (info.break_even_calls == SPRY_NEVER)
         printf("never pays\n");
     else
         printf("pays after %lld runs\n", (long long)info.break_even_calls);

@@ -42,38 +42,40 @@ typedef struct spry_read_options {
  *
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
  * other than default convert; entries are in the order written. One that was written in a format (spry_write_options)
- * shows itself as CSR, which is made when first asked for; plans of that format need none: they read the mapped file
- * in place (spry_spmv_plan_info.from_file), and "auto" takes that format for them; values are the file's, and update
- * changes nothing. docs/container.md tells what they serve. Its file is mapped, not copied (nor
+ * shows itself as CSR, which is made when a call first needs it: every one that looks at entries, but plans of that
+ * format. These read the mapped file in place (spry_spmv_plan_info.from_file), with the parameters it has, and "auto"
+ * takes that format for them; values are the file's, and updates change nothing. The file is mapped, not copied (nor
  * counted in spry_context_bytes), and must not be changed in place or cut while the matrix lives; all of it is verified
  * first: checksums, then offsets, ranges and order, so that products of it are safe. Whatever is wrong is
  * SPRY_BAD_FILE, a container of a newer version too. docs/container.md has the layout.
  * Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
  */
-SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
-                                      const spry_read_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
+                                                      const spry_read_options *options, spry_error *err);
 
 /*
  * The same of what a command line names: a path, "-" for standard input, or "gen:NAME[,key=value...]"
  * (spry_matrix_generate in tools.h). Not for names from elsewhere: standard input can block, and generators make
  * what they are told to, within memory_limit_bytes.
  */
-SPRY_API spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
-                                      const spry_read_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_open(spry_context *context, spry_matrix **A, const char *source,
+                                                      const spry_read_options *options, spry_error *err);
 
 /*
  * The same of `bytes` bytes of Matrix Market text (or gzip of it), or of a container, in memory; `name` stands for the
  * file in messages. Nothing of the bytes is kept.
  */
-SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text, size_t bytes,
-                                             const char *name, const spry_read_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, const void *text,
+                                                             size_t bytes, const char *name,
+                                                             const spry_read_options *options, spry_error *err);
 
 typedef struct spry_write_options {
     size_t struct_size;
     int full;            /* 1: write both halves of a symmetric matrix; 0: its lower triangle */
     const char *comment; /* written after the banner, lines of 1024 characters at most behind "%"; NULL: none */
     const char
-        *format; /* containers: a format of spry_format_get_info, or "csc", to store A in; NULL: A's own layout */
+        *format; /* containers: a format of spry_format_get_info, with parameters if wanted, or "csc", to store A in; */
+                 /* NULL: A's own layout */
 } spry_write_options;
 
 /*
@@ -85,8 +87,8 @@ typedef struct spry_write_options {
  * A path that ends in ".spry" makes a container: A as it is stored, all entries, or in options->format (for
  * plans that read it in place); comment is refused, full means nothing.
  */
-SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, const spry_write_options *options,
-                                       spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path,
+                                                       const spry_write_options *options, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
  * Vectors
@@ -98,8 +100,8 @@ SPRY_API spry_status spry_matrix_write(const spry_matrix *A, const char *path, c
  * There is no limit of memory. The entries have to be in the file before anything is allocated for them; rows, of
  * which a coordinate file may claim any number, take 4 or 8 bytes each, asked for at once: SPRY_OUT_OF_MEMORY.
  */
-SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path, spry_type type,
-                                      spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_vector_read(spry_context *context, spry_vector *v, const char *path,
+                                                      spry_type type, spry_error *err);
 
 /* The same, "-" being standard input. */
 SPRY_API spry_status spry_vector_open(spry_context *context, spry_vector *v, const char *source, spry_type type,

@@ -94,6 +94,9 @@ typedef struct spry_pagerank_result {
  * n >= 1, sound; stored entries at one position count as their sum. x has n entries of A's value type (either type for
  * a pattern).
  *
+ * The defaults suit a matrix B; a graph's file wants edges = SPRY_ROW_TO_COLUMN, and most graphs, which have nodes that
+ * link nowhere, zero_columns = SPRY_ZERO_TELEPORT.
+ *
  * The scaling is applied to x, not to A: nothing is copied but what the plan does, and a matrix whose entries are all
  * 1 is multiplied as a pattern. An iteration is one product and one pass over four vectors. Allocates three vectors
  * and the column factors once. The same bits for any number of threads.
@@ -108,8 +111,9 @@ typedef struct spry_pagerank_result {
  * finite. result and options may be NULL.
  * Source: O. Meister, CUDA Kernels for SpMV (tutorial), 2013; the bound: the map contracts the 1-norm by alpha.
  */
-SPRY_API spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result,
-                                   const spry_matrix *A, const spry_pagerank_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_pagerank(spry_context *context, spry_vector x, spry_pagerank_result *result,
+                                                   const spry_matrix *A, const spry_pagerank_options *options,
+                                                   spry_error *err);
 
 typedef enum spry_precond { SPRY_PRECOND_NONE = 0, SPRY_PRECOND_JACOBI = 1 } spry_precond;
 
@@ -175,8 +179,9 @@ typedef struct spry_cg_result {
  * Source: M. R. Hestenes, E. Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952; both dots in one
  * pass: G. Meurant, Multitasking the Conjugate Gradient Method on the CRAY X-MP/48, 1987.
  */
-SPRY_API spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result, const spry_matrix *A,
-                             spry_const_vector b, const spry_cg_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_cg(spry_context *context, spry_vector x, spry_cg_result *result,
+                                             const spry_matrix *A, spry_const_vector b, const spry_cg_options *options,
+                                             spry_error *err);
 
 #ifdef __cplusplus
 }

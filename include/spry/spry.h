@@ -12,8 +12,8 @@
  * matrices, lists of formats and kernels, measuring), spry/solve.h (PageRank, Conjugate Gradient).
  *
  * Rules that hold everywhere:
- *  - y = alpha*op(A)*x + beta*y; A is m x n with nnz stored entries; i is a row, j a column, k an entry.
- *    Rows, columns and entries are counted from 0.
+ *  - y = alpha*op(A)*x + beta*y; A is m x n with nnz stored entries; i is a row, j a column, k an entry. Rows,
+ *    columns and entries are counted from 0; messages of solvers and of files count from 1, as files do, and say so.
  *  - A function is called spry_OBJECT_VERB. Its first argument is the context, or the handle it works on; outputs
  *    follow, then inputs, options, and the error. What makes a handle is ..._create or says how, as ..._read.
  *  - A fallible function returns a spry_status and takes a spry_error pointer last, which may be NULL.
@@ -22,7 +22,9 @@
  *    spry_matrix_check, spry_pagerank and spry_cg fill more. After SPRY_DEVICE_FAILED what the device was writing is
  *    undefined.
  *  - Handles (context, matrix, plans, ordering) are opaque; each has one destroy function, which accepts NULL. They may
- *    be destroyed in any order: each keeps what it needs.
+ *    be destroyed in any order: each keeps what it needs. What was made with one context may be used with another.
+ *  - Options and the numbers and strings that they point to are read during the call. Arrays that have to live longer
+ *    are named where they are: those of a borrowed matrix, scalings.
  *  - Structs that may grow begin with struct_size; SPRY_INIT sets it and clears the rest: zero means the default, but
  *    where the field says how a zero is said. A smaller struct, of an earlier header of this SONAME, is taken as well:
  *    what it lacks is the default, or is not filled. spry_error, spry_vector and spry_const_vector never change
@@ -228,9 +230,11 @@ typedef struct spry_context_options {
      */
     const char *cuda_plugin;
     /*
-     * GPU memory hooks, both or none; device_user is handed to them. device_allocate returns memory of that GPU,
-     * aligned to 256 bytes, or NULL; device_release gets it back once no kernel uses it. Both may be called from any
-     * thread, with the GPU current. All that the library allocates on a GPU for this context comes from them.
+     * GPU memory hooks, both or none; device_user is handed to them, and the GPU's number as this header counts.
+     * device_allocate returns memory of that GPU, aligned to 256 bytes, or NULL; the library waits for the GPU before
+     * device_release gets it back. Both may be called from any thread, with the GPU current, and never by runs of
+     * plans. All that the library allocates on a GPU for this context comes from them, spry_device_allocate's too,
+     * and nothing is cached.
      */
     void *(*device_allocate)(void *user, int device, int64_t bytes);
     void (*device_release)(void *user, int device, void *pointer, int64_t bytes);
@@ -246,7 +250,8 @@ SPRY_API void spry_context_destroy(spry_context *context);
 /* Threads that a call on this thread may use: the context's, or 1 where a fork left it alone (see `threads`). */
 SPRY_API int spry_context_threads(const spry_context *context);
 
-/* Bytes that the library holds for this context now, and the most it ever held. Borrowed arrays are the caller's. */
+/* Bytes that the library holds for this context now, and the most it ever held; not counted are the context itself
+   (about 50 KB) and borrowed arrays, which are the caller's. */
 SPRY_API int64_t spry_context_bytes(const spry_context *context);
 SPRY_API int64_t spry_context_peak_bytes(const spry_context *context);
 
@@ -286,7 +291,12 @@ enum {
  *    in host memory are read before it returns, those in the GPU's memory when the kernels run.
  *  - A product of host vectors copies x there and y back, and returns when y is there.
  *  - A product of vectors in the GPU's memory can be captured in a CUDA graph: it allocates nothing and waits for
- *    nothing. The graph holds the addresses of the plan, the vectors and the workspace; updates keep the plan's.
+ *    nothing, in every mode of capturing and without a run before. The graph holds the numbers alpha and beta that
+ *    are in host memory and the addresses of all else: of vectors, workspace and plan. Updates keep the plan's; but
+ *    one with an array of values in a plan that reads them in place (values_in_place) gives it another, and is
+ *    captured anew.
+ *  - Arrays in the GPU's memory are complete when a matrix is made of them, unless a stream that planning is given
+ *    completes their indices and values. spry_matrix_create and checks have no stream.
  *  - Planning, updating and sparse products begin after what their stream holds, and have ended on return; a sparse
  *    product whose result stays on the GPU, without a stream, is in the order of the default one. Solvers run in
  *    theirs, and have ended on return.
@@ -334,16 +344,17 @@ SPRY_API int64_t spry_available_memory_bytes(void);
  * Memory of a GPU (device >= 1), for callers without CUDA's headers; pointers of cudaMalloc serve as well. Nobody
  * counts it: spry_device_free is the caller's to call, and accepts NULL.
  */
-SPRY_API spry_status spry_device_allocate(const spry_context *context, void **data, int device, int64_t bytes,
-                                          spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_device_allocate(const spry_context *context, void **data, int device,
+                                                          int64_t bytes, spry_error *err);
 SPRY_API void spry_device_free(const spry_context *context, int device, void *data);
 
 /*
  * Copies bytes between host (0) and a GPU, or within one, in the order of `stream` (a cudaStream_t; NULL: the default
  * one). Asynchronous within a GPU; a copy from or to pageable host memory returns when the host's side is done with.
  */
-SPRY_API spry_status spry_device_copy(const spry_context *context, void *to, int to_device, const void *from,
-                                      int from_device, int64_t bytes, void *stream, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_device_copy(const spry_context *context, void *to, int to_device,
+                                                      const void *from, int from_device, int64_t bytes, void *stream,
+                                                      spry_error *err);
 SPRY_API spry_status spry_device_synchronize(const spry_context *context, int device, void *stream, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
@@ -359,8 +370,10 @@ typedef enum spry_layout {
 } spry_layout;
 
 typedef enum spry_ownership {
-    SPRY_BORROW = 0, /* the caller keeps the arrays alive and unchanged while the matrix or a plan of it lives */
-    SPRY_COPY = 1    /* the library copies them now */
+    /* The caller keeps the arrays alive while the matrix or a plan of it lives, and offsets and indices unchanged;
+       values may change between calls, see section 9. Of arrays that are shown: they are not the matrix's own. */
+    SPRY_BORROW = 0,
+    SPRY_COPY = 1 /* the library copies them now */
 } spry_ownership;
 
 typedef enum spry_symmetry {
@@ -418,8 +431,8 @@ typedef struct spry_arrays {
  * Makes a matrix of the caller's arrays. Checks in constant time what can be: sizes, pointers, their alignment,
  * types, first and last offset, nnz against the index type. spry_matrix_check (tools.h) checks the rest.
  */
-SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A, const spry_arrays *arrays,
-                                        spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A,
+                                                        const spry_arrays *arrays, spry_error *err);
 
 /*
  * Looks at every offset and index, and at nothing else: SPRY_INVALID_MATRIX with the first that falls or is out of its
@@ -429,12 +442,14 @@ SPRY_API spry_status spry_matrix_create(spry_context *context, spry_matrix **A, 
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err);
 
 /* The commonest cases in one line: borrowed CSR arrays in host memory with 32-bit indices. nnz = offsets[rows]. */
-SPRY_API spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
-                                                const int32_t *offsets, const int32_t *columns, const double *values,
-                                                spry_error *err);
-SPRY_API spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, int64_t rows, int64_t cols,
-                                                const int32_t *offsets, const int32_t *columns, const float *values,
-                                                spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_borrow_csr_f64(spry_context *context, spry_matrix **A, int64_t rows,
+                                                                int64_t cols, const int32_t *offsets,
+                                                                const int32_t *columns, const double *values,
+                                                                spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, int64_t rows,
+                                                                int64_t cols, const int32_t *offsets,
+                                                                const int32_t *columns, const float *values,
+                                                                spry_error *err);
 
 /* A plan keeps what it needs of its matrix: the handle may go first, borrowed arrays may not. */
 SPRY_API void spry_matrix_destroy(spry_matrix *A);
@@ -518,11 +533,12 @@ static inline spry_const_vector spry_vector_as_const(spry_vector v)
 }
 
 /*
- * One column of zeros in the context's memory (device 0) or in that of a GPU (its number), to be given back with
- * spry_vector_destroy, which also clears *v and accepts a cleared one. Vectors of the caller's own are as good.
+ * One column of zeros, SPRY_F32 or SPRY_F64, in the context's memory (device 0) or in that of a GPU (its number), to be
+ * given back while the context lives with spry_vector_destroy, which also clears *v and accepts a cleared one. Vectors
+ * of the caller's own are as good.
  */
-SPRY_API spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t length, spry_type type,
-                                        int device, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_vector_create(spry_context *context, spry_vector *v, int64_t length,
+                                                        spry_type type, int device, spry_error *err);
 SPRY_API void spry_vector_destroy(spry_context *context, spry_vector *v);
 
 /* ------------------------------------------------------------------------------------------------ *
@@ -554,12 +570,13 @@ typedef struct spry_spmv_options {
      */
     spry_type vector_type;
     int64_t columns; /* vectors that a run will mostly multiply; 0: one. Runs of another number are as right */
-    int row_major; /* 1: their rows lie one behind the other (column_stride 1), which costs workspace of a column; 0: */
-                   /* their columns (row_stride 1) */
+    /* 1: their rows lie one behind the other (column_stride 1), for a workspace of a column of x and one of y; 0: their
+       columns (row_stride 1) */
+    int row_major;
     int64_t expected_calls;     /* products expected of the plan, against which conversion is weighed; 0: many */
-    int64_t expected_updates;   /* updates of values expected of it, each of which converts again: products for each */
-                                /* conversion are expected_calls / (1 + expected_updates); 0: none. With them and */
-                                /* without expected_calls, many calls follow each */
+    int64_t expected_updates;   /* updates of values expected of it, each of which converts again; 0: none. Both are */
+                                /* totals of its life: expected_calls / (1 + expected_updates) products pay for each */
+                                /* conversion, many where expected_calls is 0 */
     int allow_nondeterministic; /* 1: kernels whose bits may change from run to run may be picked (some of GPUs) */
     /*
      * The most bytes that the plan may own (spry_spmv_plan_info.owned_bytes), whatever its format: what would own more
@@ -598,8 +615,9 @@ typedef struct spry_spmv_options {
  * Entries at one position count as their sum. A format may add them up before it multiplies (bsr does), or multiply
  * each: where x is infinite and they differ in sign, y_i may be an infinity in one format and NaN in another.
  */
-SPRY_API spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
-                                           const spry_spmv_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan,
+                                                           const spry_matrix *A, const spry_spmv_options *options,
+                                                           spry_error *err);
 SPRY_API void spry_spmv_plan_destroy(spry_spmv_plan *plan);
 
 typedef struct spry_run_options {
@@ -607,22 +625,24 @@ typedef struct spry_run_options {
     void *stream; /* GPU: the cudaStream_t to run in; NULL: the default stream */
     /*
      * Workspace of at least spry_spmv_plan_info.workspace_bytes bytes on the plan's device, aligned to 64 bytes:
-     * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own. On a CPU runs that overlap are right without it:
-     * all but one allocate one for the run. On a GPU runs in one stream are, and runs of host vectors, which wait for
-     * each other; where runs of vectors in its memory overlap in several streams, each needs a workspace (unless
-     * workspace_bytes is 0), cleared once, by zeros, in the stream of its first run; runs leave it ready for the next.
+     * aligned_alloc(64, (bytes + 63) / 64 * 64). NULL: the plan's own. Who needs one, for runs of a plan that overlap:
+     *  - on a CPU nobody: all runs but one allocate a workspace for themselves;
+     *  - on a GPU not those of host vectors, which wait for each other, nor those in one stream, launches of graphs
+     *    included;
+     *  - on a GPU all but one of those of vectors in its memory that overlap in several streams, unless workspace_bytes
+     *    is 0. It is cleared by zeros once, before its first run; each run leaves it ready for the next.
      */
     void *workspace;
     int64_t workspace_bytes;
-    int scalar_device; /* where alpha and beta are, both given then: 0 or SPRY_CPU host memory, else the plan's GPU */
+    int scalar_device; /* where alpha and beta are: 0 or SPRY_CPU host memory, else the plan's GPU, both given then */
     int threads;       /* of this run, at most 4096; 0: the plan's */
 } spry_run_options;
 
 /*
  * y = alpha*op(A)*x + beta*y. alpha and beta point to one number of the compute type, on the host
  * (or on the plan's device); NULL: alpha = 1, beta = 0. With beta = 0, y is written without being read,
- * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A nor x is looked at (the rules of the
- * BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. Allocates nothing (the
+ * so NaN in it does not matter; with alpha = 0, y = beta*y and neither A's nor x's entries are looked at (the rules of
+ * the BLAS). y must not overlap x, A's arrays or the scalings. options may be NULL. Allocates nothing (the
  * system does where the context's threads start).
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector y, const void *alpha,
@@ -708,7 +728,7 @@ typedef struct spry_spmv_plan_info {
     int from_file;           /* 1: runs read a container's arrays where they are mapped */
     /*
      * Predictions, in microseconds, of vectors that lie where the plan's options say: a run of the plan; one in
-     * `baseline`, "csr" with nothing converted; an update. They come from the bytes that a run moves and the bandwidth
+     * `baseline`, "csr" of A's entries; an update. They come from the bytes that a run moves and the bandwidth
      * of the memory that holds them, which is measured when a process first asks (some milliseconds, and megabytes of
      * the context's memory; without them predictions are 0); docs/formats.md has the model. A first question about a
      * GPU's plan is not for the time while a stream is captured.
@@ -716,8 +736,9 @@ typedef struct spry_spmv_plan_info {
     const char *baseline;
     double baseline_us, predicted_us, predicted_update_us;
     /*
-     * From how many runs on the plan is ahead of the baseline, set-up counted: setup_us / (baseline_us - predicted_us),
-     * rounded up; 0: from the first, since it is the baseline; SPRY_NEVER: its runs are not predicted to be faster.
+     * From how many runs on the plan is ahead of the baseline, set-up counted, updates not (each costs
+     * predicted_update_us more): setup_us / (baseline_us - predicted_us), rounded up; 0: from the first, since it is
+     * the baseline; SPRY_NEVER: its runs are not predicted to be faster.
      */
     int64_t break_even_calls;
 } spry_spmv_plan_info;
@@ -794,8 +815,9 @@ typedef struct spry_spgemm_options {
  * overflows or underflows:
  *     |computed c_ij - exact c_ij| <= (t_ij + 3) * eps * |alpha| (|op(A)| |op(B)|)_ij
  */
-SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A, const spry_matrix *B,
-                                 const spry_spgemm_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm(spry_context *context, spry_matrix **C, const spry_matrix *A,
+                                                 const spry_matrix *B, const spry_spgemm_options *options,
+                                                 spry_error *err);
 
 /* What a product would take, without doing it. */
 typedef struct spry_spgemm_prediction {
@@ -805,7 +827,7 @@ typedef struct spry_spgemm_prediction {
     int exact;
     double compression;
     int64_t input_bytes, result_bytes, workspace_bytes, peak_bytes; /* without a limit */
-    int64_t least_bytes;                                            /* the smallest limit under which it can be done */
+    int64_t least_bytes; /* the smallest limit under which it can be done once */
     int device;
     const char *device_name, *kernel;
 } spry_spgemm_prediction;
@@ -816,18 +838,20 @@ SPRY_API spry_status spry_spgemm_predict(spry_context *context, spry_spgemm_pred
                                          const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
 
 /*
- * For products that are repeated with new values in the same structure: C's structure, its arrays and all workspace are
- * made here. On a CPU this takes one to two times as long as spry_spgemm. On a GPU columns are found together with
- * values, so that a first product is computed here. While the plan lives the structures of A and B must not change;
- * their values may. The plan keeps both handles alive, and of an operand that is converted where each value came from
- * (8 bytes an entry). drop_zeros is SPRY_UNSUPPORTED, options->info is not filled.
+ * For products that are repeated with new values in the same structure: C's structure, its arrays and all workspace
+ * are made here. On a CPU this takes one to two times as long as spry_spgemm. On a GPU columns are found together
+ * with values, so that a first product is computed here. While the plan lives the structures of A and B must not
+ * change; their values may, in place. The plan keeps both handles alive, and of an operand that is converted where
+ * each value came from (8 bytes an entry). drop_zeros is SPRY_UNSUPPORTED, options->info is not filled.
  */
-SPRY_API spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan, const spry_matrix *A,
-                                             const spry_matrix *B, const spry_spgemm_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_create(spry_context *context, spry_spgemm_plan **plan,
+                                                             const spry_matrix *A, const spry_matrix *B,
+                                                             const spry_spgemm_options *options, spry_error *err);
 
 /*
- * The structure of C, right after creation: CSR, its sizes and types, its offsets and columns where C will be (device),
- * values NULL. The arrays are the plan's, and valid while the plan or a handle of its result lives.
+ * The structure of C, right after creation: CSR, its sizes and types, its offsets and columns where C will be
+ * (device), values NULL; offset_type tells whether offsets have 32 or 64 bits. The arrays are the plan's, and valid
+ * while the plan or a handle of its result lives.
  */
 SPRY_API spry_status spry_spgemm_plan_get_structure(const spry_spgemm_plan *plan, spry_arrays *structure,
                                                     spry_error *err);
@@ -849,8 +873,8 @@ typedef struct spry_spgemm_run_options {
  * its result. Allocates nothing, but that a run into the caller's values gives back those of the plan as long as no run
  * has filled them; the first run that does then allocates them.
  */
-SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan, const spry_spgemm_run_options *options,
-                                          spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_plan_run(spry_spgemm_plan *plan,
+                                                          const spry_spgemm_run_options *options, spry_error *err);
 
 /*
  * C, after the first run into the plan's own values (SPRY_INVALID_ARGUMENT before): a handle of its own on the plan's

@@ -65,7 +65,7 @@ typedef struct spry_matrix_report {
  * false; unsorted, duplicate and non-finite entries are legal and only reported. What it learns of order and
  * uniqueness becomes known of A: exclusive use of A. report may be NULL.
  */
-SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check(spry_matrix *A, spry_matrix_report *report, spry_error *err);
 
 enum { SPRY_HISTOGRAM_BINS = 40 };
 
@@ -119,16 +119,17 @@ typedef struct spry_spmv_verification {
 } spry_spmv_verification;
 
 /*
- * Recomputes alpha*op(A)*x + beta*y_before in about twice the precision and compares y row by row under
- * the bound of spry_spmv_plan_create. y_before may be an empty vector (data NULL) when beta is 0 or NULL.
- * alpha, beta and eps are of the type of the vectors. Returns SPRY_OK when it could compare: wrong_rows == 0 is
- * the verdict.
- * An entry whose reference is not finite must be the same infinity, or NaN, in y: the reference's whose entries at one
- * position are multiplied one by one, or are added up first.
+ * Recomputes alpha*op(A)*x + beta*y_before in about twice the precision and compares y row by row under the bound of
+ * spry_spmv_plan_create. Vectors have one column in host memory, its entries one behind the other. y_before may be an
+ * empty vector (data NULL) when beta is 0 or NULL. alpha, beta and eps are of the type of the vectors. Returns
+ * SPRY_OK when it could compare: wrong_rows == 0 is the verdict. An entry whose reference is not finite must be the
+ * same infinity, or NaN, in y: the reference's whose entries at one position are multiplied one by one, or are added
+ * up first.
  */
-SPRY_API spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification, const spry_matrix *A,
-                                      spry_op op, const void *alpha, spry_const_vector x, const void *beta,
-                                      spry_const_vector y_before, spry_const_vector y, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_spmv_verify(spry_context *context, spry_spmv_verification *verification,
+                                                      const spry_matrix *A, spry_op op, const void *alpha,
+                                                      spry_const_vector x, const void *beta, spry_const_vector y_before,
+                                                      spry_const_vector y, spry_error *err);
 
 typedef enum spry_thoroughness {
     SPRY_VERIFY_RANDOM = 0, /* C*x = alpha*A*(op(B)*x) for a random x, row by row: time and memory of three SpMVs */
@@ -148,9 +149,10 @@ typedef struct spry_spgemm_verification {
  * Returns SPRY_OK when it could compare: wrong_rows == 0 is the verdict. SPRY_VERIFY_RANDOM sums the bounds of a row,
  * with the entries of A's row for t_ij, so it lets smaller faults pass than SPRY_VERIFY_EXACT does.
  */
-SPRY_API spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *verification,
-                                        const spry_matrix *C, const spry_matrix *A, const spry_matrix *B,
-                                        const spry_spgemm_options *options, spry_thoroughness how, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_spgemm_verify(spry_context *context, spry_spgemm_verification *verification,
+                                                        const spry_matrix *C, const spry_matrix *A,
+                                                        const spry_matrix *B, const spry_spgemm_options *options,
+                                                        spry_thoroughness how, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
  * Converting and reordering a matrix
@@ -167,8 +169,8 @@ typedef struct spry_convert_options {
 } spry_convert_options;
 
 /* Makes an owned matrix of another layout or type, sorted; A stays as it is and must be sound. options may be NULL. */
-SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
-                                         const spry_convert_options *options, spry_error *err);
+SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_convert(spry_context *context, spry_matrix **B, const spry_matrix *A,
+                                                         const spry_convert_options *options, spry_error *err);
 
 /*
  * perm[new] = old. Of a square matrix rows and columns take one ordering, found on the pattern of A + A^T: B = P A P^T,

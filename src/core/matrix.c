@@ -94,7 +94,7 @@ static spry_status check_types(const spry_arrays *a, spry_error *err)
     if (a->ownership != SPRY_BORROW && a->ownership != SPRY_COPY)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "ownership", a->ownership, SPRY_COPY,
                                 "arrays: ownership is %d, expected SPRY_BORROW or SPRY_COPY", (int)a->ownership);
-    if (a->device < 0)
+    if (a->device < SPRY_CPU)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", a->device, 0,
                                 "arrays: device is %d, expected 0 (host memory) or a GPU's number", a->device);
     if (a->device > 0 && (a->layout != SPRY_CSR || a->ownership != SPRY_BORROW))

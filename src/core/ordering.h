@@ -4,6 +4,8 @@
 
 #include "spry/spry.h"
 
+#include <stdatomic.h>
+
 struct spry_ordering {
     spry_context *context;
     const char *method;
@@ -12,6 +14,14 @@ struct spry_ordering {
     int64_t sr_count, ssr_count, srs, ssrs;
     int64_t *sr_ptr, *ssr_ptr;
     double setup_us;
+    atomic_int others; /* who keep it beside its maker; spry_ordering_destroy takes one away, or the ordering */
 };
+
+static inline spry_ordering *spryi_ordering_retain(const spry_ordering *ordering)
+{
+    spry_ordering *kept = (spry_ordering *)(uintptr_t)ordering;
+    if (kept) atomic_fetch_add(&kept->others, 1);
+    return kept;
+}
 
 #endif

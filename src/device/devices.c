@@ -164,15 +164,15 @@ spry_status spry_device_find(const spry_context *context, int *device, const cha
     }
     const spryi_device *first = spryi_device_of_kind(context, driver->name);
     int count = 1;
+    if (!driver->host_memory) SPRYI_OK_OR_RETURN(spryi_device_usable(context, NULL, first->number, err));
     while (first->number + count < context->devices->count && first[count].driver == driver) count++;
     const int number = number_in_name(driver, name);
     if (number >= count)
         return spryi_fail_value(err, SPRY_DEVICE_UNAVAILABLE, "name", number, count - 1,
                                 "device %s does not exist, there are %d %s devices", name, count, driver->device_title);
-    const spryi_device *found;
-    spry_status status = spryi_device_usable(context, &found, first->number + number, err);
-    if (status == SPRY_OK) *device = spryi_told_device(found);
-    return status;
+    if (number > 0) SPRYI_OK_OR_RETURN(spryi_device_usable(context, NULL, first->number + number, err));
+    *device = spryi_told_device(first + number);
+    return SPRY_OK;
 }
 
 spry_status spry_device_get_info(const spry_context *context, spry_device_info *info, int device, spry_error *err)

@@ -8,6 +8,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/ordering.h"
 #include "core/team.h"
 #include "plan/select.h"
 
@@ -373,6 +374,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     *made = (spry_spmv_plan){
         .context = spryi_context_retain(context),
         .A = spryi_matrix_retain(A),
+        .groups = spryi_ordering_retain(o.groups),
         .op = o.op,
         .vector_type = o.vector_type,
         .number_bytes = spry_type_bytes(o.vector_type),
@@ -419,6 +421,7 @@ void spry_spmv_plan_destroy(spry_spmv_plan *plan)
     spryi_release(plan->context, plan->host_x);
     spryi_release(plan->context, plan->host_y);
     spryi_discard_ordering(plan);
+    spry_ordering_destroy(plan->groups);
     spryi_matrix_release(plan->A);
     pthread_mutex_destroy(&plan->in_use);
     spry_context *context = plan->context;

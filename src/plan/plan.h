@@ -50,6 +50,7 @@ struct spry_spmv_plan {
     spry_matrix *A;          /* kept alive: the storage may borrow its arrays */
     int64_t nnz;             /* entries, of both triangles */
     spryi_plan_order *order; /* NULL: none */
+    spry_ordering *groups;   /* the caller's, kept: updates may make groups anew; NULL: none */
     const spryi_format *format;
     const spryi_kernel *kernel;
     spryi_kernel_functions functions; /* of the kernel */

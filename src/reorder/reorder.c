@@ -171,7 +171,7 @@ done:
 
 void spry_ordering_destroy(spry_ordering *ordering)
 {
-    if (!ordering) return;
+    if (!ordering || atomic_fetch_sub(&ordering->others, 1) > 0) return;
     spry_context *context = ordering->context;
     spryi_release(context, ordering->perm);
     spryi_release(context, ordering->sr_ptr);

@@ -68,6 +68,7 @@ spry_status spryi_solve_make_plan(spry_context *context, spry_spmv_plan **plan, 
 {
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    info.struct_size = offsetof(spry_spmv_plan_info, baseline); /* without predictions, which measure the device */
     spry_arrays a = SPRY_INIT(spry_arrays);
     spry_status status = spry_matrix_get_arrays(A, &a, err);
     options.device = names->device;

@@ -175,7 +175,7 @@ static void bad_arrays(void **state)
     REFUSE(csr, a.indices = (const char *)a.indices + 1, SPRY_INVALID_ARGUMENT, "indices");
     REFUSE(csr, a.values = (const char *)a.values + 4, SPRY_INVALID_ARGUMENT, "values");
     REFUSE(coo, a.row_indices = (const char *)a.row_indices + 2, SPRY_INVALID_ARGUMENT, "row_indices");
-    REFUSE(csr, a.device = -1, SPRY_INVALID_ARGUMENT, "device");
+    REFUSE(csr, a.device = -2, SPRY_INVALID_ARGUMENT, "device");
     REFUSE(csr, a.device = 1; a.ownership = SPRY_COPY, SPRY_UNSUPPORTED, "ownership");
     REFUSE(coo, a.device = 1, SPRY_UNSUPPORTED, "layout");
     spry_device_info gpu = SPRY_INIT(spry_device_info);

@@ -239,7 +239,7 @@ static int runs(spry_context *context, results *r)
     spry_cg_options cg = SPRY_INIT(spry_cg_options);
     cg.max_iterations = 5;
     memset(r->solution, 0, sizeof r->solution);
-    (void)spry_cg(context, spry_vector_f64(r->solution, N), NULL, A, spry_const_vector_f64(x, N), &cg, NULL);
+    (void)!spry_cg(context, spry_vector_f64(r->solution, N), NULL, A, spry_const_vector_f64(x, N), &cg, NULL);
     spry_matrix_destroy(C);
     spry_matrix_destroy(A);
     return 1;

@@ -210,8 +210,8 @@ static int solves(spry_matrix *A)
     OK(spry_vector_create(context, &x, a.cols, SPRY_F64, 0, &fault));
     OK(spry_vector_create(context, &b, a.rows, SPRY_F64, 0, &fault));
     for (int64_t i = 0; i < a.rows; i++) ((double *)b.data)[i] = ((double *)x.data)[i] = 1;
-    (void)spry_cg(context, x, NULL, A, spry_vector_as_const(b), &cg, NULL); /* whatever comes of it */
-    (void)spry_pagerank(context, x, NULL, A, NULL, NULL);
+    (void)!spry_cg(context, x, NULL, A, spry_vector_as_const(b), &cg, NULL); /* whatever comes of it */
+    (void)!spry_pagerank(context, x, NULL, A, NULL, NULL);
     spry_vector_destroy(context, &x);
     spry_vector_destroy(context, &b);
     return 1;

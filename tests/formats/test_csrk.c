@@ -333,6 +333,46 @@ static void test_giant_row(void **state)
     }
 }
 
+/* Updates make groups anew where values are copied, also when the caller has let go of the ordering. */
+static void test_kept_groups(void **state)
+{
+    (void)state;
+    enum { N = 400 };
+    static double x[N], y[N], expected[N];
+    for (int j = 0; j < N; j++) x[j] = (double)(j % 13) - 6.25;
+    spry_context *context = context_of(1);
+    spry_matrix *grid = NULL, *ordered = NULL, *A = NULL;
+    spry_ordering *ordering = NULL;
+    spry_spmv_plan *plan = NULL;
+    spry_ordering_info info = SPRY_INIT(spry_ordering_info);
+    spry_ordering_options bandk = SPRY_INIT(spry_ordering_options);
+    spry_convert_options coo = SPRY_INIT(spry_convert_options);
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    bandk.method = "bandk";
+    coo.layout = SPRY_COO;
+    assert_int_equal(SPRY_OK, spry_matrix_generate(context, &grid, "laplace5,x=20,y=20", NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_ordering_create(context, &ordering, grid, &bandk, NULL));
+    assert_int_equal(SPRY_OK, spry_ordering_get_info(ordering, &info, NULL));
+    assert_int_equal(SPRY_OK, spry_matrix_permute(context, &ordered, grid, info.row_perm, info.col_perm, NULL));
+    assert_int_equal(SPRY_OK, spry_matrix_convert(context, &A, ordered, &coo, NULL));
+    options.format = "csr3";
+    options.groups = ordering;
+    assert_int_equal(SPRY_OK, spry_spmv_plan_create(context, &plan, A, &options, NULL));
+    spry_ordering_destroy(ordering);
+    assert_int_equal(SPRY_OK, spry_spmv_plan_update(plan, NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_spmv_plan_run(plan, spry_vector_f64(y, N), NULL, spry_const_vector_f64(x, N), NULL,
+                                                 NULL, NULL));
+    assert_int_equal(SPRY_OK, spry_spmv(context, spry_vector_f64(expected, N), NULL, ordered,
+                                        spry_const_vector_f64(x, N), NULL, NULL));
+    assert_memory_equal(expected, y, sizeof y);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(ordered);
+    spry_matrix_destroy(grid);
+    assert_int_equal(0, spry_context_bytes(context));
+    spry_context_destroy(context);
+}
+
 /* Rows of columns that lie close: with AVX-512 they are loaded by spans, as in csr, and have the same bits. */
 static void test_spans(void **state)
 {
@@ -378,7 +418,7 @@ int main(void)
         cmocka_unit_test(test_pointers),  cmocka_unit_test(test_parameters),       cmocka_unit_test(test_formulas),
         cmocka_unit_test(test_for_gpu),   cmocka_unit_test(test_choice_of_kernel), cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_giant_row), cmocka_unit_test(test_large_groups),     cmocka_unit_test(test_hopper),
-        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_spans),     cmocka_unit_test(test_kept_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
