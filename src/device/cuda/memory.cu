@@ -174,6 +174,7 @@ static int64_t trim(device_pool *p)
     pthread_mutex_unlock(&lock);
     for (int b = 0; b < count; b++) (void)cudaFree(gone[b].at);
     (void)cudaStreamSynchronize(NULL); /* what was given back in its order counts as unused behind it */
+    (void)cudaStreamSynchronize(p->stream);
     cudaError_t code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &before);
     if (code == cudaSuccess) code = cudaMemPoolTrimTo(p->pool, 0);
     if (code == cudaSuccess) code = cudaMemPoolGetAttribute(p->pool, cudaMemPoolAttrReservedMemCurrent, &after);
@@ -187,6 +188,7 @@ static int64_t cached_bytes(device_pool *p)
 {
     uint64_t reserved = 0, used = 0;
     (void)cudaStreamSynchronize(NULL); /* as trim does */
+    (void)cudaStreamSynchronize(p->stream);
     pthread_mutex_lock(&lock);
     const int64_t large = (int64_t)p->kept_bytes;
     pthread_mutex_unlock(&lock);
@@ -263,14 +265,16 @@ spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **point
     return allocate(device, pointer, bytes, what, 0, err);
 }
 
-/* cudaFree of memory of a pool waits for nobody. */
+/* cudaFree of memory of a pool waits for nobody, and leaves it counted as used. */
 void spry_cuda_release(const spryi_device *device, void *pointer)
 {
     if (!pointer) return;
     device_scope scope(device->ordinal);
     device_pool *p = pool_of(device->ordinal);
     if (p) (void)cudaDeviceSynchronize();
-    if (!p || !give_large(p, pointer, 0)) (void)cudaFree(pointer);
+    if (p && (give_large(p, pointer, 0) || cudaFreeAsync(pointer, p->stream) == cudaSuccess)) return;
+    if (p) (void)cudaGetLastError(); /* of cudaMalloc, when the pool could not serve */
+    (void)cudaFree(pointer);
 }
 
 void spry_cuda_release_in_order(const spryi_device *device, void *pointer)
