@@ -9,9 +9,18 @@
 namespace {
 
 struct destroy {
-    void operator()(spry_context *context) const { spry_context_destroy(context); }
-    void operator()(spry_matrix *A) const { spry_matrix_destroy(A); }
-    void operator()(spry_spmv_plan *plan) const { spry_spmv_plan_destroy(plan); }
+    void operator()(spry_context *context) const
+    {
+        spry_context_destroy(context);
+    }
+    void operator()(spry_matrix *A) const
+    {
+        spry_matrix_destroy(A);
+    }
+    void operator()(spry_spmv_plan *plan) const
+    {
+        spry_spmv_plan_destroy(plan);
+    }
 };
 template <typename T> using handle = std::unique_ptr<T, destroy>;
 

@@ -215,10 +215,14 @@ static void reserved_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_block_serves_again),     cmocka_unit_test(others_are_fresh),
-        cmocka_unit_test(never_more_than_the_peak), cmocka_unit_test(hooks_get_every_block_back),
-        cmocka_unit_test(plans_in_used_memory),     cmocka_unit_test(reserved_blocks),
-        cmocka_unit_test(counted),                  cmocka_unit_test(switched_off),
+        cmocka_unit_test(a_block_serves_again),
+        cmocka_unit_test(others_are_fresh),
+        cmocka_unit_test(never_more_than_the_peak),
+        cmocka_unit_test(hooks_get_every_block_back),
+        cmocka_unit_test(plans_in_used_memory),
+        cmocka_unit_test(reserved_blocks),
+        cmocka_unit_test(counted),
+        cmocka_unit_test(switched_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

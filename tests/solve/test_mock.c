@@ -91,7 +91,7 @@ static void in_one_stream(void **state)
         assert_true(mock.products > passes + 10);
         assert_int_equal(mock.stray_work, 0);
         assert_int_equal(mock.stray_copies, of_planning - (method == 3)); /* links of weight 1 have no values there */
-        assert_int_equal(mock_waits(), 0); /* it has ended */
+        assert_int_equal(mock_waits(), 0);                                /* it has ended */
         mock.stream = NULL;
     }
     spry_vector_destroy(context, &b);
