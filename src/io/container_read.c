@@ -284,11 +284,13 @@ static spry_status fill_storage(const opened *file, const spryi_format *format, 
         memcpy(sections[s].inside, data, (size_t)(sections[s].count * sections[s].item_bytes));
     }
     (void)format->sections(storage, sections);
+    const int pattern = format->arrays(storage)->value_type == SPRY_PATTERN;
     for (int s = 0; s < count; s++) {
         if (!sections[s].array) continue;
         SPRYI_OK_OR_RETURN(
             take_section(file, s, sections[s].name, sections[s].count, sections[s].item_bytes, &data, err));
-        *sections[s].array = (void *)(uintptr_t)data; /* nobody writes there */
+        /* nobody writes there; an array of values that is there would be read, however short it is */
+        *sections[s].array = pattern && strstr(sections[s].name, "values") ? NULL : (void *)(uintptr_t)data;
     }
     return SPRY_OK;
 }

@@ -246,26 +246,19 @@ static void test_kernels(void **state)
 }
 
 /* sell stores a pattern as one, which serves vectors of both types; ell stores its ones, which reading drops. */
-static void test_patterns(void **state)
+static void check_pattern(spry_context *context, const spry_matrix *A, const char *format)
 {
-    (void)state;
-    spry_context *context = context_of(1);
-    spry_matrix *A = generate(context, "grid5,x=9,y=7", SPRY_PATTERN, 0);
-    spry_matrix *sell = stored(context, A, "sell"), *ell = stored(context, A, "ell");
-    assert_non_null(sell->stored);
-    assert_null(ell->stored);
-    assert_same_matrix(A, ell);
+    spry_matrix *kept = stored(context, A, format);
+    assert_non_null(kept->stored);
     for (int t = SPRY_F32; t <= SPRY_F64; t++) {
-        spry_spmv_plan *plan = NULL;
+        spry_spmv_plan *plan = NULL, *whole = NULL;
+        spry_vector y = {0}, expected = {0};
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         options.vector_type = (spry_type)t;
-        MUST(spry_spmv_plan_create(context, &plan, sell, &options, err));
+        MUST(spry_spmv_plan_create(context, &plan, kept, &options, err));
         assert_int_equal(1, info_of(plan).from_file);
-        spry_vector y = {0};
         product(context, plan, &y, A->a.rows, A->a.cols, (spry_type)t);
-        spry_spmv_plan *whole = NULL;
-        spry_vector expected = {0};
-        options.format = "sell";
+        options.format = format;
         MUST(spry_spmv_plan_create(context, &whole, A, &options, err));
         product(context, whole, &expected, A->a.rows, A->a.cols, (spry_type)t);
         assert_memory_equal(expected.data, y.data, (size_t)A->a.rows * spry_type_bytes((spry_type)t));
@@ -275,9 +268,26 @@ static void test_patterns(void **state)
         MUST(spry_spmv_plan_update(plan, NULL, err));
         spry_spmv_plan_destroy(plan);
     }
-    spry_matrix_destroy(A);
-    spry_matrix_destroy(sell);
-    spry_matrix_destroy(ell);
+    spry_matrix_destroy(kept);
+}
+
+static void test_patterns(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"grid5,x=9,y=7", "fem3,x=3,y=2,z=2", "arrow,rows=900"};
+    spry_context *context = context_of(1);
+    for (int n = 0; n < 3; n++) {
+        spry_matrix *A = generate(context, specs[n], SPRY_PATTERN, n == 2 ? 2 : 0);
+        spry_matrix *ell = n < 2 ? stored(context, A, "ell") : NULL;
+        if (n < 2) check_pattern(context, A, "sell");
+        check_pattern(context, A, "packed");
+        if (ell) {
+            assert_null(ell->stored);
+            assert_same_matrix(A, ell);
+        }
+        spry_matrix_destroy(A);
+        spry_matrix_destroy(ell);
+    }
     spry_context_destroy(context);
 }
 
