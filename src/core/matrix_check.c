@@ -395,11 +395,11 @@ static int in_range(const void *indices, spry_index_type type, int64_t count, in
     if (type == SPRY_I32) {
         const int32_t *j = indices;
         const uint32_t most = bound > INT32_MAX ? (uint32_t)INT32_MAX + 1 : (uint32_t)bound;
-#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(| : bad)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
         for (int64_t k = 0; k < count; k++) bad |= (uint32_t)j[k] >= most;
     } else {
         const int64_t *j = indices;
-#pragma omp parallel for simd num_threads(threads) schedule(static) reduction(| : bad)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(| : bad)
         for (int64_t k = 0; k < count; k++) bad |= (uint64_t)j[k] >= (uint64_t)bound;
     }
     return !bad;
