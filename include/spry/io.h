@@ -41,14 +41,15 @@ typedef struct spry_read_options {
  * banner, an entry too many, or more than 64 MB of comments and blank lines, which a file may have.
  *
  * A container (.spry; recognised by its content) opens as the layout and types it was written with, which options
- * other than default convert; entries are in the order written. One that was written in a format (spry_write_options)
- * shows itself as CSR, which is made when a call first needs it: every one that looks at entries, but plans of that
- * format. These read the mapped file in place (spry_spmv_plan_info.from_file), with the parameters it has, and "auto"
- * takes that format for them; values are the file's, and updates change nothing. The file is mapped, not copied (nor
- * counted in spry_context_bytes), and must not be changed in place or cut while the matrix lives; all of it is verified
- * first: checksums, then offsets, ranges and order, so that products of it are safe. Whatever is wrong is
- * SPRY_BAD_FILE, a container of a newer version too. docs/container.md has the layout.
- * Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935, 1996.
+ * other than default convert; entries are in the order written. One that was written in format bsr, ell, hyb, packed,
+ * scoo or sell (spry_write_options) shows itself as CSR, which is made when a call first needs it: every one that
+ * looks at entries, but plans of that format. These read the mapped file in place (spry_spmv_plan_info.from_file),
+ * with the parameters it has, and "auto" takes that format for them; values are the file's, and updates change
+ * nothing. The file is mapped, not copied (nor counted in spry_context_bytes), and must not be changed in place or
+ * cut while the matrix lives; all of it is verified first: checksums, then offsets, ranges and order, so that
+ * products of it are safe. Whatever is wrong is SPRY_BAD_FILE, a container of a newer version too. docs/container.md
+ * has the layout. Format: R. F. Boisvert, R. Pozo, K. Remington, The Matrix Market Exchange Formats, NISTIR 5935,
+ * 1996.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path,
                                                       const spry_read_options *options, spry_error *err);

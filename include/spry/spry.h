@@ -435,9 +435,9 @@ SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_create(spry_context *context, s
                                                         const spry_arrays *arrays, spry_error *err);
 
 /*
- * Looks at every offset and index, and at nothing else: SPRY_INVALID_MATRIX with the first that falls or is out of its
- * range. One pass at the speed of memory, for arrays from elsewhere; A is sound after it. Arrays in device memory are
- * copied to the host for it.
+ * Looks at every offset and index, and at nothing else: SPRY_INVALID_MATRIX with the first that falls or is out of
+ * its range, or lies in the triangle that is not stored. One pass at the speed of memory, for arrays from elsewhere;
+ * A is sound after it. Arrays in device memory are copied to the host for it.
  */
 SPRY_MUST_CHECK SPRY_API spry_status spry_matrix_check_structure(const spry_matrix *A, spry_error *err);
 
@@ -725,7 +725,7 @@ typedef struct spry_spmv_plan_info {
     double upload_us;        /* of which moving data to the device */
     double update_us;        /* time of the last update; 0: there was none */
     int expanded;            /* 1: A stores one triangle, and the plan has both */
-    int from_file;           /* 1: runs read a container's arrays where they are mapped */
+    int from_file;           /* 1: runs read a container in a format where it is mapped */
     /*
      * Predictions, in microseconds, of vectors that lie where the plan's options say: a run of the plan; one in
      * `baseline`, "csr" of A's entries; an update. They come from the bytes that a run moves and the bandwidth

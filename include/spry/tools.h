@@ -93,17 +93,19 @@ typedef struct spry_storage {
     const char *format;  /* "ell" */
     char parameters[64]; /* as the format would resolve them, "" where it has none */
     int64_t words;       /* values and indices alike, each counted once: the unit of textbook formulas */
-    int64_t bytes;       /* of the same arrays; what a plan adds beside them (row blocks, some kilobytes) is left out */
+    int64_t bytes;       /* of the same arrays; what a plan adds beside them (row blocks, workspace) is left out */
     int64_t padding;     /* stored entries that are none of A's */
-    int refused;         /* 1: the padding guard, or the memory limit in options, would refuse to build it */
+    int refused;         /* 1: the padding guard refuses to build it, or the memory limit owned_bytes; what a plan */
+                         /* adds to these may be over the limit yet */
     char reason[320];    /* of "auto": why this format; else "" */
     int64_t owned_bytes; /* of `bytes`, what a plan would own: all but arrays that it borrows of A */
 } spry_storage;
 
 /*
  * Predicts, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
- * most formats, O(nnz) for bsr; A is sound. options->op, vector_type and device count, kernel does not: on a GPU the
- * plan owns copies of what it would borrow in host memory.
+ * most formats, O(nnz) for bsr and for a container in a format, of which CSR is made; A is sound. options->op,
+ * vector_type and device count, kernel and ordering do not: on a GPU the plan owns copies of what it would borrow in
+ * host memory.
  */
 SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                                const spry_spmv_options *options, spry_error *err);

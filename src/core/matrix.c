@@ -230,7 +230,8 @@ static void count_from_zero(spry_matrix *A)
                  {A->owned[2], A->a.nnz, A->a.index_type}};
     for (int p = 0; p < 3; p++)
         for (int64_t k = 0; parts[p].array && k < parts[p].count; k++)
-            spryi_set_index(parts[p].array, parts[p].type, k, spryi_index_at(parts[p].array, parts[p].type, k) - 1);
+            spryi_set_index(parts[p].array, parts[p].type, k,
+                            (int64_t)((uint64_t)spryi_index_at(parts[p].array, parts[p].type, k) - 1));
     A->a.index_base = 0;
 }
 

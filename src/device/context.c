@@ -30,6 +30,9 @@ static spry_status check_options(const spry_context_options *options, spry_error
         return fail_alone("device_allocate", "device_release", err);
     if (options->device_allocate && !options->device_release)
         return fail_alone("device_release", "device_allocate", err);
+    if (options->no_caches != 0 && options->no_caches != 1)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "no_caches", options->no_caches, 1,
+                                "context: no_caches is %d, expected 0 or 1", options->no_caches);
     if (options->cuda_plugin && strlen(options->cuda_plugin) >= sizeof((spryi_device_list *)0)->plugin_path)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "cuda_plugin", "context: cuda_plugin is longer than %zu bytes",
                           sizeof((spryi_device_list *)0)->plugin_path - 1);

@@ -113,7 +113,8 @@ static int number_in_name(const spryi_driver *driver, const char *name)
     if (strncmp(name, driver->name, length) != 0) return -1;
     if (name[length] == '\0') return 0;
     char *end = NULL;
-    const long number = name[length] == ':' && !driver->host_memory ? strtol(name + length + 1, &end, 10) : -1;
+    const int is_number = name[length] == ':' && name[length + 1] >= '0' && name[length + 1] <= '9';
+    const long number = is_number && !driver->host_memory ? strtol(name + length + 1, &end, 10) : -1;
     return number >= 0 && number <= INT32_MAX && end > name + length + 1 && *end == '\0' ? (int)number : -1;
 }
 

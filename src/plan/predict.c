@@ -280,10 +280,11 @@ static double move_us(const device_rates *r, double bytes, int threads)
     return bytes * (share / cache + (1 - share) / memory) + between(r->run_us, r->all_run_us, threads, r->threads);
 }
 
-/* Bytes of CSR of the caller's matrix: values, columns and offsets. */
-static double csr_bytes(const spry_arrays *given)
+/* Bytes of CSR of the caller's matrix, of `nnz` entries in all: values, columns and offsets. */
+static double csr_bytes(const spry_arrays *given, int64_t nnz)
 {
     spry_arrays csr = *given;
+    csr.nnz = nnz;
     if (csr.layout == SPRY_COO) csr.offset_type = csr.nnz <= INT32_MAX ? csr.index_type : SPRY_I64;
     csr.layout = SPRY_CSR;
     return (double)spryi_arrays_bytes(&csr);
@@ -325,7 +326,8 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     const spryi_device *d = plan->device;
     const spry_spmv_options *o = &plan->options;
     const spry_arrays *given = plan->order ? &plan->order->given->a : &plan->A->a;
-    const int is_baseline = !plan->order && strcmp(plan->format->name, "csr") == 0;
+    const int reorders = plan->order && (plan->order->x_from || plan->order->y_from);
+    const int is_baseline = !reorders && strcmp(plan->format->name, "csr") == 0;
     const int scales_x = (plan->op == SPRY_TRANSPOSE ? o->row_scaling : o->column_scaling) != NULL;
     const int scales_y = (plan->op == SPRY_TRANSPOSE ? o->column_scaling : o->row_scaling) != NULL;
     const int most = plan->threads > plan->context->threads ? plan->threads : plan->context->threads;
@@ -335,7 +337,7 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     if (!info->values_in_place && given->value_type != SPRY_PATTERN)
         info->predicted_update_us = plan->update_us > 0 ? plan->update_us : plan->setup_us - plan->search_us;
     if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
-    const double csr = csr_bytes(given), stored = (double)info->storage_bytes;
+    const double csr = csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
     const int csr_threads = spryi_threads_for(plan->context, (int64_t)csr, o->threads);
     info->predicted_us = run_us(plan, &r, stored, plan->threads, spryi_maps_x(plan), spryi_maps_y(plan));
     info->baseline_us = is_baseline

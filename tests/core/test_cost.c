@@ -241,6 +241,36 @@ static void updates_repeat_conversions(void **state)
     spry_context_destroy(context);
 }
 
+/* Of one triangle the baseline is csr of both. */
+static void of_both_triangles(void **state)
+{
+    (void)state;
+    static const int32_t offsets[] = {0, 1, 3, 5, 7}, columns[] = {0, 0, 1, 1, 2, 2, 3};
+    static const double values[] = {4, -1, 4, -1, 4, -1, 4};
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = NULL;
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = 4;
+    a.nnz = 7;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.symmetry = SPRY_SYMMETRIC;
+    a.triangle = SPRY_LOWER_TRIANGLE;
+    assert_int_equal(spry_matrix_create(context, &A, &a, NULL), SPRY_OK);
+    spry_spmv_plan *plan = plan_of(context, A, in_format("csr"));
+    const spry_spmv_plan_info info = info_of(plan);
+    assert_int_equal(info.expanded, 1);
+    assert_int_equal(info.break_even_calls, 0);
+    assert_true(info.predicted_us > 0 && info.predicted_us == info.baseline_us);
+    spry_spmv_plan_destroy(plan);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +279,7 @@ int main(void)
         cmocka_unit_test(by_several_threads),
         cmocka_unit_test(limits_are_what_plans_own),
         cmocka_unit_test(updates_repeat_conversions),
+        cmocka_unit_test(of_both_triangles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

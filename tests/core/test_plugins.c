@@ -72,6 +72,11 @@ static void check(spry_context *context, const char *const *texts, int count)
     o.device = 7;
     expect_error(spry_device_find(context, &o.device, "cuda", &err), SPRY_DEVICE_UNAVAILABLE, "device");
     assert_int_equal(o.device, 7);
+    static const char *const odd[] = {"cuda:", "cuda:+1", "cuda: 1", "cuda:-1", "cuda:1x", "cpu:0", "gpu", ""};
+    for (size_t n = 0; n < sizeof odd / sizeof *odd; n++)
+        expect_error(spry_device_find(context, &o.device, odd[n], &err), SPRY_UNKNOWN_NAME, "name");
+    assert_int_equal(spry_device_find(context, &o.device, "cpu", NULL), SPRY_OK);
+    assert_int_equal(o.device, SPRY_CPU);
     expect_error(spry_device_allocate(context, &data, 1, 64, &err), SPRY_DEVICE_UNAVAILABLE, "device");
     expect_error(spry_device_synchronize(context, 1, NULL, &err), SPRY_DEVICE_UNAVAILABLE, "device");
     assert_null(data);

@@ -133,6 +133,12 @@ static void test_plans_in_place(void **state)
                     spry_spmv_plan_destroy(plan);
                 }
                 assert_null(B->stored->csr); /* nobody has asked for it */
+                spry_storage told = SPRY_INIT(spry_storage);
+                spry_spmv_options limited = SPRY_INIT(spry_spmv_options);
+                limited.memory_limit_bytes = 1;
+                MUST(spry_spmv_predict_storage(context, &told, B, &limited, err));
+                assert_string_equal(name, told.format);
+                assert_true(told.owned_bytes == 0 && !told.refused && strstr(told.reason, "the container holds"));
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(B);
                 assert_int_equal(0, spry_context_bytes(context));
