@@ -386,7 +386,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     pthread_mutex_init(&made->in_use, NULL); /* cannot fail with default attributes where we build for */
     SPRYI_TRY(select_device(made, &o, err));
     if (o.stream) SPRYI_TRY(spryi_wait_for(made->device, o.stream, err));
-    if (made->A->stored && !spryi_may_read_stored(made, &o)) SPRYI_TRY(take_entries(made, err));
+    if (made->A->stored && !spryi_may_read_stored(made->A, &o)) SPRYI_TRY(take_entries(made, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
     made->nnz = made->A->a.nnz;
     const double search = spryi_now_us();

@@ -103,8 +103,8 @@ spryi_build_request spryi_request_of(const spry_spmv_plan *plan);
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 
-/* 1: plan->A is a container's storage, which serves plan->format as the options ask for it, kernels aside. */
-int spryi_may_read_stored(const spry_spmv_plan *plan, const spry_spmv_options *options);
+/* 1: A is a container in a format, which serves plans with these options as it is, as long as there is a kernel. */
+int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
 
 /* A storage of plan->A in plan->format, by the device or by the host; where plan->A is one, that one. */
 spry_status spryi_make_storage(const spry_spmv_plan *plan, spryi_plan_storage *stored, spry_error *err);

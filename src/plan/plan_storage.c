@@ -256,12 +256,12 @@ static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage
 
 /* ---- of a container ------------------------------------------------------------------------------------ */
 
-int spryi_may_read_stored(const spry_spmv_plan *plan, const spry_spmv_options *o)
+int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
 {
-    const spryi_stored *stored = plan->A->stored;
+    const spryi_stored *stored = A->stored;
     const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
     if (!stored || (o->ordering && strcmp(o->ordering, "none") != 0)) return 0;
-    if (plan->op == SPRY_TRANSPOSE && stored->format->transposed_apart) return 0;
+    if (o->op == SPRY_TRANSPOSE && stored->format->transposed_apart) return 0;
     if (o->kernel && !(kernel && strcmp(kernel->format, stored->format->name) == 0)) return 0;
     return !o->format || strcmp(o->format, "auto") == 0 || spryi_is_stored_as(stored, o->format);
 }

@@ -62,15 +62,6 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
     return SPRY_OK;
 }
 
-/* 1: a plan on the CPU would read the arrays of A, a container, where they lie. */
-static int is_read_in_place(const spry_matrix *A, const spry_spmv_options *o, int is_auto)
-{
-    const spryi_stored *stored = A->stored;
-    if (!stored || (o->ordering && strcmp(o->ordering, "none") != 0)) return 0;
-    if (o->op == SPRY_TRANSPOSE && stored->format->transposed_apart) return 0;
-    return is_auto || spryi_is_stored_as(stored, o->format);
-}
-
 /* Of the container's own format, whose arrays a plan on the CPU does not own, and which is nowhere made anew. */
 static spry_status predict_stored(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                   const spry_matrix *entries, const spry_spmv_options *options, int is_auto,
@@ -105,10 +96,9 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
     const int is_auto = !o.format || strcmp(o.format, "auto") == 0;
     spry_matrix *entries;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
-    spry_status status = is_read_in_place(A, &o, is_auto)
-                             ? predict_stored(context, &found, A, entries, &o, is_auto, err)
-                         : is_auto ? predict_choice(context, &found, entries, &o, err)
-                                   : predict(context, &found, entries, &o, err);
+    spry_status status = spryi_may_read_stored(A, &o) ? predict_stored(context, &found, A, entries, &o, is_auto, err)
+                         : is_auto                    ? predict_choice(context, &found, entries, &o, err)
+                                                      : predict(context, &found, entries, &o, err);
     spryi_matrix_release(entries);
     if (status == SPRY_OK) SPRYI_GIVE(storage, &found);
     return status;
