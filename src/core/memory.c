@@ -107,8 +107,15 @@ spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_
                             "%s: memory_limit_bytes is %lld, expected 0 or more", of, (long long)bytes);
 }
 
-spry_status spryi_tell_memory_limit(const spryi_memory_limit *limit, spry_status status, spry_error *err)
+void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most)
 {
+    *limit = (spryi_memory_limit){.most = most};
+    limit->before = spryi_set_memory_limit(most > 0 ? limit : NULL);
+}
+
+spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err)
+{
+    (void)spryi_set_memory_limit(limit->before);
     const int64_t needed = atomic_load(&limit->needed);
     if (status != SPRY_OUT_OF_MEMORY || needed == 0) return status;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "memory_limit_bytes", needed, limit->most,

@@ -34,9 +34,19 @@ typedef struct spryi_memory_limit {
     int64_t most;
     _Atomic int64_t held;
     _Atomic int64_t needed; /* at once, where something was refused */
+    struct spryi_memory_limit *before;
 } spryi_memory_limit;
 
-/* The calling thread's, until the next call; NULL: none. Returns the one before. */
+/* The calling thread's limit until its end, in place of the one before; 0 bytes: none. */
+void spryi_begin_memory_limit(spryi_memory_limit *limit, int64_t most);
+
+/*
+ * Its end, and what `status` of the call means: SPRY_TOO_LARGE, naming memory_limit_bytes, where the limit was in the
+ * way.
+ */
+spry_status spryi_end_memory_limit(spryi_memory_limit *limit, spry_status status, spry_error *err);
+
+/* The calling thread's, for threads that work for it; NULL: none. Returns the one before. */
 spryi_memory_limit *spryi_set_memory_limit(spryi_memory_limit *limit);
 spryi_memory_limit *spryi_get_memory_limit(void);
 
@@ -45,9 +55,6 @@ spry_status spryi_check_own_limit(int64_t bytes, const char *what, spry_error *e
 
 /* SPRY_INVALID_ARGUMENT where a limit in options is negative; `of` says whose. */
 spry_status spryi_check_memory_limit_option(const char *of, int64_t bytes, spry_error *err);
-
-/* What `status` of the call means: SPRY_TOO_LARGE, naming memory_limit_bytes, where the limit was in the way. */
-spry_status spryi_tell_memory_limit(const spryi_memory_limit *limit, spry_status status, spry_error *err);
 
 /* NULL is fine. */
 void spryi_release(spry_context *context, void *pointer);

@@ -79,7 +79,7 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .allocate = chosen.allocate,
         .release = chosen.release,
         .user = chosen.user,
-        .no_caches = chosen.no_caches != 0,
+        .no_caches = chosen.no_caches,
         .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
         .simd = simd,
     };

@@ -288,9 +288,7 @@ spry_status spry_matrix_generate(spry_context *context, spry_matrix **A, const c
     if (strncmp(spec, "gen:", 4) == 0) spec += 4;
     if (status == SPRY_OK) status = parse(&g, spec, err);
     if (status != SPRY_OK) return status;
-    spryi_memory_limit limit = {.most = o.memory_limit_bytes};
-    spryi_memory_limit *before = spryi_set_memory_limit(limit.most > 0 ? &limit : NULL);
-    status = spryi_generate(&g, A, &o, err);
-    (void)spryi_set_memory_limit(before);
-    return spryi_tell_memory_limit(&limit, status, err);
+    spryi_memory_limit limit;
+    spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
+    return spryi_end_memory_limit(&limit, spryi_generate(&g, A, &o, err), err);
 }

@@ -85,15 +85,14 @@ spry_status spry_matrix_read_memory(spry_context *context, spry_matrix **A, cons
     SPRYI_OK_OR_RETURN(check_options(context, A, text || bytes == 0 ? "" : NULL, "text", &o, options, err));
     spryi_text opened;
     if (!name) name = "memory";
-    spryi_memory_limit limit = {.most = o.memory_limit_bytes};
-    spryi_memory_limit *before = spryi_set_memory_limit(limit.most > 0 ? &limit : NULL);
+    spryi_memory_limit limit;
+    spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
     spry_status status = spryi_text_open_memory(context, &opened, text, bytes, name, err);
     if (status == SPRY_OK) {
         status = read_text(&opened, A, &o, err);
         spryi_text_close(&opened);
     }
-    (void)spryi_set_memory_limit(before);
-    return spryi_name_file(err, spryi_tell_memory_limit(&limit, status, err), name);
+    return spryi_name_file(err, spryi_end_memory_limit(&limit, status, err), name);
 }
 
 static spry_status read_source(spry_context *context, spry_matrix **A, const char *path, int may_be_standard_input,
@@ -104,15 +103,14 @@ static spry_status read_source(spry_context *context, spry_matrix **A, const cha
     SPRYI_OK_OR_RETURN(check_options(context, A, path, "path", &o, options, err));
     if (!path[0]) return spryi_fail(err, SPRY_INVALID_ARGUMENT, "path", "read: path is empty, expected a file's name");
     spryi_text opened = {.name = path};
-    spryi_memory_limit limit = {.most = o.memory_limit_bytes};
-    spryi_memory_limit *before = spryi_set_memory_limit(limit.most > 0 ? &limit : NULL);
+    spryi_memory_limit limit;
+    spryi_begin_memory_limit(&limit, o.memory_limit_bytes);
     spry_status status = spryi_text_open(context, &opened, path, may_be_standard_input, err);
     if (status == SPRY_OK) {
         status = read_text(&opened, A, &o, err);
         spryi_text_close(&opened);
     }
-    (void)spryi_set_memory_limit(before);
-    return spryi_name_file(err, spryi_tell_memory_limit(&limit, status, err), opened.name);
+    return spryi_name_file(err, spryi_end_memory_limit(&limit, status, err), opened.name);
 }
 
 spry_status spry_matrix_read(spry_context *context, spry_matrix **A, const char *path, const spry_read_options *options,

@@ -176,8 +176,7 @@ static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *
     if (stored) {
         plan->format = stored->format;
         plan->reason_code = SPRY_REASON_STORED;
-        snprintf(plan->reason, sizeof plan->reason, "the container holds format %s, which is read as it lies",
-                 stored->format->name);
+        spryi_tell_stored(plan->reason, sizeof plan->reason, stored);
         return SPRY_OK;
     }
     SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));

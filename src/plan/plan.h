@@ -103,6 +103,9 @@ spryi_build_request spryi_request_of(const spry_spmv_plan *plan);
 spry_status spryi_complete_request(spry_context *context, spryi_build_request *request, const spryi_format *format,
                                    spry_error *err);
 
+/* Why a plan has a container's format, as one sentence. */
+void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored);
+
 /* 1: A is a container in a format, which serves plans with these options as it is, as long as there is a kernel. */
 int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *options);
 
@@ -159,9 +162,9 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 /* Lists the caller's arrays that runs read beside x, which y must not overlap. */
 void spryi_list_read(spry_spmv_plan *plan);
 
-/* 1: a run brings x into the workspace first; y takes a pass of its own. */
-int spryi_maps_x(const spry_spmv_plan *plan);
-int spryi_maps_y(const spry_spmv_plan *plan);
+/* 1: a run in that order (NULL: none) brings x into the workspace first; y takes a pass of its own. */
+int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order);
+int spryi_maps_y(const spry_spmv_plan *plan, const spryi_plan_order *order);
 
 /* Checks the scalings, lists what runs read, and adds the workspace of vectors that are permuted or scaled. */
 spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err);

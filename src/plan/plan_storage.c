@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "plan/plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- on the host -------------------------------------------------------------------------------------- */
@@ -255,6 +256,11 @@ static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage
 }
 
 /* ---- of a container ------------------------------------------------------------------------------------ */
+
+void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored)
+{
+    snprintf(reason, size, "the container holds format %s, which is read as it lies", stored->format->name);
+}
 
 int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
 {

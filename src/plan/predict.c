@@ -290,10 +290,11 @@ static double csr_bytes(const spry_arrays *given, int64_t nnz)
     return (double)spryi_arrays_bytes(&csr);
 }
 
-/* Of a run in a storage of so many bytes. */
-static double run_us(const spry_spmv_plan *plan, const device_rates *r, double storage, int threads, int maps_x,
-                     int maps_y)
+/* Of a run in a storage of so many bytes, in that order. */
+static double run_us(const spry_spmv_plan *plan, const device_rates *r, double storage, int threads,
+                     const spryi_plan_order *order)
 {
+    const int maps_x = spryi_maps_x(plan, order), maps_y = spryi_maps_y(plan, order);
     const spry_spmv_options *o = &plan->options;
     const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
     const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;
@@ -328,8 +329,6 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     const spry_arrays *given = plan->order ? &plan->order->given->a : &plan->A->a;
     const int reorders = plan->order && (plan->order->x_from || plan->order->y_from);
     const int is_baseline = !reorders && strcmp(plan->format->name, "csr") == 0;
-    const int scales_x = (plan->op == SPRY_TRANSPOSE ? o->row_scaling : o->column_scaling) != NULL;
-    const int scales_y = (plan->op == SPRY_TRANSPOSE ? o->column_scaling : o->row_scaling) != NULL;
     const int most = plan->threads > plan->context->threads ? plan->threads : plan->context->threads;
     device_rates r;
     info->baseline = "csr";
@@ -339,10 +338,8 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
     const double csr = csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
     const int csr_threads = spryi_threads_for(plan->context, (int64_t)csr, o->threads);
-    info->predicted_us = run_us(plan, &r, stored, plan->threads, spryi_maps_x(plan), spryi_maps_y(plan));
-    info->baseline_us = is_baseline
-                            ? info->predicted_us
-                            : run_us(plan, &r, csr, csr_threads, o->row_major || scales_x, o->row_major || scales_y);
+    info->predicted_us = run_us(plan, &r, stored, plan->threads, plan->order);
+    info->baseline_us = is_baseline ? info->predicted_us : run_us(plan, &r, csr, csr_threads, NULL);
     if (is_baseline || info->predicted_us >= info->baseline_us) return;
     const double calls = ceil(plan->setup_us / (info->baseline_us - info->predicted_us));
     info->break_even_calls = calls < 9e18 ? (int64_t)calls : INT64_MAX;

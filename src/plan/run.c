@@ -157,15 +157,15 @@ static const void *scaling_of_y(const spry_spmv_plan *plan)
 }
 
 /* 1: the product reads x from the workspace, where it is brought first. */
-int spryi_maps_x(const spry_spmv_plan *plan)
+int spryi_maps_x(const spry_spmv_plan *plan, const spryi_plan_order *order)
 {
-    return plan->options.row_major || (plan->order && plan->order->x_from) || scaling_of_x(plan);
+    return plan->options.row_major || (order && order->x_from) || scaling_of_x(plan);
 }
 
 /* 1: y takes a pass of its own; 1 and not scaled alone: from the workspace. */
-int spryi_maps_y(const spry_spmv_plan *plan)
+int spryi_maps_y(const spry_spmv_plan *plan, const spryi_plan_order *order)
 {
-    return plan->options.row_major || (plan->order && plan->order->y_from) || scaling_of_y(plan);
+    return plan->options.row_major || (order && order->y_from) || scaling_of_y(plan);
 }
 
 /* Bytes of a vector in the workspace. */
@@ -181,10 +181,10 @@ spry_status spryi_add_maps(spry_spmv_plan *plan, spry_error *err)
         return spryi_fail(err, SPRY_UNSUPPORTED, plan->options.row_scaling ? "row_scaling" : "column_scaling",
                           "row_scaling and column_scaling are for patterns, this matrix has %s values",
                           spry_type_name(plan->A->a.value_type));
-    if (!spryi_maps_x(plan) && !spryi_maps_y(plan)) return SPRY_OK;
+    if (!spryi_maps_x(plan, plan->order) && !spryi_maps_y(plan, plan->order)) return SPRY_OK;
     plan->x_at = (plan->workspace_bytes + 63) / 64 * 64;
-    plan->t_at = plan->x_at + (spryi_maps_x(plan) ? padded(plan, plan->x_length) : 0);
-    plan->workspace_bytes = plan->t_at + (spryi_maps_y(plan) ? padded(plan, plan->y_length) : 0);
+    plan->t_at = plan->x_at + (spryi_maps_x(plan, plan->order) ? padded(plan, plan->x_length) : 0);
+    plan->workspace_bytes = plan->t_at + (spryi_maps_y(plan, plan->order) ? padded(plan, plan->y_length) : 0);
     return SPRY_OK;
 }
 
@@ -201,7 +201,7 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int o
                             .threads = inner.threads,
                             .pool = inner.pool,
                             .stream = inner.stream};
-    if (spryi_maps_x(plan) && plan->x_length > 0) {
+    if (spryi_maps_x(plan, plan->order) && plan->x_length > 0) {
         inner.x = map.to = (char *)inner.workspace + plan->x_at;
         map.from = c->args.x;
         map.from_stride = c->x_stride;
@@ -210,7 +210,7 @@ static spry_status run_mapped(const spry_spmv_plan *plan, const column *c, int o
         map.length = plan->x_length;
         SPRYI_OK_OR_RETURN(d->ops->map(d, &map, err));
     }
-    if (!spryi_maps_y(plan)) return plan->run(&inner, err);
+    if (!spryi_maps_y(plan, plan->order)) return plan->run(&inner, err);
     map.permutation = plan->order ? plan->order->y_from : NULL;
     if (map.permutation || c->y_stride != 1 || !overwrites) {
         inner.y = (char *)inner.workspace + plan->t_at;
@@ -241,7 +241,7 @@ static spry_status run_column(const spry_spmv_plan *plan, column *c, spry_error 
     c->nothing = known && spryi_value_at(c->args.alpha, plan->vector_type, 0) == 0; /* the rule of the BLAS */
     if (c->nothing && c->y_stride == 1)
         return d->ops->scale(d, c->args.y, plan->vector_type, plan->y_length, c->args.beta, c->args.stream, err);
-    if (!spryi_maps_x(plan) && !spryi_maps_y(plan)) return plan->run(&c->args, err);
+    if (!spryi_maps_x(plan, plan->order) && !spryi_maps_y(plan, plan->order)) return plan->run(&c->args, err);
     return run_mapped(plan, c, known && spryi_value_at(c->args.beta, plan->vector_type, 0) == 0, err);
 }
 

@@ -76,9 +76,7 @@ static spry_status predict_stored(spry_context *context, spry_storage *storage, 
     SPRYI_OK_OR_RETURN(predict(context, storage, entries, &o, err));
     storage->owned_bytes = on_cpu ? 0 : storage->bytes;
     storage->refused = o.memory_limit_bytes > 0 && storage->owned_bytes > o.memory_limit_bytes;
-    if (is_auto)
-        snprintf(storage->reason, sizeof storage->reason, "the container holds format %s, which is read as it lies",
-                 format->name);
+    if (is_auto) spryi_tell_stored(storage->reason, sizeof storage->reason, A->stored);
     return SPRY_OK;
 }
 

@@ -208,3 +208,19 @@ spry_matrix *test_generate(spry_context *context, const char *spec, const spry_r
     if (status != SPRY_OK) fail_msg("%s: %s", spec, err.message);
     return A;
 }
+
+spry_arrays test_lower_triangle(int64_t rows, const int32_t *offsets, const int32_t *columns, const double *values)
+{
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    a.layout = SPRY_CSR;
+    a.rows = a.cols = rows;
+    a.nnz = offsets[rows];
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = SPRY_F64;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.symmetry = SPRY_SYMMETRIC;
+    a.triangle = SPRY_LOWER_TRIANGLE;
+    return a;
+}

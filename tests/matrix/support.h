@@ -59,6 +59,9 @@ test_form test_form_number(int number);
 spry_matrix *test_matrix(spry_context *context, int64_t rows, int64_t cols, const test_entry *entries, int64_t nnz,
                          test_form form);
 
+/* The lower triangle of a symmetric matrix: CSR, 32-bit indices, f64; the caller's arrays. */
+spry_arrays test_lower_triangle(int64_t rows, const int32_t *offsets, const int32_t *columns, const double *values);
+
 /* Reading any arrays. */
 int64_t test_offset(const spry_arrays *a, int64_t k);
 int64_t test_index(const spry_arrays *a, int64_t k);

@@ -42,17 +42,7 @@ static void test_plans(void **state)
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
         spry_update_options update = SPRY_INIT(spry_update_options);
-        spry_arrays a = SPRY_INIT(spry_arrays);
-        a.layout = SPRY_CSR;
-        a.rows = a.cols = N;
-        a.nnz = 6;
-        a.offset_type = a.index_type = SPRY_I32;
-        a.value_type = SPRY_F64;
-        a.offsets = offsets;
-        a.indices = columns;
-        a.values = values;
-        a.symmetry = SPRY_SYMMETRIC;
-        a.triangle = SPRY_LOWER_TRIANGLE;
+        const spry_arrays a = test_lower_triangle(N, offsets, columns, values);
         options.device = 1;
         options.format = cases[c].format;
         options.ordering = cases[c].ordering;
