@@ -8,9 +8,10 @@ ngsolve, or scikit-fem. Step 2 (matrices.py) makes matrices of them and needs no
     elements.py FOLDER [TABLE...]     makes the tables that FOLDER lacks, all or those named
     elements.py --list                names them
 
-A table is a file of a few arrays of 32-bit integers. Meshers run on one thread, in a process of their own for each table, so
-that a table comes out the same every time; suite.tsv has the hash of each.
+A table is a file of a few arrays of 32-bit integers. Meshers run on one thread, in a process of their own for each
+table, so that a table comes out the same every time. suite.tsv has the hash of each, which is compared.
 """
+import collections
 import hashlib
 import io
 import lzma
@@ -20,9 +21,15 @@ import sys
 
 import numpy as np
 
+Table = collections.namedtuple("Table", "software how make")
+
 # ---- gmsh ---------------------------------------------------------------------------------------
 
-TRIANGLE, QUAD, TETRAHEDRON, HEXAHEDRON, TRIANGLE6, TETRAHEDRON10 = 2, 3, 4, 5, 9, 11
+TRIANGLE, QUAD, TETRAHEDRON, HEXAHEDRON, PRISM, TRIANGLE6, TETRAHEDRON10 = 2, 3, 4, 5, 6, 9, 11
+
+
+def told(make, size, order=1):
+    return f"{make.__doc__.rstrip('.')}; size {size}" + f", order {order}" * (order > 1)
 
 
 def gmsh_model(make, size, dimension, order=1, options=(), finish=None):
@@ -48,13 +55,13 @@ def gmsh_model(make, size, dimension, order=1, options=(), finish=None):
     for kind, own in zip(kinds, nodes):
         width = gmsh.model.mesh.getElementProperties(kind)[3]
         found[int(kind)] = number[own.astype(np.int64)].reshape(-1, width)
-    twins = {}
+    images = {}
     for tag in gmsh.model.getEntities(dimension - 1):
         master, own, others, _ = gmsh.model.mesh.getPeriodicNodes(*tag)
         if master != tag[1]:
-            twins.update(zip(number[own.astype(np.int64)].tolist(), number[others.astype(np.int64)].tolist()))
+            images.update(zip(number[own.astype(np.int64)].tolist(), number[others.astype(np.int64)].tolist()))
     gmsh.finalize()
-    return found, twins
+    return found, images
 
 
 def only_used(elements):
@@ -66,6 +73,7 @@ def only_used(elements):
 
 
 def box_less_ball(gmsh):
+    """A box without a ball."""
     gmsh.model.occ.addBox(0, 0, 0, 1, 1, 1)
     gmsh.model.occ.addSphere(0.5, 0.5, 0.5, 0.3)
     gmsh.model.occ.cut([(3, 1)], [(3, 2)])
@@ -84,12 +92,13 @@ def bracket(gmsh):
 
 
 def torus(gmsh):
+    """A torus."""
     gmsh.model.occ.addTorus(0, 0, 0, 1, 0.35)
     gmsh.model.occ.synchronize()
 
 
 def tube(gmsh):
-    """Two crossing tubes, of which the surface is meshed."""
+    """Two crossing tubes."""
     o = gmsh.model.occ
     o.addCylinder(-2, 0, 0, 4, 0, 0, 0.5)
     o.addCylinder(0, -2, 0, 0, 4, 0, 0.35)
@@ -131,17 +140,19 @@ def graded(make, smallest, largest):
         field.add("Distance", 1)
         field.setNumbers(1, "CurvesList", [t for _, t in gmsh.model.getEntities(1)])
         field.add("Threshold", 2)
-        for name, value in (("InField", 1), ("SizeMin", smallest), ("SizeMax", largest), ("DistMin", 0.0), ("DistMax", 0.5)):
+        limits = ("InField", 1), ("SizeMin", smallest), ("SizeMax", largest), ("DistMin", 0.0), ("DistMax", 0.5)
+        for name, value in limits:
             field.setNumber(2, name, value)
         field.setAsBackgroundMesh(2)
         for name in ("MeshSizeExtendFromBoundary", "MeshSizeFromPoints", "MeshSizeFromCurvature"):
             gmsh.option.setNumber("Mesh." + name, 0)
 
+    made.__doc__ = f"{make.__doc__.rstrip('.')}, edges of {smallest} to {largest}"
     return made
 
 
 def periodic_box(gmsh):
-    """A box with a bar in it, whose left and right and lower and upper faces are the same."""
+    """A box without a bar, whose opposite faces are the same."""
     o = gmsh.model.occ
     o.addBox(0, 0, 0, 1, 1, 1)
     o.addBox(0.3, 0.35, 0.4, 0.3, 0.25, 0.2)
@@ -164,7 +175,7 @@ def gmsh_tets(make, size, order=1, options=()):
         found, _ = gmsh_model(make, size, 3, order, options)
         return {"elements": only_used([found[TETRAHEDRON if order == 1 else TETRAHEDRON10]])[0]}
 
-    return table
+    return Table("gmsh", told(make, size, order), table)
 
 
 def gmsh_periodic(size):
@@ -178,7 +189,7 @@ def gmsh_periodic(size):
             number = number[number]  # edges and corners are images of images
         return {"elements": only_used([number[cells]])[0]}
 
-    return table
+    return Table("gmsh", told(periodic_box, size), table)
 
 
 def gmsh_surface(make, size, order=1, options=()):
@@ -188,7 +199,23 @@ def gmsh_surface(make, size, order=1, options=()):
         parts = only_used([found[k] for k in kinds if k in found])
         return {f"elements{k if k else ''}": part for k, part in enumerate(parts)}
 
-    return table
+    return Table("gmsh", told(make, size, order), table)
+
+
+def gmsh_prisms(size, layers):
+    def make(gmsh):
+        """Around an ellipse, drawn out: hexahedra near it, prisms away from it."""
+        airfoil_like(gmsh)
+        for surface in gmsh.model.getEntities(2):
+            gmsh.model.occ.extrude([surface], 0, 0, 2, [layers], recombine=True)
+        gmsh.model.occ.synchronize()
+
+    def table():
+        found, _ = gmsh_model(make, size, 3)
+        prisms, hexes = only_used([found[PRISM], found[HEXAHEDRON]])
+        return {"elements": prisms, "elements1": hexes}
+
+    return Table("gmsh", told(make, size) + f", {layers} layers", table)
 
 
 def gmsh_hexes(make, size):
@@ -196,17 +223,25 @@ def gmsh_hexes(make, size):
         found, _ = gmsh_model(make, size, 3, options=(("Mesh.SubdivisionAlgorithm", 2),))
         return {"elements": only_used([found[HEXAHEDRON]])[0]}
 
-    return table
+    return Table("gmsh", told(make, size) + ", tetrahedra cut into hexahedra", table)
 
 
 # ---- netgen and ngsolve -------------------------------------------------------------------------
 
 
+BODIES = {
+    "drilled": "A box without a cylinder and a ball",
+    "ball": "A ball without a bar",
+    "pipe": "A pipe with a bar across it",
+}
+
+
 def netgen_body(name):
-    from netgen.occ import Box, Cylinder, Glue, OCCGeometry, Sphere, X, Z
+    from netgen.occ import Box, Cylinder, OCCGeometry, Sphere, X, Z
 
     bodies = {
-        "drilled": lambda: Box((0, 0, 0), (1, 1, 1)) - Cylinder((0.5, 0.5, -1), Z, r=0.2, h=3) - Sphere((0.2, 0.2, 0.2), 0.12),
+        "drilled": lambda: Box((0, 0, 0), (1, 1, 1)) - Cylinder((0.5, 0.5, -1), Z, r=0.2, h=3)
+        - Sphere((0.2, 0.2, 0.2), 0.12),
         "ball": lambda: Sphere((0, 0, 0), 1) - Box((-0.3, -0.3, -2), (0.3, 0.3, 2)),
         "pipe": lambda: Cylinder((0, 0, 0), X, r=0.5, h=3) - Cylinder((-1, 0, 0), X, r=0.3, h=5)
         + Cylinder((1.5, 0, 0), Z, r=0.3, h=1.5),
@@ -230,7 +265,7 @@ def ngsolve_spaces(body, size, spaces, refined=0):
             found[name] = np.array([[k for k in space.GetDofNrs(e) if k >= 0] for e in mesh.Elements(ngs.VOL)])
         return found
 
-    return table
+    return Table("ngsolve", f"{BODIES[body]}; size {size}" + ", refined" * refined, table)
 
 
 def h1(order):
@@ -240,14 +275,14 @@ def h1(order):
 # ---- scikit-fem ---------------------------------------------------------------------------------
 
 
-def skfem_dofs(make):
+def skfem_dofs(how, make):
     def table():
         import skfem
 
         mesh, element = make(skfem)
         return {"elements": skfem.Basis(mesh, element).element_dofs.T.astype(np.int64)}
 
-    return table
+    return Table("scikit-fem", how, table)
 
 
 def uneven_hexes(points):
@@ -292,10 +327,12 @@ TABLES = {
     "bracket_p2": gmsh_tets(bracket, 0.055, order=2),
     "torus": gmsh_tets(torus, 0.035),
     "torus_coarse": gmsh_tets(torus, 0.09),
-    "bracket_graded": gmsh_tets(graded(bracket, 0.0022, 0.15), 0.15),
+    "bracket_graded": gmsh_tets(graded(bracket, 0.0021, 0.14), 0.14),
     "box_graded_p2": gmsh_tets(graded(box_less_ball, 0.004, 0.2), 0.2, order=2),
     "periodic": gmsh_periodic(0.03),
     "periodic_fine": gmsh_periodic(0.015),
+    "wing": gmsh_prisms(0.09, 25),
+    "wing_coarse": gmsh_prisms(0.14, 10),
     "bracket_hex": gmsh_hexes(bracket, 0.05),
     "torus_hex": gmsh_hexes(torus, 0.11),
     "tube": gmsh_surface(tube, 0.03),
@@ -307,11 +344,11 @@ TABLES = {
     "plate_coarse": gmsh_surface(plate, 0.009),
     "airfoil": gmsh_surface(airfoil_like, 0.03),
     "airfoil_fine": gmsh_surface(airfoil_like, 0.012),
-    "hexq2": skfem_dofs(uneven_hexes((34, 40, 36))),
-    "circle_p2": skfem_dofs(lambda s: (s.MeshTri.init_circle(7), s.ElementTriP2())),
-    "circle_morley": skfem_dofs(lambda s: (s.MeshTri.init_circle(8), s.ElementTriMorley())),
-    "circle_p1": skfem_dofs(lambda s: (s.MeshTri.init_circle(9), s.ElementTriP1())),
-    "ball_refined": skfem_dofs(lambda s: (s.MeshTet.init_ball(6), s.ElementTetP1())),
+    "hexq2": skfem_dofs("A grid of uneven steps, 34 by 40 by 36 points, hexahedra of 27 nodes", uneven_hexes((34, 40, 36))),
+    "circle_p2": skfem_dofs("A disk, refined 7 times, P2", lambda s: (s.MeshTri.init_circle(7), s.ElementTriP2())),
+    "circle_morley": skfem_dofs("A disk, refined 8 times, Morley", lambda s: (s.MeshTri.init_circle(8), s.ElementTriMorley())),
+    "circle_p1": skfem_dofs("A disk, refined 9 times", lambda s: (s.MeshTri.init_circle(9), s.ElementTriP1())),
+    "ball_refined": skfem_dofs("A ball, refined 6 times", lambda s: (s.MeshTet.init_ball(6), s.ElementTetP1())),
 }
 
 # ---- files --------------------------------------------------------------------------------------
@@ -348,6 +385,31 @@ def unpack(data):
     return arrays
 
 
+def digest(arrays):
+    """Of names, sizes and numbers, whatever the compression."""
+    h = hashlib.sha256()
+    for name, array in sorted(arrays.items()):
+        h.update(f"{name} {array.shape[0]} {array.shape[1]}\n".encode())
+        h.update(np.ascontiguousarray(array, "<i4").tobytes())
+    return h.hexdigest()
+
+
+def listed():
+    """The rows of suite.tsv by name."""
+    path = pathlib.Path(__file__).with_name("suite.tsv")
+    rows = [line.split("\t") for line in path.read_text().splitlines() if not line.startswith("#")]
+    return {row[0]: dict(zip(rows[0], row)) for row in rows[1:]}
+
+
+def differs(name, arrays):
+    """What is wrong with a table, or None: the SHA-256 that suite.tsv has is expected."""
+    expected = {row["table_sha256"] for row in listed().values() if row["table"] == name}
+    found = digest(arrays)
+    if expected in (set(), {found}):
+        return None
+    return f"table {name} has SHA-256 {found}, expected {expected.pop()}: are the packages those of requirements.txt?"
+
+
 def main():
     if len(sys.argv) == 2 and sys.argv[1] == "--list":
         print("\n".join(TABLES))
@@ -366,12 +428,15 @@ def main():
         if len(wanted) > 1:  # a process each: meshers keep state
             subprocess.run([sys.executable, __file__, str(folder), name], check=True)
             continue
-        data = pack(TABLES[name]())
+        arrays = TABLES[name].make()
+        data = pack(arrays)
         temporary = path.with_suffix(".part")
         temporary.write_bytes(data)
         temporary.rename(path)
-        sizes = {k: v.shape for k, v in unpack(data).items()}
-        print(f"{name}: {sizes}, {len(data)} bytes, {hashlib.sha256(data).hexdigest()[:16]}", flush=True)
+        print(f"{name}: { {k: v.shape for k, v in arrays.items()} }, {len(data)} bytes", flush=True)
+        wrong = differs(name, arrays)
+        if wrong:
+            sys.exit(wrong)
 
 
 if __name__ == "__main__":

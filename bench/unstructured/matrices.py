@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 import scipy.sparse as sparse
-from elements import unpack
+from elements import TABLES, differs, digest as digest_of_table, listed, unpack
 
 FIT_OR_JUDGE = "within a kind, matrices in the order of the SHA-256 of their names are fit, judge, fit, judge, ..."
 
@@ -123,11 +123,10 @@ def constrained(matrix, nodes, block, count):
 
 
 # Blocks of finite volumes: density, momentum, energy; which unknowns a flux couples.
-EULER_2D = [[1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
-EULER_2D[1] = [1, 1, 0, 1]
-SPARSE_2D = [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1]]
+EULER_2D = [[1, 1, 1, 0], [1, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1, 1]]
+SPARSE_2D = [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 0, 1]]
 EULER_3D = [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1], [1, 1, 1, 0, 1], [1, 0, 1, 1, 1], [1, 1, 1, 1, 1]]
-SPARSE_3D = [[1, 1, 1, 1, 0], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [1, 1, 1, 1, 1]]
+SPARSE_3D = [[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 0, 0, 1, 0], [1, 1, 1, 1, 1]]
 
 # ---- the suite ----------------------------------------------------------------------------------
 
@@ -151,7 +150,7 @@ def fixed(t, block):
     return with_fixed_rows(blocks(nodes(t), full(block)), rows)
 
 
-# name: kind, class, table, how
+# name: kind, class, table, matrix of the table
 SUITE = {
     "p1_drilled": ("P1 on tetrahedra", "scalar", "drilled", lambda t: vertices(t["p2"])),
     "p1_box": ("P1 on tetrahedra", "scalar", "box_fine", nodes),
@@ -163,6 +162,8 @@ SUITE = {
     "p2_pipe": ("P2 on tetrahedra", "scalar", "pipe_refined", lambda t: pattern(t["p2"])),
     "p3_ball": ("P3 on tetrahedra", "scalar", "ball", lambda t: pattern(t["p3"])),
     "p3_pipe": ("P3 on tetrahedra", "scalar", "pipe", lambda t: pattern(t["p3"])),
+    "p1_wing": ("prisms", "scalar", "wing", nodes),
+    "elast_wing": ("prisms", "block", "wing_coarse", lambda t: blocks(nodes(t), full(3))),
     "edge_drilled": ("edge elements", "scalar", "drilled", lambda t: pattern(t["edge"])),
     "edge_ball": ("edge elements", "scalar", "ball_fine", lambda t: pattern(t["edge"])),
     "edge1_ball": ("edge elements", "scalar", "ball", lambda t: pattern(t["edge1"])),
@@ -172,6 +173,7 @@ SUITE = {
     "facet_ball": ("face elements", "block", "ball", lambda t: pattern(t["facet"])),
     "facet_pipe": ("face elements", "block", "pipe", lambda t: pattern(t["facet"])),
     "elast_drilled": ("elasticity", "block", "drilled", lambda t: blocks(vertices(t["p2"]), full(3))),
+    "elast_pipe": ("elasticity", "block", "pipe", lambda t: blocks(vertices(t["p2"]), full(3))),
     "elast_box": ("elasticity", "block", "box", lambda t: blocks(nodes(t), full(3))),
     "elast_p2_bracket": ("elasticity", "block", "bracket_p2", lambda t: blocks(nodes(t), full(3))),
     "elast_p2_pipe": ("elasticity", "block", "pipe_coarse", lambda t: blocks(pattern(t["p2"]), full(3))),
@@ -204,14 +206,19 @@ SUITE = {
     "flow_apart": ("Taylor-Hood", "mixed", "pipe_coarse", lambda t: flow(t["p2"], 3, True)),
     "flow_plate": ("Taylor-Hood", "mixed", "plate_p2", lambda t: flow(t["elements"], 2, False)),
     "dg4_torus": ("discontinuous Galerkin", "block", "torus", lambda t: blocks(neighbours(*groups(t)), full(4))),
-    "dg10_torus": ("discontinuous Galerkin", "block", "torus_coarse", lambda t: blocks(neighbours(*groups(t)), full(10))),
-    "dg20_torus": ("discontinuous Galerkin", "block", "torus_coarse", lambda t: blocks(neighbours(*groups(t)), full(20))),
+    "dg10_torus": ("discontinuous Galerkin", "block", "torus_coarse",
+                   lambda t: blocks(neighbours(*groups(t)), full(10))),
+    "dg20_torus": ("discontinuous Galerkin", "block", "torus_coarse",
+                   lambda t: blocks(neighbours(*groups(t)), full(20))),
     "dg6_plate": ("discontinuous Galerkin", "block", "plate_coarse", lambda t: blocks(neighbours(*groups(t)), full(6))),
+    "dg3_torus": ("discontinuous Galerkin", "block", "torus_surface",
+                  lambda t: blocks(neighbours(t["elements"][:, :3]), full(3))),
     "euler_airfoil": ("finite volumes", "block", "airfoil", lambda t: blocks(neighbours(*groups(t)), EULER_2D)),
     "euler_sparse": ("finite volumes", "block", "airfoil_fine", lambda t: blocks(neighbours(*groups(t)), SPARSE_2D)),
     "euler3_torus": ("finite volumes", "block", "torus", lambda t: blocks(neighbours(*groups(t)), EULER_3D)),
     "euler3_bracket": ("finite volumes", "block", "bracket", lambda t: blocks(neighbours(*groups(t)), SPARSE_3D)),
     "volumes_box": ("finite volumes, one unknown", "scalar", "box_fine", lambda t: neighbours(*groups(t))),
+    "volumes_bracket": ("finite volumes, one unknown", "scalar", "bracket", lambda t: neighbours(*groups(t))),
     "volumes_periodic": ("finite volumes, one unknown", "scalar", "periodic_fine", lambda t: neighbours(*groups(t))),
 }
 
@@ -227,11 +234,15 @@ def halves():
     return found
 
 
-def make(tables, name):
+def make(tables, name, is_checked=True):
     path = tables / f"{SUITE[name][2]}.elements"
     if not path.exists():
         sys.exit(f"{path} is missing: elements.py {tables} {SUITE[name][2]} makes it")
-    matrix = sparse.csr_matrix(SUITE[name][3](unpack(path.read_bytes())))
+    arrays = unpack(path.read_bytes())
+    wrong = is_checked and differs(SUITE[name][2], arrays)
+    if wrong:
+        sys.exit(f"{path}: {wrong}")
+    matrix = sparse.csr_matrix(SUITE[name][3](arrays))
     matrix.sum_duplicates()
     matrix.sort_indices()
     return matrix
@@ -257,7 +268,7 @@ def values(matrix):
         z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
         z ^= z >> np.uint64(31)
-        out[part] = ((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52 - 1
+        out[part] = ((z >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-51 - 1
     return out
 
 
@@ -281,10 +292,10 @@ def write_container(path, matrix):
     def put(offset, value, size):
         head[offset : offset + size] = int(value).to_bytes(size, "little")
 
-    for offset, value, size in ((8, 1, 4), (12, page, 4), (24, length, 8), (112, matrix.shape[0], 8), (120, matrix.shape[1], 8),
-                                (128, matrix.nnz, 8), (136, 2, 1), (137, 1, 1), (138, 1, 1), (139, 2, 1), (140, 2, 1),
-                                (141, 0, 1), (142, 0, 1), (144, len(sections), 4), (148, chunk, 4)):
-        put(offset, value, size)
+    sizes = (112, matrix.shape[0], 8), (120, matrix.shape[1], 8), (128, matrix.nnz, 8)
+    types = (136, 2, 1), (137, 1, 1), (138, 1, 1), (139, 2, 1), (140, 2, 1)
+    for field in ((8, 1, 4), (12, page, 4), (24, length, 8), *sizes, *types, (144, len(sections), 4), (148, chunk, 4)):
+        put(*field)
     head[32:35] = b"csr"
     for n, (name, offset, count, size, hashed, _) in enumerate(sections):
         slot = 192 + 64 * n
@@ -301,21 +312,20 @@ def write_container(path, matrix):
     temporary.rename(path)
 
 
-def listed():
-    rows = [line.rstrip("\n").split("\t") for line in open(pathlib.Path(__file__).with_name("suite.tsv"))
-            if not line.startswith("#")]
-    return {row[0]: dict(zip(rows[0], row)) for row in rows[1:]}
+HEAD = f"""# Matrices of bench/unstructured: matrices.py TABLES --list prints this.
+# half: {FIT_OR_JUDGE}
+# sha256: of rows and columns, offsets, columns, as little-endian 32-bit integers. table_sha256: of the arrays of the table"""
 
 
 def print_list(tables):
-    print(f"# {FIT_OR_JUDGE}\n# sha256: of rows and columns, offsets, columns, as little-endian int32; table_sha256: of the file")
-    print("name\tkind\tclass\thalf\trows\tentries\ttable\tsha256\ttable_sha256")
+    print(HEAD)
+    print("name\tkind\tclass\thalf\tsoftware\trows\tentries\tsha256\ttable\ttable_sha256\thow")
     for name, half in halves().items():
-        matrix = make(tables, name)
+        matrix = make(tables, name, is_checked=False)
         kind, kind_class, table, _ = SUITE[name]
-        table_hash = hashlib.sha256((tables / f"{table}.elements").read_bytes()).hexdigest()
-        print("\t".join(map(str, (name, kind, kind_class, half, matrix.shape[0], matrix.nnz, table, digest(matrix),
-                                  table_hash))), flush=True)
+        of_table = digest_of_table(unpack((tables / f"{table}.elements").read_bytes()))
+        print(name, kind, kind_class, half, TABLES[table].software, *matrix.shape[:1], matrix.nnz, digest(matrix), table,
+              of_table, TABLES[table].how, sep="\t", flush=True)
 
 
 def main():
@@ -337,7 +347,7 @@ def main():
         matrix = make(tables, name)
         found, expected = digest(matrix), known[name]["sha256"]
         if found != expected:
-            print(f"{name}: the matrix has SHA-256 {found}, expected {expected}: another version of a mesher?", file=sys.stderr)
+            print(f"{name}: the matrix has SHA-256 {found}, expected {expected}", file=sys.stderr)
             wrong = 1
             continue
         write_container(path, matrix)
