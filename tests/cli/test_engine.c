@@ -108,7 +108,7 @@ static void unstructured(void **state)
     cli_sources s = {.count = 0};
     char line[512];
     int count = 0;
-    FILE *list = fopen(SPRY_SOURCE "/bench/unstructured/suite.tsv", "r");
+    FILE *list = fopen(SPRY_TEST_ROOT "/bench/unstructured/suite.tsv", "r");
     assert_non_null(list);
     assert_int_equal(cli_add_suite(&s, "unstructured", NULL), CLI_GO_ON);
     while (fgets(line, sizeof line, list)) {
