@@ -344,9 +344,11 @@ TABLES = {
     "plate_coarse": gmsh_surface(plate, 0.009),
     "airfoil": gmsh_surface(airfoil_like, 0.03),
     "airfoil_fine": gmsh_surface(airfoil_like, 0.012),
-    "hexq2": skfem_dofs("A grid of uneven steps, 34 by 40 by 36 points, hexahedra of 27 nodes", uneven_hexes((34, 40, 36))),
+    "hexq2": skfem_dofs("Hexahedra of 27 nodes, of uneven sizes, 33 by 39 by 35", uneven_hexes((34, 40, 36))),
     "circle_p2": skfem_dofs("A disk, refined 7 times, P2", lambda s: (s.MeshTri.init_circle(7), s.ElementTriP2())),
-    "circle_morley": skfem_dofs("A disk, refined 8 times, Morley", lambda s: (s.MeshTri.init_circle(8), s.ElementTriMorley())),
+    "circle_morley": skfem_dofs(
+        "A disk, refined 8 times, Morley", lambda s: (s.MeshTri.init_circle(8), s.ElementTriMorley())
+    ),
     "circle_p1": skfem_dofs("A disk, refined 9 times", lambda s: (s.MeshTri.init_circle(9), s.ElementTriP1())),
     "ball_refined": skfem_dofs("A ball, refined 6 times", lambda s: (s.MeshTet.init_ball(6), s.ElementTetP1())),
 }

@@ -314,7 +314,8 @@ def write_container(path, matrix):
 
 HEAD = f"""# Matrices of bench/unstructured: matrices.py TABLES --list prints this.
 # half: {FIT_OR_JUDGE}
-# sha256: of rows and columns, offsets, columns, as little-endian 32-bit integers. table_sha256: of the arrays of the table"""
+# sha256: of rows and columns, offsets, columns, as little-endian 32-bit integers
+# table_sha256: of the names, sizes and numbers of the table's arrays, as elements.py has it"""
 
 
 def print_list(tables):
@@ -324,7 +325,7 @@ def print_list(tables):
         matrix = make(tables, name, is_checked=False)
         kind, kind_class, table, _ = SUITE[name]
         of_table = digest_of_table(unpack((tables / f"{table}.elements").read_bytes()))
-        print(name, kind, kind_class, half, TABLES[table].software, *matrix.shape[:1], matrix.nnz, digest(matrix), table,
+        print(name, kind, kind_class, half, TABLES[table].software, matrix.shape[0], matrix.nnz, digest(matrix), table,
               of_table, TABLES[table].how, sep="\t", flush=True)
 
 
