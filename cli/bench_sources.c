@@ -10,27 +10,29 @@
 #include <unistd.h>
 
 /* In the order of the names below: "gen:..." or the name of a file. */
-enum { MOST_OF_A_SUITE = 72 };
-static const char *const suites[][MOST_OF_A_SUITE] = {
+static const char *const suites[][16] = {
     {"gen:grid5", "gen:grid7", "gen:grid27", "gen:fem3", "gen:road", "gen:rgg21", "G3_circuit"},
     {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"},
     {"gen:rgg21p", "gen:grid7p"},
     {"gen:grid5", "gen:grid7", "gen:grid27s", "gen:fem3s", "gen:road", "gen:rgg20", "gen:rmat16", "gen:rmat17",
      "gen:rmat18", "G3_circuit", "cnr-2000", "Andrews", "cont-300_kkt", "soc-Slashdot0902"},
-    /* Those of bench/unstructured/suite.tsv, and real ones. */
-    {"p1_ball",          "p1_drilled",    "p1_box",           "p1_bracket",    "p2_ball",        "p2_pipe",
-     "p2_drilled",       "p2_box",        "p3_pipe",          "p3_ball",       "edge1_pipe",     "edge_ball",
-     "edge1_ball",       "edge_drilled",  "hdiv_ball",        "hdiv_pipe",     "facet_pipe",     "facet_ball",
-     "elast_p2_bracket", "elast_p2_pipe", "elast_box",        "elast_drilled", "apart_ball",     "apart_torus",
-     "fixed_bracket",    "fixed_torus",   "periodic_elast",   "periodic_box",  "bound_torus",    "bound_box",
-     "hex_bracket",      "hex_q2",        "hex_elast",        "shell_tube",    "shell_torus",    "surface_torus",
-     "surface_tube",     "plate_p1",      "circle_p1",        "circle_morley", "plate_p2",       "plate_elast",
-     "circle_elast",     "graded_box",    "graded_bracket",   "flow_pipe",     "flow_plate",     "flow_apart",
-     "dg20_torus",       "dg4_torus",     "dg6_plate",        "dg10_torus",    "euler3_bracket", "euler_sparse",
-     "euler3_torus",     "euler_airfoil", "volumes_periodic", "volumes_box",   "bcsstk17",       "s3rmq4m1",
-     "G3_circuit",       "delaunay_n16",  "cont-300_kkt"},
+    {"bcsstk17", "s3rmq4m1", "G3_circuit", "delaunay_n16", "cont-300_kkt"},
 };
+enum { UNSTRUCTURED = 4 };
 static const char suite_names[] = "mesh|scattered|shuffled|products|unstructured";
+/* Come before the real ones of "unstructured": the names of bench/unstructured/suite.tsv, in its order. */
+static const char *const made[] =
+    {"p1_ball",          "p1_drilled",      "p1_box",           "p1_bracket",    "p2_ball",      "p2_pipe",
+     "p2_drilled",       "p2_box",          "p3_pipe",          "p3_ball",       "elast_wing",   "p1_wing",
+     "edge1_pipe",       "edge_ball",       "edge1_ball",       "edge_drilled",  "hdiv_ball",    "hdiv_pipe",
+     "facet_pipe",       "facet_ball",      "elast_p2_bracket", "elast_p2_pipe", "elast_pipe",   "elast_box",
+     "elast_drilled",    "apart_ball",      "apart_torus",      "fixed_bracket", "fixed_torus",  "periodic_elast",
+     "periodic_box",     "bound_torus",     "bound_box",        "hex_bracket",   "hex_q2",       "hex_elast",
+     "shell_tube",       "shell_torus",     "surface_torus",    "surface_tube",  "plate_p1",     "circle_p1",
+     "circle_morley",    "plate_p2",        "plate_elast",      "circle_elast",  "graded_box",   "graded_bracket",
+     "flow_pipe",        "flow_plate",      "flow_apart",       "dg20_torus",    "dg4_torus",    "dg6_plate",
+     "dg3_torus",        "dg10_torus",      "euler3_bracket",   "euler_sparse",  "euler3_torus", "euler_airfoil",
+     "volumes_periodic", "volumes_bracket", "volumes_box"};
 /* Each is a script of its own in study/, with its tables. */
 static const char *const studies[] = {"seed000", "csrk64", "spgemm002"};
 
@@ -76,30 +78,51 @@ int cli_add_file(cli_sources *sources, const char *path)
 
 /* ---- suites ------------------------------------------------------------------------------------- */
 
-/* Where the collections put a matrix: NAME.mtx.gz (or .mtx, .spry), or in a folder of its own. */
-static void find_file(bench_source *source, const char *folder)
+static int found(bench_source *source, const char *folder, int in_own_folder, const char *ending)
 {
-    static const char *const endings[] = {".spry", ".mtx.gz", ".mtx"};
+    struct stat st;
+    char path[sizeof source->path];
+    int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, in_own_folder ? source->name : "",
+                          in_own_folder ? "/" : "", source->name, ending);
+    if (length >= (int)sizeof path || stat(path, &st) != 0 || S_ISDIR(st.st_mode)) return 0;
+    memcpy(source->path, path, sizeof path);
+    return 1;
+}
+
+/* Where the collections put a matrix: NAME.mtx.gz, or in a folder of its own. */
+static void find_real(bench_source *source, const char *folder)
+{
     if (!folder || !folder[0]) {
         snprintf(source->reason, sizeof source->reason,
-                 "%.200s is no generated matrix: name the folder that has %.200s.mtx.gz or .spry with --matrices or "
-                 "SPRY_MATRIX_DIR",
+                 "%.200s is a real matrix: name the folder that has %.200s.mtx.gz with --matrices or SPRY_MATRIX_DIR",
                  source->name, source->name);
         return;
     }
     for (int own = 0; own < 2; own++)
-        for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
-            struct stat st;
-            char path[sizeof source->path];
-            int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, own ? source->name : "", own ? "/" : "",
-                                  source->name, endings[e]);
-            if (length >= (int)sizeof path || stat(path, &st) != 0 || S_ISDIR(st.st_mode)) continue;
-            memcpy(source->path, path, sizeof path);
-            return;
-        }
-    snprintf(source->reason, sizeof source->reason,
-             "there is no %.100s.mtx.gz, .mtx or .spry in %.200s (bench/unstructured makes those of that suite)",
+        if (found(source, folder, own, ".mtx.gz") || found(source, folder, own, ".mtx")) return;
+    snprintf(source->reason, sizeof source->reason, "there is no %.100s.mtx.gz or %.100s.mtx in %.200s", source->name,
              source->name, folder);
+}
+
+/* What a script of bench/unstructured makes. */
+static void find_made(bench_source *source, const char *folder)
+{
+    const int is_named = folder && folder[0];
+    if (is_named && (found(source, folder, 0, ".spry") || found(source, folder, 0, ".mtx.gz"))) return;
+    snprintf(source->reason, sizeof source->reason,
+             "there is no %.60s.spry%s%.200s: bench/unstructured/matrices.py TABLES %.200s %.60s makes it",
+             source->name, is_named ? " in " : ", since --matrices or SPRY_MATRIX_DIR names no folder",
+             is_named ? folder : "", is_named ? folder : "DIR", source->name);
+}
+
+static int append_made(cli_sources *sources, const char *folder)
+{
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        bench_source *source = append(sources, made[i]);
+        if (!source) return CLI_UNSUCCESSFUL;
+        find_made(source, folder);
+    }
+    return CLI_GO_ON;
 }
 
 static int append_suite(cli_sources *sources, const char *const *suite, const char *folder)
@@ -110,7 +133,7 @@ static int append_suite(cli_sources *sources, const char *const *suite, const ch
         if (strncmp(suite[i], "gen:", 4) == 0)
             RECORD_TEXT(source->path, suite[i]);
         else
-            find_file(source, folder);
+            find_real(source, folder);
     }
     return CLI_GO_ON;
 }
@@ -128,7 +151,9 @@ int cli_add_suite(cli_sources *sources, const char *suite, const char *folder)
                                    "prints its tables",
                                    suite, suite);
     if (cli_take_word("suite", suite, suite_names, &index) != CLI_GO_ON) return CLI_USAGE;
-    return append_suite(sources, suites[index], folder ? folder : getenv("SPRY_MATRIX_DIR"));
+    if (!folder) folder = getenv("SPRY_MATRIX_DIR");
+    int status = index == UNSTRUCTURED ? append_made(sources, folder) : CLI_GO_ON;
+    return status == CLI_GO_ON ? append_suite(sources, suites[index], folder) : status;
 }
 
 /* ---- parts -------------------------------------------------------------------------------------- */

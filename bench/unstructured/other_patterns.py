@@ -16,7 +16,7 @@ import scipy.sparse as sparse
 import skfem
 from netgen.occ import Box, OCCGeometry, Sphere
 from ngsolve import H1, VOL, Compress, FacetFESpace, HDiv, Mesh
-from ngsolve_patterns import pattern
+from matrices import pattern
 
 
 def in_blocks(matrix, block):
@@ -42,7 +42,7 @@ def of_skfem():
         ("morley", circle(8), skfem.ElementTriMorley()),
     ):
         basis = skfem.Basis(mesh, element)
-        yield name, pattern(basis.element_dofs.T.astype(np.int64), basis.N)
+        yield name, pattern(basis.element_dofs.T.astype(np.int64), unknowns=basis.N)
 
 
 def of_ngsolve():
@@ -53,9 +53,9 @@ def of_ngsolve():
         return np.array([[k for k in space.GetDofNrs(e) if k >= 0] for e in mesh.Elements(VOL)], dtype=np.int64)
 
     linear, quadratic = H1(mesh, order=1), H1(mesh, order=2)
-    p1 = pattern(elements(linear), linear.ndof)
+    p1 = pattern(elements(linear), unknowns=linear.ndof)
     both = np.hstack([elements(quadratic), elements(linear) + quadratic.ndof])
-    flow = pattern(both, quadratic.ndof + linear.ndof)
+    flow = pattern(both, unknowns=quadratic.ndof + linear.ndof)
     velocity, pressure = flow[: quadratic.ndof, : quadratic.ndof], flow[: quadratic.ndof, quadratic.ndof :]
     yield "ballp1", p1
     yield "ballel3", in_blocks(p1, np.ones((3, 3)))
@@ -64,7 +64,7 @@ def of_ngsolve():
                                  [in_blocks(pressure.T, np.ones((1, 3))), None]])
     for name, space in (("ballp3", H1(mesh, order=3)), ("hdiv", HDiv(mesh, order=1)),
                         ("facet", Compress(FacetFESpace(mesh, order=1)))):
-        yield name, pattern(elements(space), space.ndof)
+        yield name, pattern(elements(space), unknowns=space.ndof)
 
 
 def of_gmsh():
@@ -81,7 +81,7 @@ def of_gmsh():
     number = np.zeros(tags.max() + 1, np.int64)
     number[tags] = np.arange(len(tags))
     cells = number[gmsh.model.mesh.getElements(3)[2][0].reshape(-1, 4).astype(np.int64)]
-    nodes = pattern(cells, len(tags))
+    nodes = pattern(cells, unknowns=len(tags))
     faces = np.sort(np.concatenate([cells[:, list(f)] for f in ((0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3))]), axis=1)
     cell = np.tile(np.arange(len(cells)), 4)
     order = np.lexsort(faces.T[::-1])

@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static void statistics(void **state)
 {
@@ -108,6 +109,7 @@ static void unstructured(void **state)
     cli_sources s = {.count = 0};
     char line[512];
     int count = 0;
+    unsetenv("SPRY_MATRIX_DIR");
     FILE *list = fopen(SPRY_TEST_ROOT "/bench/unstructured/suite.tsv", "r");
     assert_non_null(list);
     assert_int_equal(cli_add_suite(&s, "unstructured", NULL), CLI_GO_ON);
@@ -115,11 +117,35 @@ static void unstructured(void **state)
         line[strcspn(line, "\t\n")] = 0;
         if (line[0] == '#' || strcmp(line, "name") == 0) continue;
         assert_true(count < s.count);
-        assert_string_equal(s.items[count++].name, line);
+        assert_string_equal(s.items[count].name, line);
+        assert_string_equal(s.items[count++].path, "");
     }
     fclose(list);
     assert_int_equal(s.count, count + 5);
     assert_true(count >= 40);
+    assert_non_null(strstr(s.items[0].reason, "bench/unstructured/matrices.py TABLES DIR p1_ball makes it"));
+    assert_non_null(strstr(s.items[count].reason, "is a real matrix"));
+    free(s.items);
+}
+
+static void files_of_unstructured(void **state)
+{
+    (void)state;
+    cli_sources s = {.count = 0};
+    char folder[] = "/tmp/spry-suite-XXXXXX", path[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/p1_ball.spry", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fclose(file);
+    int status = cli_add_suite(&s, "unstructured", folder);
+    remove(path);
+    rmdir(folder);
+    assert_int_equal(status, CLI_GO_ON);
+    assert_string_equal(s.items[0].path, path);
+    assert_string_equal(s.items[1].path, "");
+    snprintf(path, sizeof path, "matrices.py TABLES %s p1_drilled makes it", folder);
+    assert_non_null(strstr(s.items[1].reason, path));
     free(s.items);
 }
 
@@ -306,10 +332,10 @@ static void numberings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics), cmocka_unit_test(names),          cmocka_unit_test(json_text),
-        cmocka_unit_test(suites),     cmocka_unit_test(unstructured),   cmocka_unit_test(records),
-        cmocka_unit_test(break_even), cmocka_unit_test(random_vectors), cmocka_unit_test(bandwidth),
-        cmocka_unit_test(numberings), cmocka_unit_test(copy_arrays),
+        cmocka_unit_test(statistics), cmocka_unit_test(names),        cmocka_unit_test(json_text),
+        cmocka_unit_test(suites),     cmocka_unit_test(unstructured), cmocka_unit_test(files_of_unstructured),
+        cmocka_unit_test(records),    cmocka_unit_test(break_even),   cmocka_unit_test(random_vectors),
+        cmocka_unit_test(bandwidth),  cmocka_unit_test(numberings),   cmocka_unit_test(copy_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
