@@ -294,8 +294,8 @@ def uneven_hexes(points):
 
 
 TABLES = {
-    "drilled": ngsolve_spaces("drilled", 0.017, {"p2": h1(2), "edge": lambda n, m: n.HCurl(m, order=0)}),
-    "ball_fine": ngsolve_spaces("ball", 0.032, {"p2": h1(2), "edge": lambda n, m: n.HCurl(m, order=0)}),
+    "drilled": ngsolve_spaces("drilled", 0.017, {"p2": h1(2)}),
+    "ball_fine": ngsolve_spaces("ball", 0.032, {"p2": h1(2)}),
     "ball": ngsolve_spaces(
         "ball",
         0.045,
