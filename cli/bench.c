@@ -82,8 +82,7 @@ static const cli_option options[] = {
      "unstructured (made by bench/unstructured); or products, which\n"
      "are squared. Studies, with their tables: study/",
      CLI_TEXT, CLI_AT(suite)},
-    {"matrices", 0, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)", CLI_TEXT,
-     CLI_AT(folder)},
+    {"matrices", 0, "DIR", "folder of a suite's matrices (default: SPRY_MATRIX_DIR)", CLI_TEXT, CLI_AT(folder)},
     {"only", 0, "LIST", "of the matrices only these, by name", CLI_LIST, CLI_AT(only)},
     {"part", 0, "I/N", "of the matrices the I-th and every N-th after it: N runs make the whole", CLI_OWN,
      .take = take_part},

@@ -4,7 +4,7 @@
 Each table holds the unknowns of each element, in the numbering of the program that made the mesh: gmsh, netgen and
 ngsolve, or scikit-fem. Step 2 (matrices.py) makes matrices of them and needs none of these programs.
 
-    pip install -r requirements.txt
+    pip install -r requirements.txt   (gmsh may need libGLU, libXrender, libXcursor, libXft and libXinerama)
     elements.py FOLDER [TABLE...]     makes the tables that FOLDER lacks, all or those named
     elements.py --list                names them
 
