@@ -423,12 +423,13 @@ def main():
     if unknown:
         sys.exit(f"there is no table '{unknown[0]}': --list names them")
     folder.mkdir(parents=True, exist_ok=True)
+    failed = 0
     for name in wanted:
         path = folder / f"{name}.elements"
         if path.exists():
             continue
         if len(wanted) > 1:  # a process each: meshers keep state
-            subprocess.run([sys.executable, __file__, str(folder), name], check=True)
+            failed |= subprocess.run([sys.executable, __file__, str(folder), name]).returncode != 0
             continue
         arrays = TABLES[name].make()
         data = pack(arrays)
@@ -439,6 +440,7 @@ def main():
         wrong = differs(name, arrays)
         if wrong:
             sys.exit(wrong)
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

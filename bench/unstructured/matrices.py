@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The suite `unstructured`: matrices of finite elements and volumes, in the numbering of the meshers. Step 2 of 2.
 
-Needs numpy, scipy and xxhash, and the tables that elements.py makes; no mesher. suite.tsv lists the matrices with their hashes.
+Needs numpy, scipy and xxhash, and the tables that elements.py makes; no mesher. suite.tsv lists the matrices with their
+hashes. A table or a matrix with another hash is refused.
 
-    matrices.py TABLES FOLDER [NAME...]     writes FOLDER/NAME.spry, all or those named, and compares hashes
+    matrices.py TABLES FOLDER [NAME...]     writes FOLDER/NAME.spry, all or those named, unless it is there
     matrices.py TABLES --list               makes all and prints suite.tsv
 
 Values follow from row and column alone: numbers in (-1, 1), the same on every machine.
