@@ -53,7 +53,8 @@
     CONVERTER(bsr)                                                                                                     \
     CONVERTER(csr2)                                                                                                    \
     CONVERTER(csr3)                                                                                                    \
-    CONVERTER(packed)
+    CONVERTER(packed)                                                                                                  \
+    CONVERTER(windowed)
 /* clang-format on */
 
 #define SPRY_CUDA_DECLARE(name) extern const spryi_kernel_functions spry_cuda_##name;

@@ -1,0 +1,612 @@
+/*
+ * CSR to windows on the device, bit for bit as on the host.
+ *
+ * Idea: rows are put in order first (windowed_order.cu). A block of threads then takes `window` rows of the order, counts
+ *       their distinct columns in shared memory, cuts them in two where they are too many, sorts the rows of each part
+ *       by length and measures its slices. Scans over the slices tell where everything goes, the guard is asked, and a
+ *       second pass fills: values by slices, dictionaries and indices by windows. Windows of one slice with many columns
+ *       are left to larger blocks, in both passes.
+ * Work: a block a window, 8 lanes a row where columns are collected, a warp a slice.
+ * Cost: columns of leaders read three times or more, values once; scratch of 2 bytes a row beside that of the order.
+ * Source: open addressing; bitonic sort (Batcher 1968); the scan: CUB; this library.
+ */
+#include "device/cuda/kernels.h"
+#include "formats/windowed/windowed_columns.cuh"
+
+/* Of a slice, the first three where it begins a window; summed up, what is before. A row of each number. */
+struct window_sizes {
+    int64_t windows, dictionary, pages, values, units; /* dictionary and values in their units */
+};
+enum { SIZES = sizeof(window_sizes) / sizeof(int64_t), WARPS = CONVERT_THREADS / LANES };
+
+static __device__ window_sizes sizes_before(const int64_t *sizes, int64_t slices, int64_t slice)
+{
+    int64_t number[SIZES];
+#pragma unroll
+    for (int n = 0; n < SIZES; n++) {
+        const int64_t at = n * slices + slice;
+        number[n] = slice > 0 ? sizes[at - 1] - (n > 0 ? sizes[n * slices - 1] : 0) : 0;
+    }
+    return {number[0], number[1], number[2], number[3], number[4]};
+}
+
+template <typename P> static __device__ void put_window(const windowing<P> &w, int64_t slice, int columns, int pages)
+{
+    w.columns[slice] = (uint32_t)columns;
+    w.sizes[slice] = 1;
+    w.sizes[w.slices + slice] = (columns + SPRYI_WINDOWED_DICTIONARY - 1) / SPRYI_WINDOWED_DICTIONARY;
+    w.sizes[2 * w.slices + slice] = pages;
+    atomicMax(w.marks + 1, (uint32_t)(columns * run_of(w, slice)));
+}
+
+/* ---- cutting windows ------------------------------------------------------------------------------------- */
+
+/* What a block has of `window` rows in shared memory. */
+struct cutting {
+    column_table table;
+    uint32_t leader[SPRYI_WINDOWED_MOST_ROWS];
+    uint32_t key[SPRYI_WINDOWED_MOST_ROWS];                  /* of a row, see order_lanes */
+    uint32_t high[1 << (31 - SPRYI_WINDOWED_PAGE_BITS - 5)]; /* a bit for the high bits of a column */
+    int pages;
+};
+static_assert(sizeof(cutting) <= 48 << 10, "shared memory that a launch need not ask for");
+
+/* Which rows a block has: first of the order, first slice, how many. */
+struct block_rows {
+    int64_t first, slice;
+    int count;
+};
+
+template <typename P> static __device__ block_rows rows_of_block(const windowing<P> &w)
+{
+    const int64_t b = blockIdx.x, begin = b < w.windows_of_runs ? 0 : w.of_runs;
+    const int64_t end = b < w.windows_of_runs ? w.of_runs : w.count;
+    const int64_t at = (b < w.windows_of_runs ? b : b - w.windows_of_runs) * w.window;
+    const int64_t slice = (b < w.windows_of_runs ? 0 : w.slices_of_runs) + at / LANES;
+    const int64_t count = end - begin - at < w.window ? end - begin - at : w.window;
+    return {begin + at, slice, (int)count};
+}
+
+/* High bits that the table's columns have. */
+static __device__ int count_pages(cutting *c, int64_t cols)
+{
+    const int used = (int)((cols - 1) >> (SPRYI_WINDOWED_PAGE_BITS + 5)) + 1;
+    for (int n = threadIdx.x; n < used; n += SMALL_THREADS) c->high[n] = 0;
+    if (threadIdx.x == 0) c->pages = 0;
+    __syncthreads();
+    for (int n = threadIdx.x; n < SMALL_TABLE; n += SMALL_THREADS) {
+        const int32_t j = c->table.column[n];
+        if (j == NO_COLUMN) continue;
+        const uint32_t high = (uint32_t)j >> SPRYI_WINDOWED_PAGE_BITS, bit = 1u << (high % 32);
+        if (!(*(volatile uint32_t *)&c->high[high / 32] & bit) && !(atomicOr(&c->high[high / 32], bit) & bit))
+            atomicAdd(&c->pages, 1);
+    }
+    __syncthreads();
+    const int pages = c->pages;
+    __syncthreads(); /* pages may be written again */
+    return pages;
+}
+
+/* The first slices of windows, a bit each, and in *narrow those of windows with indices of few bits. */
+template <typename P>
+static __device__ uint32_t cut_rows(const windowing<P> &w, const block_rows &rows, cutting *c, uint32_t *narrow)
+{
+    enum { DEEP = 8 }; /* 1024 rows are cut five times at most */
+    const int run = run_of(w, rows.slice);
+    int begins[DEEP] = {0}, sizes[DEEP] = {(int)w.window};
+    uint32_t starts = 0;
+    *narrow = 0;
+    for (int top = 1; top > 0;) {
+        const int begin = begins[--top], left = rows.count - begin;
+        int size = sizes[top];
+        while (size > LANES && spryi_windowed_half(size) >= left) size = (int)spryi_windowed_half(size);
+        const int most = size > LANES ? SPRYI_WINDOWED_NUMBERS / run : (int)MOST_SMALL;
+        const int columns =
+            collect_columns(w, c->leader, begin, begin + (size < left ? size : left), run, most, &c->table);
+        if (columns > most && size > LANES) {
+            const int half = (int)spryi_windowed_half(size);
+            begins[top] = begin + half;
+            sizes[top++] = size - half;
+            begins[top] = begin;
+            sizes[top++] = half;
+            continue;
+        }
+        const int64_t slice = rows.slice + begin / LANES;
+        const bool is_large = columns > MOST_SMALL;
+        starts |= 1u << (begin / LANES);
+        if (!is_large && spryi_windowed_bits(run, columns) == SPRYI_WINDOWED_SHORT_BITS)
+            *narrow |= 1u << (begin / LANES);
+        const int pages = is_large ? 0 : count_pages(c, w.a.cols);
+        if (threadIdx.x > 0) continue;
+        if (is_large)
+            w.large[atomicAdd(w.marks, 1u)] = (uint32_t)slice;
+        else
+            put_window(w, slice, columns, pages);
+    }
+    return starts;
+}
+
+/* Keys of lanes, rising: number of the window among the block's, how much the row lacks of the most runs, row. */
+enum { ROW_BITS = 10, LENGTH_BITS = 10 };
+static_assert(SPRYI_WINDOWED_MOST_ROWS <= 1 << ROW_BITS && SPRYI_WINDOWED_LONG < 1 << LENGTH_BITS, "keys have room");
+
+template <typename P>
+static __device__ void order_lanes(const windowing<P> &w, const block_rows &rows, uint32_t starts, cutting *c)
+{
+    const int run = run_of(w, rows.slice), size = power_of_two(rows.count);
+    int unsorted = 0;
+    for (int p = threadIdx.x; p < size; p += SMALL_THREADS) {
+        uint32_t key = UINT32_MAX;
+        if (p < rows.count) {
+            const uint32_t missing = SPRYI_WINDOWED_LONG - (uint32_t)w.a.length(c->leader[p]) / run;
+            const uint32_t window = __popc(starts << (31 - p / LANES));
+            key = (window << LENGTH_BITS | missing) << ROW_BITS | (uint32_t)p;
+        }
+        c->key[p] = key;
+    }
+    __syncthreads();
+    for (int p = threadIdx.x; p + 1 < rows.count; p += SMALL_THREADS) unsorted |= c->key[p] > c->key[p + 1];
+    if (__syncthreads_or(unsorted)) sort_block(c->key, size);
+}
+
+/* By a warp: slice q of the block's, its rows and sizes. Lanes without a row are a group, too, of length 0. */
+template <typename P>
+static __device__ void measure_slice(const windowing<P> &w, const block_rows &rows, const cutting *c, int q, int bits)
+{
+    const int run = run_of(w, rows.slice), p = q * LANES + lane_of_warp();
+    const int64_t slice = rows.slice + q;
+    const uint32_t key = p < rows.count ? c->key[p] : 0;
+    const int from = key & ((1 << ROW_BITS) - 1);
+    const int length = p < rows.count ? SPRYI_WINDOWED_LONG - (int)(key >> ROW_BITS & ((1 << LENGTH_BITS) - 1)) : 0;
+    const uint32_t own = p < rows.count ? c->leader[from] : NO_ROW, before = __shfl_up_sync(FULL_WARP, own, 1);
+    const bool is_first = lane_of_warp() == 0 || own != before;
+    const int groups = __popc(__ballot_sync(FULL_WARP, is_first));
+    const int units = lanes_sum(is_first ? (int)spryi_windowed_words(length, bits) : 0, LANES);
+    const int entries = lanes_sum(length * run, LANES);
+    w.rows[slice * LANES + lane_of_warp()] = p < rows.count ? w.order[rows.first + from] : NO_ROW;
+    if (lane_of_warp() > 0) return;
+    w.sizes[3 * w.slices + slice] = (entries + SPRYI_WINDOWED_ALIGN - 1) / SPRYI_WINDOWED_ALIGN;
+    w.sizes[4 * w.slices + slice] = spryi_windowed_units(spryi_windowed_head_bytes(groups) + 4 * units);
+}
+
+template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS) cut_windows(const windowing<P> w)
+{
+    __shared__ cutting c;
+    const block_rows rows = rows_of_block(w);
+    uint32_t narrow = 0;
+    for (int p = threadIdx.x; p < rows.count; p += SMALL_THREADS) c.leader[p] = w.leader[w.order[rows.first + p]];
+    __syncthreads();
+    const uint32_t starts = cut_rows(w, rows, &c, &narrow);
+    order_lanes(w, rows, starts, &c);
+    for (int q = threadIdx.x / LANES; q * LANES < rows.count; q += SMALL_THREADS / LANES) {
+        const int window = 31 - __clz(starts & UINT32_MAX >> (31 - q)); /* its first slice */
+        measure_slice(w, rows, &c, q, narrow >> window & 1 ? (int)SPRYI_WINDOWED_SHORT_BITS : 16);
+    }
+}
+
+template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS) count_large(const windowing<P> w)
+{
+    extern __shared__ int32_t column[];
+    for (uint32_t n = blockIdx.x; n < w.marks[0]; n += gridDim.x) {
+        const int64_t slice = w.large[n];
+        const int columns = list_columns(w, slice, column);
+        int pages = 0;
+        for (int d = threadIdx.x; d < columns; d += LARGE_THREADS)
+            pages += d == 0 || column[d] >> SPRYI_WINDOWED_PAGE_BITS != column[d - 1] >> SPRYI_WINDOWED_PAGE_BITS;
+        sum_before(pages, &pages);
+        if (threadIdx.x == 0) put_window(w, slice, columns, pages);
+    }
+}
+
+/* ---- filling --------------------------------------------------------------------------------------------- */
+
+/* A slice, as the lanes of a warp see it. */
+struct lane_view {
+    int64_t begin;   /* of the row's entries */
+    uint32_t leader; /* NO_ROW: the lane has no row */
+    int length;      /* in runs */
+};
+
+template <typename P> static __device__ lane_view view_slice(const windowing<P> &w, int64_t slice, int run)
+{
+    const uint32_t row = w.rows[slice * LANES + lane_of_warp()];
+    if (row == NO_ROW) return {0, NO_ROW, 0};
+    return {(int64_t)w.a.Ap[row], w.leader[row], (int)w.a.length(row) / run};
+}
+
+/* By a warp: runs of 1; entries of a row that lie side by side are read one after the other. */
+template <typename V> static __device__ int put_entries(const lane_view &lane, int width, const V *Ax, V *to)
+{
+    enum { AHEAD = 8 };
+    int before = 0;
+    for (int t = 0; t < width; t += AHEAD) {
+        V value[AHEAD];
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) value[u] = t + u < lane.length ? Ax[lane.begin + t + u] : V(0);
+#pragma unroll
+        for (int u = 0; u < AHEAD; u++) {
+            const unsigned has = __ballot_sync(FULL_WARP, t + u < lane.length);
+            if (t + u < lane.length) to[before + lane_of_warp()] = value[u];
+            before += __popc(has);
+        }
+    }
+    return before;
+}
+
+/* By a warp: runs of any length. */
+template <typename V>
+static __device__ int put_runs(const lane_view &lane, int width, int run, int64_t stride, const V *Ax, V *to)
+{
+    int before = 0;
+    for (int t = 0; t < width; t++) {
+        const int has = __popc(__ballot_sync(FULL_WARP, t < lane.length));
+        V value[SPRYI_WINDOWED_MOST_RUN];
+#pragma unroll
+        for (int c = 0; c < SPRYI_WINDOWED_MOST_RUN; c++)
+            value[c] = t < lane.length && c < run ? Ax[lane.begin + (stride == 1 ? t * run + c : c * lane.length + t)]
+                                                  : V(0);
+#pragma unroll
+        for (int c = 0; c < SPRYI_WINDOWED_MOST_RUN; c++)
+            if (t < lane.length && c < run) to[before + c * has + lane_of_warp()] = value[c];
+        before += has * run;
+    }
+    return before;
+}
+
+/* A warp a slice: its record, that of the window which it begins, its values. */
+template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    put_slices(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s)
+{
+    const int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / LANES;
+    if (slice >= w.slices) return;
+    const window_sizes at = sizes_before(w.sizes, w.slices, slice);
+    const int run = run_of(w, slice);
+    const lane_view lane = view_slice(w, slice, run);
+    const uint32_t before = __shfl_up_sync(FULL_WARP, lane.leader, 1);
+    const unsigned firsts = __ballot_sync(FULL_WARP, lane_of_warp() == 0 || lane.leader != before);
+    const int width = __shfl_sync(FULL_WARP, lane.length, 0), whole = __shfl_sync(FULL_WARP, lane.length, LANES - 1);
+    if (lane_of_warp() == 0) {
+        const uint8_t groups = (uint8_t)__popc(firsts);
+        s.slices[slice] = {(uint32_t)at.values, (uint32_t)at.units, (uint16_t)width, (uint16_t)whole, groups, 0, 0};
+        if (w.sizes[slice] > at.windows) {
+            const uint32_t columns = w.columns[slice];
+            const uint8_t bits = (uint8_t)spryi_windowed_bits(run, columns);
+            s.windows[at.windows] = {(uint32_t)slice,    (uint32_t)at.dictionary,
+                                     (uint32_t)at.pages, (uint16_t)columns,
+                                     (uint8_t)run,       bits};
+        }
+    }
+    if (!Ax) return;
+    V *to = (V *)s.values + at.values * SPRYI_WINDOWED_ALIGN;
+    const int put = run == 1 ? put_entries(lane, width, Ax, to) : put_runs(lane, width, run, w.stride, Ax, to);
+    if (lane_of_warp() < (SPRYI_WINDOWED_ALIGN - put % SPRYI_WINDOWED_ALIGN) % SPRYI_WINDOWED_ALIGN)
+        to[put + lane_of_warp()] = V(0);
+}
+
+static __global__ void put_ends(const spryi_windowed s)
+{
+    const uint32_t dictionary = (uint32_t)(s.numbers / SPRYI_WINDOWED_DICTIONARY);
+    if (threadIdx.x > 0) return;
+    s.windows[s.window_count] = {(uint32_t)s.slice_count, dictionary, (uint32_t)s.page_count, 0, 0, 0};
+    s.slices[s.slice_count] = {(uint32_t)(s.slots / SPRYI_WINDOWED_ALIGN), (uint32_t)s.units, 0, 0, 0, 0, 0};
+    s.long_first[0] = 0;
+    s.pieces[s.piece_count] = s.long_nnz;
+}
+
+/* A window whose columns lie sorted in shared memory. */
+struct filling {
+    const int32_t *column;
+    int columns;
+    spryi_windowed_window at;
+};
+
+/* By the block: the dictionary, zeros behind it; its pages by the first warp. */
+static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
+{
+    uint16_t *to = s.dictionary + (int64_t)f.at.dictionary * SPRYI_WINDOWED_DICTIONARY;
+    const int room = (f.columns + SPRYI_WINDOWED_DICTIONARY - 1) / SPRYI_WINDOWED_DICTIONARY *
+                     SPRYI_WINDOWED_DICTIONARY;
+    for (int d = threadIdx.x; d < room; d += blockDim.x) to[d] = d < f.columns ? (uint16_t)f.column[d] : 0;
+    if (threadIdx.x >= LANES) return;
+    int pages = 0;
+    for (int begin = 0; begin < f.columns; begin += LANES) {
+        const int d = begin + threadIdx.x;
+        const int32_t high = d < f.columns ? f.column[d] >> SPRYI_WINDOWED_PAGE_BITS : -1;
+        const bool is_first = d < f.columns && (d == 0 || f.column[d - 1] >> SPRYI_WINDOWED_PAGE_BITS != high);
+        const unsigned firsts = __ballot_sync(FULL_WARP, is_first);
+        if (is_first) s.pages[f.at.page + pages + __popc(firsts & lanes_before())] = {(uint32_t)d, (uint32_t)high};
+        pages += __popc(firsts);
+    }
+}
+
+/* The number of a column, which is in the dictionary. */
+static __device__ __forceinline__ uint32_t number_of(const filling &f, int32_t column, int first_step)
+{
+    int number = 0;
+    for (int step = first_step; step > 0; step /= 2)
+        if (number + step < f.columns && f.column[number + step] <= column) number += step;
+    return (uint32_t)number;
+}
+
+/* Numbers 32*q/bits and on of a group of `length` runs, as the bits of word q. */
+template <typename P> static __device__ uint32_t make_word(const windowing<P> &w, const filling &f, int64_t begin,
+                                                           int length, int q, int first_step)
+{
+    enum { MOST = 4 }; /* numbers that a word has a part of */
+    const int bits = f.at.bits, first = 32 * q / bits;
+    int32_t column[MOST];
+    uint32_t word = 0;
+#pragma unroll
+    for (int u = 0; u < MOST; u++) {
+        const int t = first + u;
+        column[u] = t < length && t * bits < 32 * (q + 1) ? w.a.Aj[begin + begin_of_run(w, f.at.run, t)] : -1;
+    }
+#pragma unroll
+    for (int u = 0; u < MOST; u++) {
+        const int bit = (first + u) * bits - 32 * q;
+        if (column[u] < 0) continue;
+        const uint32_t number = number_of(f, column[u], first_step);
+        word |= bit < 0 ? number >> -bit : number << bit;
+    }
+    return word;
+}
+
+/* By one of `parts` warps, number `part`: the indices of a slice. lanes: LANES bytes of shared memory of the warp. */
+template <typename P> static __device__ void put_indices(const windowing<P> &w, const filling &f,
+                                                         const spryi_windowed &s, int64_t slice, int part, int parts,
+                                                         uint8_t *lanes)
+{
+    const int lane = lane_of_warp(), run = f.at.run, first_step = power_of_two(f.columns) / 2;
+    const lane_view own = view_slice(w, slice, run);
+    const uint32_t before = __shfl_up_sync(FULL_WARP, own.leader, 1);
+    const bool is_first = lane == 0 || own.leader != before;
+    const unsigned firsts = __ballot_sync(FULL_WARP, is_first);
+    const int groups = __popc(firsts), group = __popc(firsts & lanes_before()) + is_first - 1;
+    __syncwarp();
+    if (is_first) lanes[group] = (uint8_t)lane;
+    __syncwarp();
+    const int from = lane < groups ? lanes[lane] : 0; /* lane g has group g from here on */
+    const int64_t begin = __shfl_sync(FULL_WARP, own.begin, from);
+    const int all = __shfl_sync(FULL_WARP, own.length, from), length = lane < groups ? all : 0;
+    uint8_t *to = s.indices + (int64_t)s.slices[slice].indices * SPRYI_WINDOWED_UNIT;
+    if (groups < LANES) {
+        if (part == 0) to[lane] = (uint8_t)group;
+        to += LANES;
+    }
+    if (part == 0 && lane < groups) ((uint16_t *)to)[lane] = (uint16_t)length;
+    uint32_t *put = (uint32_t *)(to + (groups + 1) / 2 * 4);
+    const int own_words = (int)spryi_windowed_words(length, f.at.bits);
+    for (int q = 0;; q++) {
+        const int count = __popc(__ballot_sync(FULL_WARP, own_words > q));
+        if (count == 0) break;
+        if (q % parts == part && lane < count) put[lane] = make_word(w, f, begin, length, q, first_step);
+        put += count;
+    }
+}
+
+/* By the block of THREADS: dictionary and indices of a window. */
+template <int THREADS, typename P>
+static __device__ void fill_window(const windowing<P> &w, const filling &f, const spryi_windowed &s, int slices)
+{
+    enum { ALL = THREADS / LANES };
+    __shared__ uint8_t lanes[ALL][LANES];
+    const int warp = threadIdx.x / LANES, parts = slices < ALL ? ALL / slices : 1;
+    put_dictionary(f, s);
+    for (int n = warp; n < slices * parts; n += ALL)
+        put_indices(w, f, s, f.at.slice + n % slices, n / slices, parts, lanes[warp]);
+}
+
+/* A block a window of few columns. */
+template <typename P> static __global__ void __launch_bounds__(SMALL_THREADS)
+    fill_small(const windowing<P> w, const spryi_windowed s)
+{
+    __shared__ column_table table;
+    __shared__ uint32_t leader[SPRYI_WINDOWED_MOST_ROWS];
+    const spryi_windowed_window at = s.windows[blockIdx.x];
+    const int slices = (int)(s.windows[blockIdx.x + 1].slice - at.slice);
+    if (at.columns > MOST_SMALL) return;
+    for (int p = threadIdx.x; p < slices * LANES; p += SMALL_THREADS) {
+        const uint32_t row = w.rows[(int64_t)at.slice * LANES + p];
+        leader[p] = row != NO_ROW ? w.leader[row] : NO_ROW;
+    }
+    __syncthreads();
+    const int columns = collect_columns(w, leader, 0, slices * LANES, at.run, MOST_SMALL, &table);
+    sort_table(&table, columns);
+    const filling f = {table.column, columns, at};
+    fill_window<SMALL_THREADS>(w, f, s, slices);
+}
+
+/* A window of one slice. */
+template <typename P> static __global__ void __launch_bounds__(LARGE_THREADS)
+    fill_large(const windowing<P> w, const spryi_windowed s)
+{
+    extern __shared__ int32_t column[];
+    for (uint32_t n = blockIdx.x; n < w.marks[0]; n += gridDim.x) {
+        const int64_t slice = w.large[n];
+        const int columns = list_columns(w, slice, column);
+        const window_sizes before = sizes_before(w.sizes, w.slices, slice);
+        const filling f = {column, columns, s.windows[before.windows]};
+        fill_window<LARGE_THREADS>(w, f, s, 1);
+        __syncthreads(); /* columns may be written again */
+    }
+}
+
+/* ---- long rows ------------------------------------------------------------------------------------------- */
+
+/* Long rows, and what each has: pieces, and entries in first_entry; from 1 on, to be summed up. */
+template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    list_long_rows(const windowing<P> w, const spryi_windowed s, int64_t *first_entry)
+{
+    const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (n == 0) first_entry[0] = 0;
+    if (n >= s.long_count) return;
+    const int64_t i = w.order[w.count + n], length = w.a.length(i);
+    s.long_rows[n] = i;
+    s.long_first[n + 1] = (length + SPRYI_WINDOWED_PIECE - 1) / SPRYI_WINDOWED_PIECE;
+    first_entry[n + 1] = length;
+}
+
+/* A block a piece. */
+template <typename V, typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
+    copy_pieces(const windowing<P> w, const V *__restrict__ Ax, const spryi_windowed s,
+                const int64_t *__restrict__ first_entry)
+{
+    const int64_t p = blockIdx.x, n = owner_of(s.long_first, 0, s.long_count, p), i = s.long_rows[n];
+    const int64_t from = (int64_t)w.a.Ap[i], to = first_entry[n], length = w.a.length(i);
+    const int64_t begin = (p - s.long_first[n]) * SPRYI_WINDOWED_PIECE;
+    const int64_t end = begin + SPRYI_WINDOWED_PIECE < length ? begin + SPRYI_WINDOWED_PIECE : length;
+    if (threadIdx.x == 0) s.pieces[p] = to + begin;
+    for (int64_t k = begin + threadIdx.x; k < end; k += CONVERT_THREADS) {
+        ((int32_t *)s.long_columns)[to + k] = w.a.Aj[from + k];
+        if (Ax) ((V *)s.long_values)[to + k] = Ax[from + k];
+    }
+}
+
+template <typename V, typename P>
+static spry_status store_long_rows(spryi_conversion *c, const windowing<P> &w, scratch *first_entry, spry_error *err)
+{
+    const spryi_windowed *s = (const spryi_windowed *)c->storage;
+    if (s->long_count == 0) return SPRY_OK;
+    const int64_t bytes = (s->long_count + 1) * (int64_t)sizeof(int64_t);
+    SPRY_CUDA_TRY(first_entry->make(c->device, bytes, "windowed: long rows", err));
+    int64_t *first = (int64_t *)first_entry->at;
+    list_long_rows<<<convert_blocks(s->long_count), CONVERT_THREADS>>>(w, *s, first);
+    SPRY_CUDA_TRY(launched(err, "windowed: long rows"));
+    SPRY_CUDA_TRY(spry_cuda_scan(c->device, s->long_first + 1, s->long_count, err));
+    SPRY_CUDA_TRY(spry_cuda_scan(c->device, first + 1, s->long_count, err));
+    copy_pieces<<<(unsigned)s->piece_count, CONVERT_THREADS>>>(w, (const V *)c->csr.values, *s, first);
+    return launched(err, "windowed: long rows");
+}
+
+/* ---- the host's side ------------------------------------------------------------------------------------- */
+
+enum { MOST_LARGE_BLOCKS = 264 }; /* they go through the list of large windows in steps */
+
+template <typename P> static unsigned large_blocks(const windowing<P> &w)
+{
+    return w.slices < MOST_LARGE_BLOCKS ? (unsigned)w.slices : (unsigned)MOST_LARGE_BLOCKS;
+}
+
+/* Windows and slices, measured, and sums of their sizes. space holds what w has beside the order's and s's arrays. */
+template <typename P> static spry_status measure(const spryi_device *device, windowing<P> *w, int64_t windows,
+                                                 scratch *space, spry_error *err)
+{
+    const int64_t size_bytes = SIZES * w->slices * (int64_t)sizeof(int64_t);
+    const int64_t bytes = size_bytes + 2 * (w->slices + 1) * (int64_t)sizeof(uint32_t);
+    SPRY_CUDA_TRY(space->make(device, bytes, "windowed: slices", err));
+    SPRY_CUDA_CHECK(cudaMemsetAsync(space->at, 0, (size_t)bytes), "windowed: slices", err);
+    w->sizes = (int64_t *)space->at;
+    w->columns = (uint32_t *)(w->sizes + SIZES * w->slices);
+    w->large = w->columns + w->slices;
+    w->marks = w->large + w->slices;
+    if (w->slices == 0) return SPRY_OK;
+    cut_windows<<<(unsigned)windows, SMALL_THREADS>>>(*w);
+    SPRY_CUDA_TRY(launched(err, "windowed: windows"));
+    SPRY_CUDA_CHECK(allow_shared_memory(count_large<P>, LARGE_BYTES), "windowed: windows", err);
+    count_large<<<large_blocks(*w), LARGE_THREADS, LARGE_BYTES>>>(*w);
+    SPRY_CUDA_TRY(launched(err, "windowed: windows"));
+    return spry_cuda_scan(device, w->sizes, SIZES * w->slices, err);
+}
+
+template <typename P> static spry_status read_sizes(spryi_windowed *s, const windowing<P> &w, spry_error *err)
+{
+    int64_t ends[SIZES], sums[SIZES];
+    uint32_t marks[2];
+    if (w.slices == 0) return SPRY_OK;
+    SPRY_CUDA_CHECK(cudaMemcpy2D(ends, sizeof *ends, w.sizes + w.slices - 1, (size_t)w.slices * sizeof *w.sizes,
+                                 sizeof *ends, SIZES, cudaMemcpyDeviceToHost),
+                    "windowed: sizes", err);
+    SPRY_CUDA_CHECK(cudaMemcpy(marks, w.marks, sizeof marks, cudaMemcpyDeviceToHost), "windowed: sizes", err);
+    for (int n = 0; n < SIZES; n++) sums[n] = ends[n] - (n > 0 ? ends[n - 1] : 0);
+    s->window_count = sums[0];
+    s->numbers = sums[1] * SPRYI_WINDOWED_DICTIONARY;
+    s->page_count = sums[2];
+    s->slots = sums[3] * SPRYI_WINDOWED_ALIGN;
+    s->units = sums[4];
+    s->staged = marks[1];
+    return SPRY_OK;
+}
+
+/* The arrays but for rows, which is there. */
+static spry_status allocate(spryi_conversion *c, spryi_windowed *s, spry_error *err)
+{
+    spryi_section arrays[SPRYI_WINDOWED_ARRAYS];
+    for (int n = 0, count = spryi_windowed_arrays(s, arrays); n < count; n++) {
+        const int is_values = arrays[n].array == &s->values || arrays[n].array == &s->long_values;
+        if (*arrays[n].array || (is_values && s->a.value_type == SPRY_PATTERN)) continue;
+        SPRY_CUDA_TRY(spry_cuda_make(c, arrays[n].array, arrays[n].count * arrays[n].item_bytes, arrays[n].name, err));
+    }
+    return SPRY_OK;
+}
+
+/* Bits of the values are copied: V is an unsigned number of their size. */
+template <typename V, typename P>
+static spry_status fill(spryi_conversion *c, const windowing<P> &w, scratch *first_entry, spry_error *err)
+{
+    const spryi_windowed *s = (const spryi_windowed *)c->storage;
+    const size_t index_bytes = (size_t)s->units * SPRYI_WINDOWED_UNIT;
+    if (index_bytes > 0) SPRY_CUDA_CHECK(cudaMemsetAsync(s->indices, 0, index_bytes), "windowed: indices", err);
+    put_ends<<<1, LANES>>>(*s);
+    SPRY_CUDA_TRY(launched(err, "windowed: ends"));
+    SPRY_CUDA_TRY((store_long_rows<V>(c, w, first_entry, err)));
+    if (s->slice_count == 0) return SPRY_OK;
+    put_slices<<<(unsigned)ceil_div(w.slices, WARPS), CONVERT_THREADS>>>(w, (const V *)c->csr.values, *s);
+    SPRY_CUDA_TRY(launched(err, "windowed: slices"));
+    fill_small<<<(unsigned)s->window_count, SMALL_THREADS>>>(w, *s);
+    SPRY_CUDA_TRY(launched(err, "windowed: indices"));
+    SPRY_CUDA_CHECK(allow_shared_memory(fill_large<P>, LARGE_BYTES), "windowed: indices", err);
+    fill_large<<<large_blocks(w), LARGE_THREADS, LARGE_BYTES>>>(w, *s);
+    return launched(err, "windowed: indices");
+}
+
+template <typename P> static spry_status make(spryi_conversion *c, const windowed_order &order, spry_error *err)
+{
+    const spry_arrays *a = &c->csr;
+    spryi_windowed *s = (spryi_windowed *)c->storage;
+    windowing<P> w = {};
+    scratch space, first_entry;
+    w.a = {(const P *)a->offsets, (const int32_t *)a->indices, a->rows, a->cols};
+    w.order = order.rows;
+    w.leader = order.leader;
+    w.window = s->window;
+    w.count = order.count;
+    w.of_runs = order.of_runs;
+    w.run = s->run;
+    w.stride = s->stride;
+    w.windows_of_runs = ceil_div(w.of_runs, w.window);
+    w.slices_of_runs = ceil_div(w.of_runs, LANES);
+    w.slices = s->slice_count = w.slices_of_runs + ceil_div(w.count - w.of_runs, LANES);
+    s->long_count = order.long_count;
+    s->long_nnz = order.long_nnz;
+    s->piece_count = order.piece_count;
+    if (s->piece_count > INT32_MAX)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: more blocks than a launch takes");
+    const int64_t windows = w.windows_of_runs + ceil_div(w.count - w.of_runs, w.window);
+    const int64_t row_bytes = w.slices * LANES * (int64_t)sizeof(uint32_t);
+    SPRY_CUDA_TRY(spry_cuda_make(c, (void **)&s->rows, row_bytes, "rows", err));
+    w.rows = s->rows;
+    SPRY_CUDA_TRY(measure(c->device, &w, windows, &space, err));
+    SPRY_CUDA_TRY(read_sizes(s, w, err));
+    SPRY_CUDA_TRY(spryi_windowed_check_sizes(s, err));
+    spryi_windowed_cost(&c->cost, s);
+    SPRY_CUDA_TRY(c->guard(c->request, "windowed", &c->cost, err));
+    SPRY_CUDA_TRY(allocate(c, s, err));
+    SPRY_CUDA_TRY(SPRY_BY_TYPE(a->value_type, V, fill<value_bits<V>>(c, w, &first_entry, err)));
+    SPRY_CUDA_CHECK(cudaStreamSynchronize(0), "windowed", err); /* before the scratch goes */
+    return SPRY_OK;
+}
+
+static spry_status convert(spryi_conversion *c, spry_error *err)
+{
+    spryi_windowed *s = (spryi_windowed *)c->storage;
+    windowed_order order = {};
+    if (c->request->options->op == SPRY_TRANSPOSE)
+        return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: there is no transposed product");
+    if (c->csr.rows > MOST_ROWS) return spryi_fail(err, SPRY_UNSUPPORTED, NULL, "windowed: more rows than keys hold");
+    s->a = shape_of(&c->csr);
+    spryi_windowed_resolve(s, c->request);
+    SPRY_CUDA_TRY(spry_cuda_windowed_order(c, &order, err));
+    return SPRY_BY_TYPE(c->csr.offset_type, P, make<P>(c, order, err));
+}
+
+const spryi_converter spry_cuda_to_windowed = {"windowed", convert};
