@@ -33,6 +33,7 @@
     KERNEL(csr2_lanes)                                                                                                 \
     KERNEL(csr3_gpuspmv3)                                                                                              \
     KERNEL(csr3_gpuspmv35)                                                                                             \
+    KERNEL(windowed_staged)                                                                                            \
     KERNEL(packed_slices)                                                                                              \
     KERNEL(spgemm_seed_getvals)                                                                                        \
     KERNEL(spgemm_seed_reset)                                                                                          \
