@@ -47,8 +47,9 @@
  * larger stride it is entry c*n + t. Unsorted rows and entries at one position are entries like others (runs of 1).
  *
  * Size: values; a scalar entry takes 12 bits of index, and its part of the dictionary: 2 bytes a column of the window.
- * Source: x of a part of the rows staged in shared memory, with local columns: Chen, Explicit caching HYB, 2022; slices:
- * Monakov, Lokhmotov, Avetisyan 2010; cells: Voronoi cells of a graph (Erwig 2000); groups, runs, windows: this library.
+ * Source: x of a part of the rows staged in shared memory, with local columns: Chen, Explicit caching HYB, 2022;
+ * slices: Monakov, Lokhmotov, Avetisyan 2010; cells: Voronoi cells of a graph (Erwig 2000); groups, runs, windows: this
+ * library.
  */
 #ifndef SPRYI_WINDOWED_H
 #define SPRYI_WINDOWED_H
@@ -64,11 +65,11 @@ enum {
     SPRYI_WINDOWED_NUMBERS = 4096,   /* of x that a window of more than a slice may stage */
     SPRYI_WINDOWED_SHORT_BITS = 12,  /* a dictionary number, in windows of runs of 1 with up to 4096 columns; else 16 */
     SPRYI_WINDOWED_MOST_RUN = 5,
-    SPRYI_WINDOWED_ALIGN = 4,        /* slots */
-    SPRYI_WINDOWED_UNIT = 16,        /* bytes in which `indices` is counted */
-    SPRYI_WINDOWED_DICTIONARY = 8,   /* numbers in which the dictionary is counted */
-    SPRYI_WINDOWED_PAGE_BITS = 16,   /* low bits of a column, in the dictionary */
-    SPRYI_WINDOWED_UNITS = 132,      /* multiprocessors that small matrices are to fill: those of an H200 */
+    SPRYI_WINDOWED_ALIGN = 4,      /* slots */
+    SPRYI_WINDOWED_UNIT = 16,      /* bytes in which `indices` is counted */
+    SPRYI_WINDOWED_DICTIONARY = 8, /* numbers in which the dictionary is counted */
+    SPRYI_WINDOWED_PAGE_BITS = 16, /* low bits of a column, in the dictionary */
+    SPRYI_WINDOWED_UNITS = 132,    /* multiprocessors that small matrices are to fill: those of an H200 */
 };
 #define SPRYI_WINDOWED_NO_ROW UINT32_MAX
 
@@ -121,6 +122,7 @@ typedef struct spryi_windowed {
 
 extern const spryi_format spryi_format_windowed;
 extern const spryi_kernel spryi_windowed_portable_cpu, spryi_windowed_staged_cuda;
+extern const spryi_kernel spryi_windowed_avx512_cpu;
 
 /* windowed_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
 spry_status spryi_windowed_build(spry_context *context, spryi_windowed *s, const spryi_build_request *request,

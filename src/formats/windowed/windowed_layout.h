@@ -15,8 +15,9 @@
  *   4  order: rows by (made of runs first; label of the leader, if there are cells; leader; row).
  *      Cells are kept where they spare columns: spryi_windowed_cells_pay, by windows sampled under both orders.
  *   5  windows: rows made of runs are cut at multiples of `window` from the first of them on, the others from the first
- *      of those on. A window of more than 32 rows, whose rows meet more than SPRYI_WINDOWED_NUMBERS / run runs, is
- *      halved (row counts stay multiples of 32 but for the last).
+ *      of those on. A window of up to `size` rows, size over 32, whose rows meet more than SPRYI_WINDOWED_NUMBERS / run
+ *      runs, is cut in two: the first spryi_windowed_half(size) rows, and the rest, of up to size less that; and so on.
+ *      The size is nominal: where rows end before, a window has fewer.
  *   6  inside a window: rows by (falling length, order); dictionary; slices.
  */
 #ifndef SPRYI_WINDOWED_LAYOUT_H
@@ -35,6 +36,14 @@ enum {
     SPRYI_WINDOWED_SAMPLED = 32,  /* windows, for the cells */
     SPRYI_WINDOWED_ROUNDS = 24,
 };
+
+/* Orders that may be asked for. */
+enum { SPRYI_WINDOWED_NATURAL = 1, SPRYI_WINDOWED_CELLS = 2 };
+
+/* The parts of each array that windows take; summed up over the windows before, where they begin. */
+typedef struct spryi_windowed_counts {
+    int64_t windows, slices, pages, numbers, units, slots, staged; /* staged: the most of a window */
+} spryi_windowed_counts;
 
 /* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): a bijection. */
 SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_hash(uint64_t z)
@@ -71,10 +80,59 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_spacing(int64_t window, int64_t lea
     return spacing > 1 ? spacing : 1;
 }
 
+/* The n-th of `samples` out of `count`, at even distances. */
+SPRYI_WINDOWED_INLINE int64_t spryi_windowed_sample(int64_t count, int64_t n, int64_t samples)
+{
+    return count * n / samples;
+}
+
+/* 1 where so many of the rows that were seen are made of runs that the matrix is. */
+SPRYI_WINDOWED_INLINE int spryi_windowed_mostly_runs(int64_t seen, int64_t made)
+{
+    return seen > 0 && 4 * made >= 3 * seen;
+}
+
+/* 1 where groups have rows enough for blocks: at most 2 leaders for 3 rows. */
+SPRYI_WINDOWED_INLINE int spryi_windowed_shares(int64_t leaders, int64_t rows)
+{
+    return 3 * leaders <= 2 * rows;
+}
+
+SPRYI_WINDOWED_INLINE int spryi_windowed_is_seed(int64_t leader, int64_t spacing)
+{
+    return spryi_windowed_hash((uint64_t)leader) % (uint64_t)spacing == 0;
+}
+
+/* The cell of a leader that no seed reaches. */
+SPRYI_WINDOWED_INLINE uint32_t spryi_windowed_own_cell(int64_t leader, int64_t window)
+{
+    return (uint32_t)(leader - leader % window);
+}
+
+/* Cells need a graph, rows that are columns, and windows that may gain. asked: see SPRYI_WINDOWED_CELLS. */
+SPRYI_WINDOWED_INLINE int spryi_windowed_may_have_cells(int64_t rows, int64_t cols, int64_t in_windows, int64_t window,
+                                                        int64_t asked)
+{
+    enum { LEAST = 4 };
+    return rows == cols && asked != SPRYI_WINDOWED_NATURAL && in_windows >= LEAST * window;
+}
+
+/* Rows of equal keys stay in their order. */
+SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_key(uint32_t cell, uint32_t leader)
+{
+    return (uint64_t)cell << 32 | leader;
+}
+
 /* Columns of sampled windows, of rows in cells and of rows as they are. */
 SPRYI_WINDOWED_INLINE int spryi_windowed_cells_pay(int64_t in_cells, int64_t natural)
 {
     return in_cells * 10 <= natural * 9;
+}
+
+/* Rows of the first half of a window of up to `size` rows. */
+SPRYI_WINDOWED_INLINE int64_t spryi_windowed_half(int64_t size)
+{
+    return (size + 2 * SPRYI_WINDOWED_LANES - 1) / (2 * SPRYI_WINDOWED_LANES) * SPRYI_WINDOWED_LANES;
 }
 
 SPRYI_WINDOWED_INLINE int spryi_windowed_bits(int64_t run, int64_t columns)
@@ -98,5 +156,15 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_units(int64_t bytes)
 {
     return (bytes + SPRYI_WINDOWED_UNIT - 1) / SPRYI_WINDOWED_UNIT;
 }
+
+/* windowed_cost.c: SPRY_TOO_LARGE where the sizes of s pass what its records count; the arrays of s, and their cost. */
+spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err);
+enum { SPRYI_WINDOWED_ARRAYS = 12 };
+int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list);
+int64_t spryi_windowed_array_bytes(const spryi_windowed *s);
+void spryi_windowed_cost(spryi_cost *cost, const spryi_windowed *s);
+/* The window that is asked for, or suits the matrix, in s->window. Parameters of the format in their order: */
+enum { SPRYI_WINDOWED_ASKED_WINDOW, SPRYI_WINDOWED_ASKED_ORDER };
+void spryi_windowed_resolve(spryi_windowed *s, const spryi_build_request *request);
 
 #endif
