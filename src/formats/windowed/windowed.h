@@ -47,8 +47,9 @@
  * larger stride it is entry c*n + t. Unsorted rows and entries at one position are entries like others (runs of 1).
  *
  * Size: values; a scalar entry takes 12 bits of index, and its part of the dictionary: 2 bytes a column of the window.
- * Source: x of a part of the rows staged in shared memory, with local columns: Chen, Explicit caching HYB, 2022; slices:
- * Monakov, Lokhmotov, Avetisyan 2010; cells: Voronoi cells of a graph (Erwig 2000); groups, runs, windows: this library.
+ * Source: x of a part of the rows staged in shared memory, with local columns: Chen, Explicit caching HYB, 2022;
+ * slices: Monakov, Lokhmotov, Avetisyan 2010; cells: Voronoi cells of a graph (Erwig 2000); groups, runs, windows: this
+ * library.
  */
 #ifndef SPRYI_WINDOWED_H
 #define SPRYI_WINDOWED_H
@@ -121,6 +122,7 @@ typedef struct spryi_windowed {
 
 extern const spryi_format spryi_format_windowed;
 extern const spryi_kernel spryi_windowed_portable_cpu, spryi_windowed_staged_cuda;
+extern const spryi_kernel spryi_windowed_avx512_cpu;
 
 /* windowed_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
 spry_status spryi_windowed_build(spry_context *context, spryi_windowed *s, const spryi_build_request *request,

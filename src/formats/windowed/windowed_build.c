@@ -1,7 +1,7 @@
 /*
- * From CSR to windows on the host. Windows are gone through twice by the same code (windowed_window.c): first they are cut
- * and counted, then, when a scan has told where each array of theirs begins, stored. No window looks at another one, so
- * both passes are parallel, and the result depends on the matrix alone.
+ * From CSR to windows on the host. Windows are gone through twice by the same code (windowed_window.c): first they are
+ * cut and counted, then, when a scan has told where each array of theirs begins, stored. No window looks at another
+ * one, so both passes are parallel, and the result depends on the matrix alone.
  */
 #include "core/context.h"
 #include "core/error.h"
@@ -42,27 +42,13 @@ static int64_t row_length(const spry_arrays *csr, int64_t i)
 
 static spry_status new_scratch(builder *b, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    SPRYI_TRY(SPRYI_NEW(b->context, &b->scratch, b->threads, "windows", err));
-    memset(b->scratch, 0, (size_t)b->threads * sizeof *b->scratch);
-    for (int t = 0; t < b->threads; t++) {
-        spryi_windowed_scratch *own = &b->scratch[t];
-        SPRYI_TRY(SPRYI_NEW(b->context, &own->seen, b->csr->cols, "columns seen", err));
-        SPRYI_TRY(SPRYI_NEW(b->context, &own->number, b->csr->cols, "numbers of columns", err));
-        SPRYI_TRY(SPRYI_NEW(b->context, &own->columns, SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG, "columns", err));
-        memset(own->seen, 0, (size_t)b->csr->cols * sizeof *own->seen);
-    }
-done:
+    const spry_status status = SPRYI_NEW(b->context, &b->scratch, b->threads, "windows", err);
+    if (status == SPRY_OK) memset(b->scratch, 0, (size_t)b->threads * sizeof *b->scratch);
     return status;
 }
 
 static void clear(builder *b)
 {
-    for (int t = 0; b->scratch && t < b->threads; t++) {
-        spryi_release(b->context, b->scratch[t].seen);
-        spryi_release(b->context, b->scratch[t].number);
-        spryi_release(b->context, b->scratch[t].columns);
-    }
     spryi_release(b->context, b->scratch);
     spryi_release(b->context, b->at);
     spryi_windowed_clear_order(b->context, &b->order);
@@ -96,7 +82,7 @@ static spry_status measure(builder *b, const spryi_build_request *request, spry_
     spry_status status = SPRY_OK;
     s->a = spryi_shape_of(b->csr);
     spryi_windowed_resolve(s, request);
-    if (s->a.rows >= SPRYI_WINDOWED_NO_ROW) return spryi_windowed_check_sizes(s, err);
+    SPRYI_TRY(spryi_windowed_check_sizes(s, err)); /* rows and columns */
     SPRYI_TRY(spryi_windowed_find_order(b->context, &b->order, s, b->csr,
                                         request->parameters[SPRYI_WINDOWED_ASKED_ORDER], err));
     b->pieces_of_runs = (b->order.of_runs + s->window - 1) / s->window;

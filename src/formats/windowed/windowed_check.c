@@ -1,8 +1,8 @@
 /*
- * Checks windows that come from a file before anything else reads them: all addresses lie within the arrays, columns are
- * in the matrix, and there are as many rows and entries as the matrix has. Rows are compared with those of the matrix by a
- * sum of hashes, so that no memory is needed; a file that was made to pass it has rows twice, which the products and
- * spryi_windowed_to_csr stand.
+ * Checks windows that come from a file before anything else reads them: all addresses lie within the arrays, columns
+ * are in the matrix, and there are as many rows and entries as the matrix has. Rows are compared with those of the
+ * matrix by a sum of hashes, so that no memory is needed; a file that was made to pass it has rows twice, which the
+ * products and spryi_windowed_to_csr stand.
  */
 #include "core/error.h"
 #include "formats/shared/owned_arrays.h"
@@ -23,6 +23,10 @@ static const char *check_window(const spryi_windowed *s, int64_t w, totals *sum)
     if (next->slice < own->slice || next->slice > s->slice_count || next->page < own->page ||
         next->page > s->page_count || first + own->columns > s->numbers)
         return "its parts are outside";
+    const int64_t slices = next->slice - own->slice, staged = (int64_t)own->columns * own->run;
+    if (slices > SPRYI_WINDOWED_MOST_ROWS / SPRYI_WINDOWED_LANES ||
+        staged > (slices > 1 ? SPRYI_WINDOWED_NUMBERS : SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG))
+        return "more rows or columns than it may have";
     if ((own->run != 1 && own->run != s->run) || own->bits != spryi_windowed_bits(own->run, own->columns))
         return "runs or bits that there are not";
     if (own->columns > 0 && own->page == next->page) return "columns without a page";
@@ -38,12 +42,12 @@ static const char *check_window(const spryi_windowed *s, int64_t w, totals *sum)
             return "columns do not rise, or are not in the matrix";
         before = column;
     }
-    if (sum->staged < (int64_t)own->columns * own->run) sum->staged = (int64_t)own->columns * own->run;
+    if (sum->staged < staged) sum->staged = staged;
     return NULL;
 }
 
 /* NULL, or what is wrong with the groups of slice k, which begin within the indices. */
-static const char *check_groups(const spryi_windowed *s, const spryi_windowed_view *v, int64_t bytes)
+static const char *check_groups(const spryi_windowed_view *v, int64_t bytes)
 {
     int64_t words = 0;
     for (int l = 0; v->group && l < SPRYI_WINDOWED_LANES; l++)
@@ -51,13 +55,12 @@ static const char *check_groups(const spryi_windowed *s, const spryi_windowed_vi
             return "groups do not follow each other";
     if (v->group && v->group[SPRYI_WINDOWED_LANES - 1] != v->groups - 1) return "a group without lanes";
     for (int g = 0; g < v->groups; g++) {
-        if (v->length[g] > SPRYI_WINDOWED_LONG || (g > 0 && v->length[g] > v->length[g - 1]))
+        if (v->length[g] * v->run > SPRYI_WINDOWED_LONG || (g > 0 && v->length[g] > v->length[g - 1]))
             return "lengths do not fall";
         words += spryi_windowed_words(v->length[g], v->bits);
     }
     if (v->width != v->length[0] || v->whole != (v->masked ? 0 : v->length[v->groups - 1])) return "a wrong width";
     if (v->masked) words += ((int64_t)v->width * v->run + 31) / 32 * SPRYI_WINDOWED_LANES;
-    (void)s;
     return spryi_windowed_head_bytes(v->groups) + 4 * words > bytes ? "words are outside" : NULL;
 }
 
@@ -85,7 +88,7 @@ static const char *check_slice(const spryi_windowed *s, const spryi_windowed_win
     const int64_t bytes = (int64_t)(next->indices - own->indices) * SPRYI_WINDOWED_UNIT;
     if (spryi_windowed_head_bytes(own->groups) > bytes) return "lengths are outside";
     spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
-    const char *wrong = check_groups(s, &v, bytes);
+    const char *wrong = check_groups(&v, bytes);
     if (!wrong) wrong = check_rows(s, &v, sum);
     if (wrong) return wrong;
     v = spryi_windowed_whole_view(s, w, k);
@@ -104,6 +107,8 @@ static const char *check_slice(const spryi_windowed *s, const spryi_windowed_win
             entries += __builtin_popcount(lanes);
         }
     }
+    for (int slot = v.width * v.run; v.masks && slot % 32 != 0; slot++)
+        if (spryi_windowed_lanes(&v, slot / v.run, slot % v.run) != 0) return "entries past the width";
     sum->entries += entries;
     return v.values + entries > (int64_t)next->values * SPRYI_WINDOWED_ALIGN ? "values overlap" : NULL;
 }
@@ -132,7 +137,9 @@ static spry_status check_sizes(const spryi_windowed *s, spry_error *err)
 {
     const spryi_windowed_window *end = &s->windows[s->window_count];
     const spryi_windowed_slice *last = &s->slices[s->slice_count];
-    const int good = s->run >= 1 && s->run <= SPRYI_WINDOWED_MOST_RUN && s->stride >= 1 && s->stride <= s->a.cols + 1 &&
+    const int64_t cols = s->a.cols;
+    const int good = spryi_windowed_check_sizes(s, NULL) == SPRY_OK && s->run >= 1 &&
+                     s->run <= SPRYI_WINDOWED_MOST_RUN && s->stride >= 1 && s->stride <= cols + 1 &&
                      end->slice == s->slice_count && end->page == s->page_count &&
                      (int64_t)end->dictionary * SPRYI_WINDOWED_DICTIONARY == s->numbers &&
                      (int64_t)last->values * SPRYI_WINDOWED_ALIGN == s->slots && last->indices == s->units &&
@@ -159,7 +166,7 @@ spry_status spryi_windowed_check(const void *storage, spry_error *err)
         if (wrong)
             return spryi_fail_value(err, SPRY_BAD_FILE, NULL, w, 0, "windowed: window %lld: %s", (long long)w, wrong);
     }
-    for (int64_t i = 0; i < s->a.rows; i++) expected += spryi_windowed_hash((uint64_t)i);
+    for (int64_t i = 0; i < s->a.rows && sum.rows == s->a.rows; i++) expected += spryi_windowed_hash((uint64_t)i);
     if (sum.rows != s->a.rows || sum.hash != expected || sum.staged != s->staged)
         return spryi_fail_value(err, SPRY_BAD_FILE, NULL, sum.rows, s->a.rows,
                                 "windowed: its rows are not those of a matrix of %lld", (long long)s->a.rows);

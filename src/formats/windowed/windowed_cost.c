@@ -12,8 +12,8 @@ spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
         s->a.cols < most << SPRYI_WINDOWED_PAGE_BITS)
         return SPRY_OK;
     return spryi_fail_value(err, SPRY_TOO_LARGE, "format", s->slots, most * SPRYI_WINDOWED_ALIGN,
-                            "windowed: %lld rows with %lld values are more than it counts", (long long)s->a.rows,
-                            (long long)s->slots);
+                            "windowed: %lld rows, %lld columns and %lld values are more than it counts",
+                            (long long)s->a.rows, (long long)s->a.cols, (long long)s->slots);
 }
 
 /* -1: a product or sum of counts that were read from a file is none. */

@@ -1,6 +1,6 @@
 /*
- * Groups of rows, runs of columns and cells of windowed on the host, see windowed_layout.h. Every step looks at what the
- * step before has finished, so that the result depends on the matrix alone.
+ * Groups of rows, runs of columns and cells of windowed on the host, see windowed_layout.h. Every step looks at what
+ * the step before has finished, so that the result depends on the matrix alone.
  */
 #ifndef SPRY_FN
 #include "formats/windowed/windowed_order.h"

@@ -12,8 +12,8 @@ typedef struct spryi_windowed_order {
 } spryi_windowed_order;
 
 /*
- * The order of csr's rows, and s->run, stride and cells; s->window is resolved. asked: SPRYI_WINDOWED_NATURAL, _CELLS or
- * 0. The caller clears the order, also after a failure.
+ * The order of csr's rows, and s->run, stride and cells; s->window is resolved. asked: SPRYI_WINDOWED_NATURAL, _CELLS
+ * or 0. The caller clears the order, also after a failure.
  */
 spry_status spryi_windowed_find_order(spry_context *context, spryi_windowed_order *order, spryi_windowed *s,
                                       const spry_arrays *csr, int64_t asked, spry_error *err);

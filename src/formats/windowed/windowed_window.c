@@ -3,7 +3,6 @@
 #include "formats/windowed/windowed_window.h"
 #include "core/element.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A slice before it is stored. Lengths are in runs. */
@@ -15,12 +14,6 @@ typedef struct slice_draft {
     int groups, width, whole, bits;
     int64_t run, stride, entries;
 } slice_draft;
-
-static int compare_columns(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* The rows of lanes 32*k and on of the window, and their groups. */
 static void draft_slice(slice_draft *n, const spryi_windowed_pass *pass, const spryi_windowed_scratch *scratch,
@@ -113,29 +106,23 @@ static inline int64_t SPRY_FN(run_start)(const SPRY_J *Aj, int64_t t, int64_t ru
     return (int64_t)Aj[stride == 1 ? t * run : t];
 }
 
-/* Runs that the rows of the order from first on meet, in scratch->columns up to so many. */
-static int64_t SPRY_FN(find_columns)(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first,
-                                     int64_t end, int64_t run)
+/* 1: scratch->columns has the runs that these rows meet; 0: they are more than `most`, and it has some. */
+static int SPRY_FN(find_columns)(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first,
+                                 int64_t end, int64_t run, int64_t most)
 {
-    enum { ROOM = SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG };
     const SPRY_P *Ap = pass->csr->offsets;
     const int64_t stride = run > 1 ? pass->s->stride : 1;
-    const uint32_t mark = ++scratch->windows;
-    int64_t count = 0;
+    spryi_windowed_clear_columns(&scratch->columns);
     for (int64_t p = first; p < end; p++) {
         const int64_t row = pass->order->row[p];
         if (p > first && pass->order->leader[row] == pass->order->leader[pass->order->row[p - 1]]) continue;
         const SPRY_J *Aj = (const SPRY_J *)pass->csr->indices + Ap[row];
         const int64_t runs = (int64_t)(Ap[row + 1] - Ap[row]) / run;
-        for (int64_t t = 0; t < runs; t++) {
-            const int64_t j = SPRY_FN(run_start)(Aj, t, run, stride);
-            if (scratch->seen[j] == mark) continue;
-            scratch->seen[j] = mark;
-            if (count < ROOM) scratch->columns[count] = j;
-            count++;
-        }
+        for (int64_t t = 0; t < runs; t++)
+            spryi_windowed_add(&scratch->columns, SPRY_FN(run_start)(Aj, t, run, stride));
+        if (scratch->columns.count > most) return 0;
     }
-    return count;
+    return 1;
 }
 
 /* Rows by falling length, stably. */
@@ -157,8 +144,8 @@ static void SPRY_FN(sort_rows)(const spryi_windowed_pass *pass, spryi_windowed_s
     }
 }
 
-static void SPRY_FN(store_words)(const slice_draft *n, const spryi_windowed_pass *pass, const uint16_t *number,
-                                 uint32_t *to)
+static void SPRY_FN(store_words)(const slice_draft *n, const spryi_windowed_pass *pass,
+                                 const spryi_windowed_dictionary *columns, uint32_t *to)
 {
     const SPRY_P *Ap = pass->csr->offsets;
     const int64_t words = spryi_windowed_words(n->width, n->bits);
@@ -169,7 +156,7 @@ static void SPRY_FN(store_words)(const slice_draft *n, const spryi_windowed_pass
             const SPRY_J *Aj = (const SPRY_J *)pass->csr->indices + Ap[n->row[lane]];
             uint64_t word = 0;
             for (int64_t t = 32 * q / n->bits; t < n->length[lane] && t * n->bits < 32 * (q + 1); t++) {
-                const uint64_t own = number[SPRY_FN(run_start)(Aj, t, n->run, n->stride)];
+                const uint64_t own = spryi_windowed_number(columns, SPRY_FN(run_start)(Aj, t, n->run, n->stride));
                 const int64_t bit = t * n->bits - 32 * q;
                 word |= bit < 0 ? own >> -bit : own << bit;
             }
@@ -193,14 +180,14 @@ static void SPRY_FN(store_values)(const slice_draft *n, const spryi_windowed_pas
 
 /* One window, which is not cut any more. */
 static void SPRY_FN(make_window)(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first,
-                                 int64_t end, int64_t run, int64_t columns, spryi_windowed_counts *at)
+                                 int64_t end, int64_t run, spryi_windowed_counts *at)
 {
     spryi_windowed *s = pass->s;
+    const int64_t columns = scratch->columns.count;
     const int rows = (int)(end - first);
-    qsort(scratch->columns, (size_t)columns, sizeof *scratch->columns, compare_columns);
-    for (int64_t d = 0; d < columns; d++) scratch->number[scratch->columns[d]] = (uint16_t)d;
+    spryi_windowed_sort_columns(&scratch->columns);
     SPRY_FN(sort_rows)(pass, scratch, first, end, run);
-    const int64_t pages = store_dictionary(pass, scratch->columns, columns, run, at);
+    const int64_t pages = store_dictionary(pass, scratch->columns.rising, columns, run, at);
     for (int from = 0; from < rows; from += SPRYI_WINDOWED_LANES) {
         slice_draft n = {.run = run, .stride = run > 1 ? s->stride : 1, .bits = spryi_windowed_bits(run, columns)};
         draft_slice(&n, pass, scratch, from, rows);
@@ -216,7 +203,7 @@ static void SPRY_FN(make_window)(const spryi_windowed_pass *pass, spryi_windowed
             for (int l = 0; l < SPRYI_WINDOWED_LANES; l++)
                 s->rows[at->slices * SPRYI_WINDOWED_LANES + l] = n.row[l] < 0 ? SPRYI_WINDOWED_NO_ROW
                                                                               : (uint32_t)n.row[l];
-            SPRY_FN(store_words)(&n, pass, scratch->number, store_head(&n, indices));
+            SPRY_FN(store_words)(&n, pass, &scratch->columns, store_head(&n, indices));
             if (s->values) SPRY_FN(store_values)(&n, pass, at->slots);
         }
         at->slices++;
@@ -234,9 +221,9 @@ static void SPRY_FN(make_windows)(const spryi_windowed_pass *pass, spryi_windowe
                                   int64_t end, int64_t size, int64_t run, spryi_windowed_counts *at)
 {
     if (first >= end) return;
-    const int64_t columns = SPRY_FN(find_columns)(pass, scratch, first, end, run);
-    if (size <= SPRYI_WINDOWED_LANES || columns * run <= SPRYI_WINDOWED_NUMBERS) {
-        SPRY_FN(make_window)(pass, scratch, first, end, run, columns, at);
+    const int64_t most = size > SPRYI_WINDOWED_LANES ? SPRYI_WINDOWED_NUMBERS / run : SPRYI_WINDOWED_MOST_COLUMNS;
+    if (SPRY_FN(find_columns)(pass, scratch, first, end, run, most)) {
+        SPRY_FN(make_window)(pass, scratch, first, end, run, at);
         return;
     }
     const int64_t half = spryi_windowed_half(size), middle = first + half < end ? first + half : end;

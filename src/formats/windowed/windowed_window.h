@@ -5,14 +5,12 @@
 #ifndef SPRYI_WINDOWED_WINDOW_H
 #define SPRYI_WINDOWED_WINDOW_H
 
+#include "formats/windowed/windowed_dictionary.h"
 #include "formats/windowed/windowed_order.h"
 
-/* What a thread needs while it makes windows. */
+/* What a thread needs while it makes windows. Zero before its first use. */
 typedef struct spryi_windowed_scratch {
-    uint32_t *seen;                            /* of each column, the last window that has it; cols */
-    uint16_t *number;                          /* of each column of the window, its number of the dictionary; cols */
-    int64_t *columns;                          /* of the window; SPRYI_WINDOWED_LANES * SPRYI_WINDOWED_LONG */
-    uint32_t windows;                          /* made so far */
+    spryi_windowed_dictionary columns;         /* of the window: first ones of runs */
     uint32_t row[SPRYI_WINDOWED_MOST_ROWS];    /* by falling length */
     uint16_t length[SPRYI_WINDOWED_MOST_ROWS]; /* of those, in runs */
 } spryi_windowed_scratch;
