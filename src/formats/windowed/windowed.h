@@ -65,11 +65,12 @@ enum {
     SPRYI_WINDOWED_NUMBERS = 4096,   /* of x that a window of more than a slice may stage */
     SPRYI_WINDOWED_SHORT_BITS = 12,  /* a dictionary number, in windows of runs of 1 with up to 4096 columns; else 16 */
     SPRYI_WINDOWED_MOST_RUN = 5,
-    SPRYI_WINDOWED_ALIGN = 4,      /* slots */
-    SPRYI_WINDOWED_UNIT = 16,      /* bytes in which `indices` is counted */
-    SPRYI_WINDOWED_DICTIONARY = 8, /* numbers in which the dictionary is counted */
-    SPRYI_WINDOWED_PAGE_BITS = 16, /* low bits of a column, in the dictionary */
-    SPRYI_WINDOWED_UNITS = 132,    /* multiprocessors that small matrices are to fill: those of an H200 */
+    SPRYI_WINDOWED_ALIGN = 4,        /* slots */
+    SPRYI_WINDOWED_UNIT = 16,        /* bytes in which `indices` is counted */
+    SPRYI_WINDOWED_DICTIONARY = 8,   /* numbers in which the dictionary is counted */
+    SPRYI_WINDOWED_PAGE_BITS = 16,   /* low bits of a column, in the dictionary */
+    SPRYI_WINDOWED_AT_ONCE = 528,    /* windows that a GPU runs at a time: 4 on each of the 132 units of an H200 */
+    SPRYI_WINDOWED_LEAST_ROWS = 128, /* of a window, where none are asked for */
 };
 #define SPRYI_WINDOWED_NO_ROW UINT32_MAX
 

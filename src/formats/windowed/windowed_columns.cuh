@@ -20,7 +20,8 @@ enum {
     OWN_LARGE = MOST_LARGE / LARGE_THREADS, /* columns of a thread */
     NO_COLUMN = INT_MAX,
 };
-static_assert(MOST_SMALL >= (int)SPRYI_WINDOWED_NUMBERS && MOST_SMALL + SMALL_THREADS < SMALL_TABLE, "the table has room");
+static_assert(MOST_SMALL >= (int)SPRYI_WINDOWED_NUMBERS && MOST_SMALL + SMALL_THREADS < SMALL_TABLE,
+              "the table has room");
 
 /* The windows that are made. Of the kind made of runs first, each kind cut at multiples of `window` rows. */
 template <typename P> struct windowing {

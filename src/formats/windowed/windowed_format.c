@@ -70,7 +70,7 @@ const spryi_format spryi_format_windowed = {
     .parameters = parameters,
     .parameter_words = {NULL, orders},
     .parameter_text =
-        "window=NUMBER (rows a window, default 256 to 1024); order=natural|cells (of rows, default by the "
+        "window=NUMBER (rows a window, default 128 to 1024); order=natural|cells (of rows, default by the "
         "columns that windows spare)",
     .predict = spryi_windowed_predict,
     .build = build,

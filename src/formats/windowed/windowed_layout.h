@@ -65,12 +65,17 @@ SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_hash_of_length(int64_t length)
     return spryi_windowed_hash(~(uint64_t)length);
 }
 
-/* Rows of a window where none are asked for: few where the matrix is small, so that all multiprocessors have some. */
+/*
+ * Rows of a window where none are asked for. A GPU runs SPRYI_WINDOWED_AT_ONCE windows at a time, which take about as
+ * long: so many windows that they come in as few rounds as MOST_ROWS allows, each of which is nearly full.
+ */
 SPRYI_WINDOWED_INLINE int64_t spryi_windowed_default_rows(int64_t rows)
 {
-    int64_t window = SPRYI_WINDOWED_MOST_ROWS;
-    while (window > 256 && rows < window * SPRYI_WINDOWED_UNITS * 4) window /= 2;
-    return window;
+    const int64_t at_once = SPRYI_WINDOWED_AT_ONCE, lanes = SPRYI_WINDOWED_LANES;
+    const int64_t rounds = (rows + at_once * SPRYI_WINDOWED_MOST_ROWS - 1) / (at_once * SPRYI_WINDOWED_MOST_ROWS);
+    const int64_t own = rounds > 0 ? (rows + at_once * rounds - 1) / (at_once * rounds) : 0;
+    const int64_t window = (own + lanes - 1) / lanes * lanes;
+    return window > SPRYI_WINDOWED_LEAST_ROWS ? window : SPRYI_WINDOWED_LEAST_ROWS;
 }
 
 /* A seed for so many leaders: two cells a window. */
