@@ -78,8 +78,9 @@ static int take_part(void *state, const char *value)
 
 static const cli_option options[] = {
     {"suite", 0, "NAME",
-     "a named list of matrices: mesh, scattered, shuffled; or products,\n"
-     "which are squared. Studies, with their tables: study/",
+     "a named list of matrices: mesh, scattered, shuffled,\n"
+     "unstructured (made by bench/unstructured); or products, which\n"
+     "are squared. Studies, with their tables: study/",
      CLI_TEXT, CLI_AT(suite)},
     {"matrices", 0, "DIR", "folder of the real matrices of a suite (default: SPRY_MATRIX_DIR)", CLI_TEXT,
      CLI_AT(folder)},

@@ -10,14 +10,27 @@
 #include <unistd.h>
 
 /* In the order of the names below: "gen:..." or the name of a file. */
-static const char *const suites[][16] = {
+enum { MOST_OF_A_SUITE = 72 };
+static const char *const suites[][MOST_OF_A_SUITE] = {
     {"gen:grid5", "gen:grid7", "gen:grid27", "gen:fem3", "gen:road", "gen:rgg21", "G3_circuit"},
     {"gen:rmat20", "gen:rmat22", "gen:uni18", "gen:circuit", "cnr-2000", "boyd1_kkt"},
     {"gen:rgg21p", "gen:grid7p"},
     {"gen:grid5", "gen:grid7", "gen:grid27s", "gen:fem3s", "gen:road", "gen:rgg20", "gen:rmat16", "gen:rmat17",
      "gen:rmat18", "G3_circuit", "cnr-2000", "Andrews", "cont-300_kkt", "soc-Slashdot0902"},
+    /* Those of bench/unstructured/suite.tsv, and real ones. */
+    {"p1_ball",          "p1_drilled",    "p1_box",           "p1_bracket",    "p2_ball",        "p2_pipe",
+     "p2_drilled",       "p2_box",        "p3_pipe",          "p3_ball",       "edge1_pipe",     "edge_ball",
+     "edge1_ball",       "edge_drilled",  "hdiv_ball",        "hdiv_pipe",     "facet_pipe",     "facet_ball",
+     "elast_p2_bracket", "elast_p2_pipe", "elast_box",        "elast_drilled", "apart_ball",     "apart_torus",
+     "fixed_bracket",    "fixed_torus",   "periodic_elast",   "periodic_box",  "bound_torus",    "bound_box",
+     "hex_bracket",      "hex_q2",        "hex_elast",        "shell_tube",    "shell_torus",    "surface_torus",
+     "surface_tube",     "plate_p1",      "circle_p1",        "circle_morley", "plate_p2",       "plate_elast",
+     "circle_elast",     "graded_box",    "graded_bracket",   "flow_pipe",     "flow_plate",     "flow_apart",
+     "dg20_torus",       "dg4_torus",     "dg6_plate",        "dg10_torus",    "euler3_bracket", "euler_sparse",
+     "euler3_torus",     "euler_airfoil", "volumes_periodic", "volumes_box",   "bcsstk17",       "s3rmq4m1",
+     "G3_circuit",       "delaunay_n16",  "cont-300_kkt"},
 };
-static const char suite_names[] = "mesh|scattered|shuffled|products";
+static const char suite_names[] = "mesh|scattered|shuffled|products|unstructured";
 /* Each is a script of its own in study/, with its tables. */
 static const char *const studies[] = {"seed000", "csrk64", "spgemm002"};
 
@@ -63,18 +76,19 @@ int cli_add_file(cli_sources *sources, const char *path)
 
 /* ---- suites ------------------------------------------------------------------------------------- */
 
-/* Where the collections put a matrix: NAME.mtx.gz, or in a folder of its own. */
+/* Where the collections put a matrix: NAME.mtx.gz (or .mtx, .spry), or in a folder of its own. */
 static void find_file(bench_source *source, const char *folder)
 {
-    static const char *const endings[] = {".mtx.gz", ".mtx"};
+    static const char *const endings[] = {".spry", ".mtx.gz", ".mtx"};
     if (!folder || !folder[0]) {
         snprintf(source->reason, sizeof source->reason,
-                 "%.200s is a real matrix: name the folder that has %.200s.mtx.gz with --matrices or SPRY_MATRIX_DIR",
+                 "%.200s is no generated matrix: name the folder that has %.200s.mtx.gz or .spry with --matrices or "
+                 "SPRY_MATRIX_DIR",
                  source->name, source->name);
         return;
     }
     for (int own = 0; own < 2; own++)
-        for (int e = 0; e < 2; e++) {
+        for (size_t e = 0; e < sizeof endings / sizeof *endings; e++) {
             struct stat st;
             char path[sizeof source->path];
             int length = snprintf(path, sizeof path, "%s/%s%s%s%s", folder, own ? source->name : "", own ? "/" : "",
@@ -83,7 +97,8 @@ static void find_file(bench_source *source, const char *folder)
             memcpy(source->path, path, sizeof path);
             return;
         }
-    snprintf(source->reason, sizeof source->reason, "there is no %.100s.mtx.gz or %.100s.mtx in %.200s", source->name,
+    snprintf(source->reason, sizeof source->reason,
+             "there is no %.100s.mtx.gz, .mtx or .spry in %.200s (bench/unstructured makes those of that suite)",
              source->name, folder);
 }
 

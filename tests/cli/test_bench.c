@@ -163,7 +163,9 @@ static void suites(void **state)
     assert_non_null(strstr(text_of(find(records, "matrix", "G3_circuit"), "reason"), "there is no G3_circuit.mtx.gz"));
     cJSON_Delete(records);
     expect("bench $D/small.mtx --kernels csr_portable_cpu --device cuda", 2, NULL, "none of --kernels runs");
-    expect("bench --suite mash", 2, NULL, "--suite is 'mash', expected one of: mesh, scattered, shuffled, products");
+    expect("bench --suite mash", 2, NULL,
+           "--suite is 'mash', expected one of: mesh, scattered, shuffled, products, "
+           "unstructured");
     static const char *const studies[] = {"seed000", "csrk64", "spgemm002"};
     for (int s = 0; s < 3; s++) {
         char command[64], message[64];

@@ -101,6 +101,28 @@ static void suites(void **state)
     free(s.items);
 }
 
+/* The suite has the matrices of its list, in the list's order, and five real ones behind them. */
+static void unstructured(void **state)
+{
+    (void)state;
+    cli_sources s = {.count = 0};
+    char line[512];
+    int count = 0;
+    FILE *list = fopen(SPRY_TEST_ROOT "/bench/unstructured/suite.tsv", "r");
+    assert_non_null(list);
+    assert_int_equal(cli_add_suite(&s, "unstructured", NULL), CLI_GO_ON);
+    while (fgets(line, sizeof line, list)) {
+        line[strcspn(line, "\t\n")] = 0;
+        if (line[0] == '#' || strcmp(line, "name") == 0) continue;
+        assert_true(count < s.count);
+        assert_string_equal(s.items[count++].name, line);
+    }
+    fclose(list);
+    assert_int_equal(s.count, count + 5);
+    assert_true(count >= 40);
+    free(s.items);
+}
+
 static void records(void **state)
 {
     (void)state;
@@ -284,10 +306,10 @@ static void numberings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(statistics),     cmocka_unit_test(names),     cmocka_unit_test(json_text),
-        cmocka_unit_test(suites),         cmocka_unit_test(records),   cmocka_unit_test(break_even),
-        cmocka_unit_test(random_vectors), cmocka_unit_test(bandwidth), cmocka_unit_test(numberings),
-        cmocka_unit_test(copy_arrays),
+        cmocka_unit_test(statistics), cmocka_unit_test(names),          cmocka_unit_test(json_text),
+        cmocka_unit_test(suites),     cmocka_unit_test(unstructured),   cmocka_unit_test(records),
+        cmocka_unit_test(break_even), cmocka_unit_test(random_vectors), cmocka_unit_test(bandwidth),
+        cmocka_unit_test(numberings), cmocka_unit_test(copy_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
