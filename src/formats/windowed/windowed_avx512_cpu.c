@@ -91,11 +91,10 @@ static inline uint32_t masked_lanes(const uint32_t *masks, int slot)
 }
 
 #define INLINE static inline __attribute__((always_inline))
-#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/windowed/windowed_avx512_cpu.c" /* its second half */
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run);
+static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
 const spryi_kernel spryi_windowed_avx512_cpu = {
     .name = "windowed_avx512_cpu",
@@ -109,7 +108,7 @@ const spryi_kernel spryi_windowed_avx512_cpu = {
     .spmv = &runs,
 };
 
-#else /* once for each value type and type of columns */
+#else /* for each type of vectors: core/instantiate_types.h */
 
 #include "core/avx512_lanes.h"
 

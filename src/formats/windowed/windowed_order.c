@@ -2,17 +2,13 @@
  * Groups of rows, runs of columns and cells of windowed on the host, see windowed_layout.h. Every step looks at what
  * the step before has finished, so that the result depends on the matrix alone.
  */
-#ifndef SPRY_FN
 #include "formats/windowed/windowed_order.h"
 #include "core/context.h"
+#include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define SPRYI_TEMPLATE "formats/windowed/windowed_order.c" /* its second half */
-#include "core/instantiate_indices.h"
 
 /* What the steps share. */
 typedef struct maker {
@@ -28,6 +24,75 @@ typedef struct maker {
 } maker;
 
 static const uint32_t none = SPRYI_WINDOWED_NO_ROW;
+
+/* ---- rows --------------------------------------------------------------------------------------------- */
+
+static int64_t length_of(const spry_arrays *csr, int64_t row)
+{
+    return spryi_offset_of(csr, row + 1) - spryi_offset_of(csr, row);
+}
+
+static uint64_t hash_of_row(const spry_arrays *csr, int64_t i)
+{
+    const int64_t begin = spryi_offset_of(csr, i), length = length_of(csr, i);
+    uint64_t hash = spryi_windowed_hash_of_length(length);
+    for (int64_t k = 0; k < length; k++) hash += spryi_windowed_hash_of_entry(k, spryi_minor_of(csr, begin + k));
+    return hash;
+}
+
+static int same_pattern(const spry_arrays *csr, int64_t i, int64_t other)
+{
+    const size_t bytes = spry_index_type_bytes(csr->index_type);
+    const char *columns = csr->indices;
+    const int64_t length = length_of(csr, i);
+    return length_of(csr, other) == length &&
+           (length == 0 || memcmp(columns + (size_t)spryi_offset_of(csr, i) * bytes,
+                                  columns + (size_t)spryi_offset_of(csr, other) * bytes, (size_t)length * bytes) == 0);
+}
+
+static int is_of_runs(const spry_arrays *csr, int64_t i, int64_t run, int64_t stride)
+{
+    const int64_t begin = spryi_offset_of(csr, i), length = length_of(csr, i), count = length / run;
+    if (length % run != 0) return 0;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t first = spryi_minor_of(csr, begin + (stride == 1 ? t * run : t));
+        if (stride > 1 && first >= stride) return 0;
+        for (int64_t c = 1; c < run; c++)
+            if (spryi_minor_of(csr, begin + (stride == 1 ? t * run + c : c * count + t)) != first + c * stride)
+                return 0;
+    }
+    return 1;
+}
+
+/* Of the cells of the leaders of row i's columns, that of the least hash. */
+static uint32_t nearest_cell(const spry_arrays *csr, int64_t i, const uint32_t *leader, const uint32_t *label)
+{
+    const int64_t end = spryi_offset_of(csr, i + 1);
+    uint64_t least = UINT64_MAX;
+    uint32_t cell = SPRYI_WINDOWED_NO_ROW;
+    for (int64_t k = spryi_offset_of(csr, i); k < end; k++) {
+        const uint32_t of_column = leader[spryi_minor_of(csr, k)];
+        if (of_column == SPRYI_WINDOWED_NO_ROW || label[of_column] == SPRYI_WINDOWED_NO_ROW) continue;
+        const uint64_t hash = spryi_windowed_hash(label[of_column]);
+        if (hash >= least && cell != SPRYI_WINDOWED_NO_ROW) continue;
+        least = hash;
+        cell = label[of_column];
+    }
+    return cell;
+}
+
+/* Columns of row i that are not yet marked with `mark`, and are now. */
+static int64_t new_columns(const spry_arrays *csr, int64_t i, uint32_t *seen, uint32_t mark)
+{
+    const int64_t end = spryi_offset_of(csr, i + 1);
+    int64_t count = 0;
+    for (int64_t k = spryi_offset_of(csr, i); k < end; k++) {
+        uint32_t *own = &seen[spryi_minor_of(csr, k)];
+        count += *own != mark;
+        *own = mark;
+    }
+    return count;
+}
 
 /* ---- groups ------------------------------------------------------------------------------------------- */
 
@@ -59,11 +124,10 @@ static spry_status find_groups(maker *m, spry_error *err)
     int64_t count = 0, leaders = 0;
 #pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : count)
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t length = spryi_index_at(m->csr->offsets, m->csr->offset_type, i + 1) -
-                               spryi_index_at(m->csr->offsets, m->csr->offset_type, i);
+        const int64_t length = length_of(m->csr, i);
         leader[i] = length > SPRYI_WINDOWED_LONG ? none : 0;
         count += length <= SPRYI_WINDOWED_LONG;
-        if (leader[i] != none) m->hash[i] = SPRYI_BY_PAIR(m->csr, hash_of_row, m->csr, i);
+        if (leader[i] != none) m->hash[i] = hash_of_row(m->csr, i);
     }
     m->order->count = count;
     spry_status status = first_of_hash(m, err);
@@ -71,7 +135,7 @@ static spry_status find_groups(maker *m, spry_error *err)
 #pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : leaders)
     for (int64_t i = 0; i < rows; i++) {
         if (leader[i] == none) continue;
-        if (leader[i] != i && !SPRYI_BY_PAIR(m->csr, same_pattern, m->csr, i, leader[i])) leader[i] = (uint32_t)i;
+        if (leader[i] != i && !same_pattern(m->csr, i, leader[i])) leader[i] = (uint32_t)i;
         leaders += leader[i] == i;
     }
     m->leaders = leaders;
@@ -80,11 +144,6 @@ static spry_status find_groups(maker *m, spry_error *err)
 
 /* ---- runs --------------------------------------------------------------------------------------------- */
 
-static int is_of_runs(const maker *m, int64_t i, int64_t run, int64_t stride)
-{
-    return SPRYI_BY_PAIR(m->csr, is_of_runs, m->csr, i, run, stride);
-}
-
 /* 1 if 3 in 4 of the rows sampled that have entries are made of such runs. */
 static int mostly_of_runs(const maker *m, int64_t run, int64_t stride)
 {
@@ -92,11 +151,9 @@ static int mostly_of_runs(const maker *m, int64_t run, int64_t stride)
     int64_t seen = 0, made = 0;
     for (int64_t n = 0; n < samples; n++) {
         const int64_t i = spryi_windowed_sample(rows, n, samples);
-        if (m->order->leader[i] == none || spryi_index_at(m->csr->offsets, m->csr->offset_type, i + 1) ==
-                                               spryi_index_at(m->csr->offsets, m->csr->offset_type, i))
-            continue;
+        if (m->order->leader[i] == none || length_of(m->csr, i) == 0) continue;
         seen++;
-        made += is_of_runs(m, i, run, stride);
+        made += is_of_runs(m->csr, i, run, stride);
     }
     return spryi_windowed_mostly_runs(seen, made);
 }
@@ -125,7 +182,7 @@ static void mark_others(maker *m)
     for (int64_t i = 0; i < m->csr->rows; i++) {
         m->other[i] = 0;
         if (m->order->leader[i] == none) continue;
-        if (m->s->run > 1) m->other[i] = (uint8_t)!is_of_runs(m, i, m->s->run, m->s->stride);
+        if (m->s->run > 1) m->other[i] = (uint8_t)!is_of_runs(m->csr, i, m->s->run, m->s->stride);
         of_runs += !m->other[i];
     }
     m->order->of_runs = of_runs;
@@ -147,7 +204,7 @@ static void find_cells(maker *m)
         for (int64_t i = 0; i < rows; i++) {
             m->labels2[i] = m->label[i];
             if (leader[i] != i || m->label[i] != none) continue;
-            m->labels2[i] = SPRYI_BY_PAIR(m->csr, nearest_cell, m->csr, i, leader, m->label);
+            m->labels2[i] = nearest_cell(m->csr, i, leader, m->label);
             taken += m->labels2[i] != none;
         }
         uint32_t *const swap = m->label;
@@ -222,7 +279,7 @@ static spry_status sampled_columns(const maker *m, int64_t *sum, spry_error *err
     for (int64_t k = 0; k < SPRYI_WINDOWED_SAMPLED; k++) {
         const int64_t first = spryi_windowed_sample(windows, k, SPRYI_WINDOWED_SAMPLED) * m->s->window;
         for (int64_t n = first; n < first + m->s->window; n++)
-            *sum += SPRYI_BY_PAIR(m->csr, new_columns, m->csr, m->order->row[n], seen, (uint32_t)k + 1);
+            *sum += new_columns(m->csr, m->order->row[n], seen, (uint32_t)k + 1);
     }
     spryi_release(m->context, seen);
     return SPRY_OK;
@@ -286,71 +343,3 @@ done:
     spryi_release(context, m.other);
     return status;
 }
-
-#else /* once for each pair of index types */
-
-static uint64_t SPRY_FN(hash_of_row)(const spry_arrays *csr, int64_t i)
-{
-    const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
-    const int64_t length = (int64_t)(Ap[i + 1] - Ap[i]);
-    uint64_t hash = spryi_windowed_hash_of_length(length);
-    for (int64_t k = 0; k < length; k++) hash += spryi_windowed_hash_of_entry(k, (int64_t)Aj[k]);
-    return hash;
-}
-
-static int SPRY_FN(same_pattern)(const spry_arrays *csr, int64_t i, int64_t other)
-{
-    const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = csr->indices;
-    const SPRY_P length = Ap[i + 1] - Ap[i];
-    return Ap[other + 1] - Ap[other] == length && memcmp(Aj + Ap[i], Aj + Ap[other], (size_t)length * sizeof *Aj) == 0;
-}
-
-static int SPRY_FN(is_of_runs)(const spry_arrays *csr, int64_t i, int64_t run, int64_t stride)
-{
-    const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = (const SPRY_J *)csr->indices + Ap[i];
-    const int64_t length = (int64_t)(Ap[i + 1] - Ap[i]), count = length / run;
-    if (length % run != 0) return 0;
-    for (int64_t t = 0; t < count; t++) {
-        const int64_t first = (int64_t)Aj[stride == 1 ? t * run : t];
-        if (stride > 1 && first >= stride) return 0;
-        for (int64_t c = 1; c < run; c++)
-            if ((int64_t)Aj[stride == 1 ? t * run + c : c * count + t] != first + c * stride) return 0;
-    }
-    return 1;
-}
-
-/* Of the cells of the leaders of row i's columns, that of the least hash. */
-static uint32_t SPRY_FN(nearest_cell)(const spry_arrays *csr, int64_t i, const uint32_t *leader, const uint32_t *label)
-{
-    const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = csr->indices;
-    uint64_t least = UINT64_MAX;
-    uint32_t cell = SPRYI_WINDOWED_NO_ROW;
-    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
-        const uint32_t of_column = leader[Aj[k]];
-        if (of_column == SPRYI_WINDOWED_NO_ROW || label[of_column] == SPRYI_WINDOWED_NO_ROW) continue;
-        const uint64_t hash = spryi_windowed_hash(label[of_column]);
-        if (hash >= least && cell != SPRYI_WINDOWED_NO_ROW) continue;
-        least = hash;
-        cell = label[of_column];
-    }
-    return cell;
-}
-
-/* Columns of row i that are not yet marked with `mark`, and are now. */
-static int64_t SPRY_FN(new_columns)(const spry_arrays *csr, int64_t i, uint32_t *seen, uint32_t mark)
-{
-    const SPRY_P *Ap = csr->offsets;
-    const SPRY_J *Aj = csr->indices;
-    int64_t count = 0;
-    for (SPRY_P k = Ap[i]; k < Ap[i + 1]; k++) {
-        count += seen[Aj[k]] != mark;
-        seen[Aj[k]] = mark;
-    }
-    return count;
-}
-
-#endif

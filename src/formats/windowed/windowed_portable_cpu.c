@@ -9,11 +9,10 @@
 #ifndef SPRY_FN
 #include "formats/windowed/windowed_driver.h"
 
-#define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/windowed/windowed_portable_cpu.c" /* its second half */
-#include "core/instantiate.h"
+#include "core/instantiate_types.h"
 
-static const spryi_run_table runs = SPRYI_TABLE(run);
+static const spryi_run_table runs = SPRYI_TABLE_OF_TYPES(run);
 
 const spryi_kernel spryi_windowed_portable_cpu = {
     .name = "windowed_portable_cpu",
@@ -27,7 +26,7 @@ const spryi_kernel spryi_windowed_portable_cpu = {
     .spmv = &runs,
 };
 
-#else /* once for each value type and type of columns */
+#else /* for each type of vectors: core/instantiate_types.h */
 
 /* xs[d*run + c] = x of column c of number d of the dictionary. */
 static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window *w, const SPRY_V *x, SPRY_V *xs)

@@ -1,5 +1,4 @@
 /* Windows of windowed: cut, sorted, and stored slice by slice; steps 5 and 6 of windowed_layout.h. */
-#ifndef SPRY_FN
 #include "formats/windowed/windowed_window.h"
 #include "core/element.h"
 
@@ -89,74 +88,64 @@ static int64_t store_dictionary(const spryi_windowed_pass *pass, const int64_t *
     return pages;
 }
 
-#define SPRYI_TEMPLATE "formats/windowed/windowed_window.c" /* its second half */
-#include "core/instantiate_indices.h"
-
-void spryi_windowed_make(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first, int64_t end,
-                         int64_t run, spryi_windowed_counts *at)
+static int64_t length_of(const spry_arrays *csr, int64_t row)
 {
-    SPRYI_BY_PAIR(pass->csr, make_windows, pass, scratch, first, end, pass->s->window, run, at);
+    return spryi_offset_of(csr, row + 1) - spryi_offset_of(csr, row);
 }
 
-#else /* once for each pair of index types */
-
-/* The first column of run t of a row that has `length` runs. */
-static inline int64_t SPRY_FN(run_start)(const SPRY_J *Aj, int64_t t, int64_t run, int64_t stride)
+/* The first column of run t of the row whose entries begin at `begin`. */
+static inline int64_t run_start(const spry_arrays *csr, int64_t begin, int64_t t, int64_t run, int64_t stride)
 {
-    return (int64_t)Aj[stride == 1 ? t * run : t];
+    return spryi_minor_of(csr, begin + (stride == 1 ? t * run : t));
 }
 
 /* 1: scratch->columns has the runs that these rows meet; 0: they are more than `most`, and it has some. */
-static int SPRY_FN(find_columns)(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first,
-                                 int64_t end, int64_t run, int64_t most)
+static int find_columns(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first, int64_t end,
+                        int64_t run, int64_t most)
 {
-    const SPRY_P *Ap = pass->csr->offsets;
+    const spry_arrays *csr = pass->csr;
     const int64_t stride = run > 1 ? pass->s->stride : 1;
     spryi_windowed_clear_columns(&scratch->columns);
     for (int64_t p = first; p < end; p++) {
         const int64_t row = pass->order->row[p];
         if (p > first && pass->order->leader[row] == pass->order->leader[pass->order->row[p - 1]]) continue;
-        const SPRY_J *Aj = (const SPRY_J *)pass->csr->indices + Ap[row];
-        const int64_t runs = (int64_t)(Ap[row + 1] - Ap[row]) / run;
-        for (int64_t t = 0; t < runs; t++)
-            spryi_windowed_add(&scratch->columns, SPRY_FN(run_start)(Aj, t, run, stride));
+        const int64_t begin = spryi_offset_of(csr, row), runs = length_of(csr, row) / run;
+        for (int64_t t = 0; t < runs; t++) spryi_windowed_add(&scratch->columns, run_start(csr, begin, t, run, stride));
         if (scratch->columns.count > most) return 0;
     }
     return 1;
 }
 
 /* Rows by falling length, stably. */
-static void SPRY_FN(sort_rows)(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first,
-                               int64_t end, int64_t run)
+static void sort_rows(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first, int64_t end,
+                      int64_t run)
 {
-    const SPRY_P *Ap = pass->csr->offsets;
     int32_t at[SPRYI_WINDOWED_LONG + 2] = {0}; /* where rows of LONG - n entries begin */
     for (int64_t p = first; p < end; p++) {
         const int64_t row = pass->order->row[p];
-        at[SPRYI_WINDOWED_LONG - (int64_t)(Ap[row + 1] - Ap[row]) + 1]++;
+        at[SPRYI_WINDOWED_LONG - length_of(pass->csr, row) + 1]++;
     }
     for (int n = 0; n <= SPRYI_WINDOWED_LONG; n++) at[n + 1] += at[n];
     for (int64_t p = first; p < end; p++) {
-        const int64_t row = pass->order->row[p], length = (int64_t)(Ap[row + 1] - Ap[row]);
+        const int64_t row = pass->order->row[p], length = length_of(pass->csr, row);
         const int32_t to = at[SPRYI_WINDOWED_LONG - length]++;
         scratch->row[to] = (uint32_t)row;
         scratch->length[to] = (uint16_t)(length / run);
     }
 }
 
-static void SPRY_FN(store_words)(const slice_draft *n, const spryi_windowed_pass *pass,
-                                 const spryi_windowed_dictionary *columns, uint32_t *to)
+static void store_words(const slice_draft *n, const spryi_windowed_pass *pass, const spryi_windowed_dictionary *columns,
+                        uint32_t *to)
 {
-    const SPRY_P *Ap = pass->csr->offsets;
     const int64_t words = spryi_windowed_words(n->width, n->bits);
     for (int64_t q = 0; q < words; q++) {
         const int count = groups_with_word(n, q);
         for (int g = 0; g < count; g++) {
             const int lane = n->first_lane[g];
-            const SPRY_J *Aj = (const SPRY_J *)pass->csr->indices + Ap[n->row[lane]];
+            const int64_t begin = spryi_offset_of(pass->csr, n->row[lane]);
             uint64_t word = 0;
             for (int64_t t = 32 * q / n->bits; t < n->length[lane] && t * n->bits < 32 * (q + 1); t++) {
-                const uint64_t own = spryi_windowed_number(columns, SPRY_FN(run_start)(Aj, t, n->run, n->stride));
+                const uint64_t own = spryi_windowed_number(columns, run_start(pass->csr, begin, t, n->run, n->stride));
                 const int64_t bit = t * n->bits - 32 * q;
                 word |= bit < 0 ? own >> -bit : own << bit;
             }
@@ -165,28 +154,29 @@ static void SPRY_FN(store_words)(const slice_draft *n, const spryi_windowed_pass
     }
 }
 
-static void SPRY_FN(store_values)(const slice_draft *n, const spryi_windowed_pass *pass, int64_t at)
+static void store_values(const slice_draft *n, const spryi_windowed_pass *pass, int64_t at)
 {
-    const SPRY_P *Ap = pass->csr->offsets;
+    int64_t begin[SPRYI_WINDOWED_LANES];
+    for (int l = 0; l < SPRYI_WINDOWED_LANES && n->row[l] >= 0; l++) begin[l] = spryi_offset_of(pass->csr, n->row[l]);
     const spry_type type = pass->csr->value_type;
     for (int64_t t = 0; t < n->width; t++)
         for (int64_t c = 0; c < n->run; c++)
             for (int l = 0; l < SPRYI_WINDOWED_LANES && n->length[l] > t; l++) {
                 const int64_t entry = n->stride == 1 ? t * n->run + c : c * n->length[l] + t;
-                spryi_move_value(pass->s->values, at++, pass->csr->values, (int64_t)Ap[n->row[l]] + entry, type);
+                spryi_move_value(pass->s->values, at++, pass->csr->values, begin[l] + entry, type);
             }
     for (; at % SPRYI_WINDOWED_ALIGN != 0; at++) spryi_set_value(pass->s->values, type, at, 0);
 }
 
 /* One window, which is not cut any more. */
-static void SPRY_FN(make_window)(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first,
-                                 int64_t end, int64_t run, spryi_windowed_counts *at)
+static void make_window(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first, int64_t end,
+                        int64_t run, spryi_windowed_counts *at)
 {
     spryi_windowed *s = pass->s;
     const int64_t columns = scratch->columns.count;
     const int rows = (int)(end - first);
     spryi_windowed_sort_columns(&scratch->columns);
-    SPRY_FN(sort_rows)(pass, scratch, first, end, run);
+    sort_rows(pass, scratch, first, end, run);
     const int64_t pages = store_dictionary(pass, scratch->columns.rising, columns, run, at);
     for (int from = 0; from < rows; from += SPRYI_WINDOWED_LANES) {
         slice_draft n = {.run = run, .stride = run > 1 ? s->stride : 1, .bits = spryi_windowed_bits(run, columns)};
@@ -203,8 +193,8 @@ static void SPRY_FN(make_window)(const spryi_windowed_pass *pass, spryi_windowed
             for (int l = 0; l < SPRYI_WINDOWED_LANES; l++)
                 s->rows[at->slices * SPRYI_WINDOWED_LANES + l] = n.row[l] < 0 ? SPRYI_WINDOWED_NO_ROW
                                                                               : (uint32_t)n.row[l];
-            SPRY_FN(store_words)(&n, pass, &scratch->columns, store_head(&n, indices));
-            if (s->values) SPRY_FN(store_values)(&n, pass, at->slots);
+            store_words(&n, pass, &scratch->columns, store_head(&n, indices));
+            if (s->values) store_values(&n, pass, at->slots);
         }
         at->slices++;
         at->units += units;
@@ -217,18 +207,22 @@ static void SPRY_FN(make_window)(const spryi_windowed_pass *pass, spryi_windowed
 }
 
 /* Windows of up to `size` rows, cut where they meet too many columns. */
-static void SPRY_FN(make_windows)(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first,
-                                  int64_t end, int64_t size, int64_t run, spryi_windowed_counts *at)
+static void make_windows(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first, int64_t end,
+                         int64_t size, int64_t run, spryi_windowed_counts *at)
 {
     if (first >= end) return;
     const int64_t most = size > SPRYI_WINDOWED_LANES ? SPRYI_WINDOWED_NUMBERS / run : SPRYI_WINDOWED_MOST_COLUMNS;
-    if (SPRY_FN(find_columns)(pass, scratch, first, end, run, most)) {
-        SPRY_FN(make_window)(pass, scratch, first, end, run, at);
+    if (find_columns(pass, scratch, first, end, run, most)) {
+        make_window(pass, scratch, first, end, run, at);
         return;
     }
     const int64_t half = spryi_windowed_half(size), middle = first + half < end ? first + half : end;
-    SPRY_FN(make_windows)(pass, scratch, first, middle, half, run, at);
-    SPRY_FN(make_windows)(pass, scratch, middle, end, size - half, run, at);
+    make_windows(pass, scratch, first, middle, half, run, at);
+    make_windows(pass, scratch, middle, end, size - half, run, at);
 }
 
-#endif
+void spryi_windowed_make(const spryi_windowed_pass *pass, spryi_windowed_scratch *scratch, int64_t first, int64_t end,
+                         int64_t run, spryi_windowed_counts *at)
+{
+    make_windows(pass, scratch, first, end, pass->s->window, run, at);
+}
