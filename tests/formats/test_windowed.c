@@ -157,7 +157,8 @@ static void layout(void **state)
     finish(&k);
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
     const spryi_windowed *s = p.s;
-    assert_true(s->window == 256 && s->cells == 0 && s->run == 1 && s->stride == 1 && s->staged == 3);
+    assert_true(s->window == SPRYI_WINDOWED_LEAST_ROWS && s->cells == 0 && s->run == 1 && s->stride == 1 &&
+                s->staged == 3);
     assert_true(s->window_count == 1 && s->slice_count == 1 && s->page_count == 1 && s->numbers == 8);
     assert_true(s->slots == 8 && s->units == 4 && s->long_count == 0 && s->piece_count == 0);
     const spryi_windowed_window *w = s->windows;
@@ -308,7 +309,7 @@ static void windows_are_halved(void **state)
     expect_windows(&k, "windowed:window=256", 256, 1, (const int64_t[]){256});
     sketch_free(&k);
     k = lonely_rows(70, 512); /* more columns than a window should stage, in windows of one slice */
-    expect_windows(&k, "windowed", 256, 3, (const int64_t[]){32, 32, 6});
+    expect_windows(&k, "windowed:window=256", 256, 3, (const int64_t[]){32, 32, 6});
     windowed_plan p = plan_of(&k, "windowed", NULL, 1);
     assert_true(p.s->staged == 32 * 512 && p.s->long_count == 0 && p.s->windows[0].bits == 16);
     plan_free(&p);

@@ -1,11 +1,12 @@
 /*
  * CSR to windows on the device, bit for bit as on the host.
  *
- * Idea: rows are put in order first (windowed_order.cu). A block of threads then takes `window` rows of the order, counts
- *       their distinct columns in shared memory, cuts them in two where they are too many, sorts the rows of each part
- *       by length and measures its slices. Scans over the slices tell where everything goes, the guard is asked, and a
- *       second pass fills: values by slices, dictionaries and indices by windows. Windows of one slice with many columns
- *       are left to larger blocks, in both passes.
+ * Idea: rows are put in order first (windowed_order.cu). A block of threads then takes `window` rows of the order,
+ * counts
+ *       their distinct columns in shared memory, cuts them in two where they are too many, sorts the rows of each
+ *       part by length and measures its slices. Scans over the slices tell where everything goes, the guard is asked,
+ *       and a second pass fills: values by slices, dictionaries and indices by windows. Windows of one slice with
+ *       many columns are left to larger blocks, in both passes.
  * Work: a block a window, 8 lanes a row where columns are collected, a warp a slice.
  * Cost: columns of leaders read three times or more, values once; scratch of 2 bytes a row beside that of the order.
  * Source: open addressing; bitonic sort (Batcher 1968); the scan: CUB; this library.

@@ -1,7 +1,8 @@
 /*
  * windowed_staged_cuda: windowed, a block of threads a window.
  *
- * Idea: the block copies the x of its window's dictionary into shared memory, once, and its warps gather there: neither the
+ * Idea: the block copies the x of its window's dictionary into shared memory, once, and its warps gather there:
+ * neither the
  *       order of columns in the matrix nor how often a column is met costs anything more. Values and dictionary numbers
  *       stream past.
  * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
