@@ -130,17 +130,8 @@ static void SPRY_FN(stage)(const spryi_windowed *s, const spryi_windowed_window 
     }
 }
 
-/* Adds a slot that all lanes have. */
-INLINE void SPRY_FN(full_slot)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, VEC *sum)
-{
-    for (int v = 0; v < VECTORS; v++) {
-        const VEC x = GATHER_AT(xs, at + v * LANES);
-        sum[v] = Ax ? FMA(LOAD(Ax + v * LANES), x, sum[v]) : ADD(sum[v], x);
-    }
-}
-
-/* Adds a slot of some lanes, whose values lie side by side. */
-INLINE void SPRY_FN(some_slot)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, uint32_t lanes, VEC *sum)
+/* Adds a slot of these lanes, whose values lie side by side. */
+INLINE void SPRY_FN(slot)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t *at, uint32_t lanes, VEC *sum)
 {
     for (int v = 0; v < VECTORS; v++) {
         const MASK live = (MASK)(lanes >> v * LANES);
@@ -149,11 +140,13 @@ INLINE void SPRY_FN(some_slot)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_
         const VEC x = GATHER_AT(xs, at + v * LANES);
         if (!Ax) {
             sum[v] = MASK_ADD(sum[v], live, x);
-            continue;
+        } else if (count == LANES) {
+            sum[v] = FMA(LOAD(Ax), x, sum[v]);
+        } else {
+            const VEC values = MASKZ_LOAD((MASK)_bzhi_u32(UINT32_MAX, (unsigned)count), Ax);
+            sum[v] = MASK_FMA(EXPAND(live, values), x, sum[v], live);
         }
-        const VEC values = MASKZ_LOAD((MASK)_bzhi_u32(UINT32_MAX, (unsigned)count), Ax);
-        sum[v] = MASK_FMA(EXPAND(live, values), x, sum[v], live);
-        Ax += count;
+        if (Ax) Ax += count;
     }
 }
 
@@ -169,10 +162,7 @@ INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v
         for (int c = 0; c < v->run; c++) {
             const uint32_t lanes = v->masks ? masked_lanes(v->masks, t * v->run + c) : with_run;
             for (int i = 0; Ax && i < VECTORS; i++) spryi_prefetch(Ax, i * 64 + SPRYI_AHEAD_STEPPED);
-            if (lanes == UINT32_MAX)
-                SPRY_FN(full_slot)(Ax, xs + c, at, sum);
-            else
-                SPRY_FN(some_slot)(Ax, xs + c, at, lanes, sum);
+            SPRY_FN(slot)(Ax, xs + c, at, lanes, sum);
             if (Ax) Ax += __builtin_popcount(lanes);
         }
     }
