@@ -27,7 +27,8 @@
  *   slices        16 bytes each and one that ends them: where values and indices begin, width, see below
  *   rows          of the 32 lanes of each slice, SPRYI_WINDOWED_NO_ROW past the window's last
  *   indices       of a slice, at a multiple of 16 bytes:
- *                   the group of each lane, 8 bits each, if there are fewer than 32 groups in the slice;
+ *                   the group of each lane, 8 bits each, if there are fewer than 32 groups in the slice; lanes without
+ *                   a row are the last group, of length 0;
  *                   the length of each group in runs, 16 bits each, to a multiple of 4 bytes;
  *                   words of 32 bits. A group's dictionary numbers are a stream of bits, lowest first, number t at bit
  *                   t*bits; its word q is there if length*bits > 32*q. The q-th words of all groups that have one lie
@@ -38,7 +39,7 @@
  *                   entry c of run t of the lanes that have it, side by side, and no padding. Zeros fill the gaps
  *                   between slices.
  *   masked        Rows of a group may lack some entries of the group's list: blocks with holes. Then a lane has the
- *                   slots that its mask tells; else all of its runs.
+ *                   slots that its mask tells, and its entries are in the order of the slots; else all of its runs.
  *
  * Rows of over SPRYI_WINDOWED_LONG entries lie apart as CSR in pieces, as in packed: long_rows, long_first, pieces,
  * long_columns, long_values.

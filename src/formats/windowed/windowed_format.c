@@ -71,7 +71,7 @@ const spryi_format spryi_format_windowed = {
     .parameter_words = {NULL, orders},
     .parameter_text =
         "window=NUMBER (rows a window, default 256 to 1024); order=natural|cells (of rows, default by the "
-        "columns that windows spare)",
+        "columns that windows save)",
     .predict = spryi_windowed_predict,
     .build = build,
     .destroy = destroy,

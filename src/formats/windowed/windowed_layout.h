@@ -13,7 +13,7 @@
  *      label takes, of the labels that leaders of its columns had before the round, the one whose hash is the least.
  *      Leaders that are never reached get their own number less its remainder modulo the window.
  *   4  order: rows by (made of runs first; label of the leader, if there are cells; leader; row).
- *      Cells are kept where they spare columns: spryi_windowed_cells_pay, by windows sampled under both orders.
+ *      Cells are kept where they save columns: spryi_windowed_cells_pay, by windows sampled under both orders.
  *   5  windows: rows made of runs are cut at multiples of `window` from the first of them on, the others from the first
  *      of those on. A window of up to `size` rows, size over 32, whose rows meet more than SPRYI_WINDOWED_NUMBERS / run
  *      runs, is cut in two: the first spryi_windowed_half(size) rows, and the rest, of up to size less that; and so on.

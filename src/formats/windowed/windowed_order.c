@@ -162,7 +162,7 @@ static void find_cells(maker *m)
 
 /* ---- order -------------------------------------------------------------------------------------------- */
 
-/* A stable sort of order->row by 16 bits of the keys, which are by row; `spare` is of as many rows. */
+/* A stable sort of order->row by 16 bits of the keys, which are by row. */
 static void sort_pass(const maker *m, uint32_t *from, uint32_t *to, int shift, int64_t *at)
 {
     enum { DIGITS = 1 << 16 };
