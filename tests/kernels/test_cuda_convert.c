@@ -465,13 +465,32 @@ static family draw_wide(uint64_t seed)
     return f;
 }
 
+/* Windows of 64 rows, or 32, that meet just as many columns as may be, and one more. */
+static family draw_full(uint64_t seed)
+{
+    enum { COUNT = 256 };
+    const int64_t width = seed % 2 ? 128 : 64;
+    family f = {.rows = COUNT,
+                .cols = COUNT * 129,
+                .offsets = calloc(COUNT + 1, 8),
+                .columns = malloc(COUNT * 129 * 8)};
+    assert_true(f.offsets && f.columns);
+    snprintf(f.name, sizeof f.name, "full %d", (int)seed);
+    for (int64_t i = 0; i < COUNT; i++) {
+        const int64_t n = width + (i == 200);
+        for (int64_t e = 0; e < n; e++) f.columns[f.nnz++] = i * 129 + e;
+        f.offsets[i + 1] = f.nnz;
+    }
+    return f;
+}
+
 /* Groups, runs of both strides, cells, windows that are cut, windows of one slice with many columns, long rows. */
 static void windowed_windows(void **state)
 {
     (void)state;
     spry_context *context = context_of(2);
-    for (uint64_t seed = 1; seed <= 28; seed++) {
-        family f = seed <= 20 ? draw_mesh(seed) : draw_wide(seed);
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        family f = seed <= 20 ? draw_mesh(seed) : seed <= 28 ? draw_wide(seed) : draw_full(seed);
         for (int variant = 0; variant < 6; variant++) {
             if ((variant + (int)seed) % 3 == 2) continue;
             const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
