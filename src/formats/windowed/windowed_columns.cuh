@@ -23,6 +23,23 @@ enum {
 static_assert(MOST_SMALL >= (int)SPRYI_WINDOWED_NUMBERS && MOST_SMALL + SMALL_THREADS < SMALL_TABLE,
               "the table has room");
 
+/* Of a slice, the first three where it begins a window; summed up, what is before. A row of each number. */
+struct window_sizes {
+    int64_t windows, dictionary, pages, values, units; /* dictionary and values in their units */
+};
+enum { SIZES = sizeof(window_sizes) / sizeof(int64_t) };
+
+static __device__ window_sizes sizes_before(const int64_t *sizes, int64_t slices, int64_t slice)
+{
+    int64_t number[SIZES];
+#pragma unroll
+    for (int n = 0; n < SIZES; n++) {
+        const int64_t at = n * slices + slice;
+        number[n] = slice > 0 ? sizes[at - 1] - (n > 0 ? sizes[n * slices - 1] : 0) : 0;
+    }
+    return {number[0], number[1], number[2], number[3], number[4]};
+}
+
 /* The windows that are made. Of the kind made of runs first, each kind cut at multiples of `window` rows. */
 template <typename P> struct windowing {
     windowed_csr<P> a;

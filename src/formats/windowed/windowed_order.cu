@@ -2,8 +2,7 @@
  * The order of rows for windowed on the device, steps 1 to 4 of windowed_layout.h, as on the host.
  *
  * Idea: a hash table tells the first row of each pattern; rows are compared with it. Cells grow by rounds, which are
- * all
- *       launched at once; a round after one that labelled nobody returns. Keys of kind, cell and leader are sorted
+ *       all launched at once; a round after one that labelled nobody returns. Keys of kind, cell and leader are sorted
  *       stably with the rows. Both orders are made before the host reads back what it decides by: twice in all.
  * Work: 8 lanes a row; sampled windows 16 blocks each, a bit a column.
  * Cost: columns read three times, and by leaders without a cell once a round more; scratch of 80 to 110 bytes a row.

@@ -6,7 +6,8 @@
  *       order of columns in the matrix nor how often a column is met costs anything more. Values and dictionary numbers
  *       stream past.
  * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
- *       that all have, and those that the first lanes have, where a ballot tells how many.
+ *       that all have, and those that the first lanes have, where a ballot tells how many. A slice that is wider than
+ *       what a warp has on average is cut into parts for several warps, whose sums are added up in order.
  * Cost: bytes of windowed, y, and the sectors of x that a window meets, once a window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
@@ -18,7 +19,7 @@ extern "C" {
 }
 #include "device/cuda/kernels.h"
 
-enum { LANES = SPRYI_WINDOWED_LANES };
+enum { LANES = SPRYI_WINDOWED_LANES, LEAST_PART = 32 /* runs of a part of a slice */ };
 static const unsigned ALL = 0xffffffffu;
 
 /* Runs in flight, and the shape of blocks, by the columns of a run. Measured on an H200. */
@@ -285,26 +286,120 @@ static __device__ __noinline__ V masked_sum(const spryi_windowed *s, int k, stag
     return sum;
 }
 
-/* y of the window's slices; C columns a run. */
-template <int C, int BITS, int U, bool ONES, typename V> static __device__ __forceinline__ void
-run_slices(const spryi_windowed &s, const staged_window &w, const V *xs, V *__restrict__ y, V alpha, V beta)
+/* ---- what each warp does ------------------------------------------------------------------------------ */
+
+/*
+ * The slices of a window, at most one a lane, as parts of up to `most` runs: slices that are far wider than the
+ * others are the work of several warps. most is at least what a warp has on average, so that fewer than `warps` slices
+ * are cut, into fewer than 2*warps parts.
+ */
+struct slice_parts {
+    int width, count;       /* of the lane's slice: runs, parts */
+    int before, cut_before; /* parts of the slices before, and of those of them that are cut */
+    int total, cut_total, most;
+};
+
+static __device__ __forceinline__ int sum_before(int own, int *total)
 {
-    const int warps = (int)blockDim.x / LANES;
+    int sum = own;
+#pragma unroll
+    for (int step = 1; step < LANES; step *= 2) {
+        const int other = __shfl_up_sync(ALL, sum, step);
+        if ((int)threadIdx.x % LANES >= step) sum += other;
+    }
+    *total = __shfl_sync(ALL, sum, LANES - 1);
+    return sum - own;
+}
+
+static __device__ __forceinline__ slice_parts parts_of(const spryi_windowed &s, const staged_window &w)
+{
+    const int lane = threadIdx.x % LANES, warps = (int)blockDim.x / LANES, k = w.slice + lane;
+    slice_parts p = {};
+    int sum, masked = 0;
+    if (k < w.slice_end) {
+        const uint2 own = __ldg((const uint2 *)(s.slices + k) + 1);
+        p.width = (int)(own.x & 0xffff);
+        masked = (int)(own.y >> 8 & 0xff);
+    }
+    (void)sum_before(p.width, &sum);
+    p.most = (sum + warps - 1) / warps;
+    p.most = p.most > LEAST_PART ? (p.most + 7) / 8 * 8 : LEAST_PART;
+    if (k < w.slice_end) p.count = masked || p.width <= p.most ? 1 : (p.width + p.most - 1) / p.most;
+    p.before = sum_before(p.count, &p.total);
+    p.cut_before = sum_before(p.count > 1 ? p.count : 0, &p.cut_total);
+    return p;
+}
+
+static __device__ __forceinline__ int warp_sum(int own)
+{
+#pragma unroll
+    for (int step = LANES / 2; step > 0; step /= 2) own += __shfl_xor_sync(ALL, own, step);
+    return own;
+}
+
+/* From the slice's beginning to its run t, a multiple of 8. */
+template <int C, int BITS, bool ONES, typename V>
+static __device__ __forceinline__ void skip_runs(staged_lane<V> *z, int t)
+{
+    const int before = __shfl_up_sync(ALL, z->group, 1), q = t * BITS / 32;
+    const int words = (z->length * BITS + 31) / 32;
+    const bool is_first = (int)threadIdx.x % LANES == 0 || before != z->group;
+    z->words += warp_sum(is_first ? words < q ? words : q : 0);
+    if (!ONES) z->Ax += C * warp_sum(z->length < t ? z->length : t);
+}
+
+/* The lane's sum over runs begin .. end - 1 of a slice. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int end, const V *xs)
+{
+    V sum[2] = {};
+    if (begin > 0) skip_runs<C, BITS, ONES>(&z, begin);
+    if (end < z.width) {
+        z.width = end;
+        z.whole = z.whole < end ? z.whole : end;
+    }
+    int t = begin;
 #pragma unroll 1
-    for (int k = w.slice + (int)threadIdx.x / LANES; k < w.slice_end; k += warps) {
-        staged_lane<V> z = lane_of<V>(s, k);
-        const uint32_t row = z.row;
-        V sum[2] = {};
-        if (z.masked) {
-            sum[0] = masked_sum<C, BITS, ONES>(&s, k, z, xs);
-        } else {
-            int t = 0;
+    for (; t + U <= z.whole; t += U) add_whole<C, BITS, U, ONES>(&z, xs, sum);
 #pragma unroll 1
-            for (; t + U <= z.whole; t += U) add_whole<C, BITS, U, ONES>(&z, xs, sum);
+    for (; t < z.width; t += U) add_rest<C, BITS, U, ONES>(&z, t, xs, sum);
+    return sum[0] + sum[1];
+}
+
+/* y of the window's slices; C columns a run. cut: sums of the parts of slices that are cut. The whole block calls. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void run_slices(const spryi_windowed &s, const staged_window &w, const V *xs,
+                                                  V (*cut)[LANES], V *__restrict__ y, V alpha, V beta)
+{
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)blockDim.x / LANES;
+    const slice_parts p = parts_of(s, w);
 #pragma unroll 1
-            for (; t < z.width; t += U) add_rest<C, BITS, U, ONES>(&z, t, xs, sum);
-        }
-        if (row != SPRYI_WINDOWED_NO_ROW) put(y, row, sum[0] + sum[1], alpha, beta);
+    for (int n = warp; n < p.total; n += warps) {
+        const unsigned begun = __ballot_sync(ALL, p.count > 0 && p.before <= n);
+        const int of = 31 - __clz((int)begun), part = n - __shfl_sync(ALL, p.before, of);
+        const int count = __shfl_sync(ALL, p.count, of);
+        const staged_lane<V> z = lane_of<V>(s, w.slice + of);
+        V sum;
+        if (z.masked)
+            sum = masked_sum<C, BITS, ONES>(&s, w.slice + of, z, xs);
+        else
+            sum = part_sum<C, BITS, U, ONES>(z, part * p.most, count > 1 ? (part + 1) * p.most : z.width, xs);
+        if (count > 1)
+            cut[__shfl_sync(ALL, p.cut_before, of) + part][lane] = sum;
+        else if (z.row != SPRYI_WINDOWED_NO_ROW)
+            put(y, z.row, sum, alpha, beta);
+    }
+    if (p.cut_total == 0) return;
+    __syncthreads();
+    unsigned slices = __ballot_sync(ALL, p.count > 1);
+    for (int n = 0; slices; slices &= slices - 1, n++) {
+        if (n % warps != warp) continue;
+        const int of = __ffs((int)slices) - 1, count = __shfl_sync(ALL, p.count, of);
+        const int first = __shfl_sync(ALL, p.cut_before, of);
+        const uint32_t row = __ldg(s.rows + (int64_t)(w.slice + of) * LANES + lane);
+        V sum = 0;
+        for (int part = 0; part < count; part++) sum += cut[first + part][lane];
+        if (row != SPRYI_WINDOWED_NO_ROW) put(y, row, sum, alpha, beta);
     }
 }
 
@@ -314,6 +409,7 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
                     scalar<V> alpha, scalar<V> beta)
 {
     extern __shared__ __align__(16) unsigned char shared[];
+    __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
     V *xs = (V *)shared;
     const staged_window w = window_of(s, blockIdx.x);
     if (C == 1 || w.run == 1)
@@ -324,11 +420,11 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
     const V a = alpha.get(), b = beta.get();
     constexpr int U = staged_shape<V, C>::runs;
     if (C > 1 && w.run > 1)
-        run_slices<C, 16, U, ONES>(s, w, xs, y, a, b);
+        run_slices<C, 16, U, ONES>(s, w, xs, cut, y, a, b);
     else if (w.bits == SPRYI_WINDOWED_SHORT_BITS)
-        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w, xs, y, a, b);
+        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w, xs, cut, y, a, b);
     else
-        run_slices<1, 16, 8, ONES>(s, w, xs, y, a, b);
+        run_slices<1, 16, 8, ONES>(s, w, xs, cut, y, a, b);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------- */
