@@ -20,8 +20,7 @@ static const char *check_window(const spryi_windowed *s, int64_t w, totals *sum)
     const spryi_windowed_window *own = &s->windows[w], *next = own + 1;
     const int64_t first = (int64_t)own->dictionary * SPRYI_WINDOWED_DICTIONARY;
     int64_t before = -1;
-    if (next->slice < own->slice || next->slice > s->slice_count ||
-        next->slice - own->slice > SPRYI_WINDOWED_MOST_ROWS / SPRYI_WINDOWED_LANES || next->page < own->page ||
+    if (next->slice < own->slice || next->slice > s->slice_count || next->page < own->page ||
         next->page > s->page_count || first + own->columns > s->numbers)
         return "its parts are outside";
     const int64_t slices = next->slice - own->slice, staged = (int64_t)own->columns * own->run;
