@@ -75,7 +75,7 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_default_rows(int64_t rows)
     const int64_t rounds = (rows + at_once * SPRYI_WINDOWED_MOST_ROWS - 1) / (at_once * SPRYI_WINDOWED_MOST_ROWS);
     const int64_t own = rounds > 0 ? (rows + at_once * rounds - 1) / (at_once * rounds) : 0;
     const int64_t window = (own + lanes - 1) / lanes * lanes;
-    return window > SPRYI_WINDOWED_LEAST_ROWS ? window : SPRYI_WINDOWED_LEAST_ROWS;
+    return window > SPRYI_WINDOWED_LEAST_ROWS ? window : (int64_t)SPRYI_WINDOWED_LEAST_ROWS;
 }
 
 /* A seed for so many leaders: two cells a window. */
@@ -98,7 +98,7 @@ SPRYI_WINDOWED_INLINE int spryi_windowed_mostly_runs(int64_t seen, int64_t made)
 }
 
 /* 1 where groups have rows enough for blocks: at most 2 leaders for 3 rows. */
-SPRYI_WINDOWED_INLINE int spryi_windowed_shares(int64_t leaders, int64_t rows)
+SPRYI_WINDOWED_INLINE int spryi_windowed_has_groups(int64_t leaders, int64_t rows)
 {
     return 3 * leaders <= 2 * rows;
 }

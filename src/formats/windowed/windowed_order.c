@@ -162,7 +162,7 @@ static void find_runs(maker *m)
 {
     spryi_windowed *s = m->s;
     s->run = s->stride = 1;
-    if (!spryi_windowed_shares(m->leaders, m->order->count)) return;
+    if (!spryi_windowed_has_groups(m->leaders, m->order->count)) return;
     for (int is_apart = 0; is_apart < 2; is_apart++)
         for (int64_t run = SPRYI_WINDOWED_MOST_RUN; run > 1; run--) {
             const int64_t stride = is_apart ? m->csr->cols / run : 1;

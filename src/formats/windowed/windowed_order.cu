@@ -360,7 +360,7 @@ template <typename P> static spry_status find_groups(ordering<P> *m, spry_error 
 template <typename P> static void choose_run(ordering<P> *m)
 {
     m->s->run = m->s->stride = 1;
-    if (!spryi_windowed_shares((int64_t)m->read.leaders, m->o->count)) return;
+    if (!spryi_windowed_has_groups((int64_t)m->read.leaders, m->o->count)) return;
     for (int is_apart = 0; is_apart < 2; is_apart++)
         for (int64_t run = MOST_RUN; run > 1; run--) {
             int64_t stride = 1;
