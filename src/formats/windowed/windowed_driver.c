@@ -50,9 +50,11 @@ static void run_parts(const spryi_run_args *args, int64_t begin, int64_t end)
     const spryi_windowed *s = args->storage;
     const windowed_run *run = (const windowed_run *)(const void *)args;
     const int64_t parts = part_count(s), bytes = (s->staged * number_bytes(s) + 63) / 64 * 64;
-    for (int64_t p = begin; p < end; p++)
+    for (int64_t p = begin; p < end; p++) {
+        void *room = bytes > 0 ? (char *)args->workspace + sum_bytes(s) + p * bytes : NULL; /* NULL: rows are empty */
         for (int64_t w = s->window_count * p / parts; w < s->window_count * (p + 1) / parts; w++)
-            run->window(args, w, (char *)args->workspace + sum_bytes(s) + p * bytes);
+            run->window(args, w, room);
+    }
 }
 
 spry_status spryi_windowed_drive(const spryi_run_args *args, spryi_windowed_fn window)
