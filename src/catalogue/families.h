@@ -20,6 +20,7 @@
     FAMILY(swept)                                                                                                      \
     FAMILY(bsr)                                                                                                        \
     FAMILY(csrk)                                                                                                       \
+    FAMILY(windowed)                                                                                                   \
     FAMILY(packed)                                                                                                     \
     FAMILY(spgemm_study)                                                                                               \
     FAMILY(spgemm)

@@ -32,7 +32,8 @@ static spry_context *context;
 static spry_matrix *A; /* tridiagonal, positive definite, large enough for two threads everywhere */
 static int32_t offsets[N + 1], columns[NNZ];
 static double values[NNZ], x[N], z[N];
-static int plan_count; /* each format, not transposed and transposed: its plan and y, made by two threads */
+static int plan_count; /* each format, not transposed and transposed if it can: its plan and y, made by two threads */
+static int number_of[MOST_PLANS]; /* of each: twice its format's number, and 1 where it is transposed */
 static spry_spmv_plan *plans[MOST_PLANS];
 static double *products[MOST_PLANS];
 static char folder[] = "/tmp/spry-fork-XXXXXX", text_file[64], containers[2][64];
@@ -52,8 +53,9 @@ static int in_child(int (*work)(void))
     return status == 0;
 }
 
-static spry_spmv_plan *plan_number(int number)
+static spry_spmv_plan *plan_number(int p)
 {
+    const int number = number_of[p];
     spry_spmv_plan *plan = NULL;
     spry_format_info info = SPRY_INIT(spry_format_info);
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
@@ -96,13 +98,17 @@ static int set_up(void **state)
     (void)state;
     context = make_context(NULL, 2);
     make_matrix();
-    plan_count = 2 * spry_format_count();
-    assert_in_range(plan_count, 2, MOST_PLANS);
-    for (int p = 0; p < plan_count; p++) {
+    assert_in_range(spry_format_count(), 1, MOST_PLANS / 2);
+    for (int number = 0; number < 2 * spry_format_count(); number++) {
+        const int p = plan_count;
+        number_of[p] = number;
         plans[p] = plan_number(p);
+        if (!plans[p] && number % 2 && fault.status == SPRY_UNSUPPORTED) continue;
         products[p] = malloc(sizeof z);
+        plan_count++;
         assert_true(plans[p] && products[p] && multiplies(plans[p], products[p]));
     }
+    assert_in_range(plan_count, spry_format_count() + 2, MOST_PLANS);
     assert_non_null(mkdtemp(folder));
     snprintf(text_file, sizeof text_file, "%s/A.mtx", folder);
     assert_int_equal(spry_matrix_write(A, text_file, NULL, &fault), SPRY_OK);

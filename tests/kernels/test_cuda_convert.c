@@ -65,13 +65,19 @@ static const struct {
     {"csr3:srs=5:ssrs=3", SPRY_NO_TRANSPOSE},
     {"csr3:tuning=volta", SPRY_NO_TRANSPOSE},
     {"packed", SPRY_NO_TRANSPOSE},
+    {"windowed", SPRY_NO_TRANSPOSE},
+    {"windowed:window=32", SPRY_NO_TRANSPOSE},
+    {"windowed:window=96:order=cells", SPRY_NO_TRANSPOSE},
+    {"windowed:window=1000:order=natural", SPRY_NO_TRANSPOSE},
+    {"windowed:order=cells", SPRY_NO_TRANSPOSE},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
 /* Formats that store a pattern as one on GPUs. */
 static int takes_patterns(const char *format)
 {
-    return strncmp(format, "sell", 4) == 0 || strncmp(format, "csr", 3) == 0 || strcmp(format, "packed") == 0;
+    return strncmp(format, "sell", 4) == 0 || strncmp(format, "csr", 3) == 0 || strcmp(format, "packed") == 0 ||
+           strncmp(format, "windowed", 8) == 0;
 }
 
 #define OK(call)                                                                                                       \
@@ -383,6 +389,124 @@ static void swept_blocks(void **state)
     spry_context_destroy(context);
 }
 
+/* ---- windowed ------------------------------------------------------------------------------------------ */
+
+enum { NX = 37, NY = 41, NODES = NX * NY };
+
+/* The numbers of a node and of those around it, rising; node[] is a permutation of the grid, number[] its inverse. */
+static int64_t around(const int64_t *node, const int64_t *number, int64_t n, int64_t *found)
+{
+    int64_t count = 0;
+    for (int64_t y = node[n] / NX - 1; y <= node[n] / NX + 1; y++)
+        for (int64_t x = node[n] % NX - 1; x <= node[n] % NX + 1; x++)
+            if (x >= 0 && x < NX && y >= 0 && y < NY) found[count++] = number[y * NX + x];
+    qsort(found, (size_t)count, sizeof *found, compare_columns);
+    return count;
+}
+
+/* Unknowns of a node side by side or apart, nodes in order or not; some rows lack an entry, some are long. */
+static family draw_mesh(uint64_t seed)
+{
+    enum { LONGEST = 3000 };
+    const int64_t u = 1 + (int64_t)seed % 5, is_apart = (int64_t)seed / 5 % 2, rows = NODES * u;
+    uint64_t state = seed;
+    int64_t node[NODES], number[NODES], near[9];
+    family f = {.rows = rows,
+                .cols = rows,
+                .offsets = calloc(NODES * 5 + 1, 8),
+                .columns = malloc(NODES * 5 * 100 * 8)};
+    assert_true(f.offsets && f.columns);
+    snprintf(f.name, sizeof f.name, "mesh %d, %d unknowns", (int)seed, (int)u);
+    for (int64_t n = 0; n < NODES; n++) node[n] = n;
+    for (int64_t n = NODES - 1; seed % 2 && n > 0; n--) {
+        const int64_t other = draw(&state, n + 1), swap = node[n];
+        node[n] = node[other];
+        node[other] = swap;
+    }
+    for (int64_t n = 0; n < NODES; n++) number[node[n]] = n;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t *row = f.columns + f.nnz, n = 0;
+        const int64_t count = around(node, number, is_apart ? i % NODES : i / u, near);
+        for (int64_t e = 0; e < count * u; e++)
+            row[n++] = is_apart ? e / count * NODES + near[e % count] : near[e / u] * u + e % u;
+        if (seed % 3 && draw(&state, 40) == 0) {
+            n--;
+            row[draw(&state, n)] = row[n];
+        }
+        if (draw(&state, 900) == 0 && f.nnz + LONGEST < NODES * 5 * 50) {
+            n = 500 + draw(&state, LONGEST - 500);
+            for (int64_t e = 0; e < n; e++) row[e] = draw(&state, rows);
+        }
+        f.nnz += n;
+        f.offsets[i + 1] = f.nnz;
+    }
+    return f;
+}
+
+/* Runs of far columns, more in 32 rows than other windows may have; every third row is as the one before. */
+static family draw_wide(uint64_t seed)
+{
+    enum { COUNT = 330, WIDEST = 512 };
+    const int64_t run = 1 + (int64_t)seed % 3, cols = (int64_t)1 << (16 + seed % 8);
+    uint64_t state = seed;
+    family f = {.rows = COUNT, .cols = cols, .offsets = calloc(COUNT + 1, 8), .columns = malloc(COUNT * WIDEST * 8)};
+    assert_true(f.offsets && f.columns);
+    snprintf(f.name, sizeof f.name, "wide %d", (int)seed);
+    for (int64_t i = 0; i < COUNT; i++) {
+        int64_t *row = f.columns + f.nnz, n = (WIDEST - draw(&state, seed % 4 ? 40 : 500)) / run * run;
+        for (int64_t e = 0; e < n; e++) row[e] = e % run ? row[e - 1] + 1 : draw(&state, cols - run);
+        if (i % 3 == 2) {
+            n = f.offsets[i] - f.offsets[i - 1];
+            memcpy(row, f.columns + f.offsets[i - 1], (size_t)n * sizeof *row);
+        }
+        f.nnz += n;
+        f.offsets[i + 1] = f.nnz;
+    }
+    return f;
+}
+
+/* Windows of 64 rows, or 32, that meet just as many columns as may be, and one more. */
+static family draw_full(uint64_t seed)
+{
+    enum { COUNT = 256 };
+    const int64_t width = seed % 2 ? 128 : 64;
+    family f = {.rows = COUNT,
+                .cols = COUNT * 129,
+                .offsets = calloc(COUNT + 1, 8),
+                .columns = malloc(COUNT * 129 * 8)};
+    assert_true(f.offsets && f.columns);
+    snprintf(f.name, sizeof f.name, "full %d", (int)seed);
+    for (int64_t i = 0; i < COUNT; i++) {
+        const int64_t n = width + (i == 200);
+        for (int64_t e = 0; e < n; e++) f.columns[f.nnz++] = i * 129 + e;
+        f.offsets[i + 1] = f.nnz;
+    }
+    return f;
+}
+
+/* Groups, runs of both strides, cells, windows that are cut, windows of one slice with many columns, long rows. */
+static void windowed_windows(void **state)
+{
+    (void)state;
+    spry_context *context = context_of(2);
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        family f = seed <= 20 ? draw_mesh(seed) : seed <= 28 ? draw_wide(seed) : draw_full(seed);
+        for (int variant = 0; variant < 6; variant++) {
+            if ((variant + (int)seed) % 3 == 2) continue;
+            const spry_type type = variant % 2 ? SPRY_F32 : SPRY_F64;
+            double *values = random_numbers(f.nnz, type, 9);
+            form how = {.layout = SPRY_CSR, .place = ON_HEAP, .pattern = variant >= 4};
+            given g = given_make(&f, values, &how, type, variant / 2 % 2);
+            try_matrix(context, f.name, &g.a, 0, variant, 0, "windowed");
+            given_free(&g);
+            free(values);
+        }
+        family_free(&f);
+    }
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
 /* ---- large --------------------------------------------------------------------------------------------- */
 
 /* Matrices of up to some millions of entries; what conversion took is told beside it, the upload of CSR apart. */
@@ -425,10 +549,8 @@ static void large_matrices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_family),
-        cmocka_unit_test(packed_slices),
-        cmocka_unit_test(swept_blocks),
-        cmocka_unit_test(large_matrices),
+        cmocka_unit_test(every_family),     cmocka_unit_test(packed_slices),  cmocka_unit_test(swept_blocks),
+        cmocka_unit_test(windowed_windows), cmocka_unit_test(large_matrices),
     };
     if (!gpu_is_there()) return SKIPPED;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,6 +33,7 @@
     KERNEL(csr2_lanes)                                                                                                 \
     KERNEL(csr3_gpuspmv3)                                                                                              \
     KERNEL(csr3_gpuspmv35)                                                                                             \
+    KERNEL(windowed_staged)                                                                                            \
     KERNEL(packed_slices)                                                                                              \
     KERNEL(spgemm_seed_getvals)                                                                                        \
     KERNEL(spgemm_seed_reset)                                                                                          \
@@ -53,7 +54,8 @@
     CONVERTER(bsr)                                                                                                     \
     CONVERTER(csr2)                                                                                                    \
     CONVERTER(csr3)                                                                                                    \
-    CONVERTER(packed)
+    CONVERTER(packed)                                                                                                  \
+    CONVERTER(windowed)
 /* clang-format on */
 
 #define SPRY_CUDA_DECLARE(name) extern const spryi_kernel_functions spry_cuda_##name;

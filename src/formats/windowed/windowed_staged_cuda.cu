@@ -1,0 +1,485 @@
+/*
+ * windowed_staged_cuda: windowed, a block of threads a window.
+ *
+ * Idea: the block copies the x of its window's dictionary into shared memory, once, and its warps gather there:
+ * neither the
+ *       order of columns in the matrix nor how often a column is met costs anything more. Values and dictionary numbers
+ *       stream past.
+ * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
+ *       that all have, and those that the first lanes have, where a ballot tells how many. A slice that is wider than
+ *       what a warp has on average is cut into parts for several warps, whose sums are added up in order.
+ * Cost: bytes of windowed, y, and the sectors of x that a window meets, once a window. Deterministic.
+ * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
+ *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
+ */
+#include "formats/shared/long_rows.cuh"
+
+extern "C" {
+#include "formats/windowed/windowed_layout.h"
+}
+#include "device/cuda/kernels.h"
+
+enum { LANES = SPRYI_WINDOWED_LANES, LEAST_PART = 32 /* runs of a part of a slice */ };
+static const unsigned ALL = 0xffffffffu;
+
+/* Runs in flight, and the shape of blocks, by the columns of a run. Measured on an H200. */
+template <typename V, int C> struct staged_shape {
+    static const int threads = 256;
+    static const int blocks = 4; /* a multiprocessor: SPRYI_WINDOWED_AT_ONCE */
+    static const int runs = C == 1 ? 8 : C <= 3 ? 4 : 2;
+};
+
+/* Read once; misaligned neighbours meet in the first-level cache. */
+static __device__ __forceinline__ float stream(const float *p)
+{
+    float v;
+    asm("ld.global.nc.L1::evict_first.f32 %0, [%1];" : "=f"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ double stream(const double *p)
+{
+    double v;
+    asm("ld.global.nc.L1::evict_first.f64 %0, [%1];" : "=d"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ uint32_t stream(const uint32_t *p)
+{
+    uint32_t v;
+    asm("ld.global.nc.L1::evict_first.u32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+
+/* ---- staging ----------------------------------------------------------------------------------------- */
+
+/* A window, and where the next one begins. */
+struct staged_window {
+    int slice, slice_end, columns, run, bits;
+    const uint16_t *dictionary;
+    const spryi_windowed_page *pages;
+    int page_count;
+};
+
+static __device__ __forceinline__ staged_window window_of(const spryi_windowed &s, unsigned w)
+{
+    const uint4 own = __ldg((const uint4 *)(s.windows + w)), next = __ldg((const uint4 *)(s.windows + w + 1));
+    staged_window window;
+    window.slice = (int)own.x;
+    window.slice_end = (int)next.x;
+    window.dictionary = s.dictionary + (int64_t)own.y * SPRYI_WINDOWED_DICTIONARY;
+    window.pages = s.pages + own.z;
+    window.page_count = (int)(next.z - own.z);
+    window.columns = (int)(own.w & 0xffff);
+    window.run = (int)(own.w >> 16 & 0xff);
+    window.bits = (int)(own.w >> 24);
+    return window;
+}
+
+/* The last page that begins at number d or before. */
+static __device__ __forceinline__ int page_of(const staged_window &w, int d)
+{
+    int low = 0, high = w.page_count;
+    while (low + 1 < high) {
+        const int middle = (low + high) / 2;
+        if ((int)__ldg(&w.pages[middle].first) <= d)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Runs of 1: four numbers of the dictionary a thread. */
+template <typename V>
+static __device__ __forceinline__ void stage_columns(const staged_window &w, const V *__restrict__ x, V *xs)
+{
+    int d = 4 * (int)threadIdx.x;
+    if (d >= w.columns) return;
+    int page = page_of(w, d);
+    for (; d < w.columns; d += 4 * (int)blockDim.x) {
+        const ushort4 low = __ldg((const ushort4 *)(w.dictionary + d));
+        const uint32_t of[4] = {low.x, low.y, low.z, low.w};
+        V own[4];
+#pragma unroll
+        for (int u = 0; u < 4; u++) {
+            while (page + 1 < w.page_count && (int)__ldg(&w.pages[page + 1].first) <= d + u) page++;
+            const int64_t j = (int64_t)__ldg(&w.pages[page].high) << SPRYI_WINDOWED_PAGE_BITS | of[u];
+            own[u] = 0;
+            if (d + u < w.columns) own[u] = __ldg(x + j);
+        }
+#pragma unroll
+        for (int u = 0; u < 4; u++)
+            if (d + u < w.columns) xs[d + u] = own[u];
+    }
+}
+
+/* Runs of C: a number of x a thread. */
+template <typename V, int C> static __device__ __forceinline__ void stage_runs(const staged_window &w, int64_t stride,
+                                                                               const V *__restrict__ x, V *xs)
+{
+    int i = (int)threadIdx.x;
+    const int count = w.columns * C;
+    if (i >= count) return;
+    int page = page_of(w, i / C);
+#pragma unroll 4
+    for (; i < count; i += (int)blockDim.x) {
+        const int d = i / C;
+        while (page + 1 < w.page_count && (int)__ldg(&w.pages[page + 1].first) <= d) page++;
+        const int64_t j = (int64_t)__ldg(&w.pages[page].high) << SPRYI_WINDOWED_PAGE_BITS |
+                          (uint32_t)__ldg(w.dictionary + d);
+        xs[i] = __ldg(x + j + (i - d * C) * stride);
+    }
+}
+
+/* ---- slices ------------------------------------------------------------------------------------------ */
+
+/* A lane of a slice. Pointers are at the lane's next value and its group's next word. */
+template <typename V> struct staged_lane {
+    const V *Ax;
+    const uint32_t *words;
+    uint32_t row;
+    int group, groups, width, whole, length, masked;
+};
+
+template <typename V> static __device__ __forceinline__ staged_lane<V> lane_of(const spryi_windowed &s, int k)
+{
+    const int lane = threadIdx.x % LANES;
+    const uint4 own = __ldg((const uint4 *)(s.slices + k));
+    staged_lane<V> z;
+    z.width = (int)(own.z & 0xffff);
+    z.whole = (int)(own.z >> 16);
+    z.groups = (int)(own.w & 0xff);
+    z.masked = (int)(own.w >> 8 & 0xff);
+    z.Ax = (const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN + lane;
+    z.row = __ldg(s.rows + (int64_t)k * LANES + lane);
+    const uint8_t *head = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT;
+    z.group = lane;
+    if (z.groups < LANES) {
+        z.group = __ldg(head + lane);
+        head += LANES;
+    }
+    z.length = __ldg((const uint16_t *)head + z.group);
+    z.words = (const uint32_t *)(head + (z.groups + 1) / 2 * 4) + z.group;
+    return z;
+}
+
+/* Number u of the dictionary numbers in words. */
+template <int BITS, int WORDS>
+static __device__ __forceinline__ uint32_t number_of(const uint32_t (&words)[WORDS], int u)
+{
+    const int bit = u * BITS, q = bit / 32, shift = bit % 32;
+    const uint32_t mask = (1u << BITS) - 1;
+    if (shift + BITS <= 32) return words[q] >> shift & mask;
+    return __funnelshift_r(words[q], words[q + 1 < WORDS ? q + 1 : q], shift) & mask;
+}
+
+/* The words of runs t and on of the lane's group. Groups that have a word are the first ones, lanes too. */
+template <int BITS, int WORDS, typename V>
+static __device__ __forceinline__ void load_words(staged_lane<V> *z, int t, uint32_t (&words)[WORDS])
+{
+#pragma unroll
+    for (int q = 0; q < WORDS; q++) {
+        const bool has = z->length * BITS > t * BITS + q * 32;
+        const int lanes = __popc(__ballot_sync(ALL, has));
+        words[q] = 0;
+        if (has) words[q] = stream(z->words);
+        int groups = lanes;
+        if (z->groups < LANES && lanes > 0) groups = __shfl_sync(ALL, z->group, lanes - 1) + 1;
+        z->words += groups;
+    }
+}
+
+/* sum += runs t .. t + U - 1, which all lanes have. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void add_whole(staged_lane<V> *z, const V *xs, V (&sum)[2])
+{
+    constexpr int WORDS = U * BITS / 32;
+    uint32_t words[WORDS];
+    V a[U * C];
+#pragma unroll
+    for (int q = 0; q < WORDS; q++) words[q] = stream(z->words + q * z->groups);
+    z->words += WORDS * z->groups;
+#pragma unroll
+    for (int e = 0; e < U * C; e++) a[e] = ONES ? V(1) : stream(z->Ax + e * LANES);
+    z->Ax += ONES ? 0 : U * C * LANES;
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        const uint32_t at = number_of<BITS, WORDS>(words, u) * C;
+#pragma unroll
+        for (int c = 0; c < C; c++) sum[(u * C + c) % 2] += a[u * C + c] * xs[at + c];
+    }
+}
+
+/* sum += runs t .. t + U - 1, as far as there are; lanes have the first ones. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const V *xs, V (&sum)[2])
+{
+    constexpr int WORDS = U * BITS / 32;
+    uint32_t words[WORDS];
+    V a[U * C];
+    load_words<BITS, WORDS>(z, t, words);
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        int stride = LANES;
+        bool has = true;
+        if (t + u >= z->whole) {
+            has = z->length > t + u;
+            stride = __popc(__ballot_sync(ALL, has));
+        }
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            a[u * C + c] = V(ONES ? 1 : 0);
+            if (!ONES && has) a[u * C + c] = stream(z->Ax + c * stride);
+        }
+        z->Ax += ONES ? 0 : C * stride;
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        if (t + u >= z->width) continue;
+        const uint32_t at = number_of<BITS, WORDS>(words, u) * C;
+#pragma unroll
+        for (int c = 0; c < C; c++) {
+            V b = xs[at + c];
+            if (z->length <= t + u) b = 0;
+            sum[(u * C + c) % 2] += a[u * C + c] * b;
+        }
+    }
+}
+
+/* The whole of a masked slice: a bit tells each slot of a lane. */
+template <int C, int BITS, bool ONES, typename V>
+static __device__ __noinline__ V masked_sum(const spryi_windowed *s, int k, staged_lane<V> z, const V *xs)
+{
+    const int lane = threadIdx.x % LANES;
+    const unsigned lower = (1u << lane) - 1;
+    const V *Ax = z.Ax - lane;
+    const uint32_t *words = z.words, *masks = z.words - z.group;
+    for (int q = 0; 32 * q < z.width * BITS; q++) { /* the masks lie behind the words */
+        const int lanes = __popc(__ballot_sync(ALL, z.length * BITS > 32 * q));
+        masks += lanes > 0 ? __shfl_sync(ALL, z.group, lanes - 1) + 1 : 0;
+    }
+    V sum = 0;
+    uint32_t mask = 0;
+    uint64_t stream_of_bits = 0;
+    int bits = 0, q = 0;
+    for (int t = 0; t < z.width; t++) {
+        if (bits < BITS) { /* one more word */
+            const bool has = z.length * BITS > 32 * q;
+            const int lanes = __popc(__ballot_sync(ALL, has));
+            if (has) stream_of_bits |= (uint64_t)__ldg(words) << bits;
+            words += lanes > 0 ? __shfl_sync(ALL, z.group, lanes - 1) + 1 : 0;
+            bits += 32;
+            q++;
+        }
+        const uint32_t at = (uint32_t)(stream_of_bits & ((1u << BITS) - 1)) * C;
+        stream_of_bits >>= BITS;
+        bits -= BITS;
+        for (int c = 0; c < C; c++) {
+            const int slot = t * C + c;
+            if (slot % 32 == 0) mask = __ldg(masks + slot / 32 * LANES + lane);
+            const bool has = mask >> slot % 32 & 1;
+            const unsigned lanes = __ballot_sync(ALL, has);
+            if (has) sum += (ONES ? V(1) : __ldg(Ax + __popc(lanes & lower))) * xs[at + c];
+            Ax += ONES ? 0 : __popc(lanes);
+        }
+    }
+    (void)s, (void)k;
+    return sum;
+}
+
+/* ---- what each warp does ------------------------------------------------------------------------------ */
+
+/*
+ * The slices of a window, at most one a lane, as parts of up to `most` runs: slices that are far wider than the
+ * others are the work of several warps. most is at least what a warp has on average, so that fewer than `warps` slices
+ * are cut, into fewer than 2*warps parts.
+ */
+struct slice_parts {
+    int width, count;       /* of the lane's slice: runs, parts */
+    int before, cut_before; /* parts of the slices before, and of those of them that are cut */
+    int total, cut_total, most;
+};
+
+static __device__ __forceinline__ int sum_before(int own, int *total)
+{
+    int sum = own;
+#pragma unroll
+    for (int step = 1; step < LANES; step *= 2) {
+        const int other = __shfl_up_sync(ALL, sum, step);
+        if ((int)threadIdx.x % LANES >= step) sum += other;
+    }
+    *total = __shfl_sync(ALL, sum, LANES - 1);
+    return sum - own;
+}
+
+static __device__ __forceinline__ slice_parts parts_of(const spryi_windowed &s, const staged_window &w)
+{
+    const int lane = threadIdx.x % LANES, warps = (int)blockDim.x / LANES, k = w.slice + lane;
+    slice_parts p = {};
+    int sum, masked = 0;
+    if (k < w.slice_end) {
+        const uint2 own = __ldg((const uint2 *)(s.slices + k) + 1);
+        p.width = (int)(own.x & 0xffff);
+        masked = (int)(own.y >> 8 & 0xff);
+    }
+    (void)sum_before(p.width, &sum);
+    p.most = (sum + warps - 1) / warps;
+    p.most = p.most > LEAST_PART ? (p.most + 7) / 8 * 8 : LEAST_PART;
+    if (k < w.slice_end) p.count = masked || p.width <= p.most ? 1 : (p.width + p.most - 1) / p.most;
+    p.before = sum_before(p.count, &p.total);
+    p.cut_before = sum_before(p.count > 1 ? p.count : 0, &p.cut_total);
+    return p;
+}
+
+static __device__ __forceinline__ int warp_sum(int own)
+{
+#pragma unroll
+    for (int step = LANES / 2; step > 0; step /= 2) own += __shfl_xor_sync(ALL, own, step);
+    return own;
+}
+
+/* From the slice's beginning to its run t, a multiple of 8. */
+template <int C, int BITS, bool ONES, typename V>
+static __device__ __forceinline__ void skip_runs(staged_lane<V> *z, int t)
+{
+    const int before = __shfl_up_sync(ALL, z->group, 1), q = t * BITS / 32;
+    const int words = (z->length * BITS + 31) / 32;
+    const bool is_first = (int)threadIdx.x % LANES == 0 || before != z->group;
+    z->words += warp_sum(is_first ? words < q ? words : q : 0);
+    if (!ONES) z->Ax += C * warp_sum(z->length < t ? z->length : t);
+}
+
+/* The lane's sum over runs begin .. end - 1 of a slice. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int end, const V *xs)
+{
+    V sum[2] = {};
+    if (begin > 0) skip_runs<C, BITS, ONES>(&z, begin);
+    if (end < z.width) {
+        z.width = end;
+        z.whole = z.whole < end ? z.whole : end;
+    }
+    int t = begin;
+#pragma unroll 1
+    for (; t + U <= z.whole; t += U) add_whole<C, BITS, U, ONES>(&z, xs, sum);
+#pragma unroll 1
+    for (; t < z.width; t += U) add_rest<C, BITS, U, ONES>(&z, t, xs, sum);
+    return sum[0] + sum[1];
+}
+
+/* y of the window's slices; C columns a run. cut: sums of the parts of slices that are cut. The whole block calls. */
+template <int C, int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void run_slices(const spryi_windowed &s, const staged_window &w, const V *xs,
+                                                  V (*cut)[LANES], V *__restrict__ y, V alpha, V beta)
+{
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)blockDim.x / LANES;
+    const slice_parts p = parts_of(s, w);
+#pragma unroll 1
+    for (int n = warp; n < p.total; n += warps) {
+        const unsigned begun = __ballot_sync(ALL, p.count > 0 && p.before <= n);
+        const int of = 31 - __clz((int)begun), part = n - __shfl_sync(ALL, p.before, of);
+        const int count = __shfl_sync(ALL, p.count, of);
+        const staged_lane<V> z = lane_of<V>(s, w.slice + of);
+        V sum;
+        if (z.masked)
+            sum = masked_sum<C, BITS, ONES>(&s, w.slice + of, z, xs);
+        else
+            sum = part_sum<C, BITS, U, ONES>(z, part * p.most, count > 1 ? (part + 1) * p.most : z.width, xs);
+        if (count > 1)
+            cut[__shfl_sync(ALL, p.cut_before, of) + part][lane] = sum;
+        else if (z.row != SPRYI_WINDOWED_NO_ROW)
+            put(y, z.row, sum, alpha, beta);
+    }
+    if (p.cut_total == 0) return;
+    __syncthreads();
+    unsigned slices = __ballot_sync(ALL, p.count > 1);
+    for (int n = 0; slices; slices &= slices - 1, n++) {
+        if (n % warps != warp) continue;
+        const int of = __ffs((int)slices) - 1, count = __shfl_sync(ALL, p.count, of);
+        const int first = __shfl_sync(ALL, p.cut_before, of);
+        const uint32_t row = __ldg(s.rows + (int64_t)(w.slice + of) * LANES + lane);
+        V sum = 0;
+        for (int part = 0; part < count; part++) sum += cut[first + part][lane];
+        if (row != SPRYI_WINDOWED_NO_ROW) put(y, row, sum, alpha, beta);
+    }
+}
+
+template <typename V, int C, bool ONES>
+static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_shape<V, C>::blocks)
+    windowed_staged(const __grid_constant__ spryi_windowed s, const V *__restrict__ x, V *__restrict__ y,
+                    scalar<V> alpha, scalar<V> beta)
+{
+    extern __shared__ __align__(16) unsigned char shared[];
+    __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
+    V *xs = (V *)shared;
+    const staged_window w = window_of(s, blockIdx.x);
+    if (C == 1 || w.run == 1)
+        stage_columns(w, x, xs);
+    else
+        stage_runs<V, C>(w, s.stride, x, xs);
+    __syncthreads();
+    const V a = alpha.get(), b = beta.get();
+    constexpr int U = staged_shape<V, C>::runs;
+    if (C > 1 && w.run > 1)
+        run_slices<C, 16, U, ONES>(s, w, xs, cut, y, a, b);
+    else if (w.bits == SPRYI_WINDOWED_SHORT_BITS)
+        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w, xs, cut, y, a, b);
+    else
+        run_slices<1, 16, 8, ONES>(s, w, xs, cut, y, a, b);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------- */
+
+static int64_t workspace_bytes(const spryi_prepare_request *request, const void *auxiliary)
+{
+    (void)auxiliary;
+    return ((const spryi_windowed *)request->storage)->piece_count * (int64_t)spry_type_bytes(request->vector_type);
+}
+
+template <typename V, int C, bool ONES> static cudaError_t launch_windows(const spryi_run_args *args)
+{
+    const spryi_windowed *s = (const spryi_windowed *)args->storage;
+    const int bytes = (int)(s->staged * (int64_t)sizeof(V));
+    if (bytes > 48 << 10) {
+        const cudaError_t code = allow_shared_memory(windowed_staged<V, C, ONES>, bytes);
+        if (code != cudaSuccess) return code;
+    }
+    windowed_staged<V, C, ONES>
+        <<<(unsigned)s->window_count, staged_shape<V, C>::threads, (size_t)bytes, stream_of(args)>>>(*s,
+                                                                                                     (const V *)args->x,
+                                                                                                     (V *)args->y,
+                                                                                                     SPRY_ALPHA(V,
+                                                                                                                args),
+                                                                                                     SPRY_BETA(V,
+                                                                                                               args));
+    return cudaSuccess;
+}
+
+template <typename V, bool ONES> static cudaError_t launch(const spryi_run_args *args)
+{
+    switch (((const spryi_windowed *)args->storage)->run) {
+    case 1: return launch_windows<V, 1, ONES>(args);
+    case 2: return launch_windows<V, 2, ONES>(args);
+    case 3: return launch_windows<V, 3, ONES>(args);
+    case 4: return launch_windows<V, 4, ONES>(args);
+    default: return launch_windows<V, SPRYI_WINDOWED_MOST_RUN, ONES>(args);
+    }
+}
+
+template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
+{
+    const spryi_windowed *s = (const spryi_windowed *)args->storage;
+    const bool ones = s->a.value_type == SPRY_PATTERN;
+    cudaError_t code = cudaSuccess;
+    if (s->window_count > 0) code = ones ? launch<V, true>(args) : launch<V, false>(args);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "windowed_staged_cuda: shared memory");
+    if (ones)
+        launch_long_rows<spryi_windowed, V, true>(args);
+    else
+        launch_long_rows<spryi_windowed, V, false>(args);
+    return launched(err, "windowed_staged_cuda");
+}
+
+static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
+
+const spryi_kernel_functions spry_cuda_windowed_staged = {"windowed_staged_cuda", &runs, NULL, NULL, NULL,
+                                                          workspace_bytes};
