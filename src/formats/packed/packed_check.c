@@ -4,6 +4,7 @@
  */
 #include "core/error.h"
 #include "formats/packed/packed_reader.h"
+#include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
 
 #include <string.h>
@@ -121,21 +122,6 @@ static const char *check_order(const spryi_packed *s, int64_t k, uint32_t seen[S
     return NULL;
 }
 
-static spry_status check_long_rows(const spryi_packed *s, spry_error *err)
-{
-    const int64_t *first = s->long_first;
-    int good = first[0] == 0 && first[s->long_count] == s->piece_count && s->pieces[0] == 0 &&
-               s->pieces[s->piece_count] == s->long_nnz;
-    for (int64_t n = 0; good && n < s->long_count; n++)
-        good = first[n] < first[n + 1] && first[n + 1] <= s->piece_count && s->long_rows[n] >= 0 &&
-               s->long_rows[n] < s->a.rows && (n == 0 || s->long_rows[n] > s->long_rows[n - 1]);
-    for (int64_t p = 0; good && p < s->piece_count; p++)
-        good = s->pieces[p] < s->pieces[p + 1] && s->pieces[p + 1] <= s->long_nnz;
-    if (good) return SPRY_OK;
-    return spryi_fail(err, SPRY_BAD_FILE, NULL, "packed: pieces of the %lld long rows do not fit them",
-                      (long long)s->long_count);
-}
-
 spry_status spryi_packed_check(const void *storage, spry_error *err)
 {
     const spryi_packed *s = storage;
@@ -149,7 +135,7 @@ spry_status spryi_packed_check(const void *storage, spry_error *err)
         spryi_packed_values_at(end) != s->slots || (s->slice_count > 0 ? s->slices[0].row != 0 : s->a.rows != 0))
         return spryi_fail(err, SPRY_BAD_FILE, NULL, "packed: %lld slices, of blocks of %lld, do not fit %lld rows",
                           (long long)s->slice_count, (long long)s->block, (long long)s->a.rows);
-    SPRYI_TRY(check_long_rows(s, err));
+    SPRYI_TRY(spryi_check_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, "packed", err));
     SPRYI_TRY(spryi_check_columns(&s->a, s->long_columns, s->long_nnz, "packed", err));
     for (int64_t k = 0; k < s->slice_count; k++) {
         const char *wrong = check_record(s, k);

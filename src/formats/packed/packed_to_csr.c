@@ -4,9 +4,8 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "formats/packed/packed_reader.h"
+#include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
-
-#include <string.h>
 
 #define SPRYI_NO_OFFSETS
 #define SPRYI_TEMPLATE "formats/packed/packed_to_csr.c" /* its second half */
@@ -30,20 +29,6 @@ static void count_rows(const spryi_packed *s, int64_t slice, int64_t *offsets)
         for (int r = 0; lanes >> l & 1 && r < v.b; r++) offsets[spryi_packed_row(&v, l) + r + 1] = length[l] * v.b;
 }
 
-static void copy_long_rows(const spryi_packed *s, const spryi_compressed *c)
-{
-    const size_t index_bytes = spry_index_type_bytes(s->a.index_type), value_bytes = spry_type_bytes(s->a.value_type);
-    for (int64_t n = 0; n < s->long_count; n++) {
-        const int64_t from = s->pieces[s->long_first[n]], to = c->offsets[s->long_rows[n]];
-        const size_t length = (size_t)(s->pieces[s->long_first[n + 1]] - from);
-        memcpy((char *)c->indices + (size_t)to * index_bytes, (char *)s->long_columns + (size_t)from * index_bytes,
-               length * index_bytes);
-        if (c->values)
-            memcpy((char *)c->values + (size_t)to * value_bytes, (char *)s->long_values + (size_t)from * value_bytes,
-                   length * value_bytes);
-    }
-}
-
 spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_packed *s = storage;
@@ -64,7 +49,7 @@ spry_status spryi_packed_to_csr(spry_context *context, spry_matrix **csr, const 
         spryi_packed_open(&reader, s, k);
         while (spryi_packed_next(&reader)) copy(&reader, c.offsets, next, c.indices, c.values);
     }
-    copy_long_rows(s, &c);
+    spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);

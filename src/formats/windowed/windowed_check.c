@@ -5,6 +5,7 @@
  * products and spryi_windowed_to_csr stand.
  */
 #include "core/error.h"
+#include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_reader.h"
 
@@ -115,21 +116,11 @@ static const char *check_slice(const spryi_windowed *s, const spryi_windowed_win
 
 static spry_status check_long_rows(const spryi_windowed *s, totals *sum, spry_error *err)
 {
-    const int64_t *first = s->long_first;
-    int good = first[0] == 0 && first[s->long_count] == s->piece_count && s->pieces[0] == 0 &&
-               s->pieces[s->piece_count] == s->long_nnz;
-    for (int64_t n = 0; good && n < s->long_count; n++) {
-        good = first[n] < first[n + 1] && first[n + 1] <= s->piece_count && s->long_rows[n] >= 0 &&
-               s->long_rows[n] < s->a.rows && (n == 0 || s->long_rows[n] > s->long_rows[n - 1]);
-        sum->rows++;
-        sum->hash += spryi_windowed_hash((uint64_t)s->long_rows[n]);
-    }
-    for (int64_t p = 0; good && p < s->piece_count; p++)
-        good = s->pieces[p] < s->pieces[p + 1] && s->pieces[p + 1] <= s->long_nnz;
-    sum->entries += s->long_nnz;
-    if (good) return SPRY_OK;
-    return spryi_fail(err, SPRY_BAD_FILE, NULL, "windowed: pieces of the %lld long rows do not fit them",
-                      (long long)s->long_count);
+    const spryi_long_rows r = SPRYI_LONG_ROWS_OF(s);
+    for (int64_t n = 0; n < r.count; n++) sum->hash += spryi_windowed_hash((uint64_t)r.rows[n]);
+    sum->rows += r.count;
+    sum->entries += r.nnz;
+    return spryi_check_long_rows(&r, &s->a, "windowed", err);
 }
 
 /* Sizes, and where the arrays end. */

@@ -1,5 +1,6 @@
 /* The arrays of windowed and how large they are. The CUDA plug-in compiles this file too. */
 #include "core/error.h"
+#include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_layout.h"
 
 #include <stdio.h>
@@ -16,11 +17,7 @@ spry_status spryi_windowed_check_sizes(const spryi_windowed *s, spry_error *err)
                             (long long)s->a.rows, (long long)s->a.cols, (long long)s->slots);
 }
 
-/* -1: a product or sum of counts that were read from a file is none. */
-static int64_t times(int64_t count, int64_t size)
-{
-    return count < 0 || count > INT64_MAX / size ? -1 : count * size;
-}
+/* -1: the count that was read from a file is none. */
 static int64_t one_more(int64_t count)
 {
     return count < 0 || count == INT64_MAX ? -1 : count + 1;
@@ -36,8 +33,8 @@ int spryi_windowed_arrays(spryi_windowed *s, spryi_section *list)
         {"slices", (void **)&s->slices, NULL, one_more(s->slice_count), sizeof *s->slices},
         {"pages", (void **)&s->pages, NULL, s->page_count, sizeof *s->pages},
         {"dictionary", (void **)&s->dictionary, NULL, s->numbers, sizeof *s->dictionary},
-        {"rows", (void **)&s->rows, NULL, times(s->slice_count, SPRYI_WINDOWED_LANES), sizeof *s->rows},
-        {"indices", (void **)&s->indices, NULL, times(s->units, SPRYI_WINDOWED_UNIT), 1},
+        {"rows", (void **)&s->rows, NULL, spryi_size_product(s->slice_count, SPRYI_WINDOWED_LANES), sizeof *s->rows},
+        {"indices", (void **)&s->indices, NULL, spryi_size_product(s->units, SPRYI_WINDOWED_UNIT), 1},
         {"values", &s->values, NULL, values ? s->slots : 0, values ? value_bytes : 1},
         {"long_rows", (void **)&s->long_rows, NULL, s->long_count, sizeof *s->long_rows},
         {"long_first", (void **)&s->long_first, NULL, one_more(s->long_count), sizeof *s->long_first},

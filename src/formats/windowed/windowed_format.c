@@ -5,11 +5,23 @@
 #include "formats/windowed/windowed_driver.h"
 #include "formats/windowed/windowed_layout.h"
 
+static int sections(void *storage, spryi_section *list)
+{
+    spryi_windowed *s = storage;
+    int count = 0;
+    spryi_list_shape(&s->a, list, &count);
+    list[count++] = (spryi_section){"windowed", NULL, &s->window, 14, sizeof s->window}; /* window to long_nnz */
+    return count + spryi_windowed_arrays(s, list + count);
+}
+
 static void destroy(spry_context *context, void *storage)
 {
-    spryi_section arrays[SPRYI_WINDOWED_ARRAYS];
-    for (int n = spryi_windowed_arrays(storage, arrays) - 1; n >= 0; n--) spryi_release(context, *arrays[n].array);
-    spryi_release(context, storage);
+    spryi_destroy_storage(context, storage, sections, NULL);
+}
+
+static int64_t storage_bytes(const void *storage)
+{
+    return spryi_storage_bytes(storage, sections, NULL);
 }
 
 static spry_status build(spry_context *context, void **storage, const spryi_build_request *request, spry_error *err)
@@ -26,23 +38,9 @@ static spry_status build(spry_context *context, void **storage, const spryi_buil
     return status;
 }
 
-static int64_t storage_bytes(const void *storage)
-{
-    return spryi_windowed_array_bytes(storage);
-}
-
 static int borrows_values(const void *storage, const spry_matrix *A)
 {
     return ((const spryi_windowed *)storage)->a.value_type == SPRY_PATTERN && A->a.value_type == SPRY_PATTERN;
-}
-
-static int sections(void *storage, spryi_section *list)
-{
-    spryi_windowed *s = storage;
-    int count = 0;
-    spryi_list_shape(&s->a, list, &count);
-    list[count++] = (spryi_section){"windowed", NULL, &s->window, 14, sizeof s->window}; /* window to long_nnz */
-    return count + spryi_windowed_arrays(s, list + count);
 }
 
 /* The arrays that are there: a pattern has no values. */

@@ -2,6 +2,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "formats/shared/long_rows.h"
 #include "formats/shared/owned_arrays.h"
 #include "formats/windowed/windowed_reader.h"
 
@@ -54,20 +55,6 @@ static void copy_slice(const spryi_windowed *s, const spryi_windowed_window *w, 
             }
 }
 
-static void copy_long_rows(const spryi_windowed *s, const spryi_compressed *c)
-{
-    const size_t index_bytes = spry_index_type_bytes(s->a.index_type), value_bytes = spry_type_bytes(s->a.value_type);
-    for (int64_t n = 0; n < s->long_count; n++) {
-        const int64_t from = s->pieces[s->long_first[n]], to = c->offsets[s->long_rows[n]];
-        const size_t length = (size_t)(s->pieces[s->long_first[n + 1]] - from);
-        memcpy((char *)c->indices + (size_t)to * index_bytes, (char *)s->long_columns + (size_t)from * index_bytes,
-               length * index_bytes);
-        if (c->values)
-            memcpy((char *)c->values + (size_t)to * value_bytes, (char *)s->long_values + (size_t)from * value_bytes,
-                   length * value_bytes);
-    }
-}
-
 spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
 {
     const spryi_windowed *s = storage;
@@ -92,7 +79,7 @@ spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, cons
             const spryi_windowed_view v = spryi_windowed_whole_view(s, &s->windows[w], k);
             copy_slice(s, &s->windows[w], &v, &c);
         }
-    copy_long_rows(s, &c);
+    spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
     SPRYI_TRY(spryi_finish_csr(context, csr, &c, &s->a, err));
 done:
     spryi_compressed_clear(context, &c);
