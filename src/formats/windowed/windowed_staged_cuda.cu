@@ -2,12 +2,12 @@
  * windowed_staged_cuda: windowed, a block of threads a window.
  *
  * Idea: the block copies the x of its window's dictionary into shared memory, once, and its warps gather there:
- * neither the
- *       order of columns in the matrix nor how often a column is met costs anything more. Values and dictionary numbers
- *       stream past.
+ *       neither the order of columns in the matrix nor how often a column is met costs anything more. Values and
+ *       dictionary numbers stream past.
  * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
  *       that all have, and those that the first lanes have, where a ballot tells how many. A slice that is wider than
- *       what a warp has on average is cut into parts for several warps, whose sums are added up in order.
+ *       what a warp has on average is cut into parts for several warps, whose sums are added up in order. Time goes
+ *       where loads wait for each other: slices are read with the window, and rows and groups one slice ahead.
  * Cost: bytes of windowed, y, and the sectors of x that a window meets, once a window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
@@ -19,14 +19,19 @@ extern "C" {
 }
 #include "device/cuda/kernels.h"
 
-enum { LANES = SPRYI_WINDOWED_LANES, LEAST_PART = 32 /* runs of a part of a slice */ };
+enum {
+    LANES = SPRYI_WINDOWED_LANES,
+    WARPS = 8,       /* of a block */
+    LEAST_PART = 32, /* runs of a part of a slice */
+    MOST_PARTS = LANES + 2 * WARPS,
+};
 static const unsigned ALL = 0xffffffffu;
 
 /* Runs in flight, and the shape of blocks, by the columns of a run. Measured on an H200. */
 template <typename V, int C> struct staged_shape {
-    static const int threads = 256;
+    static const int threads = WARPS * LANES;
     static const int blocks = 4; /* a multiprocessor: SPRYI_WINDOWED_AT_ONCE */
-    static const int runs = C == 1 ? 8 : C <= 3 ? 4 : 2;
+    static const int runs = C == 1 ? 8 : C <= 3 || (C == 4 && sizeof(V) == 4) ? 4 : 2;
 };
 
 /* Read once; misaligned neighbours meet in the first-level cache. */
@@ -51,36 +56,50 @@ static __device__ __forceinline__ uint32_t stream(const uint32_t *p)
 
 /* ---- staging ----------------------------------------------------------------------------------------- */
 
-/* A window, and where the next one begins. */
+/* A window. A lane has its page and its slice of the lane's number, if there are so many. */
 struct staged_window {
-    int slice, slice_end, columns, run, bits;
+    int slice, slices, columns, run, bits, page_count;
     const uint16_t *dictionary;
     const spryi_windowed_page *pages;
-    int page_count;
+    spryi_windowed_page page;
+    uint4 own; /* slice */
 };
 
 static __device__ __forceinline__ staged_window window_of(const spryi_windowed &s, unsigned w)
 {
     const uint4 own = __ldg((const uint4 *)(s.windows + w)), next = __ldg((const uint4 *)(s.windows + w + 1));
+    const int lane = threadIdx.x % LANES;
     staged_window window;
     window.slice = (int)own.x;
-    window.slice_end = (int)next.x;
+    window.slices = (int)(next.x - own.x);
     window.dictionary = s.dictionary + (int64_t)own.y * SPRYI_WINDOWED_DICTIONARY;
     window.pages = s.pages + own.z;
     window.page_count = (int)(next.z - own.z);
     window.columns = (int)(own.w & 0xffff);
     window.run = (int)(own.w >> 16 & 0xff);
     window.bits = (int)(own.w >> 24);
+    window.page = {UINT32_MAX, 0};
+    if (lane < window.page_count) window.page = window.pages[lane];
+    window.own = make_uint4(0, 0, 0, 0);
+    if (lane < window.slices) window.own = __ldg((const uint4 *)(s.slices + window.slice + lane));
     return window;
 }
 
-/* The last page that begins at number d or before. */
-static __device__ __forceinline__ int page_of(const staged_window &w, int d)
+/* Page p, of all lanes of a warp. */
+static __device__ __forceinline__ spryi_windowed_page page_at(const staged_window &w, int p)
 {
+    if (w.page_count > LANES) return w.pages[p];
+    return {__shfl_sync(ALL, w.page.first, p), __shfl_sync(ALL, w.page.high, p)};
+}
+
+/* The last page that begins at number d or before, of all lanes of a warp. */
+static __device__ __forceinline__ int page_of(const staged_window &w, uint32_t d)
+{
+    if (w.page_count <= LANES) return __popc(__ballot_sync(ALL, w.page.first <= d)) - 1;
     int low = 0, high = w.page_count;
     while (low + 1 < high) {
         const int middle = (low + high) / 2;
-        if ((int)__ldg(&w.pages[middle].first) <= d)
+        if (w.pages[middle].first <= d)
             low = middle;
         else
             high = middle;
@@ -88,45 +107,45 @@ static __device__ __forceinline__ int page_of(const staged_window &w, int d)
     return low;
 }
 
-/* Runs of 1: four numbers of the dictionary a thread. */
-template <typename V>
-static __device__ __forceinline__ void stage_columns(const staged_window &w, const V *__restrict__ x, V *xs)
+/* x of the dictionary, C columns a run: an equal stretch a warp, a number of x a lane, several in flight. */
+template <typename V, int C>
+static __device__ __forceinline__ void stage(const staged_window &w, int64_t stride, const V *__restrict__ x, V *xs)
 {
-    int d = 4 * (int)threadIdx.x;
-    if (d >= w.columns) return;
-    int page = page_of(w, d);
-    for (; d < w.columns; d += 4 * (int)blockDim.x) {
-        const ushort4 low = __ldg((const ushort4 *)(w.dictionary + d));
-        const uint32_t of[4] = {low.x, low.y, low.z, low.w};
-        V own[4];
+    enum { BATCH = 8 };
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)WARPS;
+    const int begin = w.columns * warp / warps, end = w.columns * (warp + 1) / warps;
+    if (begin == end) return;
+    int page = page_of(w, (uint32_t)begin);
+#pragma unroll 1
+    for (int first = begin * C; first < end * C; first += BATCH * LANES) {
+        const int last = (first + BATCH * LANES < end * C ? first + BATCH * LANES : end * C) - 1;
+        uint32_t column[BATCH], high = page_at(w, page).high;
 #pragma unroll
-        for (int u = 0; u < 4; u++) {
-            while (page + 1 < w.page_count && (int)__ldg(&w.pages[page + 1].first) <= d + u) page++;
-            const int64_t j = (int64_t)__ldg(&w.pages[page].high) << SPRYI_WINDOWED_PAGE_BITS | of[u];
-            own[u] = 0;
-            if (d + u < w.columns) own[u] = __ldg(x + j);
+        for (int u = 0; u < BATCH; u++) {
+            const int i = first + u * LANES + lane;
+            column[u] = high << SPRYI_WINDOWED_PAGE_BITS | __ldg(w.dictionary + (i < last ? i : last) / C);
+        }
+        while (page + 1 < w.page_count) {
+            const spryi_windowed_page next = page_at(w, page + 1);
+            if (next.first > (uint32_t)(last / C)) break;
+            const uint32_t change = (high ^ next.high) << SPRYI_WINDOWED_PAGE_BITS;
+#pragma unroll
+            for (int u = 0; u < BATCH; u++)
+                if ((uint32_t)((first + u * LANES + lane) / C) >= next.first) column[u] ^= change;
+            high = next.high;
+            page++;
+        }
+        V own[BATCH];
+#pragma unroll
+        for (int u = 0; u < BATCH; u++) {
+            const int i = first + u * LANES + lane;
+            if (i <= last) own[u] = __ldg(x + column[u] + i % C * stride);
         }
 #pragma unroll
-        for (int u = 0; u < 4; u++)
-            if (d + u < w.columns) xs[d + u] = own[u];
-    }
-}
-
-/* Runs of C: a number of x a thread. */
-template <typename V, int C> static __device__ __forceinline__ void stage_runs(const staged_window &w, int64_t stride,
-                                                                               const V *__restrict__ x, V *xs)
-{
-    int i = (int)threadIdx.x;
-    const int count = w.columns * C;
-    if (i >= count) return;
-    int page = page_of(w, i / C);
-#pragma unroll 4
-    for (; i < count; i += (int)blockDim.x) {
-        const int d = i / C;
-        while (page + 1 < w.page_count && (int)__ldg(&w.pages[page + 1].first) <= d) page++;
-        const int64_t j = (int64_t)__ldg(&w.pages[page].high) << SPRYI_WINDOWED_PAGE_BITS |
-                          (uint32_t)__ldg(w.dictionary + d);
-        xs[i] = __ldg(x + j + (i - d * C) * stride);
+        for (int u = 0; u < BATCH; u++) {
+            const int i = first + u * LANES + lane;
+            if (i <= last) xs[i] = own[u];
+        }
     }
 }
 
@@ -136,29 +155,47 @@ template <typename V, int C> static __device__ __forceinline__ void stage_runs(c
 template <typename V> struct staged_lane {
     const V *Ax;
     const uint32_t *words;
-    uint32_t row;
     int group, groups, width, whole, length, masked;
 };
 
-template <typename V> static __device__ __forceinline__ staged_lane<V> lane_of(const spryi_windowed &s, int k)
+/* What a lane needs of a slice before it comes to it: its row of y and its group. */
+struct lane_ahead {
+    uint32_t row;
+    int group;
+};
+
+/* Of slice k of all slices, which is `own`. */
+static __device__ __forceinline__ lane_ahead look_ahead(const spryi_windowed &s, int64_t k, uint4 own)
 {
     const int lane = threadIdx.x % LANES;
-    const uint4 own = __ldg((const uint4 *)(s.slices + k));
+    lane_ahead ahead = {__ldg(s.rows + k * LANES + lane), lane};
+    if ((own.w & 0xff) < LANES) ahead.group = __ldg(s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT + lane);
+    return ahead;
+}
+
+/* Of the slice that the warp begins with, where slices are not cut. */
+static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s, const staged_window &w)
+{
+    const int warp = threadIdx.x / LANES;
+    uint4 own = make_uint4(0, 0, 0, 0);
+    own.y = __shfl_sync(ALL, w.own.y, warp);
+    own.w = __shfl_sync(ALL, w.own.w, warp);
+    return look_ahead(s, w.slice + (warp < w.slices ? warp : 0), own);
+}
+
+template <typename V>
+static __device__ __forceinline__ staged_lane<V> lane_of(const spryi_windowed &s, uint4 own, int group)
+{
     staged_lane<V> z;
     z.width = (int)(own.z & 0xffff);
     z.whole = (int)(own.z >> 16);
     z.groups = (int)(own.w & 0xff);
     z.masked = (int)(own.w >> 8 & 0xff);
-    z.Ax = (const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN + lane;
-    z.row = __ldg(s.rows + (int64_t)k * LANES + lane);
-    const uint8_t *head = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT;
-    z.group = lane;
-    if (z.groups < LANES) {
-        z.group = __ldg(head + lane);
-        head += LANES;
-    }
-    z.length = __ldg((const uint16_t *)head + z.group);
-    z.words = (const uint32_t *)(head + (z.groups + 1) / 2 * 4) + z.group;
+    z.group = group;
+    z.Ax = (const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN + threadIdx.x % LANES;
+    const uint8_t *head = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT + (z.groups < LANES ? LANES : 0);
+    z.length = __ldg((const uint16_t *)head + group);
+    z.words = (const uint32_t *)(head + (z.groups + 1) / 2 * 4) + group;
     return z;
 }
 
@@ -247,7 +284,7 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
 
 /* The whole of a masked slice: a bit tells each slot of a lane. */
 template <int C, int BITS, bool ONES, typename V>
-static __device__ __noinline__ V masked_sum(const spryi_windowed *s, int k, staged_lane<V> z, const V *xs)
+static __device__ __noinline__ V masked_sum(staged_lane<V> z, const V *xs)
 {
     const int lane = threadIdx.x % LANES;
     const unsigned lower = (1u << lane) - 1;
@@ -282,7 +319,6 @@ static __device__ __noinline__ V masked_sum(const spryi_windowed *s, int k, stag
             Ax += ONES ? 0 : __popc(lanes);
         }
     }
-    (void)s, (void)k;
     return sum;
 }
 
@@ -311,23 +347,47 @@ static __device__ __forceinline__ int sum_before(int own, int *total)
     return sum - own;
 }
 
-static __device__ __forceinline__ slice_parts parts_of(const spryi_windowed &s, const staged_window &w)
+static __device__ __forceinline__ slice_parts parts_of(uint4 own)
 {
-    const int lane = threadIdx.x % LANES, warps = (int)blockDim.x / LANES, k = w.slice + lane;
+    const int warps = (int)WARPS;
+    const bool has = own.w & 0xff, masked = own.w >> 8 & 0xff; /* a slice has groups */
     slice_parts p = {};
-    int sum, masked = 0;
-    if (k < w.slice_end) {
-        const uint2 own = __ldg((const uint2 *)(s.slices + k) + 1);
-        p.width = (int)(own.x & 0xffff);
-        masked = (int)(own.y >> 8 & 0xff);
-    }
+    int sum;
+    p.width = (int)(own.z & 0xffff);
     (void)sum_before(p.width, &sum);
     p.most = (sum + warps - 1) / warps;
     p.most = p.most > LEAST_PART ? (p.most + 7) / 8 * 8 : LEAST_PART;
-    if (k < w.slice_end) p.count = masked || p.width <= p.most ? 1 : (p.width + p.most - 1) / p.most;
+    if (has) p.count = masked || p.width <= p.most ? 1 : (p.width + p.most - 1) / p.most;
     p.before = sum_before(p.count, &p.total);
     p.cut_before = sum_before(p.count > 1 ? p.count : 0, &p.cut_total);
     return p;
+}
+
+/* A part: of which slice, which of its `count` parts, and which of the parts of slices that are cut. */
+struct __align__(4) part_of_slice
+{
+    uint8_t slice, part, count, cut;
+};
+
+/* What the warps of a block need of the window, in shared memory. */
+struct window_table {
+    uint4 slices[LANES];
+    part_of_slice parts[MOST_PARTS];
+    int total, cut_total, most;
+};
+
+/* One warp writes it. */
+static __device__ __forceinline__ void put_table(const staged_window &w, window_table *table)
+{
+    const int lane = threadIdx.x % LANES;
+    const slice_parts p = parts_of(w.own);
+    table->slices[lane] = w.own;
+    for (int n = 0; n < p.count; n++)
+        table->parts[p.before + n] = {(uint8_t)lane, (uint8_t)n, (uint8_t)p.count, (uint8_t)(p.cut_before + n)};
+    if (lane > 0) return;
+    table->total = p.total;
+    table->cut_total = p.cut_total;
+    table->most = p.most;
 }
 
 static __device__ __forceinline__ int warp_sum(int own)
@@ -368,35 +428,42 @@ static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int en
 
 /* y of the window's slices; C columns a run. cut: sums of the parts of slices that are cut. The whole block calls. */
 template <int C, int BITS, int U, bool ONES, typename V>
-static __device__ __forceinline__ void run_slices(const spryi_windowed &s, const staged_window &w, const V *xs,
-                                                  V (*cut)[LANES], V *__restrict__ y, V alpha, V beta)
+static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64_t slice, const window_table &table,
+                                                  lane_ahead next, const V *xs, V (*cut)[LANES], V *__restrict__ y,
+                                                  V alpha, V beta)
 {
-    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)blockDim.x / LANES;
-    const slice_parts p = parts_of(s, w);
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)WARPS;
+    if (warp < table.total && table.parts[warp].slice != warp)
+        next = look_ahead(s, slice + table.parts[warp].slice, table.slices[table.parts[warp].slice]);
 #pragma unroll 1
-    for (int n = warp; n < p.total; n += warps) {
-        const unsigned begun = __ballot_sync(ALL, p.count > 0 && p.before <= n);
-        const int of = 31 - __clz((int)begun), part = n - __shfl_sync(ALL, p.before, of);
-        const int count = __shfl_sync(ALL, p.count, of);
-        const staged_lane<V> z = lane_of<V>(s, w.slice + of);
+    for (int n = warp; n < table.total; n += warps) {
+        const part_of_slice part = table.parts[n];
+        const lane_ahead own = next;
+        const staged_lane<V> z = lane_of<V>(s, table.slices[part.slice], own.group);
+        if (n + warps < table.total) {
+            const int k = table.parts[n + warps].slice;
+            next = look_ahead(s, slice + k, table.slices[k]);
+        }
         V sum;
         if (z.masked)
-            sum = masked_sum<C, BITS, ONES>(&s, w.slice + of, z, xs);
+            sum = masked_sum<C, BITS, ONES>(z, xs);
         else
-            sum = part_sum<C, BITS, U, ONES>(z, part * p.most, count > 1 ? (part + 1) * p.most : z.width, xs);
-        if (count > 1)
-            cut[__shfl_sync(ALL, p.cut_before, of) + part][lane] = sum;
-        else if (z.row != SPRYI_WINDOWED_NO_ROW)
-            put(y, z.row, sum, alpha, beta);
+            sum = part_sum<C, BITS, U, ONES>(z, part.part * table.most,
+                                             part.count > 1 ? (part.part + 1) * table.most : z.width, xs);
+        if (part.count > 1)
+            cut[part.cut][lane] = sum;
+        else if (own.row != SPRYI_WINDOWED_NO_ROW)
+            put(y, own.row, sum, alpha, beta);
     }
-    if (p.cut_total == 0) return;
+    if (table.cut_total == 0) return;
     __syncthreads();
+    const slice_parts p = parts_of(table.slices[lane]);
     unsigned slices = __ballot_sync(ALL, p.count > 1);
     for (int n = 0; slices; slices &= slices - 1, n++) {
         if (n % warps != warp) continue;
         const int of = __ffs((int)slices) - 1, count = __shfl_sync(ALL, p.count, of);
         const int first = __shfl_sync(ALL, p.cut_before, of);
-        const uint32_t row = __ldg(s.rows + (int64_t)(w.slice + of) * LANES + lane);
+        const uint32_t row = __ldg(s.rows + (slice + of) * LANES + lane);
         V sum = 0;
         for (int part = 0; part < count; part++) sum += cut[first + part][lane];
         if (row != SPRYI_WINDOWED_NO_ROW) put(y, row, sum, alpha, beta);
@@ -409,22 +476,25 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
                     scalar<V> alpha, scalar<V> beta)
 {
     extern __shared__ __align__(16) unsigned char shared[];
+    __shared__ window_table table;
     __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
     V *xs = (V *)shared;
     const staged_window w = window_of(s, blockIdx.x);
+    const lane_ahead next = first_ahead(s, w);
     if (C == 1 || w.run == 1)
-        stage_columns(w, x, xs);
+        stage<V, 1>(w, 1, x, xs);
     else
-        stage_runs<V, C>(w, s.stride, x, xs);
+        stage<V, C>(w, s.stride, x, xs);
+    if (threadIdx.x < LANES) put_table(w, &table);
     __syncthreads();
     const V a = alpha.get(), b = beta.get();
     constexpr int U = staged_shape<V, C>::runs;
     if (C > 1 && w.run > 1)
-        run_slices<C, 16, U, ONES>(s, w, xs, cut, y, a, b);
+        run_slices<C, 16, U, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
     else if (w.bits == SPRYI_WINDOWED_SHORT_BITS)
-        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w, xs, cut, y, a, b);
+        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
     else
-        run_slices<1, 16, 8, ONES>(s, w, xs, cut, y, a, b);
+        run_slices<1, 16, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------- */
