@@ -256,6 +256,23 @@ static void runs(void **state)
         }
 }
 
+/* Three nodes that follow each other, of two unknowns each, are six columns side by side: not two runs of three. */
+static void runs_of_unknowns(void **state)
+{
+    (void)state;
+    for (int64_t run = 2; run <= 4; run++) {
+        const int64_t nodes = 211;
+        sketch k = sketch_of(nodes * run, nodes * run);
+        for (int64_t i = 0; i < k.rows; i++) {
+            const int64_t n = i / run, first = n == 0 ? 0 : n > nodes - 2 ? nodes - 3 : n - 1;
+            for (int64_t j = first * run; j < (first + 3) * run; j++) put(&k, i, j);
+        }
+        finish(&k);
+        expect_runs(&k, run, 1, 0);
+        sketch_free(&k);
+    }
+}
+
 /* Runs need groups: rows of a band have three columns side by side, but each row other ones. */
 static void no_runs_without_groups(void **state)
 {
@@ -515,6 +532,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layout),
         cmocka_unit_test(runs),
+        cmocka_unit_test(runs_of_unknowns),
         cmocka_unit_test(no_runs_without_groups),
         cmocka_unit_test(windows_are_halved),
         cmocka_unit_test(pages),

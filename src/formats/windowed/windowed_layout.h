@@ -6,8 +6,10 @@
  *   1  hash of every row's pattern; the leader of a row is the first row of the same hash, if its pattern is equal,
  *      else the row itself. Rows of over SPRYI_WINDOWED_LONG entries have no leader: they lie apart.
  *   2  run and stride, by a sample of rows (spryi_windowed_sample): the largest run from 2 to MOST_RUN of which 3 in 4
- *      of the rows sampled are made, stride 1 before cols/run; 1 unless there are at most 2 leaders for 3 rows.
- *      After that a row is made of runs, or it is not: spryi_windowed_is_of_runs.
+ *      of the rows sampled are made, stride 1 before cols/run; 1 unless there are at most 2 leaders for 3 rows. Of a
+ *      square matrix a sampled row counts where half of its runs join columns whose rows have one leader: else a row
+ *      of blocks of 2 that follow each other would be one of runs of 3.
+ *      After that a row is made of runs, or it is not, whatever it joins.
  *   3  cells, of square matrices, in rounds that all leaders take together: leaders whose seed hash is 0 modulo
  *      `spacing` are labelled with their own number; in each of up to SPRYI_WINDOWED_ROUNDS rounds a leader without a
  *      label takes, of the labels that leaders of its columns had before the round, the one whose hash is the least.
@@ -95,6 +97,12 @@ SPRYI_WINDOWED_INLINE int64_t spryi_windowed_sample(int64_t count, int64_t n, in
 SPRYI_WINDOWED_INLINE int spryi_windowed_mostly_runs(int64_t seen, int64_t made)
 {
     return seen > 0 && 4 * made >= 3 * seen;
+}
+
+/* 1 where so many of a row's runs join columns of one group that they are runs of unknowns. */
+SPRYI_WINDOWED_INLINE int spryi_windowed_mostly_joined(int64_t runs, int64_t joined)
+{
+    return 2 * joined >= runs;
 }
 
 /* 1 where groups have rows enough for blocks: at most 2 leaders for 3 rows. */

@@ -144,6 +144,19 @@ static spry_status find_groups(maker *m, spry_error *err)
 
 /* ---- runs --------------------------------------------------------------------------------------------- */
 
+/* 1 if the runs of row i, which is made of them, join columns of one group, most of them; matrices not square have none. */
+static int joins_groups(const maker *m, int64_t i, int64_t run, int64_t stride)
+{
+    if (m->csr->rows != m->csr->cols) return 1;
+    const int64_t begin = spryi_offset_of(m->csr, i), count = length_of(m->csr, i) / run;
+    int64_t joined = 0;
+    for (int64_t t = 0; t < count; t++) {
+        const int64_t first = spryi_minor_of(m->csr, begin + (stride == 1 ? t * run : t));
+        joined += m->order->leader[first] == m->order->leader[first + (run - 1) * stride];
+    }
+    return spryi_windowed_mostly_joined(count, joined);
+}
+
 /* 1 if 3 in 4 of the rows sampled that have entries are made of such runs. */
 static int mostly_of_runs(const maker *m, int64_t run, int64_t stride)
 {
@@ -153,7 +166,7 @@ static int mostly_of_runs(const maker *m, int64_t run, int64_t stride)
         const int64_t i = spryi_windowed_sample(rows, n, samples);
         if (m->order->leader[i] == none || length_of(m->csr, i) == 0) continue;
         seen++;
-        made += is_of_runs(m->csr, i, run, stride);
+        made += is_of_runs(m->csr, i, run, stride) && joins_groups(m, i, run, stride);
     }
     return spryi_windowed_mostly_runs(seen, made);
 }

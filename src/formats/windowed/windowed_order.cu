@@ -135,6 +135,13 @@ static __device__ bool is_run(const int32_t *Aj, int64_t count, int64_t t, int64
     return is;
 }
 
+/* Whether the columns of a run from `first` on are of one group; those of matrices that are not square are. */
+template <typename P> static __device__ bool joins_group(const windowed_csr<P> &a, const uint32_t *__restrict__ leader,
+                                                         int64_t first, int64_t run, int64_t stride)
+{
+    return a.rows != a.cols || leader[first] == leader[first + (run - 1) * stride];
+}
+
 static __host__ __device__ inline bool may_have_runs(int64_t cols, int is_apart, int64_t run, int64_t *stride)
 {
     *stride = is_apart ? cols / run : 1;
@@ -143,7 +150,7 @@ static __host__ __device__ inline bool may_have_runs(int64_t cols, int is_apart,
 
 /* A warp a row that is sampled. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    sample_runs(const windowed_csr<P> a, int64_t samples, order_sums *sums)
+    sample_runs(const windowed_csr<P> a, const uint32_t *__restrict__ leader, int64_t samples, order_sums *sums)
 {
     const int64_t n = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / LANES;
     if (n >= samples) return;
@@ -156,9 +163,15 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
             int64_t stride = 1;
             if (!may_have_runs(a.cols, is_apart, run, &stride) || length % run != 0) continue;
             bool made = true;
-            for (int64_t t = lane_of_warp(); t < length / run; t += LANES)
+            int joined = 0;
+            for (int64_t t = lane_of_warp(); t < length / run; t += LANES) {
                 made = made && is_run(Aj, length / run, t, run, stride);
-            if (__all_sync(FULL_WARP, made) && lane_of_warp() == 0) atomicAdd(&sums->made[is_apart][run], 1);
+                joined += made && joins_group(a, leader, Aj[stride == 1 ? t * run : t], run, stride);
+            }
+            made = __all_sync(FULL_WARP, made);
+            joined = lanes_sum(joined, LANES);
+            if (lane_of_warp() == 0 && made && spryi_windowed_mostly_joined(length / run, joined))
+                atomicAdd(&sums->made[is_apart][run], 1);
         }
 }
 
@@ -347,7 +360,7 @@ template <typename P> static spry_status find_groups(ordering<P> *m, spry_error 
     SPRY_CUDA_TRY(launched(err, "windowed: leaders"));
     count_rows<<<few_blocks(rows), CONVERT_THREADS>>>(m->a, o->leader, m->sums);
     SPRY_CUDA_TRY(launched(err, "windowed: leaders"));
-    sample_runs<<<convert_blocks(samples * LANES), CONVERT_THREADS>>>(m->a, samples, m->sums);
+    sample_runs<<<convert_blocks(samples * LANES), CONVERT_THREADS>>>(m->a, o->leader, samples, m->sums);
     SPRY_CUDA_TRY(launched(err, "windowed: samples"));
     SPRY_CUDA_TRY(read_sums(m, err));
     o->long_count = (int64_t)m->read.long_count;
