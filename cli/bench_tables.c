@@ -70,11 +70,11 @@ static const char *roof_text(char *text, size_t size, double roof)
 static void print_record(FILE *out, const record *r, const landmarks *l)
 {
     if (r->status == RECORD_OK && r->fewer_threads) {
-        fprintf(out, "  %-6s  %-22s  %10.1f  with %d thread%s\n", r->format, r->kernel, r->time_us, r->threads,
+        fprintf(out, "  %-8s  %-22s  %10.1f  with %d thread%s\n", r->format, r->kernel, r->time_us, r->threads,
                 r->threads == 1 ? "" : "s");
         return;
     }
-    fprintf(out, "  %-6s  %-22s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");
+    fprintf(out, "  %-8s  %-22s", r->format[0] ? r->format : "-", r->kernel[0] ? r->kernel : "-");
     if (!timed(r)) {
         fprintf(out, "  %s: %s\n", record_status_name(r->status), r->reason[0] ? r->reason : "no reason given");
         return;
@@ -101,7 +101,7 @@ static void print_spmv_group(FILE *out, const record *records, int count)
                 is_reordered(r) ? r->ordering : "", (long long)r->rows, (long long)r->cols, (long long)r->nnz,
                 r->class_name, r->op, r->index, r->type, r->state);
     if (l.best)
-        fprintf(out, "  %-6s  %-22s  %10s  %6s  %8s  %8s  %6s  %10s  %10s  %7s%s\n", "format", "kernel", "time us",
+        fprintf(out, "  %-8s  %-22s  %10s  %6s  %8s  %8s  %6s  %10s  %10s  %7s%s\n", "format", "kernel", "time us",
                 "spread", "GFLOP/s", "GB/s", "roof", "set-up us", "pays after", "error", l.peer ? "  vs peer" : "");
     for (int i = 0; i < count; i++) print_record(out, &records[i], &l);
     fputc('\n', out);

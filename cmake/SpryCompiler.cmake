@@ -107,6 +107,10 @@ function(spry_prepare_sources list)
         list(APPEND options -fno-sanitize=pointer-overflow)
       endif()
     endif()
+    if(name STREQUAL "packed_group.c" AND CMAKE_BUILD_TYPE STREQUAL "Release")
+      # Set-up for many types: half of the code, and at most 3 % slower.
+      list(APPEND options -O2)
+    endif()
     if(name STREQUAL "cpu_features.c")
       # It runs before the processor is known: nothing may be inlined into it from files built for a level.
       list(APPEND options -fno-lto)

@@ -30,6 +30,7 @@ enum {
     SPRYI_BSR_MOST_BLOCK = 16,
     SPRYI_BSR_MOST_DETECTED = 8,
     SPRYI_BSR_PARTS = 16,       /* of a transposed product */
+    SPRYI_BSR_AHEAD = 32,       /* blocks, at which x is fetched */
     SPRYI_BSR_COLLECTED = 2048, /* its y's that are added up at a time, in the first-level cache */
 };
 
@@ -63,8 +64,8 @@ typedef struct spryi_bsr_job {
     const void *offsets, *columns, *values;
     const void *masks; /* NULL: no fill */
     spryi_scalar alpha, beta;
-    int64_t block, rows, chunks; /* chunks of block rows of about equal work */
-    int64_t tail_column;         /* the block column whose x is in tail, because x ends in it; -1: none */
+    int64_t block, rows, blocks, chunks; /* chunks of block rows of about equal work */
+    int64_t tail_column;                 /* the block column whose x is in tail, because x ends in it; -1: none */
     double tail[SPRYI_BSR_MOST_BLOCK];
 } spryi_bsr_job;
 

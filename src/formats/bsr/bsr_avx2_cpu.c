@@ -3,7 +3,7 @@
  * bsr_avx2_cpu: dense blocks with AVX2.
  *
  * Idea: a column of a block is one register (two of f64 above 4), multiplied by its x in all lanes; sums of several
- *       columns run side by side.
+ *       columns run side by side. Blocks and the x of blocks to come are fetched ahead by software.
  * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
  * Cost: as there.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
@@ -40,6 +40,9 @@ typedef __m256 vec_f32;
 #define ONLY(v, mask) SPRYI_MM256 (and)(v, SPRYI_MM256(castsi256)(BITS(mask)))
 
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx2_cpu.c"
@@ -79,9 +82,11 @@ static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_b
 {
     const SPRY_P *Ap = job->offsets;
     const SPRY_J *Aj = job->columns;
+    const SPRY_J *ahead = SPRY_FN(columns_ahead)(job, Ap[I + 1]);
     VEC v[4] = {ZERO(), ZERO(), ZERO(), ZERO()}, w[4] = {ZERO(), ZERO(), ZERO(), ZERO()};
     for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
         const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
+        SPRY_FN(fetch_ahead)(job, Ax, ahead[b], r);
         for (int j = 0; j < r; j++) {
             const unsigned mask = masked ? spryi_bsr_mask(job->masks, r, b * r + j) : 0;
             VEC xj = SET1(x[j]);

@@ -2,8 +2,9 @@
 /*
  * bsr_avx512_cpu: dense blocks with AVX-512.
  *
- * Idea: a column of a block is one masked register of eight lanes, multiplied by its x in all of them; sums of several
- *       columns run side by side. Nothing is fetched ahead by software: blocks come in order, and it cost a tenth.
+ * Idea: a column of a block is one masked register of eight lanes, or of four for blocks up to 4, whose loads cross
+ *       fewer cache lines, multiplied by its x in all of them; sums of several columns run side by side. Blocks and the
+ *       x of blocks to come are fetched ahead by software.
  * Work: as in bsr_portable_cpu, whose loops also do blocks above 8 and the transposed product, with FMA.
  * Cost: as there.
  * Source: register blocking of Sparsity (Im, Yelick and Vuduc 2004); the vector steps are this library's.
@@ -13,7 +14,19 @@
 
 #include <string.h>
 
+/* Four numbers in one register, as EIGHT is for eight. */
+typedef __m128 FOUR_type_f32;
+typedef __m256d FOUR_type_f64;
+typedef eight_f32 EIGHT_type_f32;
+typedef eight_f64 EIGHT_type_f64;
+#define FOUR(name) SPRYI_TYPED(FOUR)(name)
+#define FOUR_f32(name) _mm_##name##_ps
+#define FOUR_f64(name) _mm256_##name##_pd
+
 #define SPRYI_TEMPLATE "formats/bsr/bsr_plain.tmpl.c"
+#include "core/instantiate.h"
+#undef SPRYI_TEMPLATE
+#define SPRYI_TEMPLATE "formats/bsr/bsr_ahead.tmpl.c"
 #include "core/instantiate.h"
 #undef SPRYI_TEMPLATE
 #define SPRYI_TEMPLATE "formats/bsr/bsr_avx512_cpu.c"
@@ -41,26 +54,22 @@ const spryi_kernel spryi_bsr_avx512_cpu = {
 
 #else /* for each value type and index pair: core/instantiate.h */
 
-/* sum = block row I times x, the columns of a block on up to four sums; masked: entries alone, in the same order. */
+#define IN_REGISTERS sum_in_fours
+#define REGISTER FOUR
+#define NUMBERS 4
+#include "formats/bsr/bsr_columns.tmpl.c"
+#define IN_REGISTERS sum_in_eights
+#define REGISTER EIGHT
+#define NUMBERS 8
+#include "formats/bsr/bsr_columns.tmpl.c"
+
 static inline __attribute__((always_inline)) void SPRY_FN(sum_row)(const spryi_bsr_job *job, int64_t I, const int r,
                                                                    const int masked, SPRY_V *sum)
 {
-    const SPRY_P *Ap = job->offsets;
-    const SPRY_J *Aj = job->columns;
-    const __mmask8 lanes = (__mmask8)((1u << r) - 1);
-    SPRYI_TYPED(eight) v[4] = {EIGHT(setzero)(), EIGHT(setzero)(), EIGHT(setzero)(), EIGHT(setzero)()};
-    for (int64_t b = Ap[I]; b < Ap[I + 1]; b++) {
-        const SPRY_V *Ax = (const SPRY_V *)job->values + b * r * r, *x = SPRY_FN(x_of)(job, Aj[b], r);
-        for (int j = 0; j < r; j++) {
-            SPRYI_TYPED(eight) column = r == 8 ? EIGHT(loadu)(Ax + j * r) : EIGHT(maskz_loadu)(lanes, Ax + j * r);
-            if (masked)
-                v[j & 3] = EIGHT(mask3_fmadd)(column, EIGHT(set1)(x[j]), v[j & 3],
-                                              (__mmask8)spryi_bsr_mask(job->masks, r, b * r + j));
-            else
-                v[j & 3] = EIGHT(fmadd)(column, EIGHT(set1)(x[j]), v[j & 3]);
-        }
-    }
-    EIGHT(storeu)(sum, EIGHT(add)(EIGHT(add)(v[0], v[1]), EIGHT(add)(v[2], v[3])));
+    if (r <= 4)
+        SPRY_FN(sum_in_fours)(job, I, r, masked, sum);
+    else
+        SPRY_FN(sum_in_eights)(job, I, r, masked, sum);
 }
 
 #endif

@@ -43,6 +43,7 @@ spryi_bsr_job spryi_bsr_job_of(const spryi_run_args *args)
         .masks = spryi_bsr_masks(s),
         .block = s->head.block,
         .rows = s->head.rows,
+        .blocks = s->head.blocks,
         .chunks = chunk_count(s),
         .tail_column = -1,
     };
