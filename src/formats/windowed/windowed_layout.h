@@ -11,9 +11,10 @@
  *      of blocks of 2 that follow each other would be one of runs of 3.
  *      After that a row is made of runs, or it is not, whatever it joins.
  *   3  cells, of square matrices, in rounds that all leaders take together: leaders whose seed hash is 0 modulo
- *      `spacing` are labelled with their own number; in each of up to SPRYI_WINDOWED_ROUNDS rounds a leader without a
- *      label takes, of the labels that leaders of its columns had before the round, the one whose hash is the least.
- *      Leaders that are never reached get their own number less its remainder modulo the window.
+ *      `spacing` get their own number as a label; in each of up to SPRYI_WINDOWED_ROUNDS rounds the leaders that got a
+ *      label in the round before offer it to the leaders of their columns, and those without a label take, of what
+ *      they are offered, the one whose mark is the least. Leaders that are never reached get their own number less its
+ *      remainder modulo the window.
  *   4  order: rows by (made of runs first; label of the leader, if there are cells; leader; row).
  *      Cells are kept where they save columns: spryi_windowed_cells_pay, by windows sampled under both orders.
  *   5  windows: rows made of runs are cut at multiples of `window` from the first of them on, the others from the first
@@ -116,10 +117,37 @@ SPRYI_WINDOWED_INLINE int spryi_windowed_is_seed(int64_t leader, int64_t spacing
     return spryi_windowed_hash((uint64_t)leader) % (uint64_t)spacing == 0;
 }
 
-/* The cell of a leader that no seed reaches. */
-SPRYI_WINDOWED_INLINE uint32_t spryi_windowed_own_cell(int64_t leader, int64_t window)
+/*
+ * How a leader was reached: the round, and below it the mark of its label, so that the least of what it is offered is
+ * what it takes, and what it has taken stays. The mark is a bijection of the label, by the same steps backwards.
+ */
+static const uint64_t SPRYI_WINDOWED_UNREACHED = UINT64_MAX;
+
+SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_reached(int round, uint32_t label)
 {
-    return (uint32_t)(leader - leader % window);
+    uint32_t mark = (label ^ label >> 16) * 0x9E3779B1u;
+    mark ^= mark >> 16;
+    return (uint64_t)round << 32 | mark;
+}
+
+/* What a leader that was reached so offers. */
+SPRYI_WINDOWED_INLINE uint64_t spryi_windowed_offer(uint64_t reached)
+{
+    return reached + ((uint64_t)1 << 32);
+}
+
+SPRYI_WINDOWED_INLINE int spryi_windowed_was_reached_in(uint64_t reached, int round)
+{
+    return reached >> 32 == (uint64_t)round;
+}
+
+/* The cell of a leader. */
+SPRYI_WINDOWED_INLINE uint32_t spryi_windowed_cell(uint64_t reached, int64_t leader, int64_t window)
+{
+    uint32_t mark = (uint32_t)reached;
+    if (reached == SPRYI_WINDOWED_UNREACHED) return (uint32_t)(leader - leader % window);
+    mark = (mark ^ mark >> 16) * 0x0E8B2F51u;
+    return mark ^ mark >> 16;
 }
 
 /* Cells need a graph, rows that are columns, and windows that may gain. asked: see SPRYI_WINDOWED_CELLS. */

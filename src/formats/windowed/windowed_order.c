@@ -16,9 +16,9 @@ typedef struct maker {
     const spry_arrays *csr;
     spryi_windowed_order *order;
     spryi_windowed *s;
-    uint64_t *hash;            /* of each row's pattern; later the sort key */
-    uint32_t *label, *labels2; /* of each row that is a leader: its cell */
-    uint8_t *other;            /* of each row: 1 if it is not made of runs */
+    uint64_t *hash;    /* of each row's pattern; later the sort key */
+    uint64_t *reached; /* of each row that is a leader: its cell, see windowed_layout.h */
+    uint8_t *other;    /* of each row: 1 if it is not made of runs */
     int64_t leaders;
     int threads;
 } maker;
@@ -64,21 +64,23 @@ static int is_of_runs(const spry_arrays *csr, int64_t i, int64_t run, int64_t st
     return 1;
 }
 
-/* Of the cells of the leaders of row i's columns, that of the least hash. */
-static uint32_t nearest_cell(const spry_arrays *csr, int64_t i, const uint32_t *leader, const uint32_t *label)
+/* *least = value, unless it is less. */
+static void lower(uint64_t *least, uint64_t value)
+{
+    uint64_t there = __atomic_load_n(least, __ATOMIC_RELAXED);
+    while (value < there && !__atomic_compare_exchange_n(least, &there, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+}
+
+/* Offers the label of leader i to the leaders of its columns. */
+static void offer_label(const spry_arrays *csr, int64_t i, const uint32_t *leader, uint64_t *reached)
 {
     const int64_t end = spryi_offset_of(csr, i + 1);
-    uint64_t least = UINT64_MAX;
-    uint32_t cell = SPRYI_WINDOWED_NO_ROW;
+    const uint64_t offer = spryi_windowed_offer(reached[i]);
     for (int64_t k = spryi_offset_of(csr, i); k < end; k++) {
         const uint32_t of_column = leader[spryi_minor_of(csr, k)];
-        if (of_column == SPRYI_WINDOWED_NO_ROW || label[of_column] == SPRYI_WINDOWED_NO_ROW) continue;
-        const uint64_t hash = spryi_windowed_hash(label[of_column]);
-        if (hash >= least && cell != SPRYI_WINDOWED_NO_ROW) continue;
-        least = hash;
-        cell = label[of_column];
+        if (of_column != SPRYI_WINDOWED_NO_ROW) lower(&reached[of_column], offer);
     }
-    return cell;
 }
 
 /* Columns of row i that are not yet marked with `mark`, and are now. */
@@ -144,7 +146,7 @@ static spry_status find_groups(maker *m, spry_error *err)
 
 /* ---- runs --------------------------------------------------------------------------------------------- */
 
-/* 1 if the runs of row i, which is made of them, join columns of one group, most of them; matrices not square have none. */
+/* 1 if most runs of row i, which is made of them, join columns of one group; matrices that are not square have none. */
 static int joins_groups(const maker *m, int64_t i, int64_t run, int64_t stride)
 {
     if (m->csr->rows != m->csr->cols) return 1;
@@ -205,29 +207,24 @@ static void mark_others(maker *m)
 
 static void find_cells(maker *m)
 {
-    const int64_t rows = m->csr->rows, window = m->s->window;
-    const int64_t spacing = spryi_windowed_spacing(window, m->leaders, m->order->count);
+    const int64_t rows = m->csr->rows;
+    const int64_t spacing = spryi_windowed_spacing(m->s->window, m->leaders, m->order->count);
     const uint32_t *leader = m->order->leader;
+    uint64_t *reached = m->reached;
 #pragma omp parallel for num_threads(m->threads) schedule(static)
     for (int64_t i = 0; i < rows; i++)
-        m->label[i] = leader[i] == i && spryi_windowed_is_seed(i, spacing) ? (uint32_t)i : none;
+        reached[i] = leader[i] == i && spryi_windowed_is_seed(i, spacing) ? spryi_windowed_reached(0, (uint32_t)i)
+                                                                          : SPRYI_WINDOWED_UNREACHED;
     for (int round = 0; round < SPRYI_WINDOWED_ROUNDS; round++) {
-        int64_t taken = 0;
-#pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : taken)
+        int64_t offered = 0;
+#pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : offered)
         for (int64_t i = 0; i < rows; i++) {
-            m->labels2[i] = m->label[i];
-            if (leader[i] != i || m->label[i] != none) continue;
-            m->labels2[i] = nearest_cell(m->csr, i, leader, m->label);
-            taken += m->labels2[i] != none;
+            if (!spryi_windowed_was_reached_in(__atomic_load_n(&reached[i], __ATOMIC_RELAXED), round)) continue;
+            offer_label(m->csr, i, leader, reached);
+            offered++;
         }
-        uint32_t *const swap = m->label;
-        m->label = m->labels2;
-        m->labels2 = swap;
-        if (taken == 0) break;
+        if (offered == 0) break;
     }
-#pragma omp parallel for num_threads(m->threads) schedule(static)
-    for (int64_t i = 0; i < rows; i++)
-        if (leader[i] == i && m->label[i] == none) m->label[i] = spryi_windowed_own_cell(i, window);
 }
 
 /* ---- order -------------------------------------------------------------------------------------------- */
@@ -242,7 +239,7 @@ static void sort_pass(const maker *m, uint32_t *from, uint32_t *to, int shift, i
     for (int64_t n = 0; n < m->order->count; n++) to[at[m->hash[from[n]] >> shift & (DIGITS - 1)]++] = from[n];
 }
 
-/* order->row by (made of runs first; label where cells; leader; row). */
+/* order->row by (made of runs first; cell where cells; leader; row). */
 static spry_status sort_rows(maker *m, int cells, spry_error *err)
 {
     enum { DIGITS = 1 << 16 };
@@ -256,7 +253,8 @@ static spry_status sort_rows(maker *m, int cells, spry_error *err)
         const uint32_t leader = m->order->leader[i];
         if (leader == none) continue;
         m->order->row[n++] = (uint32_t)i;
-        m->hash[i] = spryi_windowed_key(cells ? m->label[leader] : leader, leader);
+        const uint32_t cell = cells ? spryi_windowed_cell(m->reached[leader], leader, m->s->window) : leader;
+        m->hash[i] = spryi_windowed_key(cell, leader);
     }
     uint64_t most = 0;
     for (int64_t k = 0; k < n; k++) most |= m->hash[m->order->row[k]];
@@ -341,8 +339,7 @@ spry_status spryi_windowed_find_order(spry_context *context, spryi_windowed_orde
     *order = (spryi_windowed_order){0};
     SPRYI_TRY(SPRYI_NEW(context, &order->leader, rows, "leaders of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &m.hash, rows, "patterns of rows", err));
-    SPRYI_TRY(SPRYI_NEW(context, &m.label, rows, "cells of rows", err));
-    SPRYI_TRY(SPRYI_NEW(context, &m.labels2, rows, "cells of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &m.reached, rows, "cells of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &m.other, rows, "kinds of rows", err));
     SPRYI_TRY(find_groups(&m, err));
     SPRYI_TRY(SPRYI_NEW(context, &order->row, order->count, "rows", err));
@@ -351,8 +348,7 @@ spry_status spryi_windowed_find_order(spry_context *context, spryi_windowed_orde
     SPRYI_TRY(order_rows(&m, asked, err));
 done:
     spryi_release(context, m.hash);
-    spryi_release(context, m.label);
-    spryi_release(context, m.labels2);
+    spryi_release(context, m.reached);
     spryi_release(context, m.other);
     return status;
 }

@@ -2,10 +2,10 @@
  * The order of rows for windowed on the device, steps 1 to 4 of windowed_layout.h, as on the host.
  *
  * Idea: a hash table tells the first row of each pattern; rows are compared with it. Cells grow by rounds, which are
- *       all launched at once; a round after one that labelled nobody returns. Keys of kind, cell and leader are sorted
- *       stably with the rows. Both orders are made before the host reads back what it decides by: twice in all.
+ *       all launched at once; a round after one in which no label was taken returns. Keys of kind, cell and leader are
+ *       sorted stably with the rows. Both orders are made before the host reads back what it decides by: twice in all.
  * Work: 8 lanes a row; sampled windows 16 blocks each, a bit a column.
- * Cost: columns read three times, and by leaders without a cell once a round more; scratch of 80 to 110 bytes a row.
+ * Cost: columns read three times, and those of leaders once more for cells; scratch of 80 to 110 bytes a row.
  * Source: open addressing; radix sort: CUB; this library.
  */
 #include "formats/windowed/windowed_device.cuh"
@@ -21,7 +21,7 @@ struct order_sums {
     unsigned long long leaders, of_runs, long_count, long_nnz, pieces;
     unsigned long long columns[2]; /* of the windows sampled: rows as they are, and in cells */
     int seen, made[2][MOST_RUN + 1];
-    int taken[SPRYI_WINDOWED_ROUNDS]; /* 1: the round labelled a leader */
+    int taken[SPRYI_WINDOWED_ROUNDS]; /* 1: a label was taken in the round */
 };
 
 static __device__ __forceinline__ int64_t row_of_lanes()
@@ -207,61 +207,57 @@ static __global__ void __launch_bounds__(CONVERT_THREADS)
 /* ---- cells ----------------------------------------------------------------------------------------------- */
 
 static __global__ void __launch_bounds__(CONVERT_THREADS)
-    choose_seeds(const uint32_t *__restrict__ leader, int64_t rows, int64_t spacing, uint32_t *__restrict__ label)
+    choose_seeds(const uint32_t *__restrict__ leader, int64_t rows, int64_t spacing, uint64_t *__restrict__ reached)
 {
     const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < rows) label[i] = leader[i] == i && spryi_windowed_is_seed(i, spacing) ? (uint32_t)i : NO_ROW;
+    if (i >= rows) return;
+    const bool is_seed = leader[i] == i && spryi_windowed_is_seed(i, spacing);
+    reached[i] = is_seed ? spryi_windowed_reached(0, (uint32_t)i) : SPRYI_WINDOWED_UNREACHED;
 }
 
-/* After a round that labels nobody both arrays hold the same. */
+/* The leaders that were reached in `round` offer their labels. leader: NULL where every row is its own. */
 template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
-    grow_cells(const windowed_csr<P> a, const uint32_t *__restrict__ leader, const uint32_t *__restrict__ from,
-               uint32_t *__restrict__ to, int round, order_sums *sums)
+    offer_labels(const windowed_csr<P> a, const uint32_t *__restrict__ leader, uint64_t *reached, int round,
+                 order_sums *sums)
 {
+    __shared__ int64_t row[CONVERT_THREADS];
+    __shared__ int count;
     if (round > 0 && !sums->taken[round - 1]) return;
-    const int64_t i = row_of_lanes();
-    const bool is_leader = i < a.rows && leader[i] == i;
-    const uint32_t before = is_leader ? from[i] : 0;
-    uint32_t label = NO_ROW;
-    uint64_t least = UINT64_MAX;
-    if (is_leader && before == NO_ROW)
+    if (threadIdx.x == 0) count = 0;
+    __syncthreads();
+    const int64_t own = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (own < a.rows && spryi_windowed_was_reached_in(reached[own], round)) row[atomicAdd(&count, 1)] = own;
+    __syncthreads();
+    bool taken = false;
+    for (int n = threadIdx.x / ROW_LANES; n < count; n += CONVERT_THREADS / ROW_LANES) {
+        const int64_t i = row[n];
+        const uint64_t offer = spryi_windowed_offer(reached[i]);
         for (int64_t k = (int64_t)a.Ap[i] + threadIdx.x % ROW_LANES; k < (int64_t)a.Ap[i + 1]; k += ROW_LANES) {
-            const uint32_t of_column = leader[a.Aj[k]], near = of_column != NO_ROW ? from[of_column] : NO_ROW;
-            if (near == NO_ROW || near == label) continue;
-            const uint64_t hash = spryi_windowed_hash(near);
-            if (label != NO_ROW && hash >= least) continue;
-            least = hash;
-            label = near;
+            const uint32_t to = leader ? leader[a.Aj[k]] : (uint32_t)a.Aj[k];
+            if (to == NO_ROW || reached[to] <= offer) continue;
+            atomicMin((unsigned long long *)reached + to, (unsigned long long)offer);
+            taken = true;
         }
-    for (int step = ROW_LANES / 2; step > 0; step /= 2) {
-        const unsigned long long hash = __shfl_down_sync(FULL_WARP, (unsigned long long)least, step, ROW_LANES);
-        const uint32_t other = __shfl_down_sync(FULL_WARP, label, step, ROW_LANES);
-        if (other == NO_ROW || (label != NO_ROW && hash >= least)) continue;
-        least = hash;
-        label = other;
     }
-    if (!is_leader || threadIdx.x % ROW_LANES > 0) return;
-    to[i] = before != NO_ROW ? before : label;
-    if (before == NO_ROW && label != NO_ROW) sums->taken[round] = 1;
+    if (taken) sums->taken[round] = 1;
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------- */
 
-/* Of a row, from the top: 2 bits of its kind, its cell where label is not NULL, its leader. */
+/* Of a row, from the top: 2 bits of its kind, its cell where reached is not NULL, its leader. */
 struct row_keys {
-    const uint32_t *leader, *label;
+    const uint32_t *leader;
+    const uint64_t *reached;
     const uint8_t *other; /* NULL: all rows are made of runs */
     int64_t rows, window;
     int bits; /* of a row's number */
     __device__ uint64_t of(int64_t i) const
     {
         const uint32_t own = leader[i];
-        const int below = label ? 2 * bits : bits;
+        const int below = reached ? 2 * bits : bits;
         if (own == NO_ROW) return (uint64_t)2 << below;
         const uint64_t kind = other ? other[own] : 0, key = kind << below | own;
-        if (!label) return key;
-        const uint64_t cell = label[own] != NO_ROW ? label[own] : spryi_windowed_own_cell(own, window);
-        return key | cell << bits;
+        return reached ? key | (uint64_t)spryi_windowed_cell(reached[own], own, window) << bits : key;
     }
 };
 
@@ -315,13 +311,12 @@ template <typename P> struct ordering {
     size_t sort_bytes;
     order_sums *sums, read; /* on the device, and as read back */
     uint32_t *rows[3];      /* arrays that orders are sorted between */
-    uint32_t *label[2];
-    uint64_t *keys[2];
+    uint64_t *keys[2], *reached;
     uint8_t *other; /* NULL: run is 1 */
 };
 
-/* Of a row: two keys, two labels, a kind. */
-enum { KEY_BYTES = 2 * sizeof(uint64_t) + 2 * sizeof(uint32_t) + sizeof(uint8_t) };
+/* Of a row: two keys, how it was reached, a kind. */
+enum { KEY_BYTES = 3 * sizeof(uint64_t) + sizeof(uint8_t) };
 
 static inline int64_t larger(int64_t a, int64_t b)
 {
@@ -391,40 +386,38 @@ template <typename P> static spry_status mark_kinds(ordering<P> *m, spry_error *
     const int64_t rows = m->a.rows;
     m->keys[0] = (uint64_t *)m->key_space.at;
     m->keys[1] = m->keys[0] + rows;
-    m->label[0] = (uint32_t *)(m->keys[1] + rows);
-    m->label[1] = m->label[0] + rows;
+    m->reached = m->keys[1] + rows;
     if (m->s->run == 1) return SPRY_OK;
-    m->other = (uint8_t *)(m->label[1] + rows);
+    m->other = (uint8_t *)(m->reached + rows);
     mark_others<<<row_blocks(rows), CONVERT_THREADS>>>(m->a, m->o->leader, m->s->run, m->s->stride, m->other);
     SPRY_CUDA_TRY(launched(err, "windowed: runs"));
     count_of_runs<<<few_blocks(rows), CONVERT_THREADS>>>(m->o->leader, m->other, rows, m->sums);
     return launched(err, "windowed: runs");
 }
 
-/* Cells of all leaders that a seed reaches, in label[0]. */
+/* How each leader is reached. */
 template <typename P> static spry_status find_cells(ordering<P> *m, spry_error *err)
 {
     const int64_t rows = m->a.rows;
     const int64_t spacing = spryi_windowed_spacing(m->s->window, (int64_t)m->read.leaders, m->o->count);
-    static_assert(SPRYI_WINDOWED_ROUNDS % 2 == 0, "the last round leaves cells in label[0]");
-    choose_seeds<<<convert_blocks(rows), CONVERT_THREADS>>>(m->o->leader, rows, spacing, m->label[0]);
+    const uint32_t *leader = (int64_t)m->read.leaders == rows ? NULL : m->o->leader;
+    choose_seeds<<<convert_blocks(rows), CONVERT_THREADS>>>(m->o->leader, rows, spacing, m->reached);
     SPRY_CUDA_TRY(launched(err, "windowed: seeds"));
     for (int round = 0; round < SPRYI_WINDOWED_ROUNDS; round++) {
-        grow_cells<<<row_blocks(rows), CONVERT_THREADS>>>(m->a, m->o->leader, m->label[round % 2],
-                                                          m->label[1 - round % 2], round, m->sums);
+        offer_labels<<<convert_blocks(rows), CONVERT_THREADS>>>(m->a, leader, m->reached, round, m->sums);
         SPRY_CUDA_TRY(launched(err, "windowed: cells"));
     }
     return SPRY_OK;
 }
 
 /* *first = the rows in order, in the array that *first or *second was; *second is the other. */
-template <typename P> static spry_status sort_rows(ordering<P> *m, const uint32_t *label, uint32_t **first,
+template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_t *reached, uint32_t **first,
                                                    uint32_t **second, spry_error *err)
 {
     const int64_t rows = m->a.rows;
-    const int bits = bits_of(rows - 1), end = (label ? 2 : 1) * bits + 2;
-    const row_keys make = {m->o->leader, label, m->other, rows, m->s->window, bits};
-    if (!label && !m->other && (int64_t)m->read.leaders == rows) {
+    const int bits = bits_of(rows - 1), end = (reached ? 2 : 1) * bits + 2;
+    const row_keys make = {m->o->leader, reached, m->other, rows, m->s->window, bits};
+    if (!reached && !m->other && (int64_t)m->read.leaders == rows) {
         number_rows<<<convert_blocks(rows), CONVERT_THREADS>>>(*first, rows);
         return launched(err, "windowed: rows");
     }
@@ -465,7 +458,7 @@ template <typename P> static spry_status order_rows(ordering<P> *m, spry_error *
     if (!may || asked == 0) SPRY_CUDA_TRY(sort_rows(m, NULL, &natural, &other, err));
     if (may) {
         SPRY_CUDA_TRY(find_cells(m, err));
-        SPRY_CUDA_TRY(sort_rows(m, m->label[0], &in_cells, &other, err));
+        SPRY_CUDA_TRY(sort_rows(m, m->reached, &in_cells, &other, err));
     }
     if (may && asked == 0) SPRY_CUDA_TRY(sample_orders(m, natural, in_cells, err));
     if (m->other || (may && asked == 0)) SPRY_CUDA_TRY(read_sums(m, err));
