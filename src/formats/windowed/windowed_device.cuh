@@ -13,7 +13,7 @@ enum { LANES = SPRYI_WINDOWED_LANES, ROW_LANES = 8 }; /* ROW_LANES threads go th
 static const unsigned FULL_WARP = 0xffffffffu;
 static const uint32_t NO_ROW = SPRYI_WINDOWED_NO_ROW;
 
-/* Rows are counted in 30 bits: sort keys hold two of them, tables of patterns twice as many. */
+/* Rows are counted in 30 bits: sort keys hold two more, tables of patterns twice as many. */
 static const int64_t MOST_ROWS = (int64_t)1 << 30;
 
 static __device__ __forceinline__ int lane_of_warp()

@@ -128,34 +128,38 @@ static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
     }
 }
 
-/* The number of a column, which is in the dictionary. */
-static __device__ __forceinline__ uint32_t number_of(const filling &f, int32_t column, int first_step)
+enum { AT_ONCE = 4 }; /* columns looked up side by side; a word has a part of so many numbers at most */
+
+/* number[u] = that of column[u], which is in the dictionary, or negative. */
+static __device__ __forceinline__ void find_numbers(const filling &f, const int32_t *column, int first_step,
+                                                    int *number)
 {
-    int number = 0;
+#pragma unroll
+    for (int u = 0; u < AT_ONCE; u++) number[u] = 0;
     for (int step = first_step; step > 0; step /= 2)
-        if (number + step < f.columns && f.column[number + step] <= column) number += step;
-    return (uint32_t)number;
+#pragma unroll
+        for (int u = 0; u < AT_ONCE; u++)
+            if (number[u] + step < f.columns && f.column[number[u] + step] <= column[u]) number[u] += step;
 }
 
 /* Numbers 32*q/bits and on of a group of `length` runs, as the bits of word q. */
 template <typename P> static __device__ uint32_t make_word(const windowing<P> &w, const filling &f, int64_t begin,
                                                            int length, int q, int first_step)
 {
-    enum { MOST = 4 }; /* numbers that a word has a part of */
     const int bits = f.at.bits, first = 32 * q / bits;
-    int32_t column[MOST];
+    int32_t column[AT_ONCE];
+    int number[AT_ONCE];
     uint32_t word = 0;
 #pragma unroll
-    for (int u = 0; u < MOST; u++) {
+    for (int u = 0; u < AT_ONCE; u++) {
         const int t = first + u;
         column[u] = t < length && t * bits < 32 * (q + 1) ? w.a.Aj[begin + begin_of_run(w, f.at.run, t)] : -1;
     }
+    find_numbers(f, column, first_step, number);
 #pragma unroll
-    for (int u = 0; u < MOST; u++) {
+    for (int u = 0; u < AT_ONCE; u++) {
         const int bit = (first + u) * bits - 32 * q;
-        if (column[u] < 0) continue;
-        const uint32_t number = number_of(f, column[u], first_step);
-        word |= bit < 0 ? number >> -bit : number << bit;
+        if (column[u] >= 0) word |= bit < 0 ? (uint32_t)number[u] >> -bit : (uint32_t)number[u] << bit;
     }
     return word;
 }

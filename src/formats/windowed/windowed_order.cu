@@ -2,8 +2,9 @@
  * The order of rows for windowed on the device, steps 1 to 4 of windowed_layout.h, as on the host.
  *
  * Idea: a hash table tells the first row of each pattern; rows are compared with it. Cells grow by rounds, which are
- *       all launched at once; a round after one in which no label was taken returns. Keys of kind, cell and leader are
- *       sorted stably with the rows. Both orders are made before the host reads back what it decides by: twice in all.
+ *       all launched at once; a round after one in which no label was taken returns. Rows are sorted stably by kind and
+ *       leader, and those by kind and cell. Both orders are made before the host reads back what it decides by: twice
+ *       in all.
  * Work: 8 lanes a row; sampled windows 16 blocks each, a bit a column.
  * Cost: columns read three times, and those of leaders once more for cells; scratch of 80 to 110 bytes a row.
  * Source: open addressing; radix sort: CUB; this library.
@@ -220,6 +221,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     offer_labels(const windowed_csr<P> a, const uint32_t *__restrict__ leader, uint64_t *reached, int round,
                  order_sums *sums)
 {
+    enum { AHEAD = 4 };
     __shared__ int64_t row[CONVERT_THREADS];
     __shared__ int count;
     if (round > 0 && !sums->taken[round - 1]) return;
@@ -232,11 +234,24 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
     for (int n = threadIdx.x / ROW_LANES; n < count; n += CONVERT_THREADS / ROW_LANES) {
         const int64_t i = row[n];
         const uint64_t offer = spryi_windowed_offer(reached[i]);
-        for (int64_t k = (int64_t)a.Ap[i] + threadIdx.x % ROW_LANES; k < (int64_t)a.Ap[i + 1]; k += ROW_LANES) {
-            const uint32_t to = leader ? leader[a.Aj[k]] : (uint32_t)a.Aj[k];
-            if (to == NO_ROW || reached[to] <= offer) continue;
-            atomicMin((unsigned long long *)reached + to, (unsigned long long)offer);
-            taken = true;
+        const int64_t begin = (int64_t)a.Ap[i] + threadIdx.x % ROW_LANES, end = (int64_t)a.Ap[i + 1];
+        for (int64_t k = begin; k < end; k += AHEAD * ROW_LANES) {
+            uint32_t to[AHEAD];
+            uint64_t there[AHEAD];
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++)
+                to[u] = k + u * ROW_LANES < end ? (uint32_t)a.Aj[k + u * ROW_LANES] : NO_ROW;
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++)
+                if (leader && to[u] != NO_ROW) to[u] = leader[to[u]];
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) there[u] = to[u] != NO_ROW ? reached[to[u]] : 0;
+#pragma unroll
+            for (int u = 0; u < AHEAD; u++) {
+                if (there[u] <= offer) continue;
+                atomicMin((unsigned long long *)reached + to[u], (unsigned long long)offer);
+                taken = true;
+            }
         }
     }
     if (taken) sums->taken[round] = 1;
@@ -244,30 +259,32 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
 
 /* ---- order ----------------------------------------------------------------------------------------------- */
 
-/* Of a row, from the top: 2 bits of its kind, its cell where reached is not NULL, its leader. */
+/* Of a row: its kind, and below it its cell where reached is not NULL, else its leader. Long rows come last. */
 struct row_keys {
     const uint32_t *leader;
     const uint64_t *reached;
     const uint8_t *other; /* NULL: all rows are made of runs */
     int64_t rows, window;
     int bits; /* of a row's number */
-    __device__ uint64_t of(int64_t i) const
+    __device__ uint32_t of(int64_t i) const
     {
         const uint32_t own = leader[i];
-        const int below = reached ? 2 * bits : bits;
-        if (own == NO_ROW) return (uint64_t)2 << below;
-        const uint64_t kind = other ? other[own] : 0, key = kind << below | own;
-        return reached ? key | (uint64_t)spryi_windowed_cell(reached[own], own, window) << bits : key;
+        if (own == NO_ROW) return (uint32_t)2 << bits;
+        const uint32_t below = reached ? spryi_windowed_cell(reached[own], own, window) : own;
+        return (other ? (uint32_t)other[own] : 0) << bits | below;
     }
 };
 
+/* Of rows in the order `from`, NULL: as they are. */
 static __global__ void __launch_bounds__(CONVERT_THREADS)
-    make_keys(const row_keys make, uint64_t *__restrict__ keys, uint32_t *__restrict__ rows)
+    make_keys(const row_keys make, const uint32_t *__restrict__ from, uint32_t *__restrict__ keys,
+              uint32_t *__restrict__ rows)
 {
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= make.rows) return;
-    keys[i] = make.of(i);
-    rows[i] = (uint32_t)i;
+    const int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (n >= make.rows) return;
+    const uint32_t i = from ? from[n] : (uint32_t)n;
+    keys[n] = make.of(i);
+    rows[n] = i;
 }
 
 static __global__ void __launch_bounds__(CONVERT_THREADS) number_rows(uint32_t *__restrict__ rows, int64_t count)
@@ -311,12 +328,13 @@ template <typename P> struct ordering {
     size_t sort_bytes;
     order_sums *sums, read; /* on the device, and as read back */
     uint32_t *rows[3];      /* arrays that orders are sorted between */
-    uint64_t *keys[2], *reached;
+    uint32_t *keys[2];
+    uint64_t *reached;
     uint8_t *other; /* NULL: run is 1 */
 };
 
 /* Of a row: two keys, how it was reached, a kind. */
-enum { KEY_BYTES = 3 * sizeof(uint64_t) + sizeof(uint8_t) };
+enum { KEY_BYTES = 2 * sizeof(uint32_t) + sizeof(uint64_t) + sizeof(uint8_t) };
 
 static inline int64_t larger(int64_t a, int64_t b)
 {
@@ -384,11 +402,11 @@ template <typename P> static void choose_run(ordering<P> *m)
 template <typename P> static spry_status mark_kinds(ordering<P> *m, spry_error *err)
 {
     const int64_t rows = m->a.rows;
-    m->keys[0] = (uint64_t *)m->key_space.at;
+    m->reached = (uint64_t *)m->key_space.at;
+    m->keys[0] = (uint32_t *)(m->reached + rows);
     m->keys[1] = m->keys[0] + rows;
-    m->reached = m->keys[1] + rows;
     if (m->s->run == 1) return SPRY_OK;
-    m->other = (uint8_t *)(m->reached + rows);
+    m->other = (uint8_t *)(m->keys[1] + rows);
     mark_others<<<row_blocks(rows), CONVERT_THREADS>>>(m->a, m->o->leader, m->s->run, m->s->stride, m->other);
     SPRY_CUDA_TRY(launched(err, "windowed: runs"));
     count_of_runs<<<few_blocks(rows), CONVERT_THREADS>>>(m->o->leader, m->other, rows, m->sums);
@@ -410,23 +428,22 @@ template <typename P> static spry_status find_cells(ordering<P> *m, spry_error *
     return SPRY_OK;
 }
 
-/* *first = the rows in order, in the array that *first or *second was; *second is the other. */
-template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_t *reached, uint32_t **first,
-                                                   uint32_t **second, spry_error *err)
+/*
+ * *first = the rows by kind and cell, or leader where reached is NULL, equal ones in the order `from`, NULL: as they
+ * are. It is the array that *first or *second was; *second is the other.
+ */
+template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_t *reached, const uint32_t *from,
+                                                   uint32_t **first, uint32_t **second, spry_error *err)
 {
     const int64_t rows = m->a.rows;
-    const int bits = bits_of(rows - 1), end = (reached ? 2 : 1) * bits + 2;
+    const int bits = bits_of(rows - 1), end = bits + 2;
     const row_keys make = {m->o->leader, reached, m->other, rows, m->s->window, bits};
-    if (!reached && !m->other && (int64_t)m->read.leaders == rows) {
-        number_rows<<<convert_blocks(rows), CONVERT_THREADS>>>(*first, rows);
-        return launched(err, "windowed: rows");
-    }
-    make_keys<<<convert_blocks(rows), CONVERT_THREADS>>>(make, m->keys[0], *first);
+    make_keys<<<convert_blocks(rows), CONVERT_THREADS>>>(make, from, m->keys[0], *first);
     SPRY_CUDA_TRY(launched(err, "windowed: keys"));
-    cub::DoubleBuffer<uint64_t> keys(m->keys[0], m->keys[1]);
+    cub::DoubleBuffer<uint32_t> keys(m->keys[0], m->keys[1]);
     cub::DoubleBuffer<uint32_t> sorted(*first, *second);
-    if (!m->sort_space.at) { /* for the longest keys: more than others need */
-        SPRY_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(NULL, m->sort_bytes, keys, sorted, rows, 0, 2 * bits + 2),
+    if (!m->sort_space.at) {
+        SPRY_CUDA_CHECK(cub::DeviceRadixSort::SortPairs(NULL, m->sort_bytes, keys, sorted, rows, 0, end),
                         "windowed: sort", err);
         SPRY_CUDA_TRY(m->sort_space.make(m->c->device, (int64_t)m->sort_bytes, "sorting", err));
     }
@@ -435,6 +452,15 @@ template <typename P> static spry_status sort_rows(ordering<P> *m, const uint64_
     *first = sorted.Current();
     *second = sorted.Alternate();
     return launched(err, "windowed: sort");
+}
+
+/* The rows by kind and leader, in the array that *first or *second was. */
+template <typename P>
+static spry_status sort_naturally(ordering<P> *m, uint32_t **first, uint32_t **second, spry_error *err)
+{
+    if (m->other || (int64_t)m->read.leaders < m->a.rows) return sort_rows(m, NULL, NULL, first, second, err);
+    number_rows<<<convert_blocks(m->a.rows), CONVERT_THREADS>>>(*first, m->a.rows);
+    return launched(err, "windowed: rows");
 }
 
 /* Columns of windows sampled under both orders. */
@@ -455,10 +481,10 @@ template <typename P> static spry_status order_rows(ordering<P> *m, spry_error *
     const int64_t asked = m->c->request->parameters[SPRYI_WINDOWED_ASKED_ORDER];
     const int may = spryi_windowed_may_have_cells(m->a.rows, m->a.cols, m->o->count, m->s->window, asked);
     uint32_t *natural = m->rows[0], *other = m->rows[1], *in_cells = m->rows[2];
-    if (!may || asked == 0) SPRY_CUDA_TRY(sort_rows(m, NULL, &natural, &other, err));
+    SPRY_CUDA_TRY(sort_naturally(m, &natural, &other, err));
     if (may) {
         SPRY_CUDA_TRY(find_cells(m, err));
-        SPRY_CUDA_TRY(sort_rows(m, m->reached, &in_cells, &other, err));
+        SPRY_CUDA_TRY(sort_rows(m, m->reached, natural, &in_cells, &other, err));
     }
     if (may && asked == 0) SPRY_CUDA_TRY(sample_orders(m, natural, in_cells, err));
     if (m->other || (may && asked == 0)) SPRY_CUDA_TRY(read_sums(m, err));
