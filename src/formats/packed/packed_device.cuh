@@ -8,7 +8,7 @@ extern "C" {
 #include "formats/packed/packed.h"
 }
 
-enum { LANES = SPRYI_PACKED_LANES };
+enum { LANES = SPRYI_PACKED_LANES, UNITS = 132 /* multiprocessors of an H200, by which launches are measured */ };
 static const unsigned ALL = 0xffffffffu; /* lanes, or slots */
 
 static __device__ __forceinline__ int32_t load_index(const uint16_t *p)

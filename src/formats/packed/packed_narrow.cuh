@@ -219,7 +219,7 @@ template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
     static const bool is_double = sizeof(V) == 8;
     static const int threads = 128, many = is_double ? 7 : 10;
     static const int slots = CLASS == FEW ? NARROW_FEW + 1 : CLASS == SOME ? NARROW_MOST : many; /* at once */
-    static const int slices = CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1;            /* of a warp */
+    static const int slices = CLASS == MANY ? 8 : CLASS == SOME && is_double ? 3 : 1; /* of a warp, at most */
     static const int wide_blocks = CLASS == SOME && !is_double ? 12 : 8;
     static const int blocks = CLASS == FEW ? (SIMPLE || !is_double ? 16 : 12) : wide_blocks;
 };
@@ -228,18 +228,18 @@ template <typename V, int CLASS, bool SIMPLE> struct narrow_shape {
 template <typename V, int CLASS, bool ONES, bool SIMPLE> static __global__ void
 __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS, SIMPLE>::blocks)
     packed_narrow(const __grid_constant__ spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
-                  scalar<V> beta)
+                  scalar<V> beta, int most)
 {
     typedef narrow_shape<V, CLASS, SIMPLE> shape;
-    constexpr int WARPS = shape::threads / LANES, SLICES = shape::slices;
-    const int count = (int)s.slice_count;
-    int k = (int)blockIdx.x * (WARPS * SLICES) + (int)threadIdx.x / LANES;
+    constexpr int WARPS = shape::threads / LANES;
+    const int count = (int)s.slice_count, slices = shape::slices == 1 ? 1 : most; /* of a warp */
+    int k = (int)blockIdx.x * (WARPS * slices) + (int)threadIdx.x / LANES;
     if (k >= count) return;
     spryi_packed_slice slice = load_slice(s.slices + k);
     int32_t extra = __ldg(s.extras + k);
     const V a = SIMPLE ? alpha.value : alpha.get(), b = SIMPLE ? V(0) : beta.get();
 #pragma unroll 1
-    for (int left = SLICES;;) {
+    for (int left = slices;;) {
         spryi_packed_slice next = slice;
         int32_t next_extra = extra;
         k += WARPS;

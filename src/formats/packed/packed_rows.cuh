@@ -10,11 +10,13 @@ template <typename V, bool ONES, int CLASS, bool SIMPLE> static void launch_narr
 {
     typedef narrow_shape<V, CLASS, SIMPLE> shape;
     const spryi_packed *s = (const spryi_packed *)args->storage;
-    const unsigned blocks = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
+    const int64_t at_once = UNITS * shape::blocks * (shape::threads / LANES);
+    const int slices = slices_of_warp(s, shape::slices, at_once);
+    const unsigned blocks = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * slices);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const V *x = (const V *)args->x;
     packed_narrow<V, CLASS, ONES, SIMPLE>
-        <<<blocks, shape::threads, 0, stream_of(args)>>>(*s, x, (V *)args->y, alpha, beta);
+        <<<blocks, shape::threads, 0, stream_of(args)>>>(*s, x, (V *)args->y, alpha, beta, slices);
 }
 
 template <typename V, bool ONES, int CLASS> static void launch_narrow(const spryi_run_args *args)
@@ -43,7 +45,7 @@ template <typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args
     const bool diagonals = s->indexed == 0;
     if (diagonals && width <= (sizeof(V) == 8 ? NARROW_FEW - 1 : NARROW_FEW))
         launch_pairs<V, ONES>(args);
-    else if (s->a.rows > INT32_MAX || (diagonals && width > NARROW_MOST))
+    else if (s->a.rows > INT32_MAX || (diagonals && width > NARROW_MOST) || (!diagonals && parts_of_slice(s) > 1))
         launch_slices<V, ONES, 1>(args);
     else if (diagonals || width <= NARROW_FEW)
         launch_narrow<V, ONES, FEW>(args);

@@ -1,5 +1,5 @@
 /*
- * packed_diagonals and packed_mixed, kernels of packed_slices_cuda for lanes that are rows or block rows.
+ * packed_diagonals, packed_mixed and packed_wide, kernels of packed_slices_cuda for lanes that are rows or block rows.
  *
  * Idea: a record of 16 bytes tells where a slice has everything, so that values are asked for before anything else is
  *       known. On DIAGONALS lane d holds the d-th distance, and x is read at the lane's own row plus the distance.
@@ -7,7 +7,8 @@
  *       a lane counts by the slot's mask how many come before it.
  * Work: packed_diagonals, where all slices are of that kind: blocks of two warps, a warp two neighbouring slices (of
  *       block rows: one), together where they are alike, 7 slots in flight. packed_mixed: blocks of eight warps that
- *       take four slices each, the next record on its way.
+ *       take up to four slices each, the next record on its way. packed_wide, where slices with indices are few and
+ *       wide: two to eight warps a slice, each a part of the slots, whose sums are added in order.
  * Cost: bytes of packed, x and y.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; distances, masks and packed slots: this library.
  */
@@ -16,7 +17,7 @@
 
 #include "formats/packed/packed_device.cuh"
 
-enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* of a warp */ };
+enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* of a warp, at most */ };
 
 /* ---- slices of diagonals ------------------------------------------------------------------------------- */
 
@@ -281,39 +282,60 @@ static __device__ __forceinline__ void add_by_mode(V (&sum)[B], const indexed_wo
         add_all_indexed<KIND, HOLES, B, ONES>(sum, w, width);
 }
 
-template <int B, bool ONES, typename V> static __device__ __forceinline__ void
-run_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
+/* A slice with indices, as a lane sees it. */
+template <typename V> struct indexed_slice {
+    indexed_work<V> work;
+    int64_t row; /* the lane's first; is_there: the lane has rows, which do not lie apart */
+    bool is_there;
+    int kind, mode, width;
+};
+
+template <int B, bool ONES, typename V> static __device__ __forceinline__ indexed_slice<V>
+view_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x)
 {
     const int lane = threadIdx.x % LANES, kind = spryi_packed_kind_of(&slice), width = spryi_packed_width(&slice);
     const bool full = (slice.info & SPRYI_PACKED_FULL) != 0;
     const uint8_t *indices = s.indices + (int64_t)slice.indices * SPRYI_PACKED_INDEX_UNIT;
-    int64_t row = (int64_t)slice.row * LANES + lane * B;
-    bool is_there = row < s.a.rows;
-    indexed_work<V> w = {};
+    const int64_t first_row = (int64_t)slice.row * LANES + lane * B;
     const int mode = mode_of(slice.info), own = mode == HOLES ? 0 : lane;
-    if (!ONES) w.Ax = (const V *)s.values + spryi_packed_values_at(&slice) + own;
-    w.length = width;
+    indexed_slice<V> v = {{}, first_row, first_row < s.a.rows, kind, mode, width};
+    if (!ONES) v.work.Ax = (const V *)s.values + spryi_packed_values_at(&slice) + own;
+    v.work.length = width;
     if (!full) {
-        w.length = __ldg(indices + lane);
-        if (w.length == SPRYI_PACKED_LONG_ROW) is_there = false, w.length = 0;
+        v.work.length = __ldg(indices + lane);
+        if (v.work.length == SPRYI_PACKED_LONG_ROW) v.is_there = false, v.work.length = 0;
         indices += LANES;
     }
     if (B == 1 && (slice.info & SPRYI_PACKED_SORTED)) {
-        row = (int64_t)(slice.row / (SPRYI_PACKED_GROUP / LANES)) * SPRYI_PACKED_GROUP +
-              __ldg((const uint16_t *)indices + lane);
+        v.row = (int64_t)(slice.row / (SPRYI_PACKED_GROUP / LANES)) * SPRYI_PACKED_GROUP +
+                __ldg((const uint16_t *)indices + lane);
         indices += LANES * sizeof(uint16_t);
     }
-    w.x = x + (kind == SPRYI_PACKED_OFFSETS ? (int64_t)extra * B : 0);
-    w.offsets = (const uint16_t *)indices + own;
-    w.columns = (const int32_t *)indices + own;
-    V sum[B] = {};
-    if (kind == SPRYI_PACKED_OFFSETS)
-        add_by_mode<SPRYI_PACKED_OFFSETS, B, ONES>(sum, w, mode, width);
+    v.work.x = x + (kind == SPRYI_PACKED_OFFSETS ? (int64_t)extra * B : 0);
+    v.work.offsets = (const uint16_t *)indices + own;
+    v.work.columns = (const int32_t *)indices + own;
+    return v;
+}
+
+/* sum[r] = that of row r of the lane, over all slots of v. */
+template <int B, bool ONES, typename V>
+static __device__ __forceinline__ void sum_indexed(V (&sum)[B], const indexed_slice<V> &v)
+{
+    if (v.kind == SPRYI_PACKED_OFFSETS)
+        add_by_mode<SPRYI_PACKED_OFFSETS, B, ONES>(sum, v.work, v.mode, v.width);
     else
-        add_by_mode<SPRYI_PACKED_COLUMNS, B, ONES>(sum, w, mode, width);
-    if (!is_there) return;
+        add_by_mode<SPRYI_PACKED_COLUMNS, B, ONES>(sum, v.work, v.mode, v.width);
+}
+
+template <int B, bool ONES, typename V> static __device__ __forceinline__ void
+run_indexed(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, const V *x, V *y, V alpha, V beta)
+{
+    const indexed_slice<V> v = view_indexed<B, ONES>(s, slice, extra, x);
+    V sum[B] = {};
+    sum_indexed<B, ONES>(sum, v);
+    if (!v.is_there) return;
 #pragma unroll
-    for (int r = 0; r < B; r++) put(y, row + r, sum[r], alpha, beta);
+    for (int r = 0; r < B; r++) put(y, v.row + r, sum[r], alpha, beta);
 }
 
 template <int B, bool ONES, typename V> static __device__ __forceinline__ void
@@ -330,7 +352,7 @@ run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, c
         run_indexed<B, ONES>(s, slice, extra, x, y, alpha, beta);
 }
 
-/* Slices of any kind: a warp takes `run` of them, the next record on its way. */
+/* Slices of any kind: a warp takes up to `run` of them, the next record on its way. */
 template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
     packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                  int run)
@@ -362,21 +384,122 @@ template <typename V, int B, bool ONES> static __global__ void __launch_bounds__
     }
 }
 
+/* ---- few wide slices ---------------------------------------------------------------------------------- */
+
+/* What is left of v are slots first .. end - 1. */
+template <int B, bool ONES, typename V>
+static __device__ __forceinline__ void take_slots(indexed_slice<V> *v, int first, int end)
+{
+    indexed_work<V> *w = &v->work;
+    int before = first * LANES;
+    if (v->mode == HOLES) before = __shfl_sync(ALL, lanes_sum(w->length < first ? w->length : first, LANES), 0);
+    if (!ONES) w->Ax += before * B * B;
+    w->offsets += before;
+    w->columns += before;
+    w->length -= first;
+    v->width = end - first;
+}
+
+/* sum = that of part `part` of `parts` of a slice's slots. Returns how many rows the lane has from *row on, 0 or B. */
+template <int B, bool ONES, typename V>
+static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi_packed &s,
+                                               const spryi_packed_slice &slice, int32_t extra, int part, int parts,
+                                               const V *x)
+{
+    indexed_slice<V> v = view_indexed<B, ONES>(s, slice, extra, x);
+    const int width = v.width;
+    V own[B] = {};
+    take_slots<B, ONES>(&v, width * part / parts, width * (part + 1) / parts);
+    sum_indexed<B, ONES>(own, v);
+#pragma unroll
+    for (int r = 0; r < B; r++) sum[r] = own[r];
+    *row = v.row;
+    return v.is_there ? B : 0;
+}
+
+/* Slices of any kind, `parts` warps each: those of diagonals are left to the first. */
+template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
+    packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
+                int parts)
+{
+    constexpr int WARPS = MIXED_THREADS / LANES;
+    __shared__ V sums[WARPS][B][LANES];
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, part = warp % parts;
+    const int64_t k = (int64_t)blockIdx.x * (WARPS / parts) + warp / parts;
+    const bool is_there = k < s.slice_count;
+    const spryi_packed_slice slice = load_slice(s.slices + (is_there ? k : 0));
+    const int32_t extra = __ldg(s.extras + (is_there ? k : 0));
+    const V a = alpha.get(), b = beta.get();
+    const bool diagonals = spryi_packed_kind_of(&slice) == SPRYI_PACKED_DIAGONALS;
+    const bool blocks = B > 1 && spryi_packed_b(&slice) > 1;
+    V sum[B] = {};
+    int64_t row = 0;
+    int rows = 0;
+    if (is_there && diagonals && part == 0) {
+        if (blocks)
+            run_any<B, ONES>(s, slice, extra, x, y, a, b);
+        else
+            run_any<1, ONES>(s, slice, extra, x, y, a, b);
+    } else if (is_there && !diagonals) {
+        if (blocks)
+            rows = sum_part<B, ONES>(sum, &row, s, slice, extra, part, parts, x);
+        else
+            rows = sum_part<1, ONES>(sum, &row, s, slice, extra, part, parts, x);
+    }
+#pragma unroll
+    for (int r = 0; r < B; r++) sums[warp][r][lane] = sum[r];
+    __syncthreads();
+    if (part > 0) return;
+#pragma unroll
+    for (int r = 0; r < B; r++) {
+        for (int p = 1; p < parts; p++) sum[r] += sums[warp + p][r][lane];
+        if (r < rows) put(y, row + r, sum[r], a, b);
+    }
+}
+
 /* ---- launch ------------------------------------------------------------------------------------------ */
+
+/* Warps that keep a GPU busy; numbers of a lane that a warp is worth. Measured on an H200. */
+enum { WIDE_WARPS = 1 << 15, WIDE_NUMBERS = 36 };
+
+/* How many warps take a slice together, by the matrix alone, since the order of sums goes by it: 1, 2, 4 or 8. */
+static inline int parts_of_slice(const spryi_packed *s)
+{
+    const int64_t numbers = s->slots / (s->slice_count * LANES);
+    int parts = 1;
+    while (parts < MIXED_THREADS / LANES && parts * s->slice_count < WIDE_WARPS && parts * WIDE_NUMBERS <= numbers)
+        parts *= 2;
+    return parts;
+}
+
+/*
+ * How many slices a warp takes, where a GPU runs `at_once` warps: `most` where that fills it nearly evenly, else 1,
+ * since the last warps to begin would keep it waiting.
+ */
+static inline int slices_of_warp(const spryi_packed *s, int most, int64_t at_once)
+{
+    const int64_t warps = ceil_div(s->slice_count, most), rounds = ceil_div(warps, at_once);
+    return 20 * warps >= 19 * rounds * at_once ? most : 1;
+}
 
 template <typename V, bool ONES, int B> static void launch_slices(const spryi_run_args *args)
 {
     typedef diagonal_shape<V, B> shape;
+    constexpr int WARPS = MIXED_THREADS / LANES;
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const V *x = (const V *)args->x;
     V *y = (V *)args->y;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
+    const int parts = parts_of_slice(s), run = slices_of_warp(s, MIXED_SLICES, UNITS * (B <= 3 ? 4 : 2) * WARPS);
     const unsigned pairs = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
-    const unsigned runs = (unsigned)ceil_div(s->slice_count, MIXED_THREADS / LANES * MIXED_SLICES);
+    const unsigned runs = (unsigned)ceil_div(s->slice_count, WARPS * run);
+    const unsigned wide = (unsigned)ceil_div(s->slice_count, WARPS / parts);
     if (s->indexed == 0)
         packed_diagonals<V, B, ONES><<<pairs, shape::threads, 0, stream_of(args)>>>(*s, x, y, alpha, beta);
+    else if (parts > 1)
+        packed_wide<V, B, ONES><<<wide, MIXED_THREADS, 0, stream_of(args)>>>(*s, x, y, alpha, beta, parts);
     else
-        packed_mixed<V, B, ONES><<<runs, MIXED_THREADS, 0, stream_of(args)>>>(*s, x, y, alpha, beta, MIXED_SLICES);
+        packed_mixed<V, B, ONES><<<runs, MIXED_THREADS, 0, stream_of(args)>>>(*s, x, y, alpha, beta, run);
 }
 
 /* Slices whose lanes may be rows of blocks of B x B; a module defines the instances of one size. */

@@ -16,48 +16,12 @@
 #include "formats/packed/packed_device.cuh"
 
 #include "device/cuda/kernels.h"
-
-enum { SUM_THREADS = 128 };
+#include "formats/shared/long_rows.cuh"
 
 /* packed_rows_*_cuda.cu: slices whose lanes are rows; ONES: a pattern. */
 template <typename V, bool ONES> void spry_cuda_packed_rows(const spryi_run_args *args);
 /* packed_blocks*_cuda.cu: slices whose lanes may be rows of blocks of B x B, B > 1. */
 template <typename V, int B> void spry_cuda_packed_blocks(const spryi_run_args *args);
-
-/* ---- long rows -------------------------------------------------------------------------------------- */
-
-/* A warp a piece. */
-template <typename V, bool ONES> static __global__ void __launch_bounds__(SUM_THREADS)
-    packed_pieces(const spryi_packed s, const V *__restrict__ x, V *sums)
-{
-    const int64_t p = ((int64_t)blockIdx.x * SUM_THREADS + threadIdx.x) / LANES;
-    if (p >= s.piece_count) return;
-    const int32_t *Aj = (const int32_t *)s.long_columns;
-    const V *Ax = (const V *)s.long_values;
-    const int64_t end = s.pieces[p + 1];
-    V sum = 0;
-#pragma unroll 4
-    for (int64_t e = s.pieces[p] + threadIdx.x % LANES; e < end; e += LANES)
-        sum += (ONES ? V(1) : load_once(Ax + e)) * x[load_once(Aj + e)];
-    sum = lanes_sum(sum, LANES);
-    if (threadIdx.x % LANES == 0) sums[p] = sum;
-}
-
-/* A warp a row; the sums are left zero, as the next run expects them. */
-template <typename V> static __global__ void __launch_bounds__(SUM_THREADS)
-    packed_long_rows(const spryi_packed s, V *sums, V *y, scalar<V> alpha, scalar<V> beta)
-{
-    const int64_t n = ((int64_t)blockIdx.x * SUM_THREADS + threadIdx.x) / LANES;
-    if (n >= s.long_count) return;
-    const int64_t end = s.long_first[n + 1];
-    V sum = 0;
-    for (int64_t p = s.long_first[n] + threadIdx.x % LANES; p < end; p += LANES) {
-        sum += sums[p];
-        sums[p] = 0;
-    }
-    sum = lanes_sum(sum, LANES);
-    if (threadIdx.x % LANES == 0) put(y, s.long_rows[n], sum, alpha.get(), beta.get());
-}
 
 /* ---- launches --------------------------------------------------------------------------------------- */
 
@@ -80,18 +44,11 @@ template <typename V> static void launch_blocks(const spryi_run_args *args)
 
 template <typename V, bool ONES> static void launch(const spryi_run_args *args)
 {
-    const spryi_packed *s = (const spryi_packed *)args->storage;
     if (ONES)
         spry_cuda_packed_rows<V, ONES>(args); /* patterns have no blocks */
     else
         launch_blocks<V>(args);
-    if (s->long_count == 0) return;
-    const unsigned piece_blocks = (unsigned)ceil_div(s->piece_count * LANES, SUM_THREADS);
-    const unsigned row_blocks = (unsigned)ceil_div(s->long_count * LANES, SUM_THREADS);
-    const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    V *sums = (V *)args->workspace, *y = (V *)args->y;
-    packed_pieces<V, ONES><<<piece_blocks, SUM_THREADS, 0, stream_of(args)>>>(*s, (const V *)args->x, sums);
-    packed_long_rows<V><<<row_blocks, SUM_THREADS, 0, stream_of(args)>>>(*s, sums, y, alpha, beta);
+    launch_long_rows<spryi_packed, V, ONES>(args);
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)

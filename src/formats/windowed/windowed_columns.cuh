@@ -64,11 +64,49 @@ template <typename P> static __device__ __forceinline__ int begin_of_run(const w
     return w.stride == 1 ? t * run : t; /* run is 1 where the window's stride is not w.stride */
 }
 
-/* keys[0 .. count - 1] rise, count a power of two. By all threads of the block. */
+/* By a warp, of the 2*LANES keys from `base` on, of which lanes have two: the steps of LANES and below of a size. */
+template <typename K> static __device__ __forceinline__ void sort_chunk(K *low, K *high, int base, int size)
+{
+    const int lane = lane_of_warp();
+    const bool low_rises = ((base + lane) & size) == 0, high_rises = ((base + LANES + lane) & size) == 0;
+    if (size > LANES && (*low > *high) == low_rises) {
+        const K swap = *low;
+        *low = *high;
+        *high = swap;
+    }
+    for (int step = size / 2 < LANES ? size / 2 : LANES / 2; step > 0; step /= 2) {
+        const K other_low = __shfl_xor_sync(FULL_WARP, *low, step),
+                other_high = __shfl_xor_sync(FULL_WARP, *high, step);
+        const bool is_first = (lane & step) == 0;
+        if ((*low > other_low) == (is_first == low_rises)) *low = other_low;
+        if ((*high > other_high) == (is_first == high_rises)) *high = other_high;
+    }
+}
+
+/* The same in shared memory, of all chunks: for the sizes from first to last. Ends with all threads together. */
+template <typename K> static __device__ void sort_chunks(K *keys, int count, int first, int last)
+{
+    const int step = blockDim.x / LANES * (2 * LANES);
+    for (int base = threadIdx.x / LANES * (2 * LANES); base < count; base += step) {
+        K *own = keys + base + lane_of_warp(), low = own[0], high = own[LANES];
+        for (int size = first; size <= last; size *= 2) sort_chunk(&low, &high, base, size);
+        own[0] = low;
+        own[LANES] = high;
+    }
+    __syncthreads();
+}
+
+/* keys[0 .. count - 1] rise, count a power of two; there is room for 2*LANES. By all threads of the block. */
 template <typename K> static __device__ void sort_block(K *keys, int count)
 {
-    for (int size = 2; size <= count; size *= 2)
-        for (int step = size / 2; step > 0; step /= 2) {
+    enum { CHUNK = 2 * LANES };
+    if (count < CHUNK) {
+        for (int n = count + threadIdx.x; n < CHUNK; n += blockDim.x) keys[n] = keys[count - 1];
+        __syncthreads();
+    }
+    sort_chunks(keys, count, 2, count < CHUNK ? count : (int)CHUNK);
+    for (int size = 2 * CHUNK; size <= count; size *= 2) {
+        for (int step = size / 2; step >= CHUNK; step /= 2) {
             for (int n = threadIdx.x; n < count / 2; n += blockDim.x) {
                 const int low = 2 * n - (n & (step - 1)), high = low + step;
                 const K a = keys[low], b = keys[high];
@@ -79,6 +117,8 @@ template <typename K> static __device__ void sort_block(K *keys, int count)
             }
             __syncthreads();
         }
+        sort_chunks(keys, count, size, size);
+    }
 }
 
 static __device__ __forceinline__ int power_of_two(int count)
@@ -117,20 +157,27 @@ template <typename P> static __device__ int collect_columns(const windowing<P> &
     for (int n = threadIdx.x; n < SMALL_TABLE; n += blockDim.x) t->column[n] = NO_COLUMN;
     if (threadIdx.x == 0) t->count = 0;
     __syncthreads();
+    /* All lanes of a warp go through the same steps, or its rows would come one after the other. */
+    const int lane = threadIdx.x % ROW_LANES, step = blockDim.x / ROW_LANES;
     bool goes_on = true;
-    for (int p = begin + threadIdx.x / ROW_LANES; goes_on && p < end; p += blockDim.x / ROW_LANES) {
-        const uint32_t own = leader[p];
-        if (own == NO_ROW || (p > begin && leader[p - 1] == own)) continue;
-        const int32_t *Aj = w.a.Aj + w.a.Ap[own];
-        const int runs = (int)w.a.length(own) / run;
-        for (int r = threadIdx.x % ROW_LANES; goes_on && r < runs; r += AHEAD * ROW_LANES) {
+    for (int base = begin + threadIdx.x / LANES * (LANES / ROW_LANES); base < end; base += step) {
+        const int p = base + lane_of_warp() / ROW_LANES;
+        const uint32_t own = p < end ? leader[p] : NO_ROW;
+        const bool is_first = own != NO_ROW && (p == begin || leader[p - 1] != own);
+        const int32_t *Aj = w.a.Aj + (is_first ? (int64_t)w.a.Ap[own] : 0);
+        const int runs = is_first ? (int)w.a.length(own) / run : 0;
+        for (int r = lane; __any_sync(FULL_WARP, r - lane < runs); r += AHEAD * ROW_LANES) {
             int32_t j[AHEAD];
 #pragma unroll
             for (int u = 0; u < AHEAD; u++)
                 j[u] = r + u * ROW_LANES < runs ? Aj[begin_of_run(w, run, r + u * ROW_LANES)] : NO_COLUMN;
 #pragma unroll
-            for (int u = 0; u < AHEAD; u++) goes_on = goes_on && (j[u] == NO_COLUMN || add_column(t, j[u], most));
+            for (int u = 0; u < AHEAD; u++) {
+                if (goes_on && j[u] != NO_COLUMN) goes_on = add_column(t, j[u], most);
+                __syncwarp();
+            }
         }
+        if (!__any_sync(FULL_WARP, goes_on)) break;
     }
     __syncthreads();
     const int count = t->count;

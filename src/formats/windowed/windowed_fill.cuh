@@ -128,40 +128,64 @@ static __device__ void put_dictionary(const filling &f, const spryi_windowed &s)
     }
 }
 
-enum { AT_ONCE = 4 }; /* columns looked up side by side; a word has a part of so many numbers at most */
+/* Numbers that fill whole words, and how many: what a lane makes at once. */
+template <int BITS> struct number_step {
+    static const int numbers = BITS == 16 ? 4 : 8, words = numbers * BITS / 32;
+};
 
-/* number[u] = that of column[u], which is in the dictionary, or negative. */
-static __device__ __forceinline__ void find_numbers(const filling &f, const int32_t *column, int first_step,
-                                                    int *number)
+/* Numbers first, first + 1, ... of a group of `length` runs as words; a window's numbers rise like its columns. */
+template <int BITS, typename P>
+static __device__ __forceinline__ void make_words(const windowing<P> &w, const filling &f, int64_t begin, int length,
+                                                  int first, int first_step, uint32_t *word)
 {
+    constexpr int NUMBERS = number_step<BITS>::numbers, WORDS = number_step<BITS>::words;
+    int32_t column[NUMBERS];
+    int number[NUMBERS];
 #pragma unroll
-    for (int u = 0; u < AT_ONCE; u++) number[u] = 0;
+    for (int u = 0; u < NUMBERS; u++) {
+        column[u] = first + u < length ? w.a.Aj[begin + begin_of_run(w, f.at.run, first + u)] : -1;
+        number[u] = 0; /* also where there is no column */
+    }
     for (int step = first_step; step > 0; step /= 2)
 #pragma unroll
-        for (int u = 0; u < AT_ONCE; u++)
+        for (int u = 0; u < NUMBERS; u++)
             if (number[u] + step < f.columns && f.column[number[u] + step] <= column[u]) number[u] += step;
+#pragma unroll
+    for (int n = 0; n < WORDS; n++) {
+        word[n] = 0;
+#pragma unroll
+        for (int u = 0; u < NUMBERS; u++) {
+            const int bit = u * BITS - 32 * n;
+            if (bit > -BITS && bit < 32) word[n] |= bit < 0 ? (uint32_t)number[u] >> -bit : (uint32_t)number[u] << bit;
+        }
+    }
 }
 
-/* Numbers 32*q/bits and on of a group of `length` runs, as the bits of word q. */
-template <typename P> static __device__ uint32_t make_word(const windowing<P> &w, const filling &f, int64_t begin,
-                                                           int length, int q, int first_step)
+/*
+ * By one of `parts` warps, number `part`: the words of a slice's groups, of which the lane has one of `length` runs, word
+ * by word, groups side by side. Groups with more words come first.
+ */
+template <int BITS, typename P> static __device__ __forceinline__ void
+put_words(const windowing<P> &w, const filling &f, int64_t begin, int length, int part, int parts, uint32_t *put)
 {
-    const int bits = f.at.bits, first = 32 * q / bits;
-    int32_t column[AT_ONCE];
-    int number[AT_ONCE];
-    uint32_t word = 0;
+    constexpr int NUMBERS = number_step<BITS>::numbers, WORDS = number_step<BITS>::words;
+    const int lane = lane_of_warp(), first_step = power_of_two(f.columns) / 2;
+    const int own_words = (int)spryi_windowed_words(length, BITS);
+    for (int step = 0;; step++) {
+        int before[WORDS + 1] = {0};
+        uint32_t word[WORDS];
 #pragma unroll
-    for (int u = 0; u < AT_ONCE; u++) {
-        const int t = first + u;
-        column[u] = t < length && t * bits < 32 * (q + 1) ? w.a.Aj[begin + begin_of_run(w, f.at.run, t)] : -1;
-    }
-    find_numbers(f, column, first_step, number);
+        for (int n = 0; n < WORDS; n++)
+            before[n + 1] = before[n] + __popc(__ballot_sync(FULL_WARP, own_words > step * WORDS + n));
+        if (before[1] == 0) return;
+        if (step % parts == part && own_words > step * WORDS) {
+            make_words<BITS>(w, f, begin, length, step * NUMBERS, first_step, word);
 #pragma unroll
-    for (int u = 0; u < AT_ONCE; u++) {
-        const int bit = (first + u) * bits - 32 * q;
-        if (column[u] >= 0) word |= bit < 0 ? (uint32_t)number[u] >> -bit : (uint32_t)number[u] << bit;
+            for (int n = 0; n < WORDS; n++)
+                if (own_words > step * WORDS + n) put[before[n] + lane] = word[n];
+        }
+        put += before[WORDS];
     }
-    return word;
 }
 
 /* By one of `parts` warps, number `part`: the indices of a slice. lanes: LANES bytes of shared memory of the warp. */
@@ -169,7 +193,7 @@ template <typename P> static __device__ void put_indices(const windowing<P> &w, 
                                                          const spryi_windowed &s, int64_t slice, int part, int parts,
                                                          uint8_t *lanes)
 {
-    const int lane = lane_of_warp(), run = f.at.run, first_step = power_of_two(f.columns) / 2;
+    const int lane = lane_of_warp(), run = f.at.run;
     const lane_view own = view_slice(w, slice, run);
     const uint32_t before = __shfl_up_sync(FULL_WARP, own.leader, 1);
     const bool is_first = lane == 0 || own.leader != before;
@@ -188,13 +212,10 @@ template <typename P> static __device__ void put_indices(const windowing<P> &w, 
     }
     if (part == 0 && lane < groups) ((uint16_t *)to)[lane] = (uint16_t)length;
     uint32_t *put = (uint32_t *)(to + (groups + 1) / 2 * 4);
-    const int own_words = (int)spryi_windowed_words(length, f.at.bits);
-    for (int q = 0;; q++) {
-        const int count = __popc(__ballot_sync(FULL_WARP, own_words > q));
-        if (count == 0) break;
-        if (q % parts == part && lane < count) put[lane] = make_word(w, f, begin, length, q, first_step);
-        put += count;
-    }
+    if (f.at.bits == 16)
+        put_words<16>(w, f, begin, length, part, parts, put);
+    else
+        put_words<SPRYI_WINDOWED_SHORT_BITS>(w, f, begin, length, part, parts, put);
 }
 
 /* By the block of THREADS: dictionary and indices of a window. */

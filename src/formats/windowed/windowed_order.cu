@@ -254,7 +254,7 @@ template <typename P> static __global__ void __launch_bounds__(CONVERT_THREADS)
             }
         }
     }
-    if (taken) sums->taken[round] = 1;
+    if (__syncthreads_or(taken) && threadIdx.x == 0 && !sums->taken[round]) sums->taken[round] = 1;
 }
 
 /* ---- order ----------------------------------------------------------------------------------------------- */
