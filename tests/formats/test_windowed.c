@@ -1,4 +1,4 @@
-/* Format windowed: groups, runs, windows, orders and masks; what it refuses of files; the same for all threads. */
+/* Format windowed: groups, runs, windows and orders; what it refuses of files; the same for all threads. */
 #include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,9 +169,9 @@ static void layout(void **state)
     assert_memory_equal(s->rows, rows, sizeof rows);
     for (int l = 5; l < SPRYI_WINDOWED_LANES; l++) assert_true(s->rows[l] == SPRYI_WINDOWED_NO_ROW);
     const spryi_windowed_slice *t = s->slices;
-    assert_true(t->width == 3 && t->whole == 0 && t->groups == 5 && t->masked == 0 && t->values == 0);
+    assert_true(t->width == 3 && t->whole == 0 && t->groups == 5 && t->values == 0);
     assert_true(t[1].values == 2 && t[1].indices == 4 && t[1].width == 0 && t[1].groups == 0);
-    const spryi_windowed_view v = spryi_windowed_whole_view(s, w, 0);
+    const spryi_windowed_view v = spryi_windowed_view_of(s, w, 0);
     for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) assert_int_equal(v.group[l], l < 3 ? l : l < 5 ? 3 : 4);
     static const uint16_t lengths[] = {3, 2, 2, 0, 0, 0};
     static const uint32_t words[] = {2 << 24 | 1 << 12 | 0, 2 << 12 | 1, 2 << 12 | 0, 2 >> 8};

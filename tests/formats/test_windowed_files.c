@@ -1,4 +1,4 @@
-/* Format windowed as files may hold it: masked slices, which no build makes, and damaged storages. */
+/* Format windowed as files may hold it: damaged storages. */
 #include "spry/tools.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,65 +66,6 @@ static void blocks_free(blocks *b)
     free(b);
 }
 
-/* ---- masked slices -------------------------------------------------------------------------------------- */
-
-/* 1: the masked matrix lacks this slot of the row. */
-static int is_hole(int64_t row, int64_t slot)
-{
-    return (row * 7 + slot * 5) % 3 == 0;
-}
-
-/* A copy of s whose slices are masked; arrays that differ are of malloc. */
-static spryi_windowed masked_of(const spryi_windowed *s)
-{
-    spryi_windowed m = *s;
-    uint8_t *indices = calloc((size_t)s->units * 4 + 1024, SPRYI_WINDOWED_UNIT);
-    double *values = calloc((size_t)s->slots + 1, sizeof *values);
-    m.slices = malloc((size_t)(s->slice_count + 1) * sizeof *m.slices);
-    assert_true(indices && values && m.slices);
-    m.slots = m.units = 0;
-    m.a.nnz = s->long_nnz;
-    for (int64_t w = 0; w < s->window_count; w++)
-        for (int64_t k = s->windows[w].slice; k < s->windows[w + 1].slice; k++) {
-            const spryi_windowed_view v = spryi_windowed_whole_view(s, &s->windows[w], k);
-            const uint8_t *head = s->indices + (int64_t)s->slices[k].indices * SPRYI_WINDOWED_UNIT;
-            const int64_t bytes = (const uint8_t *)(v.words + spryi_windowed_word_count(&v)) - head;
-            const int64_t slots = (int64_t)v.width * v.run, begin = m.units * SPRYI_WINDOWED_UNIT;
-            const double *from = (const double *)s->values + v.values;
-            uint32_t *masks = (uint32_t *)(void *)(indices + begin + bytes);
-            memcpy(indices + begin, head, (size_t)bytes);
-            m.slices[k] = s->slices[k];
-            m.slices[k].masked = 1;
-            m.slices[k].whole = 0;
-            m.slices[k].values = (uint32_t)(m.slots / SPRYI_WINDOWED_ALIGN);
-            m.slices[k].indices = (uint32_t)m.units;
-            for (int64_t slot = 0; slot < slots; slot++)
-                for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
-                    if (slot >= (int64_t)v.length[spryi_windowed_group(&v, l)] * v.run) continue;
-                    if (!is_hole(v.rows[l], slot)) {
-                        masks[slot / 32 * SPRYI_WINDOWED_LANES + l] |= 1u << slot % 32;
-                        values[m.slots++] = *from;
-                        m.a.nnz++;
-                    }
-                    from++;
-                }
-            m.slots = (m.slots + SPRYI_WINDOWED_ALIGN - 1) / SPRYI_WINDOWED_ALIGN * SPRYI_WINDOWED_ALIGN;
-            m.units += spryi_windowed_units(bytes + (slots + 31) / 32 * SPRYI_WINDOWED_LANES * 4);
-        }
-    m.slices[s->slice_count] =
-        (spryi_windowed_slice){.values = (uint32_t)(m.slots / SPRYI_WINDOWED_ALIGN), .indices = (uint32_t)m.units};
-    m.indices = indices;
-    m.values = values;
-    return m;
-}
-
-static void masked_free(spryi_windowed *m)
-{
-    free(m->indices);
-    free(m->values);
-    free(m->slices);
-}
-
 static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx512_cpu"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
@@ -151,72 +92,6 @@ static int run(spry_context *context, const spryi_windowed *s, int n, const doub
     return 1;
 }
 
-/* Of entry e of a row of `length` entries that is made of runs, its slot. */
-static int64_t slot_of(int64_t e, int64_t length, int64_t run, int apart)
-{
-    return apart ? e % (length / run) * run + e / (length / run) : e;
-}
-
-/* The CSR of m has all entries of b but the holes, each once. */
-static void holes_come_back(const blocks *b, const spryi_windowed *m, int64_t run, int apart)
-{
-    spry_matrix *back = NULL;
-    spry_error err = SPRY_ERROR_INIT;
-    if (spryi_format_windowed.to_csr(b->context, &back, m, &err) != SPRY_OK) fail_msg("%s", err.message);
-    const int32_t *Ap = back->a.offsets, *Aj = back->a.indices;
-    const double *Ax = back->a.values;
-    assert_int_equal(back->a.nnz, m->a.nnz);
-    for (int64_t i = 0; i < b->rows; i++) {
-        int32_t expected = 0, length = b->Ap[i + 1] - b->Ap[i];
-        for (int32_t e = 0; e < length; e++) {
-            if (is_hole(i, slot_of(e, length, run, apart))) continue;
-            int found = 0;
-            for (int32_t k = Ap[i]; k < Ap[i + 1]; k++)
-                found += Aj[k] == b->Aj[b->Ap[i] + e] && Ax[k] == b->Ax[b->Ap[i] + e];
-            assert_int_equal(found, 1);
-            expected++;
-        }
-        assert_int_equal(Ap[i + 1] - Ap[i], expected);
-    }
-    spry_matrix_destroy(back);
-}
-
-static void masked(void **state)
-{
-    (void)state;
-    for (int64_t width = 1; width <= MOST_RUN; width++)
-        for (int apart = 0; apart < 1 + (width > 1); apart++) {
-            blocks *b = blocks_of(width, apart, 0);
-            spryi_windowed m = masked_of(b->s);
-            spry_error err = SPRY_ERROR_INIT;
-            double x[MOST_ROWS], y[MOST_ROWS];
-            if (spryi_format_windowed.check(&m, &err) != SPRY_OK) fail_msg("%s", err.message);
-            for (int64_t j = 0; j < b->rows; j++) x[j] = (double)(j % 9 - 4);
-            for (int n = 0; n < KERNELS && run(b->context, &m, n, x, y); n++)
-                for (int64_t i = 0; i < b->rows; i++) {
-                    double sum = 0;
-                    const int32_t begin = b->Ap[i], length = b->Ap[i + 1] - begin;
-                    for (int32_t e = 0; e < length; e++)
-                        if (!is_hole(i, slot_of(e, length, width, apart)))
-                            sum += b->Ax[begin + e] * x[b->Aj[begin + e]];
-                    if (y[i] != sum) fail_msg("%s: row %d: %g instead of %g", kernels[n], (int)i, y[i], sum);
-                }
-            holes_come_back(b, &m, width, apart);
-            const spryi_windowed_view v = spryi_windowed_whole_view(&m, m.windows, 0);
-            uint32_t *mask = (uint32_t *)(void *)(m.indices + ((const uint8_t *)v.masks - m.indices));
-            const uint32_t kept =
-                mask[31]; /* of the shortest lane; it has nothing past its length, nor past the width */
-            mask[31] = kept ^ 1u << (v.width * v.run - 1);
-            assert_int_equal(spryi_format_windowed.check(&m, &err), SPRY_BAD_FILE);
-            mask[31] = kept | 1u << 31;
-            assert_int_equal(spryi_format_windowed.check(&m, &err), SPRY_BAD_FILE);
-            mask[31] = kept;
-            assert_int_equal(spryi_format_windowed.check(&m, &err), SPRY_OK);
-            masked_free(&m);
-            blocks_free(b);
-        }
-}
-
 /* ---- damage --------------------------------------------------------------------------------------------- */
 
 #define DAMAGED(what, with)                                                                                            \
@@ -233,7 +108,7 @@ static void damage_is_seen(void **state)
     blocks *b = blocks_of(1, 0, 1);
     spryi_windowed *s = b->s;
     spry_error err = SPRY_ERROR_INIT;
-    const spryi_windowed_view v = spryi_windowed_whole_view(s, s->windows, 1); /* it has lanes without a row */
+    const spryi_windowed_view v = spryi_windowed_view_of(s, s->windows, 1); /* it has lanes without a row */
     uint8_t *group = s->indices + (int64_t)s->slices[1].indices * SPRYI_WINDOWED_UNIT;
     uint16_t *length = (uint16_t *)(void *)(s->indices + ((const uint8_t *)v.length - s->indices));
     uint32_t *word = (uint32_t *)(void *)(s->indices + ((const uint8_t *)v.words - s->indices));
@@ -267,7 +142,7 @@ static void damage_is_seen(void **state)
     DAMAGED(s->slices[1].groups, 33);
     DAMAGED(s->slices[1].width, (uint16_t)(v.width + 1));
     DAMAGED(s->slices[1].whole, (uint16_t)(v.whole + 1));
-    DAMAGED(s->slices[1].masked, 2);
+    DAMAGED(s->slices[1].zero[0], 1);
     DAMAGED(s->rows[0], s->rows[1]);
     DAMAGED(s->rows[0], (uint32_t)s->a.rows);
     DAMAGED(s->rows[0], SPRYI_WINDOWED_NO_ROW);
@@ -307,18 +182,14 @@ static void flip(const blocks *b, const spryi_windowed *s, uint8_t *bytes, int64
 static void flipped_bits(void **state)
 {
     (void)state;
-    for (int is_masked = 0; is_masked < 2; is_masked++)
-        for (int64_t width = 1; width <= 2; width++) {
-            blocks *b = blocks_of(width, 1, width == 1);
-            spryi_windowed m = *b->s;
-            spryi_section list[SPRYI_WINDOWED_ARRAYS];
-            if (is_masked) m = masked_of(b->s);
-            for (int n = spryi_windowed_arrays(&m, list) - 1; n >= 0; n--)
-                if (list[n].array != &m.values && list[n].array != &m.long_values && list[n].count > 0)
-                    flip(b, &m, *list[n].array, list[n].count * list[n].item_bytes);
-            if (is_masked) masked_free(&m);
-            blocks_free(b);
-        }
+    for (int64_t width = 1; width <= 2; width++) {
+        blocks *b = blocks_of(width, 1, width == 1);
+        spryi_section list[SPRYI_WINDOWED_ARRAYS];
+        for (int n = spryi_windowed_arrays(b->s, list) - 1; n >= 0; n--)
+            if (list[n].array != &b->s->values && list[n].array != &b->s->long_values && list[n].count > 0)
+                flip(b, b->s, *list[n].array, list[n].count * list[n].item_bytes);
+        blocks_free(b);
+    }
 }
 
 /* Two rows that are named twice each, and two that are not, whatever check says: to_csr stays in its arrays. */
@@ -340,7 +211,6 @@ static void rows_named_twice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masked),
         cmocka_unit_test(damage_is_seen),
         cmocka_unit_test(flipped_bits),
         cmocka_unit_test(rows_named_twice),

@@ -32,14 +32,10 @@
  *                   the length of each group in runs, 16 bits each, to a multiple of 4 bytes;
  *                   words of 32 bits. A group's dictionary numbers are a stream of bits, lowest first, number t at bit
  *                   t*bits; its word q is there if length*bits > 32*q. The q-th words of all groups that have one lie
- *                   side by side; groups are sorted by length, so these are the first groups;
- *                   where the slice is masked, words of 32 lanes each: bit s % 32 of word s / 32 tells that the lane
- *                   has slot s.
+ *                   side by side; groups are sorted by length, so these are the first groups.
  *   values        slot by slot of a slice, which begins at a multiple of SPRYI_WINDOWED_ALIGN: slot t*run + c holds
  *                   entry c of run t of the lanes that have it, side by side, and no padding. Zeros fill the gaps
  *                   between slices.
- *   masked        Rows of a group may lack some entries of the group's list: blocks with holes. Then a lane has the
- *                   slots that its mask tells, and its entries are in the order of the slots; else all of its runs.
  *
  * Rows of over SPRYI_WINDOWED_LONG entries lie apart as CSR in pieces, as in packed: long_rows, long_first, pieces,
  * long_columns, long_values.
@@ -92,9 +88,8 @@ typedef struct spryi_windowed_slice {
     uint32_t values;  /* in units of SPRYI_WINDOWED_ALIGN */
     uint32_t indices; /* in units of SPRYI_WINDOWED_UNIT */
     uint16_t width;   /* runs of the longest lane */
-    uint16_t whole;   /* runs that all 32 lanes have; 0 where masked */
-    uint8_t groups, masked;
-    uint16_t zero;
+    uint16_t whole;   /* runs that all 32 lanes have */
+    uint8_t groups, zero[3];
 } spryi_windowed_slice;
 
 /* The storage of format windowed. */

@@ -4,7 +4,7 @@
  * Idea: x of a window's dictionary is copied into room that stays in a near cache. A row a lane: the 32 of a slice are
  *       four registers of f64 or two of f32. The numbers of all groups are decoded at once by shifts, and a permutation
  *       hands them to the lanes. x is put together by loads and inserts. Lanes that lack a slot are the last ones, and
- *       are masked; values of masked slices are expanded. Values are fetched ahead by software.
+ *       are masked. Values are fetched ahead by software.
  * Work: one thread a part of the windows; a piece of a long row (windowed_driver.c).
  * Cost: bytes of windowed, and the staged x twice in cache.
  * Source: x of a part of the rows staged: Chen, Explicit caching HYB, 2022; the rest: this library.
@@ -81,15 +81,6 @@ static inline uint32_t next_numbers(numbers *n, int t, uint16_t *at)
     return lanes;
 }
 
-/* The lanes of a masked slice that have the slot. */
-static inline uint32_t masked_lanes(const uint32_t *masks, int slot)
-{
-    const uint32_t *own = masks + slot / 32 * SPRYI_WINDOWED_LANES;
-    const __m512i bit = _mm512_set1_epi32((int)(1u << slot % 32));
-    return _mm512_test_epi32_mask(_mm512_loadu_si512(own), bit) |
-           (uint32_t)_mm512_test_epi32_mask(_mm512_loadu_si512(own + 16), bit) << 16;
-}
-
 #define INLINE static inline __attribute__((always_inline))
 #define SPRYI_TEMPLATE "formats/windowed/windowed_avx512_cpu.c" /* its second half */
 #include "core/instantiate_types.h"
@@ -158,9 +149,8 @@ INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v
     numbers n = open_numbers(v);
     for (int i = 0; i < VECTORS; i++) sum[i] = ZERO();
     for (int t = 0; t < v->width; t++) {
-        const uint32_t with_run = next_numbers(&n, t, at);
+        const uint32_t lanes = next_numbers(&n, t, at);
         for (int c = 0; c < v->run; c++) {
-            const uint32_t lanes = v->masks ? masked_lanes(v->masks, t * v->run + c) : with_run;
             for (int i = 0; Ax && i < VECTORS; i++) spryi_prefetch(Ax, i * 64 + SPRYI_AHEAD_STEPPED);
             SPRY_FN(slot)(Ax, xs + c, at, lanes, sum);
             if (Ax) Ax += __builtin_popcount(lanes);
@@ -177,7 +167,7 @@ static void SPRY_FN(window)(const spryi_run_args *args, int64_t n, void *room)
     VEC sum[VECTORS];
     SPRY_FN(stage)(s, w, args->x, room);
     for (int64_t k = w->slice; k < w[1].slice; k++) {
-        const spryi_windowed_view v = spryi_windowed_whole_view(s, w, k);
+        const spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
         SPRY_FN(slice)(s, &v, room, sum);
         for (int i = 0; i < VECTORS; i++) STORE(sums + i * LANES, MUL(SET1(alpha), sum[i]));
         for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {

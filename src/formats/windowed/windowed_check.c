@@ -60,8 +60,7 @@ static const char *check_groups(const spryi_windowed_view *v, int64_t bytes)
             return "lengths do not fall";
         words += spryi_windowed_words(v->length[g], v->bits);
     }
-    if (v->width != v->length[0] || v->whole != (v->masked ? 0 : v->length[v->groups - 1])) return "a wrong width";
-    if (v->masked) words += ((int64_t)v->width * v->run + 31) / 32 * SPRYI_WINDOWED_LANES;
+    if (v->width != v->length[0] || v->whole != v->length[v->groups - 1]) return "a wrong width";
     return spryi_windowed_head_bytes(v->groups) + 4 * words > bytes ? "words are outside" : NULL;
 }
 
@@ -82,34 +81,24 @@ static const char *check_rows(const spryi_windowed *s, const spryi_windowed_view
 static const char *check_slice(const spryi_windowed *s, const spryi_windowed_window *w, int64_t k, totals *sum)
 {
     const spryi_windowed_slice *own = &s->slices[k], *next = own + 1;
-    if (own->groups < 1 || own->groups > SPRYI_WINDOWED_LANES || own->masked > 1 || next->values < own->values ||
-        next->indices < own->indices || next->indices > s->units ||
+    if (own->groups < 1 || own->groups > SPRYI_WINDOWED_LANES || (own->zero[0] | own->zero[1] | own->zero[2]) != 0 ||
+        next->values < own->values || next->indices < own->indices || next->indices > s->units ||
         (int64_t)next->values * SPRYI_WINDOWED_ALIGN > s->slots)
         return "its parts are outside";
     const int64_t bytes = (int64_t)(next->indices - own->indices) * SPRYI_WINDOWED_UNIT;
     if (spryi_windowed_head_bytes(own->groups) > bytes) return "lengths are outside";
-    spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
+    const spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
     const char *wrong = check_groups(&v, bytes);
     if (!wrong) wrong = check_rows(s, &v, sum);
     if (wrong) return wrong;
-    v = spryi_windowed_whole_view(s, w, k);
     spryi_windowed_reader r;
     int64_t entries = 0;
     spryi_windowed_open(&r, &v);
     for (int t = 0; spryi_windowed_next(&r); t++) {
-        uint32_t have = 0;
-        for (int l = 0; l < SPRYI_WINDOWED_LANES; l++)
-            have |= (uint32_t)(v.length[spryi_windowed_group(&v, l)] > t) << l;
         for (int g = 0; g < v.groups && v.length[g] > t; g++)
             if (r.number[g] >= w->columns) return "a column is not in the dictionary";
-        for (int c = 0; c < v.run; c++) {
-            const uint32_t lanes = spryi_windowed_lanes(&v, t, c);
-            if (lanes & ~have) return "entries past a row";
-            entries += __builtin_popcount(lanes);
-        }
+        entries += (int64_t)v.run * spryi_windowed_lanes(&v, t);
     }
-    for (int slot = v.width * v.run; v.masks && slot % 32 != 0; slot++)
-        if (spryi_windowed_lanes(&v, slot / v.run, slot % v.run) != 0) return "entries past the width";
     sum->entries += entries;
     return v.values + entries > (int64_t)next->values * SPRYI_WINDOWED_ALIGN ? "values overlap" : NULL;
 }

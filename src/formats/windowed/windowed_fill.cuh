@@ -76,7 +76,7 @@ template <typename V, typename P> static __global__ void __launch_bounds__(CONVE
     const int width = __shfl_sync(FULL_WARP, lane.length, 0), whole = __shfl_sync(FULL_WARP, lane.length, LANES - 1);
     if (lane_of_warp() == 0) {
         const uint8_t groups = (uint8_t)__popc(firsts);
-        s.slices[slice] = {(uint32_t)at.values, (uint32_t)at.units, (uint16_t)width, (uint16_t)whole, groups, 0, 0};
+        s.slices[slice] = {(uint32_t)at.values, (uint32_t)at.units, (uint16_t)width, (uint16_t)whole, groups, {}};
         if (w.sizes[slice] > at.windows) {
             const uint32_t columns = w.columns[slice];
             const uint8_t bits = (uint8_t)spryi_windowed_bits(run, columns);

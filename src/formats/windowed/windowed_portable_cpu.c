@@ -46,7 +46,7 @@ static void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v
     const SPRY_V *Ax = s->values ? (const SPRY_V *)s->values + v->values : NULL;
     spryi_windowed_reader r;
     uint8_t group[SPRYI_WINDOWED_LANES];
-    int lanes = SPRYI_WINDOWED_LANES; /* that have the run, where the slice is not masked */
+    int lanes = SPRYI_WINDOWED_LANES; /* that have the run */
     spryi_windowed_open(&r, v);
     for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
         group[l] = (uint8_t)spryi_windowed_group(v, l);
@@ -55,19 +55,11 @@ static void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v
     for (int t = 0; spryi_windowed_next(&r); t++) {
         while (lanes > 0 && v->length[group[lanes - 1]] <= t) lanes--;
         for (int c = 0; c < v->run; c++) {
-            if (!v->masks) {
-                for (int l = 0; l < lanes; l++) {
-                    const SPRY_V b = xs[r.number[group[l]] * v->run + c];
-                    sum[l] += Ax ? Ax[l] * b : b;
-                }
-                if (Ax) Ax += lanes;
-                continue;
-            }
-            for (uint32_t left = spryi_windowed_lanes(v, t, c); left; left &= left - 1) {
-                const int l = __builtin_ctz(left);
+            for (int l = 0; l < lanes; l++) {
                 const SPRY_V b = xs[r.number[group[l]] * v->run + c];
-                sum[l] += Ax ? *Ax++ * b : b;
+                sum[l] += Ax ? Ax[l] * b : b;
             }
+            if (Ax) Ax += lanes;
         }
     }
 }
@@ -80,7 +72,7 @@ static void SPRY_FN(window)(const spryi_run_args *args, int64_t n, void *room)
     SPRY_V sum[SPRYI_WINDOWED_LANES], *y = args->y;
     SPRY_FN(stage)(s, w, args->x, room);
     for (int64_t k = w->slice; k < w[1].slice; k++) {
-        const spryi_windowed_view v = spryi_windowed_whole_view(s, w, k);
+        const spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
         SPRY_FN(slice)(s, &v, room, sum);
         for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
             if (v.rows[l] == SPRYI_WINDOWED_NO_ROW) continue;

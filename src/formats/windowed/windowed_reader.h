@@ -6,13 +6,12 @@
 
 /* A slice, with addresses. */
 typedef struct spryi_windowed_view {
-    int groups, width, whole, run, bits, masked;
+    int groups, width, whole, run, bits;
     int64_t stride;
     const uint32_t *rows;   /* 32 */
     const uint8_t *group;   /* of each lane; NULL: lane l is group l */
     const uint16_t *length; /* of each group, in runs */
     const uint32_t *words;  /* word 0 of group 0 */
-    const uint32_t *masks;  /* 32 words for each 32 slots; NULL: the slice is not masked */
     int64_t values;         /* where its values begin */
 } spryi_windowed_view;
 
@@ -29,7 +28,7 @@ static inline int spryi_windowed_groups_with(const spryi_windowed_view *v, int64
     return count;
 }
 
-/* Slice k of window w, without the masks. */
+/* Slice k of window w. */
 static inline spryi_windowed_view spryi_windowed_view_of(const spryi_windowed *s, const spryi_windowed_window *w,
                                                          int64_t k)
 {
@@ -41,7 +40,6 @@ static inline spryi_windowed_view spryi_windowed_view_of(const spryi_windowed *s
         .whole = t->whole,
         .run = w->run,
         .bits = w->bits,
-        .masked = t->masked,
         .stride = w->run > 1 ? s->stride : 1,
         .rows = s->rows + k * SPRYI_WINDOWED_LANES,
         .values = (int64_t)t->values * SPRYI_WINDOWED_ALIGN,
@@ -96,34 +94,12 @@ static inline int spryi_windowed_next(spryi_windowed_reader *r)
     return 1;
 }
 
-/* The lanes that have slot t*run + c of a slice. */
-static inline uint32_t spryi_windowed_lanes(const spryi_windowed_view *v, int t, int c)
+/* How many lanes have run t of a slice: the first ones. */
+static inline int spryi_windowed_lanes(const spryi_windowed_view *v, int t)
 {
-    uint32_t lanes = 0;
-    const int slot = t * v->run + c;
-    for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) {
-        const uint32_t has = v->masks ? v->masks[slot / 32 * SPRYI_WINDOWED_LANES + l] >> slot % 32 & 1
-                                      : v->length[spryi_windowed_group(v, l)] > t;
-        lanes |= has << l;
-    }
+    int lanes = 0;
+    while (lanes < SPRYI_WINDOWED_LANES && v->length[spryi_windowed_group(v, lanes)] > t) lanes++;
     return lanes;
-}
-
-/* Words of the slice's groups, all of them. */
-static inline int64_t spryi_windowed_word_count(const spryi_windowed_view *v)
-{
-    int64_t words = 0;
-    for (int g = 0; g < v->groups; g++) words += spryi_windowed_words(v->length[g], v->bits);
-    return words;
-}
-
-/* Slice k with the address of its masks. */
-static inline spryi_windowed_view spryi_windowed_whole_view(const spryi_windowed *s, const spryi_windowed_window *w,
-                                                            int64_t k)
-{
-    spryi_windowed_view v = spryi_windowed_view_of(s, w, k);
-    if (v.masked) v.masks = v.words + spryi_windowed_word_count(&v);
-    return v;
 }
 
 /* The column of number d of a window's dictionary. */

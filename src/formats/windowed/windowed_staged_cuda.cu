@@ -155,7 +155,7 @@ static __device__ __forceinline__ void stage(const staged_window &w, int64_t str
 template <typename V> struct staged_lane {
     const V *Ax;
     const uint32_t *words;
-    int group, groups, width, whole, length, masked;
+    int group, groups, width, whole, length;
 };
 
 /* What a lane needs of a slice before it comes to it: its row of y and its group. */
@@ -190,7 +190,6 @@ static __device__ __forceinline__ staged_lane<V> lane_of(const spryi_windowed &s
     z.width = (int)(own.z & 0xffff);
     z.whole = (int)(own.z >> 16);
     z.groups = (int)(own.w & 0xff);
-    z.masked = (int)(own.w >> 8 & 0xff);
     z.group = group;
     z.Ax = (const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN + threadIdx.x % LANES;
     const uint8_t *head = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT + (z.groups < LANES ? LANES : 0);
@@ -282,46 +281,6 @@ static __device__ __forceinline__ void add_rest(staged_lane<V> *z, int t, const 
     }
 }
 
-/* The whole of a masked slice: a bit tells each slot of a lane. */
-template <int C, int BITS, bool ONES, typename V>
-static __device__ __noinline__ V masked_sum(staged_lane<V> z, const V *xs)
-{
-    const int lane = threadIdx.x % LANES;
-    const unsigned lower = (1u << lane) - 1;
-    const V *Ax = z.Ax - lane;
-    const uint32_t *words = z.words, *masks = z.words - z.group;
-    for (int q = 0; 32 * q < z.width * BITS; q++) { /* the masks lie behind the words */
-        const int lanes = __popc(__ballot_sync(ALL, z.length * BITS > 32 * q));
-        masks += lanes > 0 ? __shfl_sync(ALL, z.group, lanes - 1) + 1 : 0;
-    }
-    V sum = 0;
-    uint32_t mask = 0;
-    uint64_t stream_of_bits = 0;
-    int bits = 0, q = 0;
-    for (int t = 0; t < z.width; t++) {
-        if (bits < BITS) { /* one more word */
-            const bool has = z.length * BITS > 32 * q;
-            const int lanes = __popc(__ballot_sync(ALL, has));
-            if (has) stream_of_bits |= (uint64_t)__ldg(words) << bits;
-            words += lanes > 0 ? __shfl_sync(ALL, z.group, lanes - 1) + 1 : 0;
-            bits += 32;
-            q++;
-        }
-        const uint32_t at = (uint32_t)(stream_of_bits & ((1u << BITS) - 1)) * C;
-        stream_of_bits >>= BITS;
-        bits -= BITS;
-        for (int c = 0; c < C; c++) {
-            const int slot = t * C + c;
-            if (slot % 32 == 0) mask = __ldg(masks + slot / 32 * LANES + lane);
-            const bool has = mask >> slot % 32 & 1;
-            const unsigned lanes = __ballot_sync(ALL, has);
-            if (has) sum += (ONES ? V(1) : __ldg(Ax + __popc(lanes & lower))) * xs[at + c];
-            Ax += ONES ? 0 : __popc(lanes);
-        }
-    }
-    return sum;
-}
-
 /* ---- what each warp does ------------------------------------------------------------------------------ */
 
 /*
@@ -350,14 +309,14 @@ static __device__ __forceinline__ int sum_before(int own, int *total)
 static __device__ __forceinline__ slice_parts parts_of(uint4 own)
 {
     const int warps = (int)WARPS;
-    const bool has = own.w & 0xff, masked = own.w >> 8 & 0xff; /* a slice has groups */
+    const bool has = own.w & 0xff; /* a slice has groups */
     slice_parts p = {};
     int sum;
     p.width = (int)(own.z & 0xffff);
     (void)sum_before(p.width, &sum);
     p.most = (sum + warps - 1) / warps;
     p.most = p.most > LEAST_PART ? (p.most + 7) / 8 * 8 : LEAST_PART;
-    if (has) p.count = masked || p.width <= p.most ? 1 : (p.width + p.most - 1) / p.most;
+    if (has) p.count = p.width <= p.most ? 1 : (p.width + p.most - 1) / p.most;
     p.before = sum_before(p.count, &p.total);
     p.cut_before = sum_before(p.count > 1 ? p.count : 0, &p.cut_total);
     return p;
@@ -444,12 +403,8 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
             const int k = table.parts[n + warps].slice;
             next = look_ahead(s, slice + k, table.slices[k]);
         }
-        V sum;
-        if (z.masked)
-            sum = masked_sum<C, BITS, ONES>(z, xs);
-        else
-            sum = part_sum<C, BITS, U, ONES>(z, part.part * table.most,
-                                             part.count > 1 ? (part.part + 1) * table.most : z.width, xs);
+        const int end = part.count > 1 ? (part.part + 1) * table.most : z.width;
+        const V sum = part_sum<C, BITS, U, ONES>(z, part.part * table.most, end, xs);
         if (part.count > 1)
             cut[part.cut][lane] = sum;
         else if (own.row != SPRYI_WINDOWED_NO_ROW)

@@ -11,14 +11,9 @@
 /* offsets[i + 1] = the entries of row i of the slice. */
 static void count_rows(const spryi_windowed_view *v, int64_t *offsets)
 {
-    int64_t length[SPRYI_WINDOWED_LANES] = {0};
-    for (int t = 0; t < v->width; t++)
-        for (int c = 0; c < v->run; c++) {
-            const uint32_t lanes = spryi_windowed_lanes(v, t, c);
-            for (int l = 0; l < SPRYI_WINDOWED_LANES; l++) length[l] += lanes >> l & 1;
-        }
     for (int l = 0; l < SPRYI_WINDOWED_LANES; l++)
-        if (v->rows[l] != SPRYI_WINDOWED_NO_ROW) offsets[v->rows[l] + 1] = length[l];
+        if (v->rows[l] != SPRYI_WINDOWED_NO_ROW)
+            offsets[v->rows[l] + 1] = (int64_t)v->run * v->length[spryi_windowed_group(v, l)];
 }
 
 /* SPRY_BAD_FILE where rows of a file are not each there once, so that entries do not add up. */
@@ -30,10 +25,9 @@ static spry_status check_offsets(const spryi_compressed *c, spry_error *err)
                             (long long)c->nnz);
 }
 
-/* Entry c of run t of a lane lies where a row without holes has it; of masked rows behind the one before. */
-static int64_t entry_at(const spryi_windowed_view *v, int lane, int t, int c, int64_t taken)
+/* Which entry of its row entry c of run t of a lane is. */
+static int64_t entry_at(const spryi_windowed_view *v, int lane, int t, int c)
 {
-    if (v->masks) return taken;
     return v->stride == 1 ? (int64_t)t * v->run + c : (int64_t)c * v->length[spryi_windowed_group(v, lane)] + t;
 }
 
@@ -41,13 +35,12 @@ static void copy_slice(const spryi_windowed *s, const spryi_windowed_window *w, 
                        const spryi_compressed *to)
 {
     spryi_windowed_reader r;
-    int64_t taken[SPRYI_WINDOWED_LANES] = {0}, at = v->values;
+    int64_t at = v->values;
     spryi_windowed_open(&r, v);
     for (int t = 0; spryi_windowed_next(&r); t++)
         for (int c = 0; c < v->run; c++)
-            for (uint32_t lanes = spryi_windowed_lanes(v, t, c); lanes; lanes &= lanes - 1, at++) {
-                const int l = __builtin_ctz(lanes);
-                const int64_t k = to->offsets[v->rows[l]] + entry_at(v, l, t, c, taken[l]++);
+            for (int l = 0, lanes = spryi_windowed_lanes(v, t); l < lanes; l++, at++) {
+                const int64_t k = to->offsets[v->rows[l]] + entry_at(v, l, t, c);
                 const int64_t column = spryi_windowed_column(s, w, r.number[spryi_windowed_group(v, l)]);
                 if (k >= to->offsets[v->rows[l] + 1]) continue; /* the row is there twice, in a file */
                 spryi_set_index(to->indices, to->index_type, k, column + c * v->stride);
@@ -66,7 +59,7 @@ spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, cons
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int64_t w = 0; w < s->window_count; w++)
         for (int64_t k = s->windows[w].slice; k < s->windows[w + 1].slice; k++) {
-            const spryi_windowed_view v = spryi_windowed_whole_view(s, &s->windows[w], k);
+            const spryi_windowed_view v = spryi_windowed_view_of(s, &s->windows[w], k);
             count_rows(&v, c.offsets);
         }
     for (int64_t n = 0; n < s->long_count; n++)
@@ -76,7 +69,7 @@ spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, cons
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
     for (int64_t w = 0; w < s->window_count; w++)
         for (int64_t k = s->windows[w].slice; k < s->windows[w + 1].slice; k++) {
-            const spryi_windowed_view v = spryi_windowed_whole_view(s, &s->windows[w], k);
+            const spryi_windowed_view v = spryi_windowed_view_of(s, &s->windows[w], k);
             copy_slice(s, &s->windows[w], &v, &c);
         }
     spryi_copy_long_rows(&SPRYI_LONG_ROWS_OF(s), &s->a, &c);
