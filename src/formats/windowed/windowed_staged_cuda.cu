@@ -6,8 +6,9 @@
  *       dictionary numbers stream past.
  * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
  *       that all have, and those that the first lanes have, where a ballot tells how many. A slice that is wider than
- *       what a warp has on average is cut into parts for several warps, whose sums are added up in order. Time goes
- *       where loads wait for each other: slices are read with the window, and rows and groups one slice ahead.
+ *       what a warp has on average is cut into parts for several warps, whose sums are added up in order. Large windows
+ *       are begun first. Time goes where loads wait for each other: slices are read with the window, and rows and
+ *       groups one slice ahead.
  * Cost: bytes of windowed, y, and the sectors of x that a window meets, once a window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
@@ -427,14 +428,14 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
 
 template <typename V, int C, bool ONES>
 static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_shape<V, C>::blocks)
-    windowed_staged(const __grid_constant__ spryi_windowed s, const V *__restrict__ x, V *__restrict__ y,
-                    scalar<V> alpha, scalar<V> beta)
+    windowed_staged(const __grid_constant__ spryi_windowed s, const uint32_t *__restrict__ order,
+                    const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
 {
     extern __shared__ __align__(16) unsigned char shared[];
     __shared__ window_table table;
     __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
     V *xs = (V *)shared;
-    const staged_window w = window_of(s, blockIdx.x);
+    const staged_window w = window_of(s, order ? __ldg(order + blockIdx.x) : blockIdx.x);
     const lane_ahead next = first_ahead(s, w);
     if (C == 1 || w.run == 1)
         stage<V, 1>(w, 1, x, xs);
@@ -450,6 +451,81 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
         run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
     else
         run_slices<1, 16, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
+}
+
+/* ---- order of windows --------------------------------------------------------------------------------- */
+
+enum { ORDER_THREADS = 1024, LEVELS = 16 };
+
+/* What a window takes, about. */
+static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, int64_t w)
+{
+    const spryi_windowed_window own = s.windows[w], next = s.windows[w + 1];
+    const uint32_t entries = (s.slices[next.slice].values - s.slices[own.slice].values) * SPRYI_WINDOWED_ALIGN;
+    return entries + own.columns * own.run;
+}
+
+/*
+ * order = the windows by falling weight, in LEVELS steps, those of a level as they are: windows that were cut in two
+ * come last, and fill the gaps. By one block, of which each thread has a stretch of windows.
+ */
+static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spryi_windowed s, uint32_t *order)
+{
+    __shared__ uint32_t most;
+    __shared__ int of_warps[ORDER_THREADS / LANES];
+    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
+    const int64_t begin = s.window_count * threadIdx.x / ORDER_THREADS;
+    const int64_t end = s.window_count * (threadIdx.x + 1) / ORDER_THREADS;
+    if (threadIdx.x == 0) most = 1;
+    __syncthreads();
+    for (int64_t w = begin; w < end; w++) atomicMax(&most, weight_of(s, w));
+    __syncthreads();
+    int64_t at = 0;
+    for (uint32_t level = LEVELS; level-- > 0;) {
+        int own = 0, sum, before = 0, all = 0;
+        for (int64_t w = begin; w < end; w++) own += (uint64_t)weight_of(s, w) * (LEVELS - 1) / most == level;
+        const int of_lanes = sum_before(own, &sum);
+        if (lane == 0) of_warps[warp] = sum;
+        __syncthreads();
+        for (int n = 0; n < ORDER_THREADS / LANES; n++) {
+            before += n < warp ? of_warps[n] : 0;
+            all += of_warps[n];
+        }
+        __syncthreads(); /* of_warps may be written again */
+        int64_t to = at + before + of_lanes;
+        for (int64_t w = begin; w < end; w++)
+            if ((uint64_t)weight_of(s, w) * (LEVELS - 1) / most == level) order[to++] = (uint32_t)w;
+        at += all;
+    }
+}
+
+/* The auxiliary is the order on the device; NULL where all windows run at once. */
+static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
+{
+    const spryi_windowed *s = (const spryi_windowed *)request->storage;
+    uint32_t *order = NULL;
+    *auxiliary = NULL;
+    *bytes = 0;
+    if (s->window_count <= SPRYI_WINDOWED_AT_ONCE) return SPRY_OK;
+    const int64_t order_bytes = s->window_count * (int64_t)sizeof *order;
+    spry_status status = spry_cuda_new(request->device, (void **)&order, order_bytes, "order of windows", err);
+    if (status != SPRY_OK) return status;
+    order_windows<<<1, ORDER_THREADS>>>(*s, order);
+    status = launched(err, "windowed_staged_cuda: order");
+    const cudaError_t code = cudaStreamSynchronize(0); /* runs may be in other streams */
+    if (status == SPRY_OK && code != cudaSuccess) status = spry_cuda_fail(err, code, "windowed_staged_cuda: order");
+    if (status != SPRY_OK) {
+        spry_cuda_free(request->device, order);
+        return status;
+    }
+    *auxiliary = order;
+    *bytes = order_bytes;
+    return SPRY_OK;
+}
+
+static void discard(const spryi_device *device, void *auxiliary)
+{
+    spry_cuda_free(device, auxiliary);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------- */
@@ -468,14 +544,12 @@ template <typename V, int C, bool ONES> static cudaError_t launch_windows(const 
         const cudaError_t code = allow_shared_memory(windowed_staged<V, C, ONES>, bytes);
         if (code != cudaSuccess) return code;
     }
+    const unsigned blocks = (unsigned)s->window_count, threads = staged_shape<V, C>::threads;
+    const uint32_t *order = (const uint32_t *)args->auxiliary;
+    const V *x = (const V *)args->x;
+    const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     windowed_staged<V, C, ONES>
-        <<<(unsigned)s->window_count, staged_shape<V, C>::threads, (size_t)bytes, stream_of(args)>>>(*s,
-                                                                                                     (const V *)args->x,
-                                                                                                     (V *)args->y,
-                                                                                                     SPRY_ALPHA(V,
-                                                                                                                args),
-                                                                                                     SPRY_BETA(V,
-                                                                                                               args));
+        <<<blocks, threads, (size_t)bytes, stream_of(args)>>>(*s, order, x, (V *)args->y, alpha, beta);
     return cudaSuccess;
 }
 
@@ -506,5 +580,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_kernel_functions spry_cuda_windowed_staged = {"windowed_staged_cuda", &runs, NULL, NULL, NULL,
+const spryi_kernel_functions spry_cuda_windowed_staged = {"windowed_staged_cuda", &runs, NULL, prepare, discard,
                                                           workspace_bytes};
