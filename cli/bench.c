@@ -45,7 +45,7 @@ static int take_orderings(void *state, const char *value)
     int index = 0, status = cli_take_list("ordering", value, &a->o.orderings);
     for (int i = 0; status == CLI_GO_ON && i < a->o.orderings.count; i++)
         status = cli_take_word("ordering", a->o.orderings.items[i],
-                               "none|rcm|bandk|degree|plan-rcm|plan-bandk|plan-degree|by-format", &index);
+                               "none|rcm|bandk|degree|bfs|plan-rcm|plan-bandk|plan-degree|plan-bfs|by-format", &index);
     return status;
 }
 
@@ -94,10 +94,10 @@ static const cli_option options[] = {
      CLI_LIST, CLI_AT(o.formats)},
     {"kernels", 0, "LIST", "kernels by name ('spry kernels'), with --peers also peers'", CLI_LIST, CLI_AT(o.kernels)},
     {"ordering", 0, "LIST",
-     "none; rcm, bandk, degree: reorder the matrix first, for peers too:\n"
-     "the caller keeps x and y in its numbering, and set-up holds what\n"
-     "it took; plan-rcm, plan-bandk, plan-degree: plans renumber x and y\n"
-     "in every product, without peers; by-format: none and rcm, of csr2\n"
+     "none; rcm, bandk, degree, bfs: reorder the matrix first, for peers\n"
+     "too: the caller keeps x and y in its numbering, and set-up holds what\n"
+     "it took; plan-rcm, plan-bandk, ...: plans renumber x and y in every\n"
+     "product, without peers; by-format: none and rcm, of csr2\n"
      "and csr3 none and bandk (default: none)",
      CLI_OWN, .take = take_orderings},
     {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.device)},
@@ -240,7 +240,7 @@ static int check_spgemm_formats(const arguments *a)
     for (int i = 0; i < a->o.orderings.count; i++)
         if (strncmp(a->o.orderings.items[i], "plan-", 5) == 0)
             return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
-                                   "none, rcm, bandk or degree",
+                                   "none, rcm, bandk, degree or bfs",
                                    a->o.orderings.items[i]);
     for (int i = 0; i < a->o.formats.count; i++)
         if (strcmp(a->o.formats.items[i], "auto") != 0 && strcmp(a->o.formats.items[i], "all") != 0)

@@ -23,8 +23,9 @@ typedef struct facts {
 } facts;
 
 static const cli_option options[] = {
-    {"method", 0, "rcm|bandk|degree",
-     "reverse Cuthill-McKee, Band-k, or longest rows first\n"
+    {"method", 0, "rcm|bandk|degree|bfs",
+     "reverse Cuthill-McKee, Band-k, longest rows first, or\n"
+     "breadth first: as near as rcm, sooner\n"
      "(default: rcm)",
      CLI_WORD, CLI_AT(method)},
     {"out", 'o', "OUT",
@@ -58,6 +59,8 @@ static void print_facts(FILE *out, const facts *f)
     fprintf(out, "  %-14s %20s %20s\n", "", "before", "after");
     fprintf(out, "  %-14s %20s %20s\n", "bandwidth", cli_count(b->bandwidth_before).s, cli_count(b->bandwidth_after).s);
     fprintf(out, "  %-14s %20s %20s\n", "profile", cli_count(b->profile_before).s, cli_count(b->profile_after).s);
+    fprintf(out, "  %-14s %20.3f %20.3f   of x an entry: 4 numbers of it, once in 32 rows\n", "sectors",
+            b->sectors_before, b->sectors_after);
     if (!isnan(f->product_before_us))
         fprintf(out, "  %-14s %20s %20s\n", "a product", cli_time(f->product_before_us).s,
                 cli_time(f->product_after_us).s);
@@ -82,7 +85,9 @@ static int json_facts(cJSON *o, const facts *f)
            cli_json_integer(o, "bandwidth_before", b->bandwidth_before) &&
            cli_json_integer(o, "bandwidth_after", b->bandwidth_after) &&
            cli_json_integer(o, "profile_before", b->profile_before) &&
-           cli_json_integer(o, "profile_after", b->profile_after) && cli_json_number(o, "reorder_us", i->setup_us) &&
+           cli_json_integer(o, "profile_after", b->profile_after) &&
+           cli_json_number(o, "sectors_before", b->sectors_before) &&
+           cli_json_number(o, "sectors_after", b->sectors_after) && cli_json_number(o, "reorder_us", i->setup_us) &&
            cli_json_number(o, "permute_us", f->permute_us) &&
            cli_json_number(o, "product_before_us", f->product_before_us) &&
            cli_json_number(o, "product_after_us", f->product_after_us) &&
@@ -217,7 +222,7 @@ static int run(const cli_command *command, int argc, char **argv)
 const cli_command cli_reorder =
     {.name = "reorder",
      .summary = "put rows and columns in an order that brings entries together",
-     .usage = "FILE --method rcm|bandk|degree [-o OUT] [OPTIONS]",
+     .usage = "FILE --method rcm|bandk|degree|bfs [-o OUT] [OPTIONS]",
      .about = "Reorders rows and columns alike (rows alone where the matrix is not square) and tells the\n"
               "bandwidth, the profile and the time of a product before and after. The matrix is written\n"
               "with the field and symmetry it had.",

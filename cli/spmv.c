@@ -33,7 +33,7 @@ static const cli_option options[] = {
      CLI_AT(index)},
     {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
     {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
-    {"ordering", 0, "none|rcm|bandk|degree",
+    {"ordering", 0, "none|rcm|bandk|degree|bfs",
      "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
     {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
     {"time", 0, NULL,

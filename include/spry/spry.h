@@ -557,9 +557,9 @@ typedef struct spry_spmv_options {
     const char *format;
     const char
         *kernel; /* a kernel of spry_kernel_get_info, which determines format and kind of device; NULL: the best */
-    /* "none" (NULL), "rcm", "bandk", "degree": the plan multiplies a copy in that order (spry_ordering_create, on the
-       host). x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or 3 numbers an
-       entry. */
+    /* "none" (NULL), "rcm", "bandk", "degree", "bfs": the plan multiplies a copy in that order, found on the host
+       (spry_ordering_create). x and y stay in the caller's: a run gathers both through its workspace, 4 bytes and 2 or
+       3 numbers an entry. */
     const char *ordering;
     /* csr2, csr3: bandk's ordering whose numbers A has got: its groups, not equal ones. NULL: equal ones */
     const spry_ordering *groups;

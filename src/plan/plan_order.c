@@ -20,8 +20,8 @@
 
 #include <string.h>
 
-enum { NONE, RCM, BANDK, DEGREE, NAMES };
-static const char *const names[NAMES] = {"none", "rcm", "bandk", "degree"};
+enum { NONE, RCM, BANDK, DEGREE, BFS, NAMES };
+static const char *const names[NAMES] = {"none", "rcm", "bandk", "degree", "bfs"};
 
 /* NAMES: no such. */
 static int method_of(const spry_spmv_options *o)
@@ -36,8 +36,8 @@ spry_status spryi_check_ordering(const spry_spmv_options *o, spry_error *err)
 {
     const int method = method_of(o);
     if (method == NAMES)
-        return spryi_fail(err, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"%s\", expected none, rcm, bandk or degree",
-                          o->ordering);
+        return spryi_fail(err, SPRY_UNKNOWN_NAME, "ordering",
+                          "no ordering \"%s\", expected none, rcm, bandk, degree or bfs", o->ordering);
     if (method != NONE && o->groups)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "groups",
                           "groups are of the matrix's own numbering, and ordering %s would give it another",

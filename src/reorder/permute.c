@@ -145,6 +145,50 @@ static void measure(const spry_arrays *a, const int64_t *row_inverse, const int6
     *area = profile;
 }
 
+enum { SECTOR = 4 /* numbers of x */, TOGETHER = 32 /* rows */ };
+
+/* met[n] = the last group of rows that met sector n of x; returns how many sectors rows first .. end - 1 meet anew. */
+static int64_t new_sectors(const spry_arrays *a, const int64_t *perm, const int64_t *col_inverse, int64_t first,
+                           int64_t end, int64_t group, int64_t *met)
+{
+    int64_t count = 0;
+    for (int64_t i = first; i < end; i++) {
+        const int64_t old = perm ? perm[i] : i, last = spryi_offset_of(a, old + 1);
+        for (int64_t k = spryi_offset_of(a, old); k < last; k++) {
+            int64_t j = spryi_minor_of(a, k);
+            if (col_inverse) j = col_inverse[j];
+            count += met[j / SECTOR] != group;
+            met[j / SECTOR] = group;
+        }
+    }
+    return count;
+}
+
+/* Sectors of x an entry, see spry_ordering_stats; perm: the rows in order, NULL: as they are. */
+static spry_status measure_sectors(spry_context *context, const spry_arrays *a, const int64_t *perm,
+                                   const int64_t *col_inverse, int threads, double *an_entry, spry_error *err)
+{
+    const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->cols + SECTOR - 1) / SECTOR;
+    const int64_t most = 1 +
+                         4 * (a->nnz + a->rows) / (sectors + 1); /* threads, or marking takes longer than counting */
+    int64_t *met = NULL, sum = 0;
+    if (threads > most) threads = (int)most;
+    const spry_status status = SPRYI_NEW(context, &met, threads * sectors, "sectors met", err);
+    if (status != SPRY_OK) return status;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+    for (int64_t t = 0; t < threads; t++) {
+        int64_t *own = met + t * sectors;
+        memset(own, 0xff, (size_t)sectors * sizeof *own);
+        for (int64_t g = groups * t / threads; g < groups * (t + 1) / threads; g++) {
+            const int64_t first = g * TOGETHER, end = first + TOGETHER < a->rows ? first + TOGETHER : a->rows;
+            sum += new_sectors(a, perm, col_inverse, first, end, g, own);
+        }
+    }
+    spryi_release(context, met);
+    *an_entry = a->nnz > 0 ? (double)sum / (double)a->nnz : 0;
+    return SPRY_OK;
+}
+
 spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering_stats *figures, const spry_matrix *A,
                                     spry_error *err)
 {
@@ -173,7 +217,10 @@ spry_status spry_ordering_get_stats(const spry_ordering *ordering, spry_ordering
     SPRYI_TRY(rows_of(context, &rows, &copy, &pattern, err));
     SPRYI_TRY(invert(context, &inverse, ordering->perm, ordering->rows, "perm", err));
     measure(&rows, NULL, NULL, threads, &f.bandwidth_before, &f.profile_before);
-    measure(&rows, inverse, rows.rows == rows.cols ? inverse : NULL, threads, &f.bandwidth_after, &f.profile_after);
+    const int64_t *col_inverse = rows.rows == rows.cols ? inverse : NULL;
+    measure(&rows, inverse, col_inverse, threads, &f.bandwidth_after, &f.profile_after);
+    SPRYI_TRY(measure_sectors(context, &rows, NULL, NULL, threads, &f.sectors_before, err));
+    SPRYI_TRY(measure_sectors(context, &rows, ordering->perm, col_inverse, threads, &f.sectors_after, err));
     SPRYI_GIVE(figures, &f);
 done:
     spryi_matrix_release(entries);

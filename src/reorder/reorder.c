@@ -13,8 +13,8 @@
 
 /* ---- options ---------------------------------------------------------------------------------------- */
 
-typedef enum method { RCM, BANDK, DEGREE, METHODS } method;
-static const char *const method_names[METHODS] = {"rcm", "bandk", "degree"};
+typedef enum method { RCM, BANDK, DEGREE, BFS, METHODS } method;
+static const char *const method_names[METHODS] = {"rcm", "bandk", "degree", "bfs"};
 /* In the order of spryi_csrk_tuning. */
 static const char *const tuning_names[] = {"cpu", "volta", "ampere", "hopper", "table"};
 enum { TUNINGS = sizeof tuning_names / sizeof *tuning_names };
@@ -47,7 +47,7 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
     const int how = index_of(o->method, method_names, METHODS), tuning = index_of(o->tuning, tuning_names, TUNINGS);
     if (how < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "method",
-                          "reorder: no method is called '%s'; there are rcm, bandk and degree", o->method);
+                          "reorder: no method is called '%s'; there are rcm, bandk, degree and bfs", o->method);
     if (tuning < 0)
         return spryi_fail(err, SPRY_UNKNOWN_NAME, "tuning",
                           "reorder: no tuning is called '%s'; there are cpu, volta, ampere, hopper and table",
@@ -86,12 +86,15 @@ static spry_status resolve(settings *s, const spry_ordering_options *o, const sp
 
 /* ---- methods ---------------------------------------------------------------------------------------- */
 
-/* The pattern's rows in the order of the local graph's nodes; columns of a rectangular matrix are passed over. */
+/*
+ * The pattern's rows in the order of the local graph's nodes, NULL: as they are, which is the order of a walk, breadth
+ * first. Columns of a rectangular matrix are passed over.
+ */
 static void name_rows(int64_t *perm, const int32_t *order, const spryi_local *local, int64_t rows)
 {
     int64_t at = 0;
     for (int64_t p = 0; p < local->graph.nodes; p++) {
-        const int32_t node = local->original[order[p]];
+        const int32_t node = local->original[order ? order[p] : p];
         if (node < rows) perm[at++] = node;
     }
 }
@@ -115,6 +118,8 @@ static spry_status order_by_graph(spry_context *context, spry_ordering *to, cons
             to->perm[p] = to->perm[q];
             to->perm[q] = swap;
         }
+    } else if (s->how == BFS) {
+        name_rows(to->perm, NULL, &local, to->rows);
     } else {
         SPRYI_TRY(spryi_bandk_make(context, &bandk, &local, s->srs, s->ssrs, err));
         name_rows(to->perm, bandk.order, &local, to->rows);

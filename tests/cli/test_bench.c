@@ -117,7 +117,7 @@ static void cases_of_a_gpu(void **state)
 static void orderings(void **state)
 {
     (void)state;
-    static const char *const names[] = {"rcm", "bandk", "degree"};
+    static const char *const names[] = {"rcm", "bandk", "degree", "bfs"};
     for (size_t c = 0; c < sizeof names / sizeof *names; c++) {
         char command[160];
         snprintf(command, sizeof command,
@@ -237,7 +237,7 @@ static void mistakes(void **state)
         {"$D/small.mtx --formats=", "--formats is empty"},
         {"$D/small.mtx --kernels csr_avx1024_cpu", "--kernels: there is no kernel 'csr_avx1024_cpu'; did you mean"},
         {"$D/small.mtx --kernels mkl_csr", "'mkl_csr' is a peer's kernel; add --peers"},
-        {"$D/small.mtx --ordering metis", "--ordering is 'metis', expected one of: none, rcm, bandk, degree, plan-rcm"},
+        {"$D/small.mtx --ordering metis", "--ordering is 'metis', expected one of: none, rcm, bandk, degree, bfs, "},
         {"$D/small.mtx --ordering none,rcm,none", "--ordering has 'none' twice"},
         {"$D/small.mtx --device gpu", "--device is 'gpu', expected one of: cpu, cuda, all"},
         {"$D/small.mtx --type f16", "--type is 'f16', expected one of: f32, f64, all"},

@@ -192,7 +192,7 @@ static void names_first(void **state)
            "works on format csr, but format is coo");
     expect("spmv $D/none.mtx --device cuda", 1, NULL, "cuda");
     expect("spmv $D/none.mtx --ordering amd", 2, NULL,
-           "--ordering is 'amd', expected one of: none, rcm, bandk, degree");
+           "--ordering is 'amd', expected one of: none, rcm, bandk, degree, bfs");
     expect("spmv gen:grid7,x=4,y=5,z=3 --ordering rcm --format csr 2>/dev/null", 0, "rcm, by the plan", NULL);
     expect("spmv $D/none.mtx --device tpu", 2, NULL, "--device is 'tpu', expected one of: cpu, cuda");
     expect("spmv $D/none.mtx --kernel csr_portable_cpu --format auto -t", 2, NULL, "none.mtx: cannot be opened");

@@ -30,6 +30,7 @@ static void says_what_it_did(void **state)
     expect("reorder $D/path.mtx --method rcm", 0, "profile                           6                    4", NULL);
     expect("reorder $D/path.mtx", 0, "reordered by rcm", NULL);
     expect("reorder $D/path.mtx --method degree", 0, "reordered by degree", NULL);
+    expect("reorder $D/path.mtx --method bfs", 0, "reordered by bfs", NULL);
     expect("reorder $D/path.mtx --method bandk --srs 2 --ssrs 2", 0, "super-rows: 3 of about 2 rows", NULL);
     expect("reorder $D/path.mtx --method bandk --k 2 --srs 2 --threads 2", 0, "super-rows: 3 of about 2 rows", NULL);
     expect("reorder $D/small.mtx", 0, "not square: rows alone were moved", NULL);
@@ -75,6 +76,7 @@ static void json(void **state)
     assert_true(number(line, "bandwidth_before") > 2500);
     assert_true(number(line, "bandwidth_after") < 300);
     assert_true(number(line, "profile_after") < number(line, "profile_before"));
+    assert_true(number(line, "sectors_after") < number(line, "sectors_before"));
     assert_in_range(number(line, "super_rows"), 75, 300);
     assert_in_range(number(line, "super_super_rows"), 12, 150);
     assert_true(number(line, "reorder_us") > 0 && number(line, "product_before_us") > 0);

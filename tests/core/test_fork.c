@@ -193,8 +193,8 @@ static int child_reads_and_writes(void)
 
 static int child_orders(void)
 {
-    static const char *const methods[] = {"rcm", "bandk", "degree"};
-    for (int m = 0; m < 3; m++) {
+    static const char *const methods[] = {"rcm", "bandk", "degree", "bfs"};
+    for (int m = 0; m < 4; m++) {
         spry_ordering_options o = SPRY_INIT(spry_ordering_options);
         spry_ordering *ordering = NULL;
         spry_ordering_info info = SPRY_INIT(spry_ordering_info);

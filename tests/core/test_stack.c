@@ -158,8 +158,8 @@ static int sparse_products(spry_matrix *A)
 
 static int orders(spry_matrix *A)
 {
-    static const char *const methods[] = {"rcm", "bandk", "degree"};
-    for (int m = 0; m < 3; m++) {
+    static const char *const methods[] = {"rcm", "bandk", "degree", "bfs"};
+    for (int m = 0; m < 4; m++) {
         spry_ordering_options o = SPRY_INIT(spry_ordering_options);
         spry_ordering *ordering = NULL;
         spry_ordering_info info = SPRY_INIT(spry_ordering_info);

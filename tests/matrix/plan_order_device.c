@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const orderings[] = {"rcm", "bandk", "degree"};
+static const char *const orderings[] = {"rcm", "bandk", "degree", "bfs"};
 static const char *const specs[] = {"grid5,x=20,y=15,shuffle=7",
                                     "rgg20,scale=8,shuffle=5",
                                     "random,rows=70,cols=300,density=0.03",
@@ -285,7 +285,7 @@ static void every_kernel(void **state)
         for (int f = 0; f < 4; f++) {
             if ((f + s) % 4 > 1) continue; /* thousands of plans are enough */
             integers m = matrix_of(*state, specs[s], f % 2 ? SPRY_F32 : SPRY_F64, f / 2 ? SPRY_I64 : SPRY_I32);
-            for (int c = 0; c < 6; c++) {
+            for (int c = 0; c < 8; c++) {
                 const spry_op op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                 int index = 0;
                 for (const char *kernel; (kernel = next_kernel(*state, op, &index));) {
@@ -346,7 +346,7 @@ static void new_values(void **state)
 {
     for (int s = 0; s < 4; s++)
         for (int device = 0; device < 2; device++)
-            for (int c = 0; c < 6; c++) {
+            for (int c = 0; c < 8; c++) {
                 const spry_op op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                 int index = 0;
                 for (const char *kernel; (kernel = next_kernel(*state, op, &index));) {

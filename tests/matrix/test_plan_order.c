@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const orderings[] = {"rcm", "bandk", "degree"};
+static const char *const orderings[] = {"rcm", "bandk", "degree", "bfs"};
 
 /* ---- helpers ------------------------------------------------------------------------------------ */
 
@@ -135,7 +135,7 @@ static void every_type_and_layout(void **state)
         for (int f = 0; f < TEST_FORMS; f++) {
             const test_form form = test_form_number(f);
             spry_matrix *A = converted(*state, source, form.layout, form.value_type, form.offset_type, form.index_type);
-            for (int c = 0; c < 6; c++) {
+            for (int c = 0; c < 8; c++) {
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.ordering = orderings[c / 2];
                 o.op = c % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
@@ -158,12 +158,12 @@ static void every_kernel(void **state)
             spry_read_options read = SPRY_INIT(spry_read_options);
             read.value_type = f32 ? SPRY_F32 : SPRY_F64;
             spry_matrix *A = test_generate(*state, specs[s], &read);
-            for (int k = 0; k < 6 * spry_kernel_count(); k++) {
+            for (int k = 0; k < 8 * spry_kernel_count(); k++) {
                 spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
-                assert_int_equal(spry_kernel_get_info(*state, &kernel, k / 6, NULL), SPRY_OK);
+                assert_int_equal(spry_kernel_get_info(*state, &kernel, k / 8, NULL), SPRY_OK);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.op = k % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
-                o.ordering = orderings[k % 6 / 2];
+                o.ordering = orderings[k % 8 / 2];
                 o.kernel = kernel.name;
                 o.allow_nondeterministic = 1;
                 o.memory_limit_bytes = INT64_C(1) << 30;
@@ -180,17 +180,17 @@ static void every_kernel(void **state)
 
 static void scalings(void **state)
 {
-    static const char *const names[] = {"none", "rcm", "bandk", "degree"};
+    static const char *const names[] = {"none", "rcm", "bandk", "degree", "bfs"};
     for (int s = 0; s < 5; s++)
         for (int op = 0; op < 2; op++) {
             spry_read_options read = SPRY_INIT(spry_read_options);
             read.value_type = SPRY_PATTERN;
             spry_matrix *A = test_generate(*state, specs[s], &read);
             const spry_arrays a = test_arrays(A);
-            double *r = numbers(a.rows, SPRY_F64, 3), *c = numbers(a.cols, SPRY_F64, 4), *y[4];
+            double *r = numbers(a.rows, SPRY_F64, 3), *c = numbers(a.cols, SPRY_F64, 4), *y[5];
             double *x = numbers(a.rows + a.cols, SPRY_F64, 5);
             const double beta = 0.5, alpha = 2;
-            for (int n = 0; n < 4; n++) {
+            for (int n = 0; n < 5; n++) {
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
                 o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
                 o.ordering = names[n];
@@ -204,7 +204,7 @@ static void scalings(void **state)
                 for (int64_t i = 0; i < p.y_length; i++) assert_true(fabs(y[n][i] - y[0][i]) <= 1e-12);
                 spry_spmv_plan_destroy(p.plan);
             }
-            for (int n = 0; n < 4; n++) free(y[n]);
+            for (int n = 0; n < 5; n++) free(y[n]);
             free(r);
             free(c);
             free(x);
@@ -217,7 +217,7 @@ static void threads_and_runs_give_the_same_bits(void **state)
 {
     (void)state;
     static const int threads[] = {1, 2, 5};
-    for (int m = 0; m < 6; m++) {
+    for (int m = 0; m < 8; m++) {
         double *first = NULL;
         for (int t = 0; t < 3; t++) {
             test_memory memory = {0};
@@ -309,19 +309,19 @@ static void new_values(void **state)
     static const char *const formats[] = {"csr", "coo", "ell", "sell", "csr2", "csr3", "csc", "bsr", "hyb", "scoo"};
     for (int s = 0; s < 5; s++)
         for (int layout = SPRY_CSR; layout <= SPRY_CSC; layout++)
-            for (int c = 0; c < 3 * TEST_COUNT(formats); c++) {
+            for (int c = 0; c < 4 * TEST_COUNT(formats); c++) {
                 spry_matrix *source = test_generate(*state, specs[s], NULL), *A;
                 A = converted(*state, source, (spry_layout)layout, SPRY_F64, SPRY_INDEX_DEFAULT, SPRY_INDEX_DEFAULT);
                 spry_arrays a = test_arrays(A);
                 spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-                o.ordering = orderings[c % 3];
-                o.format = formats[c / 3];
+                o.ordering = orderings[c % 4];
+                o.format = formats[c / 4];
                 o.memory_limit_bytes = INT64_C(1) << 30;
                 product p = plan_with(*state, A, &o);
                 double *values = (double *)(uintptr_t)a.values; /* the matrix owns them, and nobody else looks */
                 for (int64_t k = 0; k < a.nnz; k++) values[k] = (double)((k * 31) % 17) - 8.25;
                 assert_int_equal(spry_spmv_plan_update(p.plan, NULL, NULL), SPRY_OK);
-                check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[c / 3]);
+                check_product(*state, A, &p, SPRY_NO_TRANSPOSE, 1.5, -1, formats[c / 4]);
                 spry_spmv_plan_destroy(p.plan);
                 spry_matrix_destroy(A);
                 spry_matrix_destroy(source);
@@ -462,7 +462,7 @@ static void mistakes(void **state)
         spry_status status;
         const char *argument, *message;
     } cases[] =
-        {{A, {.ordering = "rmc"}, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"rmc\", expected none, rcm, bandk or"},
+        {{A, {.ordering = "rmc"}, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"rmc\", expected none, rcm, bandk, "},
          {A, {.ordering = "rcm", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "would give it another"},
          {A, {.ordering = "bandk", .format = "csr9"}, SPRY_UNKNOWN_NAME, "format", "csr9"},
          {A,
