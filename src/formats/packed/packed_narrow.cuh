@@ -10,7 +10,8 @@
  *       record, extra     values, indices, lengths     x     y          time -->
  *
  * Work: narrow slices want warps with few registers, that take one slice or three. Wide ones bring slots enough: a
- *       block takes a group of rows, a warp eight slices of it, the next record on its way.
+ *       block takes a group of rows, a warp eight slices of it, the next record on its way, where that fills the GPU
+ *       evenly; else a warp takes one, since the last ones to begin would keep it waiting.
  * Cost: bytes of packed, x and y.
  * Source: this library.
  */

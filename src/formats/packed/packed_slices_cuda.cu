@@ -2,16 +2,17 @@
  * packed_slices_cuda: packed CSR-k, a warp a slice, a lane a row or block row.
  *
  * Idea: where columns lie on diagonals there are no columns: x is read at the lane's own row plus the slot's distance.
- * Work: by the kind of the slices one of four kernels, see packed_rows.cuh: packed_pairs for up to 5 slots on
+ * Work: by the kind of the slices one of five kernels, see packed_rows.cuh: packed_pairs for up to 5 slots on
  *       diagonals, packed_narrow for up to 8 and where kinds alternate, packed_diagonals for more slots on diagonals
- *       and for block rows, packed_mixed for block rows with indices. Long rows in pieces, a warp each, and a third
+ *       and for block rows, packed_mixed for block rows with indices, packed_wide where those or kinds that alternate
+ *       come in few and wide slices. Long rows in pieces, a warp each, and a third
  *       launch that adds the pieces up in order; both are left out where there are none.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.
  *
  * A GPU loads a module whole when one of its kernels is launched for the first time in a process, so the instances of
- * the four kernels stand in modules of their own: rows by value type, patterns, and each size of blocks.
+ * the kernels stand in modules of their own: rows by value type, patterns, and each size of blocks.
  */
 #include "formats/packed/packed_device.cuh"
 
