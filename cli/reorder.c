@@ -224,8 +224,8 @@ const cli_command cli_reorder =
      .summary = "put rows and columns in an order that brings entries together",
      .usage = "FILE --method rcm|bandk|degree|bfs [-o OUT] [OPTIONS]",
      .about = "Reorders rows and columns alike (rows alone where the matrix is not square) and tells the\n"
-              "bandwidth, the profile and the time of a product before and after. The matrix is written\n"
-              "with the field and symmetry it had.",
+              "bandwidth, the profile, sectors of x and the time of a product before and after. The matrix is\n"
+              "written with the field and symmetry it had.",
      .examples = "  spry reorder matrix.mtx.gz --method rcm -o narrow.mtx.gz --perm order.mtx\n"
                  "  spry reorder gen:grid5,x=300,y=300,shuffle=1 --method bandk --spy before-after.png\n",
      .options = options,

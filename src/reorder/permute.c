@@ -169,8 +169,8 @@ static spry_status measure_sectors(spry_context *context, const spry_arrays *a, 
                                    const int64_t *col_inverse, int threads, double *an_entry, spry_error *err)
 {
     const int64_t groups = (a->rows + TOGETHER - 1) / TOGETHER, sectors = (a->cols + SECTOR - 1) / SECTOR;
-    const int64_t most = 1 +
-                         4 * (a->nnz + a->rows) / (sectors + 1); /* threads, or marking takes longer than counting */
+    /* threads, or marking takes longer than counting */
+    const int64_t most = 1 + 4 * (a->nnz + a->rows) / (sectors + 1);
     int64_t *met = NULL, sum = 0;
     if (threads > most) threads = (int)most;
     const spry_status status = SPRYI_NEW(context, &met, threads * sectors, "sectors met", err);

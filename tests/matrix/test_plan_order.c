@@ -462,7 +462,11 @@ static void mistakes(void **state)
         spry_status status;
         const char *argument, *message;
     } cases[] =
-        {{A, {.ordering = "rmc"}, SPRY_UNKNOWN_NAME, "ordering", "no ordering \"rmc\", expected none, rcm, bandk, "},
+        {{A,
+          {.ordering = "rmc"},
+          SPRY_UNKNOWN_NAME,
+          "ordering",
+          "no ordering \"rmc\", expected none, rcm, bandk, degree or"},
          {A, {.ordering = "rcm", .groups = two}, SPRY_INVALID_ARGUMENT, "groups", "would give it another"},
          {A, {.ordering = "bandk", .format = "csr9"}, SPRY_UNKNOWN_NAME, "format", "csr9"},
          {A,

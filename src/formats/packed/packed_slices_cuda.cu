@@ -5,8 +5,8 @@
  * Work: by the kind of the slices one of five kernels, see packed_rows.cuh: packed_pairs for up to 5 slots on
  *       diagonals, packed_narrow for up to 8 and where kinds alternate, packed_diagonals for more slots on diagonals
  *       and for block rows, packed_mixed for block rows with indices, packed_wide where those or kinds that alternate
- *       come in few and wide slices. Long rows in pieces, a warp each, and a third
- *       launch that adds the pieces up in order; both are left out where there are none.
+ *       come in few and wide slices. Long rows in pieces, a warp each, and a third launch that adds the pieces up in
+ *       order (long_rows.cuh); both are left out where there are none.
  * Cost: bytes of packed, x and y. Deterministic.
  * Source: slices of rows: Monakov, Lokhmotov, Avetisyan 2010; super-rows: Lane and Booth 2022 (seed 001); distances,
  *         masks and packed slots: this library.

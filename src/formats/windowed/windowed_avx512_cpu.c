@@ -22,8 +22,8 @@ typedef struct numbers {
     __m512i group;        /* of each lane */
     __m512i group_length; /* in runs; 0 past the last group */
     __m512i lane_length;
-    const uint32_t *word; /* the next, of the first group */
-    int q, run;           /* its number */
+    const uint32_t *word; /* the next, of the first group; q is its number */
+    int q, run;
 } numbers;
 
 INLINE numbers open_numbers(const spryi_windowed_view *v)
@@ -134,6 +134,14 @@ INLINE VEC SPRY_FN(all_lanes)(const SPRY_V *Ax, const SPRY_V *xs, const uint16_t
     if (LIVE(v)) s##v = SPRY_FN(some_lanes)(Ax ? Ax + (v)*LANES : NULL, xs + c, at + (v)*LANES, LIVE(v), s##v)
 #define ALL(v) s##v = SPRY_FN(all_lanes)(Ax ? Ax + (v)*LANES : NULL, xs + c, at + (v)*LANES, s##v)
 
+#define EACH(DO)                                                                                                       \
+    DO(0);                                                                                                             \
+    DO(1);                                                                                                             \
+    if (VECTORS > 2) {                                                                                                 \
+        DO(2);                                                                                                         \
+        DO(3);                                                                                                         \
+    }
+
 /* sum = of the rows of a slice. */
 INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v, const SPRY_V *xs, VEC *sum)
 {
@@ -153,12 +161,7 @@ INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v
                 for (int c = 0; c < v->run; c++) {
                     const uint16_t *at = numbers_at[u];
                     for (int i = 0; Ax && i < VECTORS; i++) spryi_prefetch(Ax, i * 64 + SPRYI_AHEAD_STEPPED);
-                    ALL(0);
-                    ALL(1);
-                    if (VECTORS > 2) {
-                        ALL(2);
-                        ALL(3);
-                    }
+                    EACH(ALL);
                     if (Ax) Ax += SPRYI_WINDOWED_LANES;
                 }
             continue;
@@ -168,12 +171,7 @@ INLINE void SPRY_FN(slice)(const spryi_windowed *s, const spryi_windowed_view *v
             for (int c = 0; c < v->run; c++) {
                 const uint16_t *at = numbers_at[u];
                 for (int i = 0; Ax && i < VECTORS; i++) spryi_prefetch(Ax, i * 64 + SPRYI_AHEAD_STEPPED);
-                SOME(0);
-                SOME(1);
-                if (VECTORS > 2) {
-                    SOME(2);
-                    SOME(3);
-                }
+                EACH(SOME);
                 if (Ax) Ax += __builtin_popcount(lanes);
             }
         }

@@ -37,15 +37,17 @@ static void copy_slice(const spryi_windowed *s, const spryi_windowed_window *w, 
     spryi_windowed_reader r;
     int64_t at = v->values;
     spryi_windowed_open(&r, v);
-    for (int t = 0; spryi_windowed_next(&r); t++)
+    for (int t = 0; spryi_windowed_next(&r); t++) {
+        const int lanes = spryi_windowed_lanes(v, t);
         for (int c = 0; c < v->run; c++)
-            for (int l = 0, lanes = spryi_windowed_lanes(v, t); l < lanes; l++, at++) {
+            for (int l = 0; l < lanes; l++, at++) {
                 const int64_t k = to->offsets[v->rows[l]] + entry_at(v, l, t, c);
                 const int64_t column = spryi_windowed_column(s, w, r.number[spryi_windowed_group(v, l)]);
                 if (k >= to->offsets[v->rows[l] + 1]) continue; /* the row is there twice, in a file */
                 spryi_set_index(to->indices, to->index_type, k, column + c * v->stride);
                 if (to->values) spryi_move_value(to->values, k, s->values, at, to->value_type);
             }
+    }
 }
 
 spry_status spryi_windowed_to_csr(spry_context *context, spry_matrix **csr, const void *storage, spry_error *err)
