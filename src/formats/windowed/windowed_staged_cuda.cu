@@ -467,19 +467,27 @@ static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, in
 
 /*
  * order = the windows by falling weight, in LEVELS steps, those of a level as they are: windows that were cut in two
- * come last, and fill the gaps. By one block, of which each thread has a stretch of windows.
+ * come last, and fill the gaps. Behind them, 1 where that pays: where the mean window is less than 3/4 of the largest;
+ * windows of about one weight lose 2 %. Measured on an H200. By one block, a stretch of windows a thread.
  */
 static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spryi_windowed s, uint32_t *order)
 {
     __shared__ uint32_t most;
+    __shared__ unsigned long long total;
     __shared__ int of_warps[ORDER_THREADS / LANES];
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
     const int64_t begin = s.window_count * threadIdx.x / ORDER_THREADS;
     const int64_t end = s.window_count * (threadIdx.x + 1) / ORDER_THREADS;
-    if (threadIdx.x == 0) most = 1;
+    unsigned long long weight = 0;
+    if (threadIdx.x == 0) most = 1, total = 0;
     __syncthreads();
-    for (int64_t w = begin; w < end; w++) atomicMax(&most, weight_of(s, w));
+    for (int64_t w = begin; w < end; w++) {
+        weight += weight_of(s, w);
+        atomicMax(&most, weight_of(s, w));
+    }
+    atomicAdd(&total, weight);
     __syncthreads();
+    if (threadIdx.x == 0) order[s.window_count] = 4 * total < 3 * most * (unsigned long long)s.window_count;
     int64_t at = 0;
     for (uint32_t level = LEVELS; level-- > 0;) {
         int own = 0, sum, before = 0, all = 0;
@@ -499,22 +507,22 @@ static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spry
     }
 }
 
-/* The auxiliary is the order on the device; NULL where all windows run at once. */
+/* The auxiliary is the order on the device; NULL where it does not pay, or all windows run at once. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spryi_windowed *s = (const spryi_windowed *)request->storage;
-    uint32_t *order = NULL;
+    const int64_t order_bytes = (s->window_count + 1) * (int64_t)sizeof(uint32_t);
+    uint32_t *order = NULL, pays = 0;
     *auxiliary = NULL;
     *bytes = 0;
     if (s->window_count <= SPRYI_WINDOWED_AT_ONCE) return SPRY_OK;
-    const int64_t order_bytes = s->window_count * (int64_t)sizeof *order;
     spry_status status = spry_cuda_new(request->device, (void **)&order, order_bytes, "order of windows", err);
     if (status != SPRY_OK) return status;
     order_windows<<<1, ORDER_THREADS>>>(*s, order);
     status = launched(err, "windowed_staged_cuda: order");
-    const cudaError_t code = cudaStreamSynchronize(0); /* runs may be in other streams */
+    const cudaError_t code = cudaMemcpy(&pays, order + s->window_count, sizeof pays, cudaMemcpyDeviceToHost);
     if (status == SPRY_OK && code != cudaSuccess) status = spry_cuda_fail(err, code, "windowed_staged_cuda: order");
-    if (status != SPRY_OK) {
+    if (status != SPRY_OK || !pays) {
         spry_cuda_free(request->device, order);
         return status;
     }
