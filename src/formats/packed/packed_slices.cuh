@@ -19,6 +19,11 @@
 
 enum { MIXED_THREADS = 256, MIXED_SLICES = 4 /* of a warp, at most */ };
 
+/* Blocks a multiprocessor of packed_mixed and packed_wide. */
+template <int B> struct mixed_shape {
+    static const int blocks = B <= 3 ? 4 : 2;
+};
+
 /* ---- slices of diagonals ------------------------------------------------------------------------------- */
 
 enum slot_mode {
@@ -353,7 +358,7 @@ run_any(const spryi_packed &s, const spryi_packed_slice &slice, int32_t extra, c
 }
 
 /* Slices of any kind: a warp takes up to `run` of them, the next record on its way. */
-template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
+template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_mixed(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                  int run)
 {
@@ -418,7 +423,7 @@ static __device__ __forceinline__ int sum_part(V *sum, int64_t *row, const spryi
 }
 
 /* Slices of any kind, `parts` warps each: those of diagonals are left to the first. */
-template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, B <= 3 ? 4 : 2)
+template <typename V, int B, bool ONES> static __global__ void __launch_bounds__(MIXED_THREADS, mixed_shape<B>::blocks)
     packed_wide(const spryi_packed s, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta,
                 int parts)
 {
@@ -490,7 +495,7 @@ template <typename V, bool ONES, int B> static void launch_slices(const spryi_ru
     const V *x = (const V *)args->x;
     V *y = (V *)args->y;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    const int parts = parts_of_slice(s), run = slices_of_warp(s, MIXED_SLICES, UNITS * (B <= 3 ? 4 : 2) * WARPS);
+    const int parts = parts_of_slice(s), run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
     const unsigned pairs = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
     const unsigned runs = (unsigned)ceil_div(s->slice_count, WARPS * run);
     const unsigned wide = (unsigned)ceil_div(s->slice_count, WARPS / parts);
