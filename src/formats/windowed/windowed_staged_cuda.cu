@@ -7,13 +7,14 @@
  * Work: a warp a slice, a lane a row, several runs in flight: as many as all lanes have go without a test; then slots
  *       that all have, and those that the first lanes have, where a ballot tells how many. A slice that is wider than
  *       what a warp has on average is cut into parts for several warps, whose sums are added up in order. Large windows
- *       are begun first. Time goes where loads wait for each other: slices are read with the window, and rows and
- *       groups one slice ahead.
+ *       are begun first. Time goes where loads wait for each other: slices are read with the window, rows and groups
+ *       one slice ahead, and of a matrix that fits in the second-level cache a slice's numbers too.
  * Cost: bytes of windowed, y, and the sectors of x that a window meets, once a window. Deterministic.
  * Source: x of a part of the rows in shared memory: Chen, Explicit caching HYB, 2022; slices: Monakov, Lokhmotov,
  *         Avetisyan 2010; groups, runs, dictionary numbers of 12 bits: this library.
  */
 #include "formats/shared/long_rows.cuh"
+#include "formats/windowed/windowed_plan.cuh"
 
 extern "C" {
 #include "formats/windowed/windowed_layout.h"
@@ -25,6 +26,7 @@ enum {
     WARPS = 8,       /* of a block */
     LEAST_PART = 32, /* runs of a part of a slice */
     MOST_PARTS = LANES + 2 * WARPS,
+    MOST_BROUGHT = 1 << 14, /* bytes of a slice's values */
 };
 static const unsigned ALL = 0xffffffffu;
 
@@ -165,6 +167,28 @@ struct lane_ahead {
     int group;
 };
 
+/*
+ * Asks for the runs of a slice that all its lanes have, of C columns and numbers of `bits` bits, from the second-level
+ * cache, so that they are near when the warp comes to them. All lanes of a warp call.
+ */
+template <typename V, bool ONES>
+static __device__ __forceinline__ void bring(const spryi_windowed &s, uint4 own, int columns, int bits)
+{
+#if __CUDA_ARCH__ >= 900
+    const int lane = threadIdx.x % LANES, whole = (int)(own.z >> 16), groups = (int)(own.w & 0xff);
+    const uint8_t *from = (const uint8_t *)((const V *)s.values + (int64_t)own.x * SPRYI_WINDOWED_ALIGN);
+    int bytes = ONES ? 0 : whole * columns * LANES * (int)sizeof(V), most = MOST_BROUGHT;
+    if (lane == 1) {
+        from = s.indices + (int64_t)own.y * SPRYI_WINDOWED_UNIT;
+        bytes = (groups < LANES ? LANES : 0) + 2 * groups + whole * bits / 32 * 4 * groups;
+        most /= 2;
+    }
+    bytes = (bytes < most ? bytes : most) / 16 * 16;
+    if (lane < 2 && bytes > 0)
+        asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+
 /* Of slice k of all slices, which is `own`. */
 static __device__ __forceinline__ lane_ahead look_ahead(const spryi_windowed &s, int64_t k, uint4 own)
 {
@@ -175,12 +199,16 @@ static __device__ __forceinline__ lane_ahead look_ahead(const spryi_windowed &s,
 }
 
 /* Of the slice that the warp begins with, where slices are not cut. */
-static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s, const staged_window &w)
+template <typename V, bool ONES>
+static __device__ __forceinline__ lane_ahead first_ahead(const spryi_windowed &s, const staged_window &w, bool ahead)
 {
     const int warp = threadIdx.x / LANES;
-    uint4 own = make_uint4(0, 0, 0, 0);
+    uint4 own;
+    own.x = __shfl_sync(ALL, w.own.x, warp);
     own.y = __shfl_sync(ALL, w.own.y, warp);
+    own.z = __shfl_sync(ALL, w.own.z, warp);
     own.w = __shfl_sync(ALL, w.own.w, warp);
+    if (ahead && warp < w.slices) bring<V, ONES>(s, own, w.run, w.bits);
     return look_ahead(s, w.slice + (warp < w.slices ? warp : 0), own);
 }
 
@@ -243,6 +271,30 @@ static __device__ __forceinline__ void add_whole(staged_lane<V> *z, const V *xs,
         const uint32_t at = number_of<BITS, WORDS>(words, u) * C;
 #pragma unroll
         for (int c = 0; c < C; c++) sum[(u * C + c) % 2] += a[u * C + c] * xs[at + c];
+    }
+}
+
+/* sum += runs t .. t + count - 1, at most U, which all lanes have. */
+template <int BITS, int U, bool ONES, typename V>
+static __device__ __forceinline__ void add_last(const staged_lane<V> &z, int count, const V *xs, V (&sum)[2])
+{
+    constexpr int WORDS = U * BITS / 32;
+    uint32_t words[WORDS];
+    V a[U];
+#pragma unroll
+    for (int q = 0; q < WORDS; q++) {
+        words[q] = 0;
+        if (q * 32 < count * BITS) words[q] = stream(z.words + q * z.groups);
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        a[u] = V(ONES ? 1 : 0);
+        if (!ONES && u < count) a[u] = stream(z.Ax + u * LANES);
+    }
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        if (u >= count) break;
+        sum[u % 2] += a[u] * xs[number_of<BITS, WORDS>(words, u)];
     }
 }
 
@@ -381,6 +433,10 @@ static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int en
     int t = begin;
 #pragma unroll 1
     for (; t + U <= z.whole; t += U) add_whole<C, BITS, U, ONES>(&z, xs, sum);
+    if (C == 1 && z.whole == z.width) {
+        if (t < z.width) add_last<BITS, U, ONES>(z, z.width - t, xs, sum);
+        return sum[0] + sum[1];
+    }
 #pragma unroll 1
     for (; t < z.width; t += U) add_rest<C, BITS, U, ONES>(&z, t, xs, sum);
     return sum[0] + sum[1];
@@ -390,7 +446,7 @@ static __device__ __forceinline__ V part_sum(staged_lane<V> z, int begin, int en
 template <int C, int BITS, int U, bool ONES, typename V>
 static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64_t slice, const window_table &table,
                                                   lane_ahead next, const V *xs, V (*cut)[LANES], V *__restrict__ y,
-                                                  V alpha, V beta)
+                                                  V alpha, V beta, bool ahead)
 {
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, warps = (int)WARPS;
     if (warp < table.total && table.parts[warp].slice != warp)
@@ -403,6 +459,7 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
         if (n + warps < table.total) {
             const int k = table.parts[n + warps].slice;
             next = look_ahead(s, slice + k, table.slices[k]);
+            if (ahead && table.parts[n + warps].count == 1) bring<V, ONES>(s, table.slices[k], C, BITS);
         }
         const int end = part.count > 1 ? (part.part + 1) * table.most : z.width;
         const V sum = part_sum<C, BITS, U, ONES>(z, part.part * table.most, end, xs);
@@ -429,14 +486,14 @@ static __device__ __forceinline__ void run_slices(const spryi_windowed &s, int64
 template <typename V, int C, bool ONES>
 static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_shape<V, C>::blocks)
     windowed_staged(const __grid_constant__ spryi_windowed s, const uint32_t *__restrict__ order,
-                    const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta)
+                    const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha, scalar<V> beta, bool ahead)
 {
     extern __shared__ __align__(16) unsigned char shared[];
     __shared__ window_table table;
     __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
     V *xs = (V *)shared;
     const staged_window w = window_of(s, order ? __ldg(order + blockIdx.x) : blockIdx.x);
-    const lane_ahead next = first_ahead(s, w);
+    const lane_ahead next = first_ahead<V, ONES>(s, w, ahead);
     if (C == 1 || w.run == 1)
         stage<V, 1>(w, 1, x, xs);
     else
@@ -446,94 +503,11 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
     const V a = alpha.get(), b = beta.get();
     constexpr int U = staged_shape<V, C>::runs;
     if (C > 1 && w.run > 1)
-        run_slices<C, 16, U, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
+        run_slices<C, 16, U, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
     else if (w.bits == SPRYI_WINDOWED_SHORT_BITS)
-        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
+        run_slices<1, SPRYI_WINDOWED_SHORT_BITS, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
     else
-        run_slices<1, 16, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b);
-}
-
-/* ---- order of windows --------------------------------------------------------------------------------- */
-
-enum { ORDER_THREADS = 1024, LEVELS = 16 };
-
-/* What a window takes, about. */
-static __device__ __forceinline__ uint32_t weight_of(const spryi_windowed &s, int64_t w)
-{
-    const spryi_windowed_window own = s.windows[w], next = s.windows[w + 1];
-    const uint32_t entries = (s.slices[next.slice].values - s.slices[own.slice].values) * SPRYI_WINDOWED_ALIGN;
-    return entries + own.columns * own.run;
-}
-
-/*
- * order = the windows by falling weight, in LEVELS steps, those of a level as they are: windows that were cut in two
- * come last, and fill the gaps. Behind them, 1 where that pays: where the mean window is less than 3/4 of the largest;
- * windows of about one weight lose 2 %. Measured on an H200. By one block, a stretch of windows a thread.
- */
-static __global__ void __launch_bounds__(ORDER_THREADS) order_windows(const spryi_windowed s, uint32_t *order)
-{
-    __shared__ uint32_t most;
-    __shared__ unsigned long long total;
-    __shared__ int of_warps[ORDER_THREADS / LANES];
-    const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES;
-    const int64_t begin = s.window_count * threadIdx.x / ORDER_THREADS;
-    const int64_t end = s.window_count * (threadIdx.x + 1) / ORDER_THREADS;
-    unsigned long long weight = 0;
-    if (threadIdx.x == 0) most = 1, total = 0;
-    __syncthreads();
-    for (int64_t w = begin; w < end; w++) {
-        weight += weight_of(s, w);
-        atomicMax(&most, weight_of(s, w));
-    }
-    atomicAdd(&total, weight);
-    __syncthreads();
-    if (threadIdx.x == 0) order[s.window_count] = 4 * total < 3 * most * (unsigned long long)s.window_count;
-    int64_t at = 0;
-    for (uint32_t level = LEVELS; level-- > 0;) {
-        int own = 0, sum, before = 0, all = 0;
-        for (int64_t w = begin; w < end; w++) own += (uint64_t)weight_of(s, w) * (LEVELS - 1) / most == level;
-        const int of_lanes = sum_before(own, &sum);
-        if (lane == 0) of_warps[warp] = sum;
-        __syncthreads();
-        for (int n = 0; n < ORDER_THREADS / LANES; n++) {
-            before += n < warp ? of_warps[n] : 0;
-            all += of_warps[n];
-        }
-        __syncthreads(); /* of_warps may be written again */
-        int64_t to = at + before + of_lanes;
-        for (int64_t w = begin; w < end; w++)
-            if ((uint64_t)weight_of(s, w) * (LEVELS - 1) / most == level) order[to++] = (uint32_t)w;
-        at += all;
-    }
-}
-
-/* The auxiliary is the order on the device; NULL where it does not pay, or all windows run at once. */
-static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
-{
-    const spryi_windowed *s = (const spryi_windowed *)request->storage;
-    const int64_t order_bytes = (s->window_count + 1) * (int64_t)sizeof(uint32_t);
-    uint32_t *order = NULL, pays = 0;
-    *auxiliary = NULL;
-    *bytes = 0;
-    if (s->window_count <= SPRYI_WINDOWED_AT_ONCE) return SPRY_OK;
-    spry_status status = spry_cuda_new(request->device, (void **)&order, order_bytes, "order of windows", err);
-    if (status != SPRY_OK) return status;
-    order_windows<<<1, ORDER_THREADS>>>(*s, order);
-    status = launched(err, "windowed_staged_cuda: order");
-    const cudaError_t code = cudaMemcpy(&pays, order + s->window_count, sizeof pays, cudaMemcpyDeviceToHost);
-    if (status == SPRY_OK && code != cudaSuccess) status = spry_cuda_fail(err, code, "windowed_staged_cuda: order");
-    if (status != SPRY_OK || !pays) {
-        spry_cuda_free(request->device, order);
-        return status;
-    }
-    *auxiliary = order;
-    *bytes = order_bytes;
-    return SPRY_OK;
-}
-
-static void discard(const spryi_device *device, void *auxiliary)
-{
-    spry_cuda_free(device, auxiliary);
+        run_slices<1, 16, 8, ONES>(s, w.slice, table, next, xs, cut, y, a, b, ahead);
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------- */
@@ -553,11 +527,11 @@ template <typename V, int C, bool ONES> static cudaError_t launch_windows(const 
         if (code != cudaSuccess) return code;
     }
     const unsigned blocks = (unsigned)s->window_count, threads = staged_shape<V, C>::threads;
-    const uint32_t *order = (const uint32_t *)args->auxiliary;
+    const windowed_plan *plan = (const windowed_plan *)args->auxiliary;
     const V *x = (const V *)args->x;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    windowed_staged<V, C, ONES>
-        <<<blocks, threads, (size_t)bytes, stream_of(args)>>>(*s, order, x, (V *)args->y, alpha, beta);
+    windowed_staged<V, C, ONES><<<blocks, threads, (size_t)bytes, stream_of(args)>>>(*s, plan->order, x, (V *)args->y,
+                                                                                     alpha, beta, plan->ahead);
     return cudaSuccess;
 }
 
@@ -588,5 +562,5 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);
 
-const spryi_kernel_functions spry_cuda_windowed_staged = {"windowed_staged_cuda", &runs, NULL, prepare, discard,
-                                                          workspace_bytes};
+const spryi_kernel_functions spry_cuda_windowed_staged =
+    {"windowed_staged_cuda", &runs, NULL, spry_cuda_windowed_prepare, spry_cuda_windowed_discard, workspace_bytes};
