@@ -1,4 +1,4 @@
-/* In which order windowed_staged_cuda begins windows, and whether it asks for slices ahead: by the matrix and the GPU. */
+/* The order in which windowed_staged_cuda begins windows, and whether it asks for slices ahead. */
 #include "formats/windowed/windowed_plan.cuh"
 
 #include <stdlib.h>
