@@ -701,7 +701,8 @@ typedef enum spry_reason {
     SPRY_REASON_MEMORY = 13,        /* the format chosen first would take more memory than is allowed */
     SPRY_REASON_TYPES = 14,         /* the format chosen first has no kernel for these types */
     SPRY_REASON_FEW_ROWS = 15,      /* there are too few rows for a GPU to go by rows */
-    SPRY_REASON_STORED = 16         /* the matrix comes from a container in this format */
+    SPRY_REASON_STORED = 16,        /* the matrix comes from a container in this format */
+    SPRY_REASON_LEAST_TIME = 17     /* it is predicted to take the least time, its set-up counted in */
 } spry_reason;
 
 typedef struct spry_spmv_plan_info {

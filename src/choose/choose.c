@@ -93,7 +93,7 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
     return SPRY_OK;
 }
 
-static spry_status find_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err)
+spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_arrays a = A->a;
@@ -112,6 +112,7 @@ static spry_status find_profile(spryi_row_profile *profile, const spry_matrix *A
     if (c->rows[LENGTHS] > 0) c->long_mean = in_long / (double)c->rows[LENGTHS];
     *profile = (spryi_row_profile){.mean = (double)a.nnz / rows,
                                    .longest = (double)spryi_longest_row(A->context, &a),
+                                   .deviation = deviation_without(c, 0),
                                    .body_deviation = deviation_without(c, (a.rows + 99) / 100),
                                    .empty = (double)c->rows[0] / rows};
 done:
@@ -319,8 +320,8 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *g
     of_each.expected_calls = calls_a_conversion(given);
     if (decide_before_tree(choice, A, options)) return SPRY_OK;
     spryi_row_profile rows;
-    SPRYI_OK_OR_RETURN(find_profile(&rows, A, err));
-    if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, err);
+    SPRYI_OK_OR_RETURN(spryi_find_row_profile(&rows, A, err));
+    if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, options->expected_calls, err);
     follow_tree(choice, &rows);
     prefer_fewer_bytes(choice, A, &rows);
     prefer_packed(choice, A, options);
@@ -349,7 +350,8 @@ const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format
         return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
                                                                             : "csr3_gpuspmv35_cuda";
     if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
-    if (A->a.device != 0 || A->a.value_type != SPRY_F64 || find_profile(&rows, A, NULL) != SPRY_OK) return NULL;
+    if (A->a.device != 0 || A->a.value_type != SPRY_F64 || spryi_find_row_profile(&rows, A, NULL) != SPRY_OK)
+        return NULL;
     const int long_in_small = A->a.nnz < LEAST_WITH_LONG_ROWS && rows.longest > LONG * rows.mean;
     if (!spryi_rows_are_uniform(&rows) || rows.mean < SHORT || A->a.rows < LEAST_ROWS || long_in_small) return NULL;
     return "csr_adaptive_cuda";

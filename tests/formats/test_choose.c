@@ -55,13 +55,13 @@ static void choices_of_blocks(void **state)
     (void)state;
     enum { TWO_OF_16 = 1u << 3 | 1u << 13, HALF_OF_16 = 0xa5a5 };
     static const block_case cases[] = {
-        {"rgg20,scale=13", 3, 0, "cuda", "bsr", "blocks of 3 x 3"},
-        {"rgg20,scale=13", 4, TWO_OF_16, "cuda", "bsr", "blocks of 4 x 4"},  /* as a flow's Jacobian has them */
-        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "blocks of 5 x 5"}, /* its slices step */
-        {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "too few slices"},
-        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "too few"},        /* holes take what blocks spare */
-        {"rgg20,scale=13", 2, 0, "cuda", "bsr", "blocks of 2 x 2"},         /* 17 entries a row */
-        {"grid7,x=30,y=30,z=30", 2, 0, "cuda", "sell", "not clearly less"}, /* 13 */
+        {"rgg20,scale=13", 3, 0, "cuda", "bsr", "us a product predicted"},
+        {"rgg20,scale=13", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as a flow's Jacobian has them */
+        {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* its slices step */
+        {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
+        {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
+        {"rgg20,scale=13", 2, 0, "cuda", "bsr", "us a product predicted"},          /* 17 entries a row */
+        {"rgg20,scale=12", 1, 0, "cuda", "sell", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "blocks of 4 x 4"},
         {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "csr", ""},
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "blocks of 3 x 3"},
@@ -90,19 +90,19 @@ static void choices_on_a_gpu(void **state)
 {
     (void)state;
     static const choice_case cases[] = {
-        {"grid7,x=60,y=60,z=60", "packed", "stores 8.2 bytes an entry", 0},
+        {"grid7,x=60,y=60,z=60", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
-        {"grid7,x=20,y=20,z=20", "csr", "too few", 0},                   /* small */
-        {"rgg20,scale=12", "csr", "too few", 0},                         /* small */
-        {"rgg20,scale=16", "csr", "too few", 0},                         /* uneven rows, all resident at once */
-        {"rgg20,scale=17", "sell", "longest 28", 0},                     /* the same, large, with local columns */
-        {"uniform,rows=60000,degree=12", "sell", "not clearly less", 0}, /* even rows, which need their columns */
-        {"uniform,rows=30000,degree=12", "csr", "too few", 0},
-        {"arrow,rows=400000", "csr", "row lengths vary", 0}, /* a row of all columns */
-        {"rmat16", "csr", "row lengths vary", 0},
-        {"rmat17", "swept", "from all over", 0},
-        {"uniform,rows=300000,degree=9", "swept", "from all over", 0},
-        {"grid7,x=80,y=80,z=80,shuffle=3", "swept", "from all over", 0},
+        {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
+        {"grid7,x=60,y=60,z=60", "csr", "set-up counted over 75", 75}, /* which do not pay a conversion */
+        {"grid7,x=20,y=20,z=20", "sell", "", 0},                       /* small, even rows */
+        {"rgg20,scale=16", "csr", "", 0},                              /* uneven rows, all resident at once */
+        {"rgg20,scale=17", "packed", "", 0},                           /* the same, large, with local columns */
+        {"rgg20,scale=19,shuffle=5", "windowed", "", 0},               /* neighbours that are numbered anyhow */
+        {"uniform,rows=60000,degree=12", "sell", "", 0},               /* even rows, which need their columns */
+        {"arrow,rows=400000", "csr", "", 0},                           /* a row of all columns */
+        {"rmat16", "csr", "", 0},
+        {"rmat18", "swept", "csr ", 0},
+        {"uniform,rows=600000,degree=18", "swept", "", 0},
     };
     check_choices("cuda", cases, sizeof cases / sizeof *cases);
 }

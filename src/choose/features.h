@@ -1,0 +1,29 @@
+/* What the choice knows of a matrix: its row lengths exactly, its columns by samples. */
+#ifndef SPRYI_FEATURES_H
+#define SPRYI_FEATURES_H
+
+#include "choose/choose_gpu.h"
+#include "formats/bsr/bsr.h"
+#include "formats/packed/packed.h"
+#include "formats/windowed/windowed_guess.h"
+
+/* Of CSR in host memory. Sectors are 32 bytes of x, of the values' type; shares are by entry. */
+typedef struct spryi_features {
+    int64_t rows, cols, nnz;
+    int value_bytes, index_bytes, offset_bytes;
+    spryi_row_profile lengths;
+    double slots;        /* of slices of 32 rows that are sorted by length within 256: an entry */
+    double ragged;       /* share of these slots that not all rows of a slice have */
+    double slot_sectors; /* that the n-th entries of 32 rows that follow each other meet, all n: an entry */
+    double warp_sectors; /* that 32 entries that follow each other meet: an entry */
+    double near_sectors; /* that 128 rows that follow each other meet: an entry */
+    spryi_packed_guess packed;
+    spryi_bsr_guess blocks;
+    spryi_windowed_guess windowed;
+} spryi_features;
+
+/* Looks at samples of the columns; csr has entries and values. */
+spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
+                                const spryi_row_profile *lengths, spry_error *err);
+
+#endif

@@ -1,0 +1,244 @@
+/*
+ * What windowed would be, by a sample: windows of rows as they are, and balls of rows around sampled ones, as cells
+ * are. Rows of one pattern are looked for beside a row and rows/2 to rows/5 apart.
+ */
+#include "formats/windowed/windowed_guess.h"
+#include "core/context.h"
+#include "core/element.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "formats/windowed/windowed_layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WINDOWS = 16,           /* under each order, */
+    LEAST_WINDOWS = 6,      /* or fewer, so that there are at most */
+    ENTRIES = 3 << 16,      /* under each order */
+    SLOTS_BITS = 16,        /* of the tables of columns, */
+    MOST_COLUMNS = 3 << 14, /* which hold so many */
+    SECTOR = 32,            /* bytes */
+};
+static const uint32_t FREE = UINT32_MAX;
+
+/* Sets of numbers below 2^32 - 1. */
+typedef struct number_set {
+    uint32_t slots[1 << SLOTS_BITS];
+    int64_t count;
+} number_set;
+
+typedef struct guesser {
+    const spry_arrays *csr;
+    number_set columns, sectors, rows;
+    uint32_t *queue;  /* of a ball: window rows */
+    int64_t *lengths; /* of the rows of a window */
+    int64_t window, per_sector, run;
+} guesser;
+
+/* What windows under one order take, added up. */
+typedef struct window_sums {
+    double windows, rows, entries, columns, sectors, steps, ragged, slots;
+    double most_work, most_steps; /* of a window */
+} window_sums;
+
+static void clear(number_set *set)
+{
+    memset(set->slots, 0xff, sizeof set->slots);
+    set->count = 0;
+}
+
+/* 1: it was not in the set. Sets that are full take nothing. */
+static int add(number_set *set, uint32_t number)
+{
+    uint32_t at = number * 0x9E3779B1u >> (32 - SLOTS_BITS);
+    while (set->slots[at] != FREE && set->slots[at] != number) at = (at + 1) % (1u << SLOTS_BITS);
+    if (set->slots[at] == number || set->count >= MOST_COLUMNS) return 0;
+    set->slots[at] = number;
+    set->count++;
+    return 1;
+}
+
+static int64_t length_of(const spry_arrays *csr, int64_t i)
+{
+    return spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
+}
+
+static int falling(const void *a, const void *b)
+{
+    const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+    return one < other ? 1 : one > other ? -1 : 0;
+}
+
+/*
+ * The steps of a window's slices, whose rows are sorted: several runs that all rows have in one step, or those that
+ * only some have, which takes as long as three of the others.
+ */
+static void add_steps(guesser *g, window_sums *sums, int64_t count)
+{
+    const int64_t at_once = g->run == 1 ? 8 : g->run <= 3 ? 4 : 2;
+    double steps = 0;
+    qsort(g->lengths, (size_t)count, sizeof *g->lengths, falling);
+    for (int64_t n = 0; n < count; n += SPRYI_WINDOWED_LANES) {
+        const int64_t last = n + SPRYI_WINDOWED_LANES <= count ? n + SPRYI_WINDOWED_LANES - 1 : count - 1;
+        const int64_t width = g->lengths[n] / g->run, whole = g->lengths[last] / g->run,
+                      rest = width - whole / at_once * at_once;
+        steps += (double)(whole / at_once) + 3 * (double)((rest + at_once - 1) / at_once);
+        sums->ragged += (double)(width - whole);
+        sums->slots += (double)width;
+    }
+    sums->steps += steps;
+    if (steps > sums->most_steps) sums->most_steps = steps;
+}
+
+/* Rows first .. first + count - 1 of a list, or of the matrix where there is none, as a window. */
+static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int64_t first, int64_t count)
+{
+    int64_t entries = 0;
+    clear(&g->columns);
+    clear(&g->sectors);
+    for (int64_t n = first; n < first + count; n++) {
+        const int64_t i = list ? (int64_t)list[n] : n, length = length_of(g->csr, i);
+        g->lengths[n - first] = length > SPRYI_WINDOWED_LONG ? 0 : length;
+        if (length > SPRYI_WINDOWED_LONG) continue;
+        const int64_t begin = spryi_offset_of(g->csr, i);
+        entries += length;
+        for (int64_t k = begin; k < begin + length; k++) {
+            const int64_t j = spryi_minor_of(g->csr, k);
+            if (add(&g->columns, (uint32_t)j)) (void)add(&g->sectors, (uint32_t)(j / g->per_sector));
+        }
+    }
+    sums->windows++;
+    sums->rows += (double)count;
+    sums->entries += (double)entries;
+    sums->columns += (double)g->columns.count;
+    sums->sectors += (double)g->sectors.count;
+    add_steps(g, sums, count);
+    const double work = (double)(entries + g->columns.count);
+    if (work > sums->most_work) sums->most_work = work;
+}
+
+/* The rows of a ball around a row, breadth first; how many there are. */
+static int64_t grow_ball(guesser *g, int64_t center)
+{
+    int64_t head = 0, count = 0;
+    clear(&g->rows);
+    (void)add(&g->rows, (uint32_t)center);
+    g->queue[count++] = (uint32_t)center;
+    while (head < count && count < g->window) {
+        const int64_t i = g->queue[head++], begin = spryi_offset_of(g->csr, i), length = length_of(g->csr, i);
+        if (length > SPRYI_WINDOWED_LONG) continue;
+        for (int64_t k = begin; k < begin + length && count < g->window; k++) {
+            const int64_t j = spryi_minor_of(g->csr, k);
+            if (add(&g->rows, (uint32_t)j)) g->queue[count++] = (uint32_t)j;
+        }
+    }
+    return count;
+}
+
+static int same_pattern(const spry_arrays *csr, int64_t i, int64_t other)
+{
+    const int64_t length = length_of(csr, i), begin = spryi_offset_of(csr, i), at = spryi_offset_of(csr, other);
+    if (length_of(csr, other) != length) return 0;
+    for (int64_t k = 0; k < length; k++)
+        if (spryi_minor_of(csr, begin + k) != spryi_minor_of(csr, at + k)) return 0;
+    return 1;
+}
+
+/* Rows of the pattern of row i that lie side by side, or `apart` rows from each other. */
+static int64_t group_size(const spry_arrays *csr, int64_t i, int64_t apart)
+{
+    enum { MOST = SPRYI_WINDOWED_LANES };
+    int64_t size = 1;
+    for (int64_t r = i + apart; r < csr->rows && size < MOST && same_pattern(csr, i, r); r += apart) size++;
+    for (int64_t r = i - apart; r >= 0 && size < MOST && same_pattern(csr, i, r); r -= apart) size++;
+    return size;
+}
+
+/* The median size of groups of rows of one pattern by sampled rows; *apart: they lie so many rows apart. */
+static int64_t median_group(const spry_arrays *csr, int64_t *apart)
+{
+    int64_t best = 1;
+    *apart = 1;
+    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++) {
+        const int64_t step = parts == 1 ? 1 : csr->rows / parts;
+        int64_t sizes[SPRYI_WINDOWED_LANES + 1] = {0}, seen = 0, below = 0, median = 0;
+        if (csr->rows % parts != 0 || step == 0) continue;
+        for (int64_t n = 0; n < SPRYI_WINDOWED_SAMPLES; n++) {
+            const int64_t i = spryi_windowed_sample(csr->rows, n, SPRYI_WINDOWED_SAMPLES);
+            const int64_t length = length_of(csr, i);
+            if (length == 0 || length > SPRYI_WINDOWED_LONG) continue;
+            sizes[group_size(csr, i, step)]++;
+            seen++;
+        }
+        while (2 * below < seen) below += sizes[++median];
+        if (median <= best) continue;
+        best = median;
+        *apart = step;
+    }
+    return best;
+}
+
+/* The columns of a run, where rows of one pattern are the unknowns of a node. */
+static int64_t run_of(int64_t group)
+{
+    int64_t run = SPRYI_WINDOWED_MOST_RUN;
+    while (group % run != 0) run--;
+    return run;
+}
+
+static void sample_windows(guesser *g, window_sums *natural, window_sums *balls)
+{
+    const spry_arrays *a = g->csr;
+    const double mean = (double)a->nnz / (double)a->rows;
+    const double most = ENTRIES / ((double)g->window * (mean > 1 ? mean : 1));
+    const int64_t windows = most < LEAST_WINDOWS ? LEAST_WINDOWS : most > WINDOWS ? WINDOWS : (int64_t)most;
+    for (int64_t n = 0; n < windows; n++) {
+        const int64_t first = spryi_windowed_sample(a->rows - g->window, n, windows);
+        add_window(g, natural, NULL, first, g->window);
+        if (a->rows != a->cols) continue;
+        const int64_t count = grow_ball(g, spryi_windowed_sample(a->rows, n, windows));
+        add_window(g, balls, g->queue, 0, count);
+    }
+}
+
+spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, const spry_arrays *csr,
+                                    spry_error *err)
+{
+    guesser *g = NULL;
+    window_sums natural = {0}, balls = {0};
+    spry_status status = SPRY_OK;
+    *guess = (spryi_windowed_guess){0};
+    if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->cols >= UINT32_MAX) return SPRY_OK;
+    SPRYI_TRY(SPRYI_NEW(context, &g, 1, "a sample of windows", err));
+    g->queue = NULL;
+    g->lengths = NULL;
+    g->csr = csr;
+    g->window = spryi_windowed_default_rows(csr->rows);
+    if (g->window > csr->rows) g->window = csr->rows;
+    g->per_sector = SECTOR / (csr->value_type == SPRY_F32 ? 4 : 8);
+    SPRYI_TRY(SPRYI_NEW(context, &g->queue, g->window, "a ball of rows", err));
+    SPRYI_TRY(SPRYI_NEW(context, &g->lengths, g->window, "lengths of rows", err));
+    guess->group = median_group(csr, &guess->apart);
+    g->run = guess->run = run_of(guess->group);
+    sample_windows(g, &natural, &balls);
+    const int cells = balls.entries > 0 && 10 * balls.columns * natural.entries <= 9 * natural.columns * balls.entries;
+    const window_sums *w = cells ? &balls : &natural;
+    guess->cells = cells;
+    guess->windows = (double)csr->rows / (double)g->window;
+    if (w->entries == 0) goto done;
+    guess->columns = w->columns / w->entries;
+    guess->sectors = w->sectors / w->entries;
+    guess->staged = w->columns / w->windows;
+    guess->heaviest = w->most_work * w->windows / (w->entries + w->columns);
+    guess->longest = w->steps > 0 ? w->most_steps * w->windows / w->steps : 1;
+    guess->steps = w->steps / w->entries;
+    guess->ragged = w->ragged / w->entries;
+done:
+    if (g) {
+        spryi_release(context, g->queue);
+        spryi_release(context, g->lengths);
+    }
+    spryi_release(context, g);
+    return status;
+}
