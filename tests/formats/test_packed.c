@@ -92,12 +92,13 @@ static int is_there(const char *name)
 /* y of all kernels against CSR, exact since all numbers are small integers, NaN where A has no column; and back. */
 static void multiply(const sketch *k)
 {
-    static const char *const kernels[] = {"packed_reference_cpu", "packed_portable_cpu", "packed_avx512_cpu"};
+    static const char *const kernels[] = {"packed_reference_cpu", "packed_portable_cpu", "packed_avx2_cpu",
+                                          "packed_avx512_cpu"};
     double *x = malloc((size_t)(k->cols + 1) * 8), *y = malloc((size_t)(k->rows + 1) * 8);
     assert_true(x && y);
     for (int64_t j = 0; j < k->cols; j++) x[j] = NAN;
     for (int64_t e = 0; e < k->nnz; e++) x[k->Aj[e]] = k->Aj[e] % 7 - 3;
-    for (int n = 0; n < 3 && is_there(kernels[n]); n++) {
+    for (size_t n = 0; n < sizeof kernels / sizeof *kernels && is_there(kernels[n]); n++) {
         packed_plan p = plan_of(k, kernels[n]);
         spry_error err = SPRY_ERROR_INIT;
         if (spryi_format_packed.check(p.s, &err) != SPRY_OK) fail_msg("%s", err.message);

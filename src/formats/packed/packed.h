@@ -110,7 +110,7 @@ typedef struct spryi_packed {
 
 extern const spryi_format spryi_format_packed;
 extern const spryi_kernel spryi_packed_portable_cpu, spryi_packed_slices_cuda;
-extern const spryi_kernel spryi_packed_avx512_cpu;
+extern const spryi_kernel spryi_packed_avx2_cpu, spryi_packed_avx512_cpu;
 
 #ifdef __CUDACC__
 #define SPRYI_PACKED_INLINE static __host__ __device__ __forceinline__

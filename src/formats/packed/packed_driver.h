@@ -13,4 +13,12 @@ extern const spryi_run_table spryi_packed_runs_t; /* the transposed product */
 /* Bytes: sums of pieces, or the windows of the transposed product. */
 int64_t spryi_packed_workspace(const void *storage);
 
+/* The lanes whose length is over k. */
+static inline uint32_t spryi_packed_lanes_longer(const uint8_t *length, int k)
+{
+    uint32_t mask = 0;
+    for (int l = 0; l < SPRYI_PACKED_LANES; l++) mask |= (uint32_t)(length[l] > k) << l;
+    return mask;
+}
+
 #endif

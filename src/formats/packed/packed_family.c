@@ -11,6 +11,7 @@ static const spryi_format *const formats[] = {
 
 static const spryi_kernel *const kernels[] = {
     &spryi_packed_portable_cpu,
+    SPRYI_X86(spryi_packed_avx2_cpu)
     SPRYI_X86(spryi_packed_avx512_cpu)
     &spryi_packed_slices_cuda,
     NULL,
