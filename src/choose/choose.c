@@ -15,9 +15,9 @@
  * memory and plans of many products, on processors with AVX-512 (docs/csr-k.md has what was measured). Then bsr,
  * where a sample finds blocks that save bytes.
  *
- * Before the tree: few calls expected for each conversion, updates counted, or a pattern: CSR, which needs none; column
- * operations (the transposed product): CSC. On a GPU the tree is not asked: choose_gpu.c. What the padding guard or the
- * memory limit refuses becomes CSR (plan/plan.c).
+ * Before the tree: few calls expected for each conversion, updates counted, or a pattern on a CPU: CSR, which needs
+ * none; column operations (the transposed product): CSC. On a GPU the tree is not asked: choose_gpu.c. What the padding
+ * guard or the memory limit refuses becomes CSR (plan/plan.c).
  */
 #include "choose/blocks.h"
 #include "choose/choose_gpu.h"
@@ -38,7 +38,7 @@
 
 static const double UNIFORM = 0.5, NEAR = 1.5, SPARSE = 2, EMPTY = 0.5;
 static const double CLEARLY_FEWER = 0.9; /* bytes, as a share of another format's */
-static const double SHORT = 8;           /* a mean row: csr's kernels on GPUs, csr in place of hyb on CPUs */
+static const double SHORT = 8;           /* a mean row: csr in place of hyb */
 static const double UNMARKED = 0.5;      /* slices of packed without an index an entry, on a CPU */
 static const double WIDE_SPANS = 0.85;   /* adjacent entries: csr's spans of f32 then fill half a register and more */
 enum {
@@ -46,13 +46,10 @@ enum {
     LEAST_BLOCKS = 3,          /* blocks of a block row, */
     LEAST_IN_BLOCKS = 1 << 17, /* and entries */
 };
-static const double LONG = 8; /* times the mean row, for csr's kernels on GPUs */
 enum {
-    LEAST_WITH_LONG_ROWS = 1 << 22, /* entries, for the same, */
-    LEAST_ROWS = 1 << 15,           /* and rows: fewer are too few blocks */
-    FEW_CALLS = 8,                  /* conversions take a few products' time and save a share of one each */
-    MANY_CALLS = 256,               /* packed takes some ten, which a quarter of one each pays */
-    CACHED_BYTES = 48 << 20,        /* of CSR: what lies in caches was not measured */
+    FEW_CALLS = 8,           /* conversions take a few products' time and save a share of one each */
+    MANY_CALLS = 256,        /* packed takes some ten, which a quarter of one each pays */
+    CACHED_BYTES = 48 << 20, /* of CSR: what lies in caches was not measured */
 };
 
 /* ---- row lengths ---------------------------------------------------------------------------------- */
@@ -279,19 +276,16 @@ static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, con
 }
 
 /* Cases that the tree is not asked about. 1: decided. */
-static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
+static int decide_before_tree(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                              const spryi_driver *device)
 {
+    const int is_pattern = A->a.value_type == SPRY_PATTERN && !device->massively_parallel;
     int few = options->expected_calls > 0 && options->expected_calls < FEW_CALLS;
     if (options->op == SPRY_TRANSPOSE && !few) {
         spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
         return 1;
     }
-    if (A->a.device > 0) {
-        spryi_choose(choice, "csr", SPRY_REASON_IN_PLACE,
-                     "the matrix is in device memory, where its arrays serve as they are");
-        return 1;
-    }
-    if (!few && A->a.value_type != SPRY_PATTERN && A->a.nnz > 0) return 0;
+    if (!few && !is_pattern && A->a.nnz > 0) return 0;
     spryi_choose(choice, "csr",
                  few             ? SPRY_REASON_FEW_CALLS
                  : A->a.nnz == 0 ? SPRY_REASON_EMPTY
@@ -318,10 +312,11 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *g
     spry_spmv_options of_each = *given;
     const spry_spmv_options *options = &of_each;
     of_each.expected_calls = calls_a_conversion(given);
-    if (decide_before_tree(choice, A, options)) return SPRY_OK;
+    if (decide_before_tree(choice, A, options, device)) return SPRY_OK;
+    if (device->massively_parallel)
+        return spryi_choose_on_gpu(choice, A, options->vector_type, options->expected_calls, err);
     spryi_row_profile rows;
     SPRYI_OK_OR_RETURN(spryi_find_row_profile(&rows, A, err));
-    if (device->massively_parallel) return spryi_choose_on_gpu(choice, A, &rows, options->expected_calls, err);
     follow_tree(choice, &rows);
     prefer_fewer_bytes(choice, A, &rows);
     prefer_packed(choice, A, options);
@@ -335,12 +330,7 @@ void spryi_choose_instead(spryi_choice *choice, const char *refused)
 
 /* ---- kernels -------------------------------------------------------------------------------------- */
 
-/*
- * On a GPU rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1
- * times), all others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs), also where a long row
- * keeps a small matrix waiting or rows are few. Measured on an H200: docs/results/h200-2026-11-21.md.
- * Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5.
- */
+/* Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5. */
 const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device,
                                 spry_op op)
 {
@@ -352,7 +342,5 @@ const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format
     if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
     if (A->a.device != 0 || A->a.value_type != SPRY_F64 || spryi_find_row_profile(&rows, A, NULL) != SPRY_OK)
         return NULL;
-    const int long_in_small = A->a.nnz < LEAST_WITH_LONG_ROWS && rows.longest > LONG * rows.mean;
-    if (!spryi_rows_are_uniform(&rows) || rows.mean < SHORT || A->a.rows < LEAST_ROWS || long_in_small) return NULL;
-    return "csr_adaptive_cuda";
+    return spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &rows);
 }

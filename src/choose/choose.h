@@ -8,11 +8,12 @@
 typedef struct spryi_choice {
     const spryi_format *format;
     int64_t parameters[SPRYI_PARAMETERS]; /* of the format, as far as choosing found them out; 0: the format decides */
+    const char *kernel;                   /* that suits, NULL: spryi_choose_kernel tells */
     spry_reason code;
     char reason[320]; /* one sentence, for people */
 } spryi_choice;
 
-/* A is sound; options is never NULL, and its format is "auto" or NULL. */
+/* A is sound; options is never NULL, its format "auto" or NULL, its vector_type one of x and y. */
 spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
                                 spryi_choice *choice, spry_error *err);
 

@@ -6,7 +6,7 @@
 #include "choose/choose_gpu.h"
 
 #include "choose/cost_gpu.h"
-#include "core/assemble.h"
+#include "choose/structure.h"
 #include "core/error.h"
 
 #include <stdio.h>
@@ -52,10 +52,9 @@ static int64_t distinct_sectors(const spry_arrays *a, int64_t begin, int64_t end
     return distinct;
 }
 
-/* Share of distinct sectors among `entries` consecutive entries, by the sample. */
-static double scattered_share(const spry_arrays *a, int64_t entries)
+/* Share of distinct sectors of x, of numbers of that size, among `entries` consecutive entries, by the sample. */
+static double scattered_share(const spry_arrays *a, int64_t size, int64_t entries)
 {
-    const int64_t size = (int64_t)spry_type_bytes(a->value_type);
     int64_t distinct = 0;
     if (a->nnz < TILE) return 0;
     for (int64_t t = 0; t < TILES; t++) {
@@ -71,13 +70,14 @@ static double scattered_share(const spry_arrays *a, int64_t entries)
 static const double MOST_LONGEST = 8; /* times the mean row: rows are not cut, but for swept */
 enum { MANY_CALLS = 10000 };          /* where the caller expects no number */
 
-static int is_scattered(const spry_arrays *a, const spryi_row_profile *rows)
+static int is_scattered(const spry_arrays *a, spry_type vector_type, const spryi_row_profile *rows)
 {
+    const int64_t size = (int64_t)spry_type_bytes(vector_type);
     const int long_rows = rows->longest > MOST_LONGEST * rows->mean;
-    const int by_warps = a->value_type == SPRY_F32 && long_rows && a->nnz >= LEAST_BY_WARPS;
-    const int64_t x_bytes = a->cols * (int64_t)spry_type_bytes(a->value_type);
-    if (a->nnz < LEAST_ENTRIES || x_bytes < LEAST_X_BYTES) return 0;
-    return scattered_share(a, TILE) >= SCATTERED || (by_warps && scattered_share(a, WARP) >= SCATTERED_WARPS);
+    const int by_warps = vector_type == SPRY_F32 && long_rows && a->nnz >= LEAST_BY_WARPS;
+    if (a->nnz < LEAST_ENTRIES || a->cols * size < LEAST_X_BYTES) return 0;
+    return scattered_share(a, size, TILE) >= SCATTERED ||
+           (by_warps && scattered_share(a, size, WARP) >= SCATTERED_WARPS);
 }
 
 /* 1: all products of csr together take less time than a conversion could save in half of them. */
@@ -114,22 +114,40 @@ static void tell_estimates(spryi_choice *choice, const spryi_estimate *taken, co
                  used ? others : "the only one that suits", (long long)calls);
 }
 
-spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows,
+/*
+ * Rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1 times), all
+ * others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs), also where a long row keeps a small
+ * matrix waiting or rows are few. Measured on an H200: docs/results/h200-2026-11-21.md.
+ */
+const char *spryi_csr_kernel_on_gpu(const spry_arrays *a, spry_type value_type, const spryi_row_profile *rows)
+{
+    static const double LONG = 8, SHORT = 8; /* times the mean row; a mean row */
+    enum { LEAST_WITH_LONG_ROWS = 1 << 22 /* entries */, LEAST_ROWS = 1 << 15 /* fewer are too few blocks */ };
+    const int long_in_small = a->nnz < LEAST_WITH_LONG_ROWS && rows->longest > LONG * rows->mean;
+    if (value_type != SPRY_F64 || !spryi_rows_are_uniform(rows) || rows->mean < SHORT) return "csr_merge_cuda";
+    return a->rows < LEAST_ROWS || long_in_small ? "csr_merge_cuda" : "csr_adaptive_cuda";
+}
+
+spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, spry_type vector_type,
                                 int64_t expected_calls, spry_error *err)
 {
     const int64_t calls = expected_calls > 0 ? expected_calls : MANY_CALLS;
     spryi_estimate all[SPRYI_GPU_FORMATS], list[SPRYI_GPU_FORMATS];
     spryi_features features;
+    spryi_row_profile rows;
     spry_status status = SPRY_OK;
-    spry_matrix *csr = NULL;
+    spry_matrix *structure = NULL;
     int count = 0;
     if (pays_nothing(&A->a, expected_calls)) {
         spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "too few calls expected for a conversion to pay");
         return SPRY_OK;
     }
-    SPRYI_TRY(spryi_matrix_as_csr(A->context, &csr, A, A->a.value_type, err));
-    SPRYI_TRY(spryi_find_features(A->context, &features, &csr->a, rows, err));
-    const int found = spryi_estimate_on_gpu(all, &features), scattered = is_scattered(&csr->a, rows);
+    SPRYI_TRY(spryi_structure_of(&structure, A, err));
+    SPRYI_TRY(spryi_find_row_profile(&rows, structure, err));
+    spry_arrays csr = structure->a;
+    csr.value_type = A->a.value_type;
+    SPRYI_TRY(spryi_find_features(A->context, &features, &csr, vector_type, &rows, err));
+    const int found = spryi_estimate_on_gpu(all, &features), scattered = is_scattered(&csr, vector_type, &rows);
     for (int k = 0; k < found; k++)
         if (scattered || strcmp(all[k].format, "swept") != 0) list[count++] = all[k];
     qsort(list, (size_t)count, sizeof *list, by_time);
@@ -138,7 +156,8 @@ spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, cons
         if (total_us(&list[k], calls) < total_us(taken, calls)) taken = &list[k];
     tell_estimates(choice, taken, list, count, calls);
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = features.blocks.block;
+    if (strcmp(taken->format, "csr") == 0) choice->kernel = spryi_csr_kernel_on_gpu(&csr, csr.value_type, &rows);
 done:
-    spryi_matrix_release(csr);
+    spryi_matrix_release(structure);
     return status;
 }

@@ -13,6 +13,7 @@ typedef struct spryi_row_profile {
     double empty;          /* share of the rows */
 } spryi_row_profile;
 
+/* Of a matrix in host memory. */
 spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err);
 
 /* Rows of one length but for few: a deviation of at most half the mean. */
@@ -22,11 +23,14 @@ int spryi_rows_are_uniform(const spryi_row_profile *rows);
 void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* csr's kernel on a GPU for a product of values of that type. */
+const char *spryi_csr_kernel_on_gpu(const spry_arrays *a, spry_type value_type, const spryi_row_profile *rows);
+
 /*
- * The format for so many products of A (0: many), which is in host memory and has values and entries: choice->format,
- * with the reason. Looks at samples of the columns; A that is not CSR is converted for that.
+ * The format for so many products of A (0: many), which has entries: choice->format, with the reason, and csr's kernel.
+ * Looks at row lengths and at samples of the columns; what is not CSR in host memory is converted or copied for that.
  */
-spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, const spryi_row_profile *rows,
+spry_status spryi_choose_on_gpu(spryi_choice *choice, const spry_matrix *A, spry_type vector_type,
                                 int64_t expected_calls, spry_error *err);
 
 #endif

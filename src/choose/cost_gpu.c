@@ -135,7 +135,7 @@ typedef struct work {
 
 static double vector_bytes(const spryi_features *f)
 {
-    return (double)(f->rows + f->cols) * f->value_bytes;
+    return (double)(f->rows + f->cols) * f->number_bytes;
 }
 
 static work work_of_rows(const spryi_features *f)
@@ -175,10 +175,10 @@ static work work_of_bsr(const spryi_features *f)
     work w = work_of_rows(f);
     w.bytes = f->blocks.bytes + vector_bytes(f);
     w.sectors = f->warp_sectors * n / b;
-    w.steps *= an_entry / (f->value_bytes + index) * (f->blocks.block > 5 ? WIDE : 1);
+    w.steps *= an_entry / (f->number_bytes + index) * (f->blocks.block > 5 ? WIDE : 1);
     w.slices = (double)f->rows / b * 8;
     w.chain = f->lengths.longest;
-    w.holes = an_entry > 1.02 * (f->value_bytes + index + row);
+    w.holes = an_entry > 1.02 * (f->number_bytes + index + row);
     return w;
 }
 
@@ -231,7 +231,7 @@ static work work_of_swept(const spryi_features *f)
     static const double INDEX = 5.2; /* bytes an entry */
     const double n = (double)f->nnz;
     work w = work_of_rows(f);
-    w.bytes = n * (f->value_bytes + INDEX) + (double)f->rows * f->offset_bytes + vector_bytes(f);
+    w.bytes = n * (f->number_bytes + INDEX) + (double)f->rows * f->offset_bytes + vector_bytes(f);
     w.sectors = n / LANES;
     w.near = 0;
     return w;

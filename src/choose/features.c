@@ -127,7 +127,7 @@ static spry_status find_sectors(spry_context *context, spryi_features *f, const 
     for (int64_t p = 0; p < places; p++) {
         const int64_t first = groups * p / places * NEAR_ROWS;
         const int64_t end = first + NEAR_ROWS < csr->rows ? first + NEAR_ROWS : csr->rows;
-        add_place(&sums, set, csr, first, end, SECTOR / f->value_bytes);
+        add_place(&sums, set, csr, first, end, SECTOR / f->number_bytes);
     }
     spryi_release(context, set);
     const double entries = sums.entries > 0 ? sums.entries : 1;
@@ -137,22 +137,25 @@ static spry_status find_sectors(spry_context *context, spryi_features *f, const 
     return SPRY_OK;
 }
 
-spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
+spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr, spry_type vector_type,
                                 const spryi_row_profile *lengths, spry_error *err)
 {
     spry_status status = SPRY_OK;
+    spry_arrays with_values = *csr; /* as formats store it that have no patterns */
+    with_values.value_type = vector_type;
     *f = (spryi_features){.rows = csr->rows,
                           .cols = csr->cols,
                           .nnz = csr->nnz,
                           .value_bytes = (int)spry_type_bytes(csr->value_type),
                           .index_bytes = (int)spry_index_type_bytes(csr->index_type),
                           .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
+                          .number_bytes = (int)spry_type_bytes(vector_type),
                           .lengths = *lengths,
                           .packed = spryi_packed_guess_of(csr)};
     find_slots(f, csr);
     SPRYI_TRY(find_sectors(context, f, csr, err));
-    SPRYI_TRY(spryi_find_blocks(csr, context, &f->blocks, err));
-    SPRYI_TRY(spryi_windowed_guess_of(context, &f->windowed, csr, err));
+    SPRYI_TRY(spryi_find_blocks(&with_values, context, &f->blocks, err));
+    SPRYI_TRY(spryi_windowed_guess_of(context, &f->windowed, &with_values, err));
 done:
     return status;
 }

@@ -7,10 +7,11 @@
 #include "formats/packed/packed.h"
 #include "formats/windowed/windowed_guess.h"
 
-/* Of CSR in host memory. Sectors are 32 bytes of x, of the values' type; shares are by entry. */
+/* Of CSR in host memory. Sectors are 32 bytes of x; shares are by entry. */
 typedef struct spryi_features {
     int64_t rows, cols, nnz;
-    int value_bytes, index_bytes, offset_bytes;
+    int value_bytes, index_bytes, offset_bytes; /* value: 0 of a pattern, */
+    int number_bytes;                           /* of x and y, and of values where a format needs a pattern's ones */
     spryi_row_profile lengths;
     double slots;        /* of slices of 32 rows that are sorted by length within 256: an entry */
     double ragged;       /* share of these slots that not all rows of a slice have */
@@ -22,8 +23,8 @@ typedef struct spryi_features {
     spryi_windowed_guess windowed;
 } spryi_features;
 
-/* Looks at samples of the columns; csr has entries and values. */
+/* Looks at samples of the columns of csr, which has entries; values are not read. x is of vector_type. */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
-                                const spryi_row_profile *lengths, spry_error *err);
+                                spry_type vector_type, const spryi_row_profile *lengths, spry_error *err);
 
 #endif

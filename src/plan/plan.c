@@ -94,12 +94,13 @@ static int is_auto(const spry_spmv_options *o)
     return !o->kernel && (!o->format || strcmp(o->format, "auto") == 0);
 }
 
-/* plan->kernel, and its functions on the device, for plan->format. */
-static spry_status select_kernel(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
+/* plan->kernel, and its functions on the device, for plan->format; `suits` may be NULL. */
+static spry_status select_kernel(spry_spmv_plan *plan, const spry_spmv_options *o, const char *suits, spry_error *err)
 {
     const spryi_device *d = plan->device;
     const spryi_selection_request request = request_for(plan, o);
-    const char *reason, *suits = spryi_choose_kernel(plan->A, plan->format, d->driver, plan->op);
+    const char *reason;
+    if (!suits) suits = spryi_choose_kernel(plan->A, plan->format, d->driver, plan->op);
     spry_status status = spryi_select_kernel(d, &plan->kernel, plan->format, suits, &request, err);
     if (status == SPRY_OK) d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     return status;
@@ -165,11 +166,11 @@ static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options 
     memset(plan->parameters, 0, sizeof plan->parameters);
     plan->reason_code = choice.code;
     snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
-    return select_kernel(plan, o, err);
+    return select_kernel(plan, o, choice.kernel, err);
 }
 
-/* The library's choice: what a container holds, else what suits the matrix. */
-static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
+/* The library's choice: what a container holds, else what suits the matrix; *kernel: that suits, or NULL. */
+static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *o, const char **kernel, spry_error *err)
 {
     const spryi_stored *stored = plan->A->stored;
     spryi_choice choice = {0};
@@ -181,6 +182,7 @@ static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *
     }
     SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
     plan->format = choice.format;
+    *kernel = choice.kernel;
     memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
     plan->reason_code = choice.code;
     snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
@@ -190,16 +192,17 @@ static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *
 /* The format and the kernel: those named, or a choice for the matrix; csr where that has no kernel for the types. */
 static spry_status select_format(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
 {
+    const char *suits = NULL;
     if (o->kernel) return select_named_kernel(plan, o, err);
     if (!is_auto(o)) {
         SPRYI_OK_OR_RETURN(spryi_parse_format(&plan->format, plan->parameters, o->format, err));
         plan->reason_code = SPRY_REASON_NAMED;
         snprintf(plan->reason, sizeof plan->reason, "format %s was asked for", plan->format->name);
     } else {
-        SPRYI_OK_OR_RETURN(choose_format(plan, o, err));
+        SPRYI_OK_OR_RETURN(choose_format(plan, o, &suits, err));
     }
     spry_error why = SPRY_ERROR_INIT;
-    spry_status status = select_kernel(plan, o, &why);
+    spry_status status = select_kernel(plan, o, suits, &why);
     if (status == SPRY_OK && plan->reason_code == SPRY_REASON_STORED && !reads_stored(plan)) status = SPRY_UNSUPPORTED;
     if (status == SPRY_OK) return SPRY_OK;
     if (status != SPRY_UNSUPPORTED || !is_auto(o) || plan->format->in_place) return spryi_hand_on(err, &why);

@@ -31,6 +31,7 @@ static void check_choices(const char *device, const choice_case *cases, size_t c
         spry_error err = SPRY_ERROR_INIT;
         options.device = strcmp(device, "cpu") == 0 ? SPRY_CPU : 1;
         options.expected_calls = cases[c].calls;
+        options.vector_type = SPRY_F64;
         if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
         if (spryi_choose_format(A, &options, spryi_driver_named(device), &choice, &err) != SPRY_OK)
             fail_msg("%s", err.message);
@@ -77,6 +78,7 @@ static void choices_of_blocks(void **state)
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
         spry_matrix *A = matrix_in_blocks(context, cases[c].spec, cases[c].b, cases[c].holes, SPRY_F64);
         options.device = strcmp(cases[c].device, "cpu") == 0 ? SPRY_CPU : 1;
+        options.vector_type = SPRY_F64;
         assert_int_equal(spryi_choose_format(A, &options, spryi_driver_named(cases[c].device), &choice, NULL), SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s in blocks of %d on %s: %s", cases[c].spec, cases[c].b, cases[c].device, choice.reason);

@@ -42,6 +42,7 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
     const int64_t bytes = N * (int64_t)spry_type_bytes(type);
     o.precond = precond;
     o.tolerance = type == SPRY_F32 ? 1e-6 : 1e-15;
+    o.kernel = tested_kernel;
     if (there) {
         A_there = matrix_there(A, &arrays);
         assert_int_equal(spry_vector_create(tested_context, &x_there, N, type, 1, NULL), SPRY_OK);
@@ -53,7 +54,6 @@ static void solve_extreme(spry_type type, double a, double b, spry_precond preco
         assert_int_equal(spry_device_copy(tested_context, x.data, 0, x_there.data, 1, bytes, NULL, NULL), SPRY_OK);
     } else {
         o.device = 1;
-        o.kernel = tested_kernel;
         expect_status(spry_cg(tested_context, x, &r, A, spry_vector_as_const(right), &o, &err), &err, SPRY_OK, "");
     }
     assert_string_equal(r.kernel, tested_kernel);
