@@ -1,4 +1,4 @@
-/* A look at CSR in host memory that choices on every device share: what it stores, and whether it is made of blocks. */
+/* A look at CSR in host memory that choices on every device share: what it stores, how it repeats, its blocks. */
 #include "choose/blocks.h"
 
 double spryi_csr_entry_bytes(const spry_arrays *csr)
@@ -24,6 +24,40 @@ double spryi_adjacent_share(const spry_arrays *csr)
         }
     }
     return seen > 0 ? (double)adjacent / (double)seen : 0;
+}
+
+enum { PLACES = 128, PLACE_ROWS = 64 }; /* of CSR, that are looked at */
+
+/* How much further the columns of row i lie than those of the row before: 0 or 1; -1: not all by as much, or more. */
+static int step_of(const spry_arrays *a, int64_t i)
+{
+    const int64_t before = spryi_index_at(a->offsets, a->offset_type, i - 1);
+    const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i), length = begin - before;
+    if (length == 0 || spryi_index_at(a->offsets, a->offset_type, i + 1) - begin != length) return -1;
+    const int64_t step = spryi_index_at(a->indices, a->index_type, begin) -
+                         spryi_index_at(a->indices, a->index_type, before);
+    if (step != 0 && step != 1) return -1;
+    for (int64_t k = 1; k < length; k++)
+        if (spryi_index_at(a->indices, a->index_type, begin + k) -
+                spryi_index_at(a->indices, a->index_type, before + k) !=
+            step)
+            return -1;
+    return (int)step;
+}
+
+double spryi_unread_share(const spry_arrays *a, int step)
+{
+    int64_t seen = 0, unread = 0;
+    for (int64_t p = 0; p < PLACES; p++) {
+        const int64_t first = a->rows * p / PLACES, most = a->rows * (p + 1) / PLACES;
+        for (int64_t i = first + 1; i < most && i <= first + PLACE_ROWS; i++) {
+            const int64_t length = spryi_index_at(a->offsets, a->offset_type, i + 1) -
+                                   spryi_index_at(a->offsets, a->offset_type, i);
+            seen += length;
+            unread += step_of(a, i) >= step ? length : 0;
+        }
+    }
+    return seen > 0 ? (double)unread / (double)seen : 0;
 }
 
 spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spryi_bsr_guess *guess, spry_error *err)

@@ -164,44 +164,6 @@ static void follow_tree(spryi_choice *choice, const spryi_row_profile *rows)
 
 /* ---- bytes ---------------------------------------------------------------------------------------- */
 
-enum { PLACES = 128, PLACE_ROWS = 64 }; /* of CSR, that are looked at */
-
-/* How much further the columns of row i lie than those of the row before: 0 or 1; -1: not all by as much, or more. */
-static int step_of(const spry_arrays *a, int64_t i)
-{
-    const int64_t before = spryi_index_at(a->offsets, a->offset_type, i - 1);
-    const int64_t begin = spryi_index_at(a->offsets, a->offset_type, i), length = begin - before;
-    if (length == 0 || spryi_index_at(a->offsets, a->offset_type, i + 1) - begin != length) return -1;
-    const int64_t step = spryi_index_at(a->indices, a->index_type, begin) -
-                         spryi_index_at(a->indices, a->index_type, before);
-    if (step != 0 && step != 1) return -1;
-    for (int64_t k = 1; k < length; k++)
-        if (spryi_index_at(a->indices, a->index_type, begin + k) -
-                spryi_index_at(a->indices, a->index_type, before + k) !=
-            step)
-            return -1;
-    return (int)step;
-}
-
-/*
- * Share of the entries, by a sample, whose columns csr's product does not read: of rows that lie by at least `step`
- * further than the row before.
- */
-static double unread_columns(const spry_arrays *a, int step)
-{
-    int64_t seen = 0, unread = 0;
-    for (int64_t p = 0; p < PLACES; p++) {
-        const int64_t first = a->rows * p / PLACES, most = a->rows * (p + 1) / PLACES;
-        for (int64_t i = first + 1; i < most && i <= first + PLACE_ROWS; i++) {
-            const int64_t length = spryi_index_at(a->offsets, a->offset_type, i + 1) -
-                                   spryi_index_at(a->offsets, a->offset_type, i);
-            seen += length;
-            unread += step_of(a, i) >= step ? length : 0;
-        }
-    }
-    return seen > 0 ? (double)unread / (double)seen : 0;
-}
-
 /* Bytes of csr an entry that its product reads, where this share of the columns is not read. */
 static double read_bytes(const spry_arrays *a, double unread)
 {
@@ -215,7 +177,7 @@ static void prefer_fewer_bytes(spryi_choice *choice, const spry_matrix *A, const
     const int ell = strcmp(choice->format->name, "ell") == 0, hyb = strcmp(choice->format->name, "hyb") == 0;
     if ((!ell && !hyb) || a->layout != SPRY_CSR) return;
     const double value = (double)spry_type_bytes(a->value_type), index = (double)spry_index_type_bytes(a->index_type);
-    const double unread = unread_columns(a, 0);
+    const double unread = spryi_unread_share(a, 0);
     const double csr = read_bytes(a, unread);
     const double other = (value + index) * (ell ? rows->longest / rows->mean : 1);
     const int fewer = csr <= CLEARLY_FEWER * other;
@@ -239,7 +201,7 @@ static void prefer_packed(spryi_choice *choice, const spry_matrix *A, const spry
         spryi_arrays_bytes(a) <= CACHED_BYTES)
         return;
     const spryi_packed_guess guess = spryi_packed_guess_of(a);
-    const double csr = read_bytes(a, unread_columns(a, 0));
+    const double csr = read_bytes(a, spryi_unread_share(a, 0));
     const int behind = guess.block > 1 && a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS;
     if (guess.unmarked < UNMARKED || guess.bytes > csr || behind) return;
     spryi_choose(choice, "packed", SPRY_REASON_FEWER_BYTES,
@@ -260,7 +222,7 @@ static spry_status prefer_blocks(spryi_choice *choice, const spry_matrix *A, con
     if (a->layout != SPRY_CSR || !many || strcmp(choice->format->name, "packed") == 0) return SPRY_OK;
     if (a->nnz < LEAST_IN_BLOCKS || rows->mean < LEAST_BLOCKS * LEAST_BLOCK) return SPRY_OK;
     if (a->value_type == SPRY_F32 && spryi_adjacent_share(a) >= WIDE_SPANS) return SPRY_OK;
-    const double csr = read_bytes(a, unread_columns(a, 1));
+    const double csr = read_bytes(a, spryi_unread_share(a, 1));
     if ((double)spry_type_bytes(a->value_type) > CLEARLY_FEWER * csr) return SPRY_OK;
     spryi_bsr_guess blocks;
     spry_status status = spryi_find_blocks(a, A->context, &blocks, err);

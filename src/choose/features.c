@@ -150,6 +150,9 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
                           .index_bytes = (int)spry_index_type_bytes(csr->index_type),
                           .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
                           .number_bytes = (int)spry_type_bytes(vector_type),
+                          .adjacent = spryi_adjacent_share(csr),
+                          .repeated = spryi_unread_share(csr, 0),
+                          .moved = spryi_unread_share(csr, 1),
                           .lengths = *lengths,
                           .packed = spryi_packed_guess_of(csr)};
     find_slots(f, csr);

@@ -18,6 +18,9 @@ typedef struct spryi_features {
     double slot_sectors; /* that the n-th entries of 32 rows that follow each other meet, all n: an entry */
     double warp_sectors; /* that 32 entries that follow each other meet: an entry */
     double near_sectors; /* that 128 rows that follow each other meet: an entry */
+    double adjacent;     /* entries whose right neighbour is an entry too */
+    double repeated;     /* entries of rows whose columns are those of the row before, or one further */
+    double moved;        /* the latter alone */
     spryi_packed_guess packed;
     spryi_bsr_guess blocks;
     spryi_windowed_guess windowed;
