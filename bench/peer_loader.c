@@ -29,6 +29,8 @@ static const struct {
                 {"cusparse", "cusparse_coo_alg2", "coo", "cuda", 0},
                 {"cusparse", "cusparse_sell", "sell", "cuda", 0},
                 {"cusparse", "cusparse_bsr", "bsr", "cuda", 0},
+                {"cusparse", "cusparse_spmvop_alg1", "csr", "cuda", 0},
+                {"cusparse", "cusparse_spmvop_alg2", "csr", "cuda", 0},
                 {"mkl", "mkl_sp2m", "csr", "cpu", 1},
                 {"eigen", "eigen_spgemm", "csr", "cpu", 1},
                 {"graphblas", "graphblas_mxm", "csr", "cpu", 1},

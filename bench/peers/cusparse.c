@@ -5,6 +5,8 @@
  *   cusparse_csc                           converted on the GPU by cusparseCsr2cscEx2 (indices 32/32)
  *   cusparse_sell                          slices of 32 rows as they come, made on the host: cuSPARSE has no conversion
  *   cusparse_bsr                           converted on the GPU by cusparse<t>csr2bsr (indices 32/32)
+ *   cusparse_spmvop_alg1, cusparse_spmvop_alg2   cusparseSpMVOp of the caller's arrays (cuSPARSE 12.9.4), whose plan is
+ *                                                linked by nvJitLink
  *
  * prepare uploads, converts, allocates the workspace and calls cusparseSpMV_preprocess, which every kernel is given
  * the benefit of; it returns when the GPU has finished. A matrix is kept in one layout alone. The library's handle is
@@ -17,6 +19,7 @@
 
 /* cusparse<t>csr2bsr is on its way out and has no successor. */
 #define DISABLE_CUSPARSE_DEPRECATED
+#define CUSPARSE_ENABLE_EXPERIMENTAL_API /* SpMVOp */
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 #include <stdio.h>
@@ -25,6 +28,9 @@
 
 /* The first with BSR in cusparseSpMV, CUDA 13.0's. */
 #define HAS_BSR (CUSPARSE_VERSION >= 12603 && CUSPARSE_VER_MAJOR == 12)
+
+/* The first with SpMVOp as it is used here. */
+#define HAS_SPMVOP (CUSPARSE_VERSION >= 12904)
 
 enum { MOST_ARRAYS = 8, SLICE = 32 };
 /* Padding that SELL may have: the library refuses its own from there. */
@@ -45,6 +51,10 @@ typedef struct cusparse_state {
     cusparseSpMVAlg_t algorithm;
     cudaDataType type;
     void *buffer;
+#if HAS_SPMVOP
+    cusparseSpMVOpDescr_t op_descr; /* NULL: cusparseSpMV multiplies */
+    cusparseSpMVOpPlan_t op_plan;
+#endif
     memory kept;
 } cusparse_state;
 
@@ -394,12 +404,71 @@ static int make_bsr(preparation *p)
 }
 #endif
 
+/* ---- SpMVOp ------------------------------------------------------------------------------------- */
+
+#if HAS_SPMVOP
+/* Makes the plan of SpMVOp; the vectors' descriptors are there. */
+static int plan_operation(preparation *p, cusparseSpMVOpAlg_t algorithm)
+{
+    cusparse_state *s = p->s;
+    size_t bytes = 0;
+    SPRY_PEER_TRY(answer(p,
+                         cusparseSpMVOp_bufferSize(handle, s->op, s->A, s->x, s->y, s->y, s->type, algorithm, &bytes),
+                         "cusparseSpMVOp_bufferSize"));
+    SPRY_PEER_TRY(new_array(p, p->kept, &s->buffer, (int64_t)bytes, 1, "the workspace of cusparseSpMVOp"));
+    SPRY_PEER_TRY(answer(p,
+                         cusparseSpMVOp_createDescr(handle, &s->op_descr, s->op, s->A, s->x, s->y, s->y, s->type,
+                                                    algorithm, s->buffer),
+                         "cusparseSpMVOp_createDescr"));
+    SPRY_PEER_TRY(
+        answer(p, cusparseSpMVOp_createPlan(handle, s->op_descr, &s->op_plan, NULL, 0), "cusparseSpMVOp_createPlan"));
+    return cuda_answer(p, cudaStreamSynchronize(NULL), "cudaStreamSynchronize after the preparation");
+}
+
+static cusparseStatus_t run_operation(const cusparse_state *s, const void *alpha, const void *beta)
+{
+    return cusparseSpMVOp(handle, s->op_plan, alpha, beta, s->x, s->y, s->y);
+}
+
+static void destroy_operation(cusparse_state *s)
+{
+    if (s->op_plan) (void)cusparseSpMVOp_destroyPlan(s->op_plan);
+    if (s->op_descr) (void)cusparseSpMVOp_destroyDescr(s->op_descr);
+}
+
+#define IS_OPERATION(s) ((s)->op_plan != NULL)
+#else
+#define CUSPARSE_SPMVOP_ALG1 1
+#define CUSPARSE_SPMVOP_ALG2 2
+#define IS_OPERATION(s) 0
+
+static int plan_operation(preparation *p, int algorithm)
+{
+    (void)algorithm;
+    return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
+                          "this module was built with cuSPARSE %d.%d.%d, which lacks SpMVOp", CUSPARSE_VER_MAJOR,
+                          CUSPARSE_VER_MINOR, CUSPARSE_VER_PATCH);
+}
+
+static cusparseStatus_t run_operation(const cusparse_state *s, const void *alpha, const void *beta)
+{
+    (void)s, (void)alpha, (void)beta;
+    return CUSPARSE_STATUS_NOT_SUPPORTED;
+}
+
+static void destroy_operation(cusparse_state *s)
+{
+    (void)s;
+}
+#endif
+
 /* ---- the kernels -------------------------------------------------------------------------------- */
 
 static void destroy(void *state)
 {
     cusparse_state *s = state;
     (void)cudaStreamSynchronize(NULL); /* a product may still be under way */
+    destroy_operation(s);
     if (s->x) (void)cusparseDestroyDnVec(s->x);
     if (s->y) (void)cusparseDestroyDnVec(s->y);
     if (s->A) (void)cusparseDestroySpMat(s->A);
@@ -407,22 +476,29 @@ static void destroy(void *state)
     free(s);
 }
 
-/* Vectors, workspace and preprocessing. The vectors behind the descriptors are room alone, until run sets its own. */
-static int finish(preparation *p)
+/* The vectors behind the descriptors are room alone, until run sets its own. */
+static int make_vectors(preparation *p)
 {
     cusparse_state *s = p->s;
     const spry_peer_matrix *a = p->a;
     int64_t x_length = p->request->transpose ? a->rows : a->cols, y_length = a->rows + a->cols - x_length;
+    void *x, *y;
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &x, x_length, a->value_bytes, "x"));
+    SPRY_PEER_TRY(new_array(p, &p->temporary, &y, y_length, a->value_bytes, "y"));
+    SPRY_PEER_TRY(answer(p, cusparseCreateDnVec(&s->x, x_length, x, s->type), "cusparseCreateDnVec"));
+    return answer(p, cusparseCreateDnVec(&s->y, y_length, y, s->type), "cusparseCreateDnVec");
+}
+
+/* Workspace and preprocessing of cusparseSpMV. */
+static int preprocess(preparation *p)
+{
+    cusparse_state *s = p->s;
+    const spry_peer_matrix *a = p->a;
     float one_f32 = 1, zero_f32 = 0;
     double one_f64 = 1, zero_f64 = 0;
     const void *one = a->value_bytes == 8 ? (const void *)&one_f64 : &one_f32;
     const void *zero = a->value_bytes == 8 ? (const void *)&zero_f64 : &zero_f32;
-    void *x, *y;
     size_t bytes = 0;
-    SPRY_PEER_TRY(new_array(p, &p->temporary, &x, x_length, a->value_bytes, "x"));
-    SPRY_PEER_TRY(new_array(p, &p->temporary, &y, y_length, a->value_bytes, "y"));
-    SPRY_PEER_TRY(answer(p, cusparseCreateDnVec(&s->x, x_length, x, s->type), "cusparseCreateDnVec"));
-    SPRY_PEER_TRY(answer(p, cusparseCreateDnVec(&s->y, y_length, y, s->type), "cusparseCreateDnVec"));
     SPRY_PEER_TRY(
         answer(p, cusparseSpMV_bufferSize(handle, s->op, one, s->A, s->x, zero, s->y, s->type, s->algorithm, &bytes),
                "cusparseSpMV_bufferSize"));
@@ -448,14 +524,15 @@ static int start(const preparation *p, spry_peer_cost *cost)
 }
 
 /* How each kernel stores and multiplies; the kernels' variants are numbers of these. */
-enum { CSR_ALG1, CSR_ALG2, CSC, COO_ALG1, COO_ALG2, SELL, BSR };
+enum { CSR_ALG1, CSR_ALG2, CSC, COO_ALG1, COO_ALG2, SELL, BSR, OP_ALG1, OP_ALG2 };
 static const struct {
     int (*make)(preparation *);
     cusparseSpMVAlg_t algorithm;
-} ways[] = {{make_csr, CUSPARSE_SPMV_CSR_ALG1}, {make_csr, CUSPARSE_SPMV_CSR_ALG2},
-            {make_csc, CUSPARSE_SPMV_CSR_ALG1}, {make_coo, CUSPARSE_SPMV_COO_ALG1},
-            {make_coo, CUSPARSE_SPMV_COO_ALG2}, {make_sell, CUSPARSE_SPMV_SELL_ALG1},
-            {make_bsr, CUSPARSE_SPMV_BSR_ALG1}};
+} ways[] = {{make_csr, CUSPARSE_SPMV_CSR_ALG1},   {make_csr, CUSPARSE_SPMV_CSR_ALG2},
+            {make_csc, CUSPARSE_SPMV_CSR_ALG1},   {make_coo, CUSPARSE_SPMV_COO_ALG1},
+            {make_coo, CUSPARSE_SPMV_COO_ALG2},   {make_sell, CUSPARSE_SPMV_SELL_ALG1},
+            {make_bsr, CUSPARSE_SPMV_BSR_ALG1},   {make_csr, CUSPARSE_SPMV_ALG_DEFAULT},
+            {make_csr, CUSPARSE_SPMV_ALG_DEFAULT}};
 
 static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
@@ -471,7 +548,11 @@ static int prepare(void **state, const spry_peer_request *request, spry_peer_cos
     p.s->op = request->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
     p.s->algorithm = ways[request->variant].algorithm;
     int result = ways[request->variant].make(&p);
-    if (result == SPRY_PEER_OK) result = finish(&p);
+    if (result == SPRY_PEER_OK) result = make_vectors(&p);
+    if (result == SPRY_PEER_OK)
+        result = request->variant == OP_ALG1   ? plan_operation(&p, CUSPARSE_SPMVOP_ALG1)
+                 : request->variant == OP_ALG2 ? plan_operation(&p, CUSPARSE_SPMVOP_ALG2)
+                                               : preprocess(&p);
     free_arrays(&p.temporary);
     cost->upload_us = p.upload_us;
     cost->bytes = p.bytes;
@@ -491,7 +572,9 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     if (cusparseDnVecSetValues(s->x, (void *)(uintptr_t)x) != CUSPARSE_STATUS_SUCCESS ||
         cusparseDnVecSetValues(s->y, y) != CUSPARSE_STATUS_SUCCESS)
         return SPRY_PEER_FAILED;
-    cusparseStatus_t status = cusparseSpMV(handle, s->op, a, s->A, s->x, b, s->y, s->type, s->algorithm, s->buffer);
+    cusparseStatus_t status =
+        IS_OPERATION(s) ? run_operation(s, a, b)
+                        : cusparseSpMV(handle, s->op, a, s->A, s->x, b, s->y, s->type, s->algorithm, s->buffer);
     return status == CUSPARSE_STATUS_SUCCESS ? SPRY_PEER_OK : SPRY_PEER_FAILED;
 }
 
@@ -506,7 +589,9 @@ static const spry_peer_kernel kernels[] =
      {"cusparse_coo_alg2", "coo", "cuda", "cuSPARSE SpMV COO_ALG2", 1, prepare, run, destroy, COO_ALG2},
      {"cusparse_sell", "sell", "cuda", "cuSPARSE SpMV SELL_ALG1, slices of 32 rows converted on the host", 1, prepare,
       run, destroy, SELL},
-     {"cusparse_bsr", "bsr", "cuda", "cuSPARSE SpMV BSR_ALG1", -1, prepare, run, destroy, BSR}};
+     {"cusparse_bsr", "bsr", "cuda", "cuSPARSE SpMV BSR_ALG1", -1, prepare, run, destroy, BSR},
+     {"cusparse_spmvop_alg1", "csr", "cuda", "cuSPARSE SpMVOp ALG1", -1, prepare, run, destroy, OP_ALG1},
+     {"cusparse_spmvop_alg2", "csr", "cuda", "cuSPARSE SpMVOp ALG2", -1, prepare, run, destroy, OP_ALG2}};
 
 static int part_of_version(libraryPropertyType part)
 {
