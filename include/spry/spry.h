@@ -595,6 +595,12 @@ typedef struct spry_spmv_options {
      */
     const void *row_scaling, *column_scaling;
     int threads; /* of a run on the CPU, at most 4096, however small the product; 0: up to the context's */
+    /*
+     * How "auto" decides. "cost" (NULL): the least predicted time over the products expected, set-up counted in
+     * (docs/choosing.md). "tree": the decision tree of Sparse Methods by row lengths alone, for comparison; what it
+     * asks the caller stands behind its name, "tree:memory" (it is scarce) or "tree:unpredictable" (the rows are).
+     */
+    const char *policy;
 } spry_spmv_options;
 
 /*

@@ -2,6 +2,8 @@
 #ifndef SPRYI_CHOOSE_H
 #define SPRYI_CHOOSE_H
 
+#include "choose/rates.h"
+#include "choose/rows.h"
 #include "core/device.h"
 #include "core/kernel.h"
 
@@ -9,9 +11,16 @@ typedef struct spryi_choice {
     const spryi_format *format;
     int64_t parameters[SPRYI_PARAMETERS]; /* of the format, as far as choosing found them out; 0: the format decides */
     const char *kernel;                   /* that suits, NULL: spryi_choose_kernel tells */
+    double us, csr_us;                    /* of a product, and in csr, where they were estimated; else 0 */
     spry_reason code;
     char reason[320]; /* one sentence, for people */
 } spryi_choice;
+
+/* SPRY_UNKNOWN_NAME where there is no such policy; NULL is the default one. */
+spry_status spryi_check_policy(const char *policy, spry_error *err);
+
+/* The table of rates that counts for a kind of device of the context. */
+const spryi_device_class *spryi_class_of(const spry_context *context, const spryi_driver *driver);
 
 /* A is sound; options is never NULL, its format "auto" or NULL, its vector_type one of x and y. */
 spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
@@ -26,5 +35,12 @@ const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format
 
 /* csr, which never pads, for a format that the guard refuses; `refused` is its name. */
 void spryi_choose_instead(spryi_choice *choice, const char *refused);
+
+/* csr's kernel on a GPU for a product of values of that type. */
+const char *spryi_csr_kernel_on_gpu(const spry_arrays *a, spry_type value_type, const spryi_row_profile *rows);
+
+/* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
+void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -13,9 +13,11 @@ enum {
     SECTOR = 32, /* bytes */
     LANES = 32,
     SORTED = 256,           /* rows that are sorted by length */
-    SORTED_PLACES = 512,    /* groups of them */
-    PLACES = 64,            /* of neighbouring rows, */
-    NEAR_ROWS = 128,        /* each of so many */
+    SORTED_PLACES = 128,    /* groups of them */
+    PLACES = 64,            /* of neighbouring rows, or fewer, */
+    LEAST_PLACES = 16,      /* so that there are about */
+    ENTRIES = 1 << 17,      /* in all of them */
+    NEAR_ROWS = 128,        /* of a place */
     MOST_ENTRIES = 1 << 13, /* of a place */
     SET_BITS = 14,
 };
@@ -49,11 +51,11 @@ typedef struct slot_sums {
     double entries, slots, whole; /* whole: slots that all rows of a slice have */
 } slot_sums;
 
-static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, int64_t end)
+static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, int64_t end, int64_t most)
 {
     int64_t sorted[SORTED], count = 0;
     for (int64_t i = first; i < end; i++, count++) {
-        const int64_t length = length_of(csr, i);
+        const int64_t length = length_of(csr, i) < most ? length_of(csr, i) : most;
         int64_t at = count;
         for (; at > 0 && sorted[at - 1] < length; at--) sorted[at] = sorted[at - 1];
         sorted[at] = length;
@@ -66,16 +68,25 @@ static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, in
     }
 }
 
+/*
+ * A sample would miss a few long rows, so that they are cut there, and what they have beyond that is counted from the
+ * lengths of all: it fills slices of its own. The long rows of a group have one in common, as wide as the longest of
+ * them, which has twice as much as they have on average where there are several.
+ */
 static void find_slots(spryi_features *f, const spry_arrays *csr)
 {
     const int64_t groups = (csr->rows + SORTED - 1) / SORTED, places = groups < SORTED_PLACES ? groups : SORTED_PLACES;
+    const int64_t most = places == groups ? INT64_MAX : (int64_t)ceil(SPRYI_LONG_ROW * f->lengths.mean);
     slot_sums sums = {0};
     for (int64_t p = 0; p < places; p++) {
         const int64_t first = groups * p / places * SORTED;
         const int64_t end = first + SORTED < csr->rows ? first + SORTED : csr->rows;
-        add_slots(&sums, csr, first, end);
+        add_slots(&sums, csr, first, end, most);
     }
-    f->slots = sums.entries > 0 ? sums.slots / sums.entries : 1;
+    const double a_group = fmin(fmax(f->lengths.long_rows / (double)groups, 1), LANES);
+    const double beyond = places == groups ? 0 : f->lengths.excess / (double)f->nnz;
+    const double slots = sums.entries > 0 ? sums.slots / sums.entries : 1;
+    f->slots = (1 - beyond) * slots + beyond * LANES * fmin(a_group, 2) / a_group;
     f->ragged = sums.slots > 0 ? 1 - sums.whole / sums.slots : 0;
 }
 
@@ -116,31 +127,90 @@ static void add_place(sector_sums *sums, marked_set *set, const spry_arrays *csr
     sums->entries += (double)(last - begin);
 }
 
-static spry_status find_sectors(spry_context *context, spryi_features *f, const spry_arrays *csr, spry_error *err)
+static void find_sectors(spryi_features *f, marked_set *set, const spry_arrays *csr)
 {
-    const int64_t groups = (csr->rows + NEAR_ROWS - 1) / NEAR_ROWS, places = groups < PLACES ? groups : PLACES;
+    const int64_t groups = (csr->rows + NEAR_ROWS - 1) / NEAR_ROWS;
+    const double most = ENTRIES / (NEAR_ROWS * fmax(f->lengths.mean, 1));
+    const int64_t places = (int64_t)fmin(fmin(fmax(most, LEAST_PLACES), PLACES), (double)groups);
     sector_sums sums = {0};
-    marked_set *set = NULL;
-    spry_status status = SPRYI_NEW(context, &set, 1, "sectors of x", err);
-    if (status != SPRY_OK) return status;
-    memset(set, 0, sizeof *set);
     for (int64_t p = 0; p < places; p++) {
         const int64_t first = groups * p / places * NEAR_ROWS;
         const int64_t end = first + NEAR_ROWS < csr->rows ? first + NEAR_ROWS : csr->rows;
         add_place(&sums, set, csr, first, end, SECTOR / f->number_bytes);
     }
-    spryi_release(context, set);
     const double entries = sums.entries > 0 ? sums.entries : 1;
     f->slot_sectors = sums.slots / entries;
     f->warp_sectors = sums.warps / entries;
     f->near_sectors = sums.near / entries;
-    return SPRY_OK;
+}
+
+/* ---- scattered columns ----------------------------------------------------------------------------- */
+
+/*
+ * Whether a matrix is scattered: neighbouring entries gather x from all over, so that each takes a sector of its own
+ * from the second-level cache, and kernels by rows are bound by that. Then row blocks that sweep x are faster, whatever
+ * the lengths of the rows. Judged by a sample: tiles of consecutive entries, as a block of threads takes them, and the
+ * share of distinct sectors of x among their entries. On the lists of docs/performance.md it is 0.86 and more for
+ * R-MAT, random and shuffled matrices, 0.35 and less for all others. Where only the entries that a warp takes at once
+ * gather so, row blocks are still ahead of csr for large matrices of f32, half of whose bytes are columns.
+ */
+static const double SCATTERED = 0.5, SCATTERED_WARPS = 0.65;
+static const double MOST_LONGEST = 8; /* times the mean row: rows are not cut, but for swept */
+enum {
+    TILES = 64,
+    TILE = 2048,              /* entries */
+    LEAST_ENTRIES = 3 << 19,  /* fewer leave multiprocessors without a batch or two */
+    LEAST_BY_WARPS = 1 << 23, /* entries */
+    LEAST_X_BYTES = 1 << 19,  /* what first-level caches hold for long is not scattered */
+};
+
+/* Share of distinct sectors of x among `entries` consecutive entries, by the sample. */
+static double scattered_share(marked_set *set, const spry_arrays *csr, int64_t per_sector, int64_t entries)
+{
+    int64_t distinct = 0;
+    if (csr->nnz < TILE) return 0;
+    for (int64_t t = 0; t < TILES; t++) {
+        const int64_t tile = (csr->nnz - TILE) / (TILES - 1) * t;
+        for (int64_t k = tile; k < tile + TILE; k++) {
+            if ((k - tile) % entries == 0) set->own++;
+            distinct += add(set, spryi_minor_of(csr, k) / per_sector);
+        }
+    }
+    return (double)distinct / ((double)TILES * TILE);
+}
+
+static void find_scattered(spryi_features *f, marked_set *set, const spry_arrays *csr)
+{
+    const int64_t size = f->number_bytes;
+    const int long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
+    const int by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
+    if (csr->nnz < LEAST_ENTRIES || csr->cols * size < LEAST_X_BYTES) return;
+    f->scattered = scattered_share(set, csr, SECTOR / size, TILE) >= SCATTERED ||
+                   (by_warps && scattered_share(set, csr, SECTOR / size, LANES) >= SCATTERED_WARPS);
+}
+
+/* ---- blocks -------------------------------------------------------------------------------------------- */
+
+/* Blocks of the block row that has the longest row. */
+static void find_longest_blocks(spryi_features *f, marked_set *set, const spry_arrays *csr)
+{
+    const int64_t block = f->blocks.block;
+    int64_t longest = 0, entries = 0;
+    if (block <= 1) return;
+    for (int64_t i = 1; i < csr->rows; i++)
+        if (length_of(csr, i) > length_of(csr, longest)) longest = i;
+    const int64_t first = longest / block * block, end = first + block < csr->rows ? first + block : csr->rows;
+    set->own++;
+    for (int64_t k = spryi_offset_of(csr, first); k < spryi_offset_of(csr, end) && entries < MOST_ENTRIES;
+         k++, entries++)
+        f->longest_blocks += add(set, spryi_minor_of(csr, k) / block);
 }
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr, spry_type vector_type,
                                 const spryi_row_profile *lengths, spry_error *err)
 {
     spry_status status = SPRY_OK;
+    marked_set *set = NULL;
     spry_arrays with_values = *csr; /* as formats store it that have no patterns */
     with_values.value_type = vector_type;
     *f = (spryi_features){.rows = csr->rows,
@@ -155,10 +225,15 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
                           .moved = spryi_unread_share(csr, 1),
                           .lengths = *lengths,
                           .packed = spryi_packed_guess_of(csr)};
+    SPRYI_TRY(SPRYI_NEW(context, &set, 1, "sectors of x", err));
+    memset(set, 0, sizeof *set);
     find_slots(f, csr);
-    SPRYI_TRY(find_sectors(context, f, csr, err));
+    find_sectors(f, set, csr);
     SPRYI_TRY(spryi_find_blocks(&with_values, context, &f->blocks, err));
+    find_longest_blocks(f, set, csr);
+    find_scattered(f, set, csr);
     SPRYI_TRY(spryi_windowed_guess_of(context, &f->windowed, &with_values, err));
 done:
+    spryi_release(context, set);
     return status;
 }

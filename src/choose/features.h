@@ -2,7 +2,7 @@
 #ifndef SPRYI_FEATURES_H
 #define SPRYI_FEATURES_H
 
-#include "choose/choose_gpu.h"
+#include "choose/rows.h"
 #include "formats/bsr/bsr.h"
 #include "formats/packed/packed.h"
 #include "formats/windowed/windowed_guess.h"
@@ -23,7 +23,9 @@ typedef struct spryi_features {
     double moved;        /* the latter alone */
     spryi_packed_guess packed;
     spryi_bsr_guess blocks;
+    double longest_blocks; /* of the block row with the longest row; 0 without blocks */
     spryi_windowed_guess windowed;
+    int scattered; /* 1: neighbouring entries gather x from all over: of row blocks that sweep it */
 } spryi_features;
 
 /* Looks at samples of the columns of csr, which has entries; values are not read. x is of vector_type. */

@@ -73,6 +73,18 @@ int spryi_threads(const spry_context *context, int64_t work)
     return work < SERIAL_BELOW ? 1 : spryi_team(context->threads);
 }
 
+/*
+ * As many as are asked for; else the context's, but each with so many bytes to read that it is worth waking: a thread
+ * that another program takes the processor from is waited for much longer than a small product takes.
+ */
+int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked)
+{
+    enum { BYTES_A_THREAD = 64 << 10 };
+    const int64_t worth = storage_bytes / BYTES_A_THREAD;
+    if (asked > 0) return asked;
+    return worth < 1 ? 1 : worth < context->threads ? (int)worth : context->threads;
+}
+
 void spryi_compressed_clear(spry_context *context, spryi_compressed *a)
 {
     spryi_release(context, a->offsets);

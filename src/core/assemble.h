@@ -41,6 +41,9 @@ typedef struct spryi_entries {
 /* Threads worth starting for so many entries or rows: 1, or the context's. */
 int spryi_threads(const spry_context *context, int64_t work);
 
+/* Threads of a product that reads a storage of so many bytes, where `asked` are asked for; 0: up to the context's. */
+int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked);
+
 /* Allocates the arrays of *a, whose sizes and types are set; offsets that are there stay. */
 spry_status spryi_compressed_allocate(spry_context *context, spryi_compressed *a, spry_error *err);
 

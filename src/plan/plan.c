@@ -4,6 +4,7 @@
 
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
+#include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -43,6 +44,7 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
                                 "vector_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU",
                                 o->vector_device);
     SPRYI_OK_OR_RETURN(spryi_check_threads(o->threads, "plan", err));
+    SPRYI_OK_OR_RETURN(spryi_check_policy(o->policy, err));
     return spryi_check_ordering(o, err);
 }
 
@@ -163,6 +165,7 @@ static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options 
     SPRYI_OK_OR_RETURN(plan->A->stored ? take_entries(plan, err) : SPRY_OK);
     spryi_choose_instead(&choice, plan->format->name);
     plan->format = choice.format;
+    plan->estimated_us = plan->estimated_csr_us;
     memset(plan->parameters, 0, sizeof plan->parameters);
     plan->reason_code = choice.code;
     snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
@@ -182,6 +185,8 @@ static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *
     }
     SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
     plan->format = choice.format;
+    plan->estimated_us = choice.us;
+    plan->estimated_csr_us = choice.csr_us;
     *kernel = choice.kernel;
     memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
     plan->reason_code = choice.code;
@@ -384,7 +389,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
         .x_length = o.op == SPRY_TRANSPOSE ? A->a.rows : A->a.cols,
         .options = o,
     };
-    made->options.format = made->options.kernel = made->options.ordering = NULL;
+    made->options.format = made->options.kernel = made->options.ordering = made->options.policy = NULL;
     pthread_mutex_init(&made->in_use, NULL); /* cannot fail with default attributes where we build for */
     SPRYI_TRY(select_device(made, &o, err));
     if (o.stream) SPRYI_TRY(spryi_wait_for(made->device, o.stream, err));

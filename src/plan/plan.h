@@ -75,10 +75,11 @@ struct spry_spmv_plan {
     int read_count;
     double setup_us;
     double search_us;          /* of it, what an update does without: choosing, finding an ordering */
-    spry_spmv_options options; /* its strings are not kept: device, format, kernel and ordering are NULL */
+    spry_spmv_options options; /* its strings are not kept: format, kernel, ordering and policy are NULL */
     spry_type value_type;      /* stored: the matrix's, or vector_type where a kernel needs a pattern's ones */
     int64_t parameters[SPRYI_PARAMETERS];
-    double update_us; /* of the last update, 0 before the first */
+    double update_us;                      /* of the last update, 0 before the first */
+    double estimated_us, estimated_csr_us; /* of a product in the format chosen, and in csr; 0: there was no estimate */
     spry_reason reason_code;
     char reason[320];
 };
@@ -150,9 +151,6 @@ int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned);
 void spryi_discard_ordering(spry_spmv_plan *plan);
 
 /* ---- predict.c --------------------------------------------------------------------------------------- */
-
-/* Threads of a run that reads a storage of so many bytes, where `asked` are asked for; 0: up to the context's. */
-int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked);
 
 /* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);

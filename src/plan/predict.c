@@ -5,6 +5,7 @@
  * The rates are measured once a process and device, when they are first asked for: plans that nobody asks about cost
  * nothing more. A CPU has those of one thread and of as many as a context has, in the last cache and in memory.
  */
+#include "core/assemble.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -290,36 +291,36 @@ static double csr_bytes(const spry_arrays *given, int64_t nnz)
     return (double)spryi_arrays_bytes(&csr);
 }
 
-/* Of a run in a storage of so many bytes, in that order. */
+/* Of a run in a storage of so many bytes, in that order; the product alone takes `known` us, 0: not known. */
 static double run_us(const spry_spmv_plan *plan, const device_rates *r, double storage, int threads,
-                     const spryi_plan_order *order)
+                     const spryi_plan_order *order, double known)
 {
     const int maps_x = spryi_maps_x(plan, order), maps_y = spryi_maps_y(plan, order);
     const spry_spmv_options *o = &plan->options;
     const double size = (double)plan->number_bytes, rows = (double)plan->A->a.rows, cols = (double)plan->A->a.cols;
     const double x = size * (double)plan->x_length, y = size * (double)plan->y_length;
     const int host = plan->device->driver->host_memory;
-    double bytes = storage + x + y;
+    double bytes = known > 0 ? 0 : storage + x + y;
     if (maps_x) bytes += 2 * x; /* a copy is written, and read */
     if (maps_y) bytes += 2 * y;
     if (o->row_scaling) bytes += size * rows;
     if (o->column_scaling) bytes += size * cols;
-    double us = move_us(r, bytes, host ? spryi_team(threads) : 1);
+    double us = known + (known > 0 && bytes == 0 ? 0 : move_us(r, bytes, host ? spryi_team(threads) : 1));
     if (!host) us += (maps_x + maps_y) * r->run_us;
     if (o->vector_device != plan->device->number) us += r->bus_us + x / r->to_device + y / r->from_device;
     return us * (double)(o->columns > 1 ? o->columns : 1);
 }
 
 /*
- * As many as are asked for; else the context's, but each with so many bytes to read that it is worth waking: a thread
- * that another program takes the processor from is waited for much longer than a small product takes.
+ * Of a product in csr by itself. The table of a GPU tells it; of a CPU it is told by the bandwidth that was measured
+ * here, and the table by how much another format differs.
  */
-int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked)
+static double csr_us(const spry_spmv_plan *plan, const device_rates *r, double bytes, int threads)
 {
-    enum { BYTES_A_THREAD = 64 << 10 };
-    const int64_t worth = storage_bytes / BYTES_A_THREAD;
-    if (asked > 0) return asked;
-    return worth < 1 ? 1 : worth < context->threads ? (int)worth : context->threads;
+    const int host = plan->device->driver->host_memory;
+    const double vectors = (double)plan->number_bytes * (double)(plan->x_length + plan->y_length);
+    if (!host && plan->estimated_csr_us > 0) return plan->estimated_csr_us;
+    return move_us(r, bytes + vectors, host ? spryi_team(threads) : 1);
 }
 
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
@@ -338,8 +339,10 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
     const double csr = csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
     const int csr_threads = spryi_threads_for(plan->context, (int64_t)csr, o->threads);
-    info->predicted_us = run_us(plan, &r, stored, plan->threads, plan->order);
-    info->baseline_us = is_baseline ? info->predicted_us : run_us(plan, &r, csr, csr_threads, NULL);
+    const double of_csr = csr_us(plan, &r, csr, csr_threads);
+    const double known = plan->estimated_us > 0 ? of_csr * plan->estimated_us / plan->estimated_csr_us : 0;
+    info->predicted_us = run_us(plan, &r, stored, plan->threads, plan->order, known);
+    info->baseline_us = is_baseline ? info->predicted_us : run_us(plan, &r, csr, csr_threads, NULL, of_csr);
     if (is_baseline || info->predicted_us >= info->baseline_us) return;
     const double calls = ceil(plan->setup_us / (info->baseline_us - info->predicted_us));
     info->break_even_calls = calls < 9e18 ? (int64_t)calls : INT64_MAX;

@@ -8,6 +8,7 @@
 
 #include "../kernels/in_blocks.h"
 #include "choose/choose.h"
+#include "core/context.h"
 #include "core/matrix.h"
 
 #include "spry/spry.h"
@@ -20,10 +21,20 @@ typedef struct choice_case {
     int64_t calls;
 } choice_case;
 
-static void check_choices(const char *device, const choice_case *cases, size_t count)
+/* A context of two threads, whose kernels may use `simd` whatever this processor has: it is asked to choose alone. */
+static spry_context *chooser(spryi_simd simd)
 {
     spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = 2;
+    assert_int_equal(spry_context_create(&context, &options, NULL), SPRY_OK);
+    context->simd = simd;
+    return context;
+}
+
+static void check_choices(const char *device, spryi_simd simd, const choice_case *cases, size_t count)
+{
+    spry_context *context = chooser(simd);
     for (size_t c = 0; c < count; c++) {
         spry_matrix *A = NULL;
         spryi_choice choice = {0};
@@ -63,16 +74,14 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
         {"rgg20,scale=13", 2, 0, "cuda", "bsr", "us a product predicted"},          /* 17 entries a row */
         {"rgg20,scale=12", 1, 0, "cuda", "sell", "us a product predicted"},
-        {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "blocks of 4 x 4"},
-        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "csr", ""},
-        {"rgg20,scale=14", 3, 0, "cpu", "bsr", "blocks of 3 x 3"},
-        {"rgg20,scale=9", 3, 0, "cpu", "csr", ""},                  /* small: all lies near the processor */
-        {"diagonal,rows=60000", 3, 0, "cpu", "csr", "follow"},      /* a block a block row */
-        {"banded,rows=9000", 1, 0, "cpu", "csr", "bytes an entry"}, /* csr's rows step */
-        {"rgg20,scale=12", 1, 0, "cpu", "hyb", "rows are uniform"},
+        {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "us a product predicted"},
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "us a product predicted"},
+        {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
+        {"diagonal,rows=60000", 3, 0, "cpu", "packed", "us a product predicted"}, /* a block a block row */
+        {"banded,rows=9000", 1, 0, "cpu", "csr", "us a product predicted"},       /* csr's rows step */
+        {"rgg20,scale=12", 1, 0, "cpu", "sell", "us a product predicted"},
     };
-    spry_context *context = NULL;
-    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_context *context = chooser(SPRYI_AVX512);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spryi_choice choice = {0};
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);
@@ -95,30 +104,90 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=60,y=60,z=60", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
-        {"grid7,x=60,y=60,z=60", "csr", "set-up counted over 75", 75}, /* which do not pay a conversion */
-        {"grid7,x=20,y=20,z=20", "sell", "", 0},                       /* small, even rows */
-        {"rgg20,scale=16", "csr", "", 0},                              /* uneven rows, all resident at once */
-        {"rgg20,scale=17", "packed", "", 0},                           /* the same, large, with local columns */
-        {"rgg20,scale=19,shuffle=5", "windowed", "", 0},               /* neighbours that are numbered anyhow */
-        {"uniform,rows=60000,degree=12", "sell", "", 0},               /* even rows, which need their columns */
-        {"arrow,rows=400000", "csr", "", 0},                           /* a row of all columns */
+        {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for a look", 75}, /* 3 % of them */
+        {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 20000", 20000},
+        {"grid7,x=20,y=20,z=20", "sell", "", 0},         /* small, even rows */
+        {"rgg20,scale=16", "csr", "", 0},                /* uneven rows, all resident at once */
+        {"rgg20,scale=17", "packed", "", 0},             /* the same, large, with local columns */
+        {"rgg20,scale=19,shuffle=5", "windowed", "", 0}, /* neighbours that are numbered anyhow */
+        {"uniform,rows=60000,degree=12", "sell", "", 0}, /* even rows, which need their columns */
+        {"arrow,rows=400000", "csr", "", 0},             /* a row of all columns */
         {"rmat16", "csr", "", 0},
         {"rmat18", "swept", "csr ", 0},
         {"uniform,rows=600000,degree=18", "swept", "", 0},
     };
-    check_choices("cuda", cases, sizeof cases / sizeof *cases);
+    check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
 }
 
 static void choices_on_a_cpu(void **state)
 {
     (void)state;
-    static const choice_case cases[] = {
-        {"rgg20,scale=15", "csr", "ahead of hyb's", 0},    /* 9 entries a row and more */
-        {"arrow,rows=4000", "hyb", "rows are uniform", 0}, /* 3 */
-        {"rmat16,scale=10", "csr", "row lengths vary", 0},   {"grid7,x=20,y=20,z=20", "csr", "bytes an entry", 0},
-        {"grid7,x=20,y=20,z=20", "csr", "too few calls", 5},
+    static const choice_case avx512[] = {
+        {"rgg20,scale=15", "sell", "csr ", 0},
+        {"rgg20,scale=17,shuffle=1", "windowed", "sell ", 0}, /* neighbours that are numbered anyhow */
+        {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices step */
+        {"banded,rows=200000", "csr", "packed ", 0},          /* and so do csr's rows */
+        {"uniform,rows=200000,degree=18", "sell", "", 0},
+        {"rmat16", "packed", "csr ", 0},
+        {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 10000", 0},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 1000},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
+        {"rmat16,scale=10", "csr", "too few entries", 0},
+        {"arrow,rows=4000", "csr", "too few entries", 0},
     };
-    check_choices("cpu", cases, sizeof cases / sizeof *cases);
+    static const choice_case avx2[] = {
+        {"rgg20,scale=15", "sell", "csr ", 0},
+        {"grid7,x=60,y=60,z=60", "csr", "sell ", 0},
+        {"uniform,rows=200000,degree=18", "sell", "", 0},
+        {"rmat16", "csr", "packed ", 0},
+        {"grid7,x=20,y=20,z=20", "csr", "set-up counted over 10000", 0},
+    };
+    check_choices("cpu", SPRYI_AVX512, avx512, sizeof avx512 / sizeof *avx512);
+    check_choices("cpu", SPRYI_AVX2, avx2, sizeof avx2 / sizeof *avx2);
+}
+
+/* The plain tree: a matrix for each of its leaves, and what the caller says of it. */
+static void choices_of_the_tree(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *policy, *format, *why;
+        spry_op op;
+    } cases[] = {
+        {"grid7,x=20,y=20,z=20", "tree", "ell", "within 1.5 times", SPRY_NO_TRANSPOSE},
+        {"arrow,rows=4000", "tree", "hyb", "over 1.5 times", SPRY_NO_TRANSPOSE},
+        {"rmat16,scale=10", "tree", "csr", "not very sparse", SPRY_NO_TRANSPOSE},
+        {"rmat,scale=12,edges=1", "tree", "coo", "are very sparse", SPRY_NO_TRANSPOSE},
+        {"grid7,x=20,y=20,z=20", "tree", "csc", "by columns", SPRY_TRANSPOSE},
+        {"grid7,x=20,y=20,z=20", "tree:memory", "csr", "memory is scarce", SPRY_NO_TRANSPOSE},
+        {"grid7,x=20,y=20,z=20", "tree:unpredictable", "hyb", "unpredictable", SPRY_NO_TRANSPOSE},
+    };
+    spry_context *context = chooser(SPRYI_AVX2);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_matrix *A = NULL;
+        spryi_choice choice = {0};
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.policy = cases[c].policy;
+        options.op = cases[c].op;
+        options.vector_type = SPRY_F64;
+        assert_int_equal(spry_matrix_generate(context, &A, cases[c].spec, NULL, NULL), SPRY_OK);
+        assert_int_equal(spryi_choose_format(A, &options, spryi_driver_named("cpu"), &choice, NULL), SPRY_OK);
+        if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
+            fail_msg("%s by %s: %s", cases[c].spec, cases[c].policy, choice.reason);
+        spry_matrix_destroy(A);
+    }
+    spry_matrix *A = NULL;
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.policy = "oracle";
+    assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=9,y=9", NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
+    assert_string_equal(err.argument, "policy");
+    assert_string_equal(err.message, "no policy \"oracle\", expected cost, tree, tree:memory or tree:unpredictable");
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
 }
 
 /*
@@ -173,6 +242,7 @@ static void refused_choices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu), cmocka_unit_test(choices_on_a_cpu),
-                                       cmocka_unit_test(choices_of_blocks), cmocka_unit_test(refused_choices)};
+                                       cmocka_unit_test(choices_of_the_tree), cmocka_unit_test(choices_of_blocks),
+                                       cmocka_unit_test(refused_choices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

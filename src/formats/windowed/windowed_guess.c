@@ -20,11 +20,11 @@ enum {
     MOST_COLUMNS = 3 << 14, /* which hold so many */
     SECTOR = 32,            /* bytes */
 };
-static const uint32_t FREE = UINT32_MAX;
 
-/* Sets of numbers below 2^32 - 1. */
+/* A set of numbers below 2^32, which is emptied at once: a slot has the set's mark above its number, or is free. */
 typedef struct number_set {
-    uint32_t slots[1 << SLOTS_BITS];
+    uint64_t slots[1 << SLOTS_BITS];
+    uint64_t mark; /* 1 and up */
     int64_t count;
 } number_set;
 
@@ -44,17 +44,18 @@ typedef struct window_sums {
 
 static void clear(number_set *set)
 {
-    memset(set->slots, 0xff, sizeof set->slots);
+    set->mark++;
     set->count = 0;
 }
 
 /* 1: it was not in the set. Sets that are full take nothing. */
 static int add(number_set *set, uint32_t number)
 {
+    const uint64_t own = set->mark << 32 | number;
     uint32_t at = number * 0x9E3779B1u >> (32 - SLOTS_BITS);
-    while (set->slots[at] != FREE && set->slots[at] != number) at = (at + 1) % (1u << SLOTS_BITS);
-    if (set->slots[at] == number || set->count >= MOST_COLUMNS) return 0;
-    set->slots[at] = number;
+    while (set->slots[at] >> 32 == set->mark && set->slots[at] != own) at = (at + 1) % (1u << SLOTS_BITS);
+    if (set->slots[at] == own || set->count >= MOST_COLUMNS) return 0;
+    set->slots[at] = own;
     set->count++;
     return 1;
 }
@@ -211,8 +212,7 @@ spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess 
     *guess = (spryi_windowed_guess){0};
     if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->cols >= UINT32_MAX) return SPRY_OK;
     SPRYI_TRY(SPRYI_NEW(context, &g, 1, "a sample of windows", err));
-    g->queue = NULL;
-    g->lengths = NULL;
+    memset(g, 0, sizeof *g); /* the sets' slots are free */
     g->csr = csr;
     g->window = spryi_windowed_default_rows(csr->rows);
     if (g->window > csr->rows) g->window = csr->rows;

@@ -1,0 +1,30 @@
+/* What a product takes in each format: its work, by the features of a matrix, at the rates of a class of devices. */
+#ifndef SPRYI_COST_H
+#define SPRYI_COST_H
+
+#include "choose/features.h"
+#include "choose/rates.h"
+
+/* What a product does in a format: bytes streamed, sectors gathered, and the counts of the rates of the same names. */
+typedef struct spryi_work {
+    double bytes, sectors, near, steps, slices, blocks, ragged, columns, chain, uneven, holes, longest, heaviest;
+    int ahead;
+} spryi_work;
+
+/* cost_gpu.c, cost_cpu.c; format: one that has rates there. */
+spryi_work spryi_work_on_gpu(const char *format, const spryi_features *features, double cache_bytes);
+spryi_work spryi_work_on_cpu(const char *format, const spryi_features *features);
+
+typedef struct spryi_estimate {
+    const char *format;
+    double us;           /* of a product */
+    double setup_us;     /* of the conversion, on a GPU by itself and without the upload */
+    double bytes;        /* that a product streams */
+    const char *refused; /* why the format is not to be taken, for people; NULL: it may be */
+} spryi_estimate;
+
+/* Estimates of all formats that have rates, in their order; of a CPU by so many threads. */
+int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, const spryi_features *features,
+                       int threads);
+
+#endif

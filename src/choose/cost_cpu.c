@@ -1,0 +1,88 @@
+/* The work of a product on a CPU: a thread goes by rows, and by as many entries or rows at once as a register has. */
+#include "choose/cost.h"
+
+#include "formats/windowed/windowed.h"
+
+#include <math.h>
+#include <string.h>
+
+static double vector_bytes(const spryi_features *f)
+{
+    return (double)(f->rows + f->cols) * f->number_bytes;
+}
+
+/* Columns that follow from the row before are not read, those one further not gathered either. */
+static spryi_work work_of_csr(const spryi_features *f)
+{
+    const double n = (double)f->nnz;
+    return (spryi_work){.bytes = n * (f->value_bytes + f->index_bytes * (1 - f->repeated)) +
+                                 (double)f->rows * f->offset_bytes + vector_bytes(f),
+                        .sectors = f->slot_sectors * n * (1 - f->moved),
+                        .near = f->near_sectors * n,
+                        .steps = n * (1 - f->moved) * (1 - f->adjacent),
+                        .columns = n,
+                        .slices = (double)f->rows,
+                        .blocks = (double)f->rows * f->lengths.body_deviation};
+}
+
+static spryi_work work_of_sell(const spryi_features *f)
+{
+    const double n = (double)f->nnz;
+    return (spryi_work){.bytes = n * f->slots * (f->value_bytes + f->index_bytes) + 8.0 * (double)f->rows +
+                                 vector_bytes(f),
+                        .sectors = f->slot_sectors * n,
+                        .near = f->near_sectors * n,
+                        .steps = n * f->slots,
+                        .slices = (double)f->rows};
+}
+
+static spryi_work work_of_bsr(const spryi_features *f)
+{
+    const double n = (double)f->nnz, b = (double)f->blocks.block, an_entry = f->blocks.bytes / n;
+    const double index = f->index_bytes / (b * b), row = f->offset_bytes / (b * f->lengths.mean);
+    const double stored = n * an_entry / (f->number_bytes + index);
+    const int has_holes = an_entry > 1.02 * (f->number_bytes + index + row);
+    return (spryi_work){.bytes = f->blocks.bytes + vector_bytes(f),
+                        .sectors = f->slot_sectors * n / b,
+                        .near = f->near_sectors * n,
+                        .steps = stored,
+                        .columns = has_holes ? stored : 0,
+                        .slices = (double)f->rows / b,
+                        .blocks = stored / (b * b)};
+}
+
+static spryi_work work_of_packed(const spryi_features *f)
+{
+    const double n = (double)f->nnz, b = (double)f->packed.block, gathered = 1 - f->packed.strided;
+    return (spryi_work){.bytes = n * f->packed.bytes + vector_bytes(f),
+                        .sectors = f->slot_sectors * n * gathered / b,
+                        .near = f->near_sectors * n,
+                        .steps = n * f->slots * gathered / b,
+                        .columns = n * f->slots,
+                        .slices = (double)f->rows};
+}
+
+static spryi_work work_of_windowed(const spryi_features *f)
+{
+    static const double OF_CELLS = 1.45, SECTORS_OF_CELLS = 1.42; /* columns over those of balls of rows */
+    static const double MOST = 4096, OF_ROW = 4.7;                /* numbers of x of a window; bytes */
+    const spryi_windowed_guess *g = &f->windowed;
+    const double n = (double)f->nnz, run = (double)g->run, more = g->cells ? OF_CELLS : 1;
+    const double cut = sqrt(fmax(1, more * g->staged / MOST)), columns = more * g->columns * cut;
+    const double index = run > 1 ? 2 / (run * (double)g->group) : 1.5 / (double)g->group;
+    return (spryi_work){.bytes = n * (f->value_bytes + index + 2 * columns / run) + OF_ROW * (double)f->rows +
+                                 vector_bytes(f),
+                        .sectors = (g->cells ? SECTORS_OF_CELLS : 1) * g->sectors * n * cut,
+                        .steps = n,
+                        .columns = columns * n,
+                        .slices = (double)f->rows,
+                        .blocks = 32 * g->ragged * n};
+}
+
+spryi_work spryi_work_on_cpu(const char *format, const spryi_features *f)
+{
+    if (strcmp(format, "sell") == 0) return work_of_sell(f);
+    if (strcmp(format, "bsr") == 0) return work_of_bsr(f);
+    if (strcmp(format, "packed") == 0) return work_of_packed(f);
+    return strcmp(format, "windowed") == 0 ? work_of_windowed(f) : work_of_csr(f);
+}

@@ -1,0 +1,30 @@
+/* Every format that has rates for a class of devices, by the time that products are predicted to take. */
+#ifndef SPRYI_CHOOSE_RANK_H
+#define SPRYI_CHOOSE_RANK_H
+
+#include "choose/cost.h"
+
+typedef struct spryi_ranking {
+    const spryi_device_class *device;
+    int threads;   /* of a product on a CPU */
+    int64_t calls; /* over which set-up is counted */
+    spryi_features features;
+    int count, allowed;                    /* the first `allowed` may be taken, */
+    spryi_estimate list[SPRYI_MOST_RATES]; /* by the time of a product */
+    int taken, csr;                        /* places in the list: of the least time with set-up, and of csr */
+} spryi_ranking;
+
+/* Expected calls, where the caller expects no number. */
+enum { SPRYI_MANY_CALLS = 10000 };
+
+/*
+ * 1: looking at A costs at most 3 % of what so many products of csr take there. Then a ranking may be made; the time of
+ * a conversion counts there.
+ */
+int spryi_looking_pays(const spry_arrays *a, const spryi_device_class *device, int threads, int64_t calls);
+
+/* A has entries and is sound, x is of vector_type; calls > 0. What is not CSR in host memory is converted or copied. */
+spry_status spryi_rank(spryi_ranking *ranking, const spry_matrix *A, spry_type vector_type,
+                       const spryi_device_class *device, int threads, int64_t calls, spry_error *err);
+
+#endif

@@ -1,0 +1,93 @@
+#include "choose/rows.h"
+
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "core/row_lengths.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double UNIFORM = SPRYI_UNIFORM;
+
+enum { LENGTHS = 4096 }; /* longer rows share a bin */
+
+typedef struct length_counts {
+    int64_t rows[LENGTHS + 1];
+    double long_mean; /* of the lengths in the last bin */
+} length_counts;
+
+/* Mean and deviation of what is left when the longest `drop` rows are gone. */
+static double deviation_without(const length_counts *c, int64_t drop)
+{
+    double rows = 0, sum = 0, squares = 0;
+    for (int64_t bin = LENGTHS; bin >= 0; bin--) {
+        int64_t dropped = c->rows[bin] < drop ? c->rows[bin] : drop;
+        double kept = (double)(c->rows[bin] - dropped);
+        double length = bin < LENGTHS ? (double)bin : c->long_mean;
+        drop -= dropped;
+        rows += kept;
+        sum += kept * length;
+        squares += kept * length * length;
+    }
+    if (sum == 0) return 0;
+    double mean = sum / rows, variance = squares / rows - mean * mean;
+    return variance > 0 ? sqrt(variance) / mean : 0;
+}
+
+static void find_long_rows(spryi_row_profile *p, const length_counts *c)
+{
+    const double most = SPRYI_LONG_ROW * p->mean;
+    for (int64_t bin = 0; bin <= LENGTHS; bin++) {
+        const double length = bin < LENGTHS ? (double)bin : c->long_mean;
+        if (length <= most) continue;
+        p->long_rows += (double)c->rows[bin];
+        p->excess += (double)c->rows[bin] * (length - most);
+    }
+}
+
+/* Row offsets of a layout whose own do not run over rows. */
+static spry_status make_offsets(spry_context *context, int64_t **offsets, const spry_arrays *a, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, offsets, a->rows + 1, "row offsets", err));
+    memset(*offsets, 0, (size_t)(a->rows + 1) * sizeof **offsets);
+    const void *rows = a->layout == SPRY_COO ? a->row_indices : a->indices;
+    for (int64_t k = 0; k < a->nnz; k++) (*offsets)[spryi_index_at(rows, a->index_type, k) + 1]++;
+    spryi_scan(*offsets, a->rows);
+    return SPRY_OK;
+}
+
+spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_arrays a = A->a;
+    int64_t *made = NULL;
+    length_counts *c = NULL;
+    SPRYI_TRY(SPRYI_NEW(A->context, &c, 1, "row length counts", err));
+    memset(c, 0, sizeof *c);
+    if (a.layout != SPRY_CSR) {
+        SPRYI_TRY(make_offsets(A->context, &made, &a, err));
+        a.offsets = made;
+        a.offset_type = SPRY_I64;
+    }
+    spryi_count_row_lengths(&a, c->rows, LENGTHS);
+    double rows = a.rows > 0 ? (double)a.rows : 1, in_long = (double)a.nnz;
+    for (int64_t bin = 0; bin < LENGTHS; bin++) in_long -= (double)(bin * c->rows[bin]);
+    if (c->rows[LENGTHS] > 0) c->long_mean = in_long / (double)c->rows[LENGTHS];
+    *profile = (spryi_row_profile){.mean = (double)a.nnz / rows,
+                                   .longest = (double)spryi_longest_row(A->context, &a),
+                                   .deviation = deviation_without(c, 0),
+                                   .body_deviation = deviation_without(c, (a.rows + 99) / 100),
+                                   .empty = (double)c->rows[0] / rows};
+    find_long_rows(profile, c);
+done:
+    spryi_release(A->context, made);
+    spryi_release(A->context, c);
+    return status;
+}
+
+int spryi_rows_are_uniform(const spryi_row_profile *rows)
+{
+    return rows->body_deviation <= UNIFORM && rows->mean >= 1;
+}

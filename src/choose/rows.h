@@ -1,0 +1,25 @@
+/* How long the rows of a matrix are. */
+#ifndef SPRYI_CHOOSE_ROWS_H
+#define SPRYI_CHOOSE_ROWS_H
+
+#include "core/matrix.h"
+
+typedef struct spryi_row_profile {
+    double mean, longest;
+    double deviation;      /* of the lengths, as a share of their mean, */
+    double body_deviation; /* and without the longest hundredth */
+    double empty;          /* share of the rows */
+    double long_rows;      /* rows of over SPRYI_LONG_ROW times the mean, */
+    double excess;         /* and their entries beyond that */
+} spryi_row_profile;
+
+/* Of a matrix in host memory. */
+spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err);
+
+#define SPRYI_LONG_ROW 8 /* times the mean */
+
+/* Rows of one length but for few: */
+#define SPRYI_UNIFORM 0.5 /* the most that body_deviation may be */
+int spryi_rows_are_uniform(const spryi_row_profile *rows);
+
+#endif
