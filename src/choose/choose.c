@@ -84,8 +84,8 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
     size_t used = 0;
     for (int k = 0; k < r->allowed; k++)
         if (k != r->taken && used < sizeof others)
-            used += (size_t)snprintf(others + used, sizeof others - used, "%s%s %.3g", used ? ", " : "",
-                                     r->list[k].format, r->list[k].us);
+            used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %.3g", used ? ", " : "",
+                                        r->list[k].format, r->list[k].us);
     spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
                  "%.3g us a product predicted, %s; set-up counted over %lld", taken->us,
                  used ? others : "the only one that suits", (long long)r->calls);

@@ -231,10 +231,10 @@ static void updates_repeat_conversions(void **state)
     const spry_reason many = reason_with(context, A, 0, 0);
     assert_true(many != SPRY_REASON_FEW_CALLS);
     assert_int_equal(reason_with(context, A, 7, 0), SPRY_REASON_FEW_CALLS);
-    assert_int_equal(reason_with(context, A, 100, 0), many);
-    assert_int_equal(reason_with(context, A, 100, 9), many);                   /* 10 a conversion */
-    assert_int_equal(reason_with(context, A, 100, 19), SPRY_REASON_FEW_CALLS); /* 5 */
-    assert_int_equal(reason_with(context, A, 100, INT64_MAX), SPRY_REASON_FEW_CALLS);
+    assert_int_equal(reason_with(context, A, 100000, 0), many);
+    assert_int_equal(reason_with(context, A, 100000, 9), many);                      /* 10000 a conversion */
+    assert_int_equal(reason_with(context, A, 100000, 19999), SPRY_REASON_FEW_CALLS); /* 5 */
+    assert_int_equal(reason_with(context, A, 100000, INT64_MAX), SPRY_REASON_FEW_CALLS);
     assert_int_equal(reason_with(context, A, INT64_MAX, 1), many);
     assert_int_equal(reason_with(context, A, 0, 1000), many); /* many follow each */
     spry_matrix_destroy(A);
