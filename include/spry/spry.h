@@ -697,7 +697,7 @@ typedef enum spry_reason {
     SPRY_REASON_IN_PLACE = 3,       /* the matrix is in device memory, where its arrays serve as they are */
     SPRY_REASON_PATTERN = 4,        /* it stores no values */
     SPRY_REASON_EMPTY = 5,          /* there are no entries */
-    SPRY_REASON_TRANSPOSED = 6,     /* the transposed product works by columns */
+    SPRY_REASON_TRANSPOSED = 6,     /* the transposed product works by columns, and a look would not pay */
     SPRY_REASON_UNIFORM_ROWS = 7,   /* row lengths differ little */
     SPRY_REASON_IRREGULAR_ROWS = 8, /* they differ much */
     SPRY_REASON_VERY_SPARSE = 9,    /* most rows have next to no entries */

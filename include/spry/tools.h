@@ -110,6 +110,81 @@ typedef struct spry_storage {
 SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                                const spry_spmv_options *options, spry_error *err);
 
+/* ---- why "auto" takes what it takes ---- */
+
+/* A class of devices that times are predicted for, by a table of rates (docs/choosing.md). */
+typedef struct spry_device_class_info {
+    size_t struct_size;
+    const char *name;        /* "h200", "avx512" */
+    const char *title;       /* "NVIDIA H100 and H200" */
+    const char *device_kind; /* "cpu", "cuda" */
+    const char *fitted;      /* to what its rates were fitted, and when */
+} spry_device_class_info;
+
+SPRY_API int spry_device_class_count(void);
+SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, int index, spry_error *err);
+
+typedef struct spry_explain_options {
+    size_t struct_size;
+    /* Of the plan that is asked about; NULL: the defaults. Its policy is "cost" or NULL; format, kernel and ordering do
+       not count */
+    const spry_spmv_options *spmv;
+    const char *device_class; /* the name of a class, whose device need not be here; NULL: that of the plan's device */
+} spry_explain_options;
+
+typedef struct spry_explanation spry_explanation;
+
+/* The choice. */
+typedef struct spry_explanation_info {
+    size_t struct_size;
+    const char *device_class, *fitted;
+    const char *format; /* that "auto" takes */
+    spry_reason reason_code;
+    const char *reason; /* one sentence */
+    int64_t calls;      /* over which set-up is counted */
+    int threads;        /* of a product on a CPU, that times are told for; 0 on a GPU */
+    int candidates, features;
+} spry_explanation_info;
+
+/* A format: those that may be taken come first, by the time of a product; then those that are refused. */
+typedef struct spry_candidate {
+    size_t struct_size;
+    const char *format;
+    const char *refused; /* why it is not to be taken; "" where it may be */
+    double predicted_us; /* of a product; 0: not predicted */
+    double setup_us;     /* of the conversion, without moving data to a device */
+    double total_us;     /* of both, over the calls */
+    double bytes;        /* that a product moves */
+    double roof;         /* time that a product of plain CSR would take at the device's copy bandwidth, as a share */
+                         /* of predicted_us; 0: not known */
+    int64_t break_even_calls; /* from how many products on it is ahead of csr; 0: from the first; SPRY_NEVER */
+} spry_candidate;
+
+/* A number that the prediction rests on. */
+typedef struct spry_feature {
+    size_t struct_size;
+    const char *name; /* "slots" */
+    const char *text; /* one line */
+    double value;
+} spry_feature;
+
+/*
+ * Ranks the formats for A as "auto" does, and looks at A in any case, also where "auto" would not for want of calls.
+ * A is sound. O(rows) and samples of the columns; what is not CSR in host memory is converted or copied for that.
+ * The explanation is the caller's and refers to nothing of A.
+ */
+SPRY_API spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanation, const spry_matrix *A,
+                                       const spry_explain_options *options, spry_error *err);
+SPRY_API void spry_explanation_destroy(spry_explanation *explanation); /* NULL is fine */
+
+/* Strings live as long as the explanation. */
+SPRY_API spry_status spry_explanation_get_info(const spry_explanation *explanation, spry_explanation_info *info,
+                                               spry_error *err);
+SPRY_API spry_status spry_explanation_get_candidate(const spry_explanation *explanation, spry_candidate *candidate,
+                                                    int index, spry_error *err);
+SPRY_API spry_status spry_explanation_get_feature(const spry_explanation *explanation, spry_feature *feature, int index,
+                                                  spry_error *err);
+
 /* Density picture: counts[r*width + c] = entries that fall in cell (r, c) of a height x width grid over A. O(nnz). */
 SPRY_API spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err);
 

@@ -3,8 +3,8 @@
  * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison.
  *
  * Before either: csr where too few products are expected for a conversion or a look at the matrix to pay, and where
- * there are no entries; csc for the transposed product. What the padding guard or the memory limit refuses becomes csr
- * (plan/plan.c).
+ * there are no entries. A transposed product is one of A^T, for which csc makes A^T in any case; where a look does not
+ * pay, csc takes it. What the padding guard or the memory limit refuses becomes csr (plan/plan.c).
  */
 #include "choose/choose.h"
 
@@ -56,11 +56,7 @@ static const char *cost_of_csr(const spry_matrix *A)
 static int decide_before(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
 {
     const int few = options->expected_calls > 0 && options->expected_calls < FEW_CALLS;
-    if (options->op == SPRY_TRANSPOSE && !few) {
-        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
-        return 1;
-    }
-    if (!few && A->a.nnz > 0) return 0;
+    if (!few && (A->a.nnz > 0 || options->op == SPRY_TRANSPOSE)) return 0;
     spryi_choose(choice, "csr", few ? SPRY_REASON_FEW_CALLS : SPRY_REASON_EMPTY, "%s; %s",
                  few ? "too few calls expected for each conversion to pay" : "no entries", cost_of_csr(A));
     return 1;
@@ -91,37 +87,82 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
                  used ? others : "the only one that suits", (long long)r->calls);
 }
 
+/* 1: products in csr take long enough for a look at the matrix. */
+static int may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+{
+    const int threads = spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
+    const int on_cpu = strcmp(device->driver, "cpu") == 0;
+    if (A->a.nnz == 0 || (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0)) return 0;
+    if (options->expected_calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
+    return spryi_looking_pays(&A->a, device, threads, options->expected_calls);
+}
+
+static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
+{
+    if (options->op == SPRY_TRANSPOSE)
+        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+    else
+        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
+                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost_of_csr(A));
+}
+
 static spry_status choose_by_cost(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
                                   const spryi_device_class *device, spry_error *err)
 {
     const int threads = spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
     const int64_t calls = options->expected_calls > 0 ? options->expected_calls : SPRYI_MANY_CALLS;
     spryi_ranking ranking;
-    const int small = A->a.nnz < LEAST_LOOKED_AT && strcmp(device->driver, "cpu") == 0;
-    if (options->expected_calls > 0 ? !spryi_looking_pays(&A->a, device, threads, calls) : small) {
-        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
-                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost_of_csr(A));
-        return SPRY_OK;
-    }
-    SPRYI_OK_OR_RETURN(spryi_rank(&ranking, A, options->vector_type, device, threads, calls, err));
+    SPRYI_OK_OR_RETURN(spryi_rank(&ranking, A, options->op, options->vector_type, device, threads, calls, err));
     tell_ranking(choice, &ranking);
     const spryi_estimate *taken = &ranking.list[ranking.taken];
     choice->us = taken->us;
     choice->csr_us = ranking.list[ranking.csr].us;
+    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking.features.blocks.block;
     if (strcmp(taken->format, "csr") == 0 && strcmp(device->driver, "cuda") == 0)
         choice->kernel = spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &ranking.features.lengths);
     return SPRY_OK;
 }
 
-spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *given, const spryi_driver *device,
-                                spryi_choice *choice, spry_error *err)
+void spryi_tell_transposed(char *reason, size_t size)
+{
+    const size_t used = strlen(reason);
+    snprintf(reason + used, size - used, "; of the transposed matrix, which is made for it");
+}
+
+/* The options with the products that follow each conversion. */
+static spry_spmv_options of_each_conversion(const spry_spmv_options *given)
 {
     spry_spmv_options of_each = *given;
     of_each.expected_calls = calls_a_conversion(given);
+    return of_each;
+}
+
+int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+{
+    const spry_spmv_options of_each = of_each_conversion(options);
+    spryi_choice choice;
+    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && !decide_before(&choice, A, &of_each) &&
+           may_look(A, &of_each, device);
+}
+
+spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *given, const spryi_device_class *device,
+                            spryi_choice *choice, spry_error *err)
+{
+    const spry_spmv_options of_each = of_each_conversion(given);
     if (spryi_is_tree(given->policy)) return spryi_follow_tree(choice, A, &of_each, err);
     if (decide_before(choice, A, &of_each)) return SPRY_OK;
-    return choose_by_cost(choice, A, &of_each, spryi_class_of(A->context, device), err);
+    if (!may_look(A, &of_each, device)) {
+        choose_unseen(choice, A, &of_each);
+        return SPRY_OK;
+    }
+    return choose_by_cost(choice, A, &of_each, device, err);
+}
+
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
+                                spryi_choice *choice, spry_error *err)
+{
+    return spryi_choose_on(A, options, spryi_class_of(A->context, device), choice, err);
 }
 
 void spryi_choose_instead(spryi_choice *choice, const char *refused)

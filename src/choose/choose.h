@@ -27,6 +27,19 @@ spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *o
                                 spryi_choice *choice, spry_error *err);
 
 /*
+ * 1: the transposed product of A is ranked as a product of A^T, and A^T, which csc makes in any case, may be made for
+ * that; 0: csc or csr takes it, or it is no transposed product.
+ */
+int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device);
+
+/* Adds to a reason that the format holds A^T. */
+void spryi_tell_transposed(char *reason, size_t size);
+
+/* The same for a class of devices, here or not. */
+spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
+                            spryi_choice *choice, spry_error *err);
+
+/*
  * The kernel of `format` on a kind of device that suits A best; NULL: the last one listed. It may be one that cannot
  * run here or lacks the product: the caller looks.
  */

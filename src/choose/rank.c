@@ -37,14 +37,14 @@ static void find_least(spryi_ranking *r)
     }
 }
 
-spry_status spryi_rank(spryi_ranking *r, const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
-                       int threads, int64_t calls, spry_error *err)
+spry_status spryi_rank(spryi_ranking *r, const spry_matrix *A, spry_op op, spry_type vector_type,
+                       const spryi_device_class *device, int threads, int64_t calls, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *structure = NULL;
     spryi_row_profile rows;
     *r = (spryi_ranking){.device = device, .threads = threads, .calls = calls};
-    SPRYI_TRY(spryi_structure_of(&structure, A, err));
+    SPRYI_TRY(spryi_structure_of(&structure, A, op, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, structure, err));
     spry_arrays csr = structure->a;
     csr.value_type = A->a.value_type;

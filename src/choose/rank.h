@@ -23,8 +23,11 @@ enum { SPRYI_MANY_CALLS = 10000 };
  */
 int spryi_looking_pays(const spry_arrays *a, const spryi_device_class *device, int threads, int64_t calls);
 
-/* A has entries and is sound, x is of vector_type; calls > 0. What is not CSR in host memory is converted or copied. */
-spry_status spryi_rank(spryi_ranking *ranking, const spry_matrix *A, spry_type vector_type,
+/*
+ * Of products with A, or with a copy of A^T as CSR where op is SPRY_TRANSPOSE. A has entries and is sound, x is of
+ * vector_type; calls > 0. What is not CSR in host memory is converted or copied.
+ */
+spry_status spryi_rank(spryi_ranking *ranking, const spry_matrix *A, spry_op op, spry_type vector_type,
                        const spryi_device_class *device, int threads, int64_t calls, spry_error *err);
 
 #endif

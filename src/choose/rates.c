@@ -220,6 +220,7 @@ static const spryi_device_class classes[] = {
      .driver = "cuda",
      .cache_bytes = 62.9e6,
      .most_memory = 1e9,
+     .copy = 4.13e6,
      .rates = h200,
      .formats = FORMATS(h200)},
     {.name = "avx512",

@@ -31,6 +31,7 @@ typedef struct spryi_device_class {
     const char *driver; /* "cpu", "cuda" */
     double cache_bytes; /* of the last cache; of a CPU what a thread has of it */
     double most_memory; /* bytes a us that all threads together read from memory */
+    double copy;        /* bytes a us of a copy in memory, read and written; 0: not told */
     const spryi_format_rates *rates;
     int formats;
 } spryi_device_class;

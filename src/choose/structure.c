@@ -4,7 +4,9 @@
 #include "core/context.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/kernel.h"
 #include "core/memory.h"
+#include "formats/csc/csc.h"
 
 /* *array, in the device's memory, becomes a copy in the host's. */
 static spry_status fetch(const spryi_device *d, const void **array, int64_t count, size_t size, spry_error *err)
@@ -35,9 +37,25 @@ done:
     return status;
 }
 
-spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_error *err)
+spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_op op, spry_error *err)
 {
+    spry_status status = SPRY_OK;
+    spry_matrix *pattern = NULL, *of_host = NULL;
     *structure = NULL;
-    if (A->a.device > 0) return fetch_structure(structure, A, err);
-    return spryi_matrix_as_csr(A->context, structure, A, A->a.value_type, err);
+    if (A->a.device == 0 && op == SPRY_NO_TRANSPOSE)
+        return spryi_matrix_as_csr(A->context, structure, A, A->a.value_type, err);
+    if (A->a.device > 0) {
+        SPRYI_TRY(fetch_structure(&of_host, A, err));
+        A = of_host;
+    }
+    if (op == SPRY_NO_TRANSPOSE) {
+        *structure = of_host;
+        return SPRY_OK;
+    }
+    SPRYI_TRY(spryi_matrix_without_values(&pattern, A, err));
+    SPRYI_TRY(spryi_transposed(A->context, structure, pattern, err));
+done:
+    spryi_matrix_release(pattern);
+    spryi_matrix_release(of_host);
+    return status;
 }

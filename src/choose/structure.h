@@ -6,8 +6,9 @@
 
 /*
  * *structure: A's entries as CSR in host memory, whose values need not be there. A itself where it is that; of CSR in
- * device memory a copy of offsets and columns; else a conversion. The caller releases it.
+ * device memory a copy of offsets and columns; else a conversion. The same of A^T where op is SPRY_TRANSPOSE. The
+ * caller releases it.
  */
-spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_error *err);
+spry_status spryi_structure_of(spry_matrix **structure, const spry_matrix *A, spry_op op, spry_error *err);
 
 #endif

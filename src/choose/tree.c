@@ -72,7 +72,7 @@ spry_status spryi_follow_tree(spryi_choice *choice, const spry_matrix *A, const 
     else if (A->a.nnz == 0)
         spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries");
     if (choice->format) return SPRY_OK;
-    SPRYI_TRY(spryi_structure_of(&structure, A, err));
+    SPRYI_TRY(spryi_structure_of(&structure, A, SPRY_NO_TRANSPOSE, err));
     SPRYI_TRY(spryi_find_row_profile(&rows, structure, err));
     choose_by_rows(choice, &rows);
 done:

@@ -335,6 +335,27 @@ spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, c
     return SPRY_OK;
 }
 
+spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err)
+{
+    spry_arrays a = A->a;
+    a.value_type = SPRY_PATTERN;
+    a.values = NULL;
+    SPRYI_OK_OR_RETURN(new_matrix(A->context, pattern, &a, SPRYI_FIELD_PATTERN, err));
+    (*pattern)->structure_of = spryi_matrix_retain(A);
+    return SPRY_OK;
+}
+
+spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err)
+{
+    spry_arrays a = A->a;
+    a.layout = A->a.layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
+    a.rows = A->a.cols;
+    a.cols = A->a.rows;
+    SPRYI_OK_OR_RETURN(new_matrix(A->context, flipped, &a, A->field, err));
+    (*flipped)->structure_of = spryi_matrix_retain(A);
+    return SPRY_OK;
+}
+
 /* The memory is of the device that made it. */
 static void release_block(const spry_context *context, int number, void *block)
 {

@@ -50,6 +50,12 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
 /* A matrix of A's structure, which it keeps alive, with the caller's values where A's are. */
 spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err);
 
+/* A's entries without their values, in A's arrays, which it keeps alive. */
+spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err);
+
+/* A^T, where A is CSR or CSC: the same arrays as CSC or CSR, which it keeps alive. */
+spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err);
+
 #ifndef __cplusplus
 /*
  * matrix_entries.c: the matrix whose arrays are all entries, retained: A itself where its arrays are that. Of a

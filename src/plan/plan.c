@@ -65,7 +65,7 @@ spry_status spryi_vector_type_of(spry_type *type, const spry_matrix *A, const sp
 static spryi_selection_request request_for(const spry_spmv_plan *plan, const spry_spmv_options *o)
 {
     return (spryi_selection_request){
-        .operation = plan->op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV,
+        .operation = plan->options.op == SPRY_TRANSPOSE ? SPRYI_OP_SPMV_T : SPRYI_OP_SPMV,
         .device = o->device,
         .kernel = o->kernel,
         .allow_nondeterministic = o->allow_nondeterministic,
@@ -102,7 +102,7 @@ static spry_status select_kernel(spry_spmv_plan *plan, const spry_spmv_options *
     const spryi_device *d = plan->device;
     const spryi_selection_request request = request_for(plan, o);
     const char *reason;
-    if (!suits) suits = spryi_choose_kernel(plan->A, plan->format, d->driver, plan->op);
+    if (!suits) suits = spryi_choose_kernel(plan->A, plan->format, d->driver, plan->options.op);
     spry_status status = spryi_select_kernel(d, &plan->kernel, plan->format, suits, &request, err);
     if (status == SPRY_OK) d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     return status;
@@ -129,7 +129,7 @@ static spry_status select_named_kernel(spry_spmv_plan *plan, const spry_spmv_opt
 static spryi_run_fn run_of(const spry_spmv_plan *plan, const spry_arrays *stored, spry_type value_type)
 {
     const spry_index_type offset_type = stored->layout == SPRY_COO ? stored->index_type : stored->offset_type;
-    const spryi_run_table *table = plan->op == SPRY_TRANSPOSE ? plan->functions.spmv_t : plan->functions.spmv;
+    const spryi_run_table *table = plan->options.op == SPRY_TRANSPOSE ? plan->functions.spmv_t : plan->functions.spmv;
     const int pair = spryi_index_pair(offset_type, stored->index_type);
     return table ? (*table)[spryi_value_row(value_type, plan->vector_type)][pair] : NULL;
 }
@@ -226,8 +226,8 @@ static spry_status find_run(spry_spmv_plan *plan, spry_error *err)
     if (plan->run) return SPRY_OK;
     return spryi_fail(err, SPRY_UNSUPPORTED, "kernel",
                       "kernel %s has no %s for %s values and %s vectors with these indices", plan->kernel->name,
-                      plan->op == SPRY_TRANSPOSE ? "transposed product" : "product", spry_type_name(plan->value_type),
-                      spry_type_name(plan->vector_type));
+                      plan->options.op == SPRY_TRANSPOSE ? "transposed product" : "product",
+                      spry_type_name(plan->value_type), spry_type_name(plan->vector_type));
 }
 
 /* What the kernel keeps beside the storage, and the bytes of workspace that it asks for. */
@@ -238,7 +238,7 @@ static spry_status prepare_kernel(spry_spmv_plan *plan, spry_error *err)
     const spryi_prepare_request request = {.format = plan->format,
                                            .storage = plan->stored.storage,
                                            .vector_type = plan->vector_type,
-                                           .op = plan->op,
+                                           .op = plan->options.op,
                                            .device = d};
     spry_status status = SPRY_OK;
     int previous = 0;
@@ -395,6 +395,8 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     if (o.stream) SPRYI_TRY(spryi_wait_for(made->device, o.stream, err));
     if (made->A->stored && !spryi_may_read_stored(made->A, &o)) SPRYI_TRY(take_entries(made, err));
     SPRYI_TRY(spryi_order_plan(made, &o, err));
+    if (spryi_multiplies_transposed(made->device, made->A, &o)) SPRYI_TRY(spryi_flip_plan(made, err));
+    o.op = made->options.op;
     made->nnz = made->A->a.nnz;
     const double search = spryi_now_us();
     SPRYI_TRY(select_format(made, &o, err));
@@ -406,6 +408,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     if (status != SPRY_OK) SPRYI_TRY(spryi_hand_on(err, &why));
     made->threads = spryi_threads_for(context, made->format->storage_bytes(made->stored.storage), o.threads);
     if (is_expanded(made)) tell_expansion(made);
+    if (made->op != made->options.op) spryi_tell_transposed(made->reason, sizeof made->reason);
     spryi_drop_copy(made);
     made->setup_us = spryi_now_us() - start;
     *plan = made;
@@ -509,7 +512,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .owned_bytes = owned_bytes(plan),
         .workspace_bytes = plan->workspace_bytes,
         .setup_us = plan->setup_us,
-        .upload_us = plan->stored.upload_us,
+        .upload_us = plan->stored.upload_us + (plan->order ? plan->order->upload_us : 0),
         .update_us = plan->update_us,
         .expanded = is_expanded(plan),
         .from_file = plan->stored.mapped,

@@ -16,6 +16,7 @@ typedef struct spryi_plan_storage {
     int array_count;
     int made_there;      /* 1: by the device, from CSR; 0: on the host, and copied */
     int mapped;          /* 1: `storage` is that of the container that the matrix was read from */
+    spry_matrix *source; /* host copy of the matrix, whose arrays `storage` may borrow until it is copied; or NULL */
     int64_t borrowed;    /* on_device: bytes of the matrix's own arrays */
     double upload_us;    /* that copies to the device took */
     char parameters[64]; /* as the format resolved them */
@@ -24,11 +25,14 @@ typedef struct spryi_plan_storage {
 /*
  * The storage is of a matrix made of the caller's. Rows and columns are renumbered: x and y are the caller's, the
  * storage is of B = P A P^T (A not square: P A). Or A is one triangle, B both, and where no ordering was asked for
- * (name "none") there are no permutations.
+ * (name "none") there are no permutations. Or B, in either case or of A as it is, is transposed for a transposed
+ * product, which then is the plain one of B: op of the plan's options is SPRY_NO_TRANSPOSE.
  */
 typedef struct spryi_plan_order {
     const char *name;
     spry_matrix *given;      /* the caller's; plan->A is B while the storage borrows of it, else the same as this */
+    int flipped;             /* 1: B is transposed besides */
+    double upload_us;        /* of copies to the device that making A^T took */
     spry_ordering *ordering; /* of Band-k, for its groups; NULL: not needed any more */
     int32_t *x_from;         /* B multiplies x'[i] = x[x_from[i]]; NULL: x as it is, */
     int32_t *y_from;         /* to t, and y[i] becomes t[y_from[i]] + beta*y[i]; NULL: t is y */
@@ -66,7 +70,7 @@ struct spry_spmv_plan {
     void *host_x, *host_y; /* columns of those, gathered; NULL where their entries lie one behind the other */
     const void *zero;      /* a number 0 of any type in a device's own memory, for plans that need one there */
     void *zero_block;      /* that holds it, where it is the plan's; NULL: it is the order's */
-    spry_op op;
+    spry_op op;            /* the caller's; of the storage: options.op */
     spry_type vector_type;
     int64_t y_length, x_length;
     size_t number_bytes; /* of a number of vector_type */
@@ -123,8 +127,15 @@ spry_status spryi_renew_storage(spry_spmv_plan *plan, spry_error *err);
 /* The arrays of a storage that a device needs. */
 int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_section *sections);
 
-/* A host copy of the plan's matrix, whose arrays are in device memory. */
-spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, spry_error *err);
+/*
+ * *T = A transposed, as CSR in the memory of the plan's device, which makes it; NULL: it cannot. *upload_us: of copying
+ * A there.
+ */
+spry_status spryi_transpose_on_device(const spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A,
+                                      double *upload_us, spry_error *err);
+
+/* A host copy of a matrix whose arrays are in the memory of the plan's device. */
+spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, const spry_matrix *A, spry_error *err);
 
 /* ---- plan_order.c ------------------------------------------------------------------------------------ */
 
@@ -133,6 +144,15 @@ spry_status spryi_check_ordering(const spry_spmv_options *options, spry_error *e
 
 /* Finds the ordering that the options name, and puts the permuted copy in plan->A's place, or both triangles. */
 spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *options, spry_error *err);
+
+/*
+ * 1: a transposed product of A on the device is to be the plain one of A^T: where the library is to choose and looks,
+ * and in formats whose kernels there have that alone. The options' vector_type is one of vectors.
+ */
+int spryi_multiplies_transposed(const spryi_device *device, const spry_matrix *A, const spry_spmv_options *options);
+
+/* Puts the transposed of plan->A in its place, so that a transposed product is the plain one of the storage. */
+spry_status spryi_flip_plan(spry_spmv_plan *plan, spry_error *err);
 
 /* Brings the permutations to where the device reads them. */
 spry_status spryi_place_order(spry_spmv_plan *plan, spry_error *err);

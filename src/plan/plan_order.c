@@ -9,13 +9,16 @@
  * of y, one more of y where beta is not 0.
  */
 #include "catalogue/catalogue.h"
+#include "choose/choose.h"
 #include "core/clock.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/ordering.h"
+#include "formats/csc/csc.h"
 #include "formats/csrk/csrk.h"
 #include "plan/plan.h"
+#include "plan/select.h"
 #include "spry/tools.h"
 
 #include <string.h>
@@ -115,7 +118,7 @@ spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *o, s
                                 names[method], (int)INT32_MAX, (long long)m, (long long)n);
     how.method = names[method];
     if (A->a.device > 0) {
-        SPRYI_TRY(spryi_fetch_matrix(plan, &host, err));
+        SPRYI_TRY(spryi_fetch_matrix(plan, &host, A, err));
         A = host;
     } else if (expands) {
         SPRYI_TRY(spryi_matrix_entries(plan->A, &host, err));
@@ -135,6 +138,66 @@ done:
     spryi_matrix_release(host);
     return status;
 }
+
+/* ---- transposed --------------------------------------------------------------------------------------- */
+
+int spryi_multiplies_transposed(const spryi_device *d, const spry_matrix *A, const spry_spmv_options *o)
+{
+    spryi_selection_request request = {.operation = SPRYI_OP_SPMV_T,
+                                       .allow_nondeterministic = o->allow_nondeterministic,
+                                       .row = spryi_value_row(A->a.value_type, o->vector_type)};
+    const spryi_format *format;
+    const spryi_kernel *kernel;
+    int64_t parameters[SPRYI_PARAMETERS];
+    if (o->op != SPRY_TRANSPOSE || o->kernel || A->stored || !d->ops) return 0;
+    if (!o->format || strcmp(o->format, "auto") == 0)
+        return spryi_wants_transposed(A, o, spryi_class_of(d->context, d->driver));
+    if (o->groups || spryi_parse_format(&format, parameters, o->format, NULL) != SPRY_OK) return 0;
+    if (spryi_select_kernel(d, &kernel, format, NULL, &request, NULL) == SPRY_OK) return 0;
+    request.operation = SPRYI_OP_SPMV;
+    return spryi_select_kernel(d, &kernel, format, NULL, &request, NULL) == SPRY_OK;
+}
+
+/* *T = A transposed, by the device where that can, else by the host. */
+static spry_status transpose(spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A, spry_error *err)
+{
+    spry_matrix *host = NULL;
+    spry_status status = SPRY_OK;
+    SPRYI_TRY(spryi_transpose_on_device(plan, T, A, &plan->order->upload_us, err));
+    if (*T) return SPRY_OK;
+    if (A->a.device > 0) SPRYI_TRY(spryi_fetch_matrix(plan, &host, A, err));
+    status = spryi_transposed(plan->context, T, host ? host : A, err);
+done:
+    spryi_matrix_release(host);
+    return status;
+}
+
+/* 1: B is its own transposed. */
+static int is_symmetric(const spryi_plan_order *order)
+{
+    const spry_arrays *given = &order->given->a;
+    return given->triangle != SPRY_ALL_ENTRIES && given->symmetry == SPRY_SYMMETRIC;
+}
+
+spry_status spryi_flip_plan(spry_spmv_plan *plan, spry_error *err)
+{
+    spry_matrix *T = NULL;
+    if (!plan->order) {
+        SPRYI_OK_OR_RETURN(SPRYI_NEW(plan->context, &plan->order, 1, "transposed matrix of a plan", err));
+        *plan->order = (spryi_plan_order){.name = names[NONE], .given = spryi_matrix_retain(plan->A)};
+    }
+    if (!is_symmetric(plan->order)) {
+        SPRYI_OK_OR_RETURN(transpose(plan, &T, plan->A, err));
+        spryi_matrix_release(plan->A);
+        plan->A = T;
+        plan->order->flipped = 1;
+    }
+    plan->options.op = SPRY_NO_TRANSPOSE;
+    plan->options.groups = NULL; /* of the rows that are columns now */
+    return SPRY_OK;
+}
+
+/* ---- on the device ------------------------------------------------------------------------------------- */
 
 static int64_t padded_bytes(const int32_t *permutation, int64_t length)
 {
@@ -176,7 +239,7 @@ done:
 /* Values may be borrowed or not, and so may the rest; of a copy in host memory a GPU borrows nothing. */
 static int borrows(const spry_spmv_plan *plan)
 {
-    if (plan->stored.on_device) return 0;
+    if (plan->stored.on_device) return plan->A->a.device > 0 && plan->stored.borrowed > 0;
     const spry_arrays *s = plan->format->arrays(plan->stored.storage), *a = &plan->A->a;
     return s->offsets == a->offsets || s->indices == a->indices || (a->values && s->values == a->values) ||
            atomic_load(&plan->A->references) > 1;
@@ -263,27 +326,50 @@ done:
     return status;
 }
 
+/* *B: of the values of the caller's matrix as they are now. */
+static spry_status make_again(spry_spmv_plan *plan, spry_matrix **B, spry_error *err)
+{
+    const spryi_plan_order *order = plan->order;
+    const int permutes = order->x_from || order->y_from, expands = order->given->a.triangle != SPRY_ALL_ENTRIES;
+    spry_status status = SPRY_OK;
+    spry_matrix *A = NULL, *permuted = NULL;
+    if (order->flipped && !permutes && !expands) return transpose(plan, B, order->given, err);
+    SPRYI_TRY(order->given->a.device > 0 ? spryi_fetch_matrix(plan, &A, order->given, err)
+                                         : spryi_matrix_entries(order->given, &A, err));
+    if (permutes)
+        SPRYI_TRY(permute_again(plan, &permuted, A, err));
+    else
+        permuted = spryi_matrix_retain(A);
+    if (order->flipped)
+        SPRYI_TRY(transpose(plan, B, permuted, err));
+    else
+        *B = spryi_matrix_retain(permuted);
+done:
+    spryi_matrix_release(A);
+    spryi_matrix_release(permuted);
+    return status;
+}
+
 /* Entries are permuted anew: a map of them would take as much memory as the columns, in every plan. */
 spry_status spryi_order_values(spry_spmv_plan *plan, spry_error *err)
 {
-    const spryi_plan_order *order = plan->order;
+    const spryi_device *d = plan->device;
     spry_status status = SPRY_OK;
-    spry_matrix *A = NULL, *B = NULL;
-    SPRYI_TRY(order->given->a.device > 0 ? spryi_fetch_matrix(plan, &A, err) /* plan->A is the caller's */
-                                         : spryi_matrix_entries(order->given, &A, err));
-    if (order->x_from || order->y_from)
-        SPRYI_TRY(permute_again(plan, &B, A, err));
-    else
-        B = spryi_matrix_retain(A);
-    if (plan->A == order->given) {
+    spry_matrix *B = NULL;
+    SPRYI_TRY(make_again(plan, &B, err));
+    const int64_t bytes = B->a.nnz * (int64_t)spry_type_bytes(B->a.value_type);
+    if (plan->A == plan->order->given) {
         spryi_matrix_release(plan->A);
         plan->A = B;
         B = NULL;
-    } else { /* the storage has the addresses of these */
-        memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)B->a.nnz * spry_type_bytes(B->a.value_type));
+    } else if (plan->A->a.device == 0) { /* the storage has the addresses of these */
+        memcpy((void *)(uintptr_t)plan->A->a.values, B->a.values, (size_t)bytes);
+    } else if (bytes > 0) {
+        SPRYI_TRY(d->ops->copy(d, (void *)(uintptr_t)plan->A->a.values, B->a.values, bytes,
+                               B->a.device > 0 ? SPRYI_WITHIN_DEVICE : SPRYI_TO_DEVICE, NULL, err));
+        SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     }
 done:
-    spryi_matrix_release(A);
     spryi_matrix_release(B);
     return status;
 }

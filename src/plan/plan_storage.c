@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "plan/plan.h"
+#include "plan/select.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -60,10 +61,10 @@ static spry_status fetch_array(const spry_spmv_plan *plan, const void **array, i
     return d->ops->copy(d, host, device, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
 }
 
-spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, spry_error *err)
+spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, const spry_matrix *A, spry_error *err)
 {
     const spryi_device *d = plan->device;
-    spry_arrays a = plan->A->a;
+    spry_arrays a = A->a;
     const void **arrays[] = {&a.offsets, &a.indices, &a.values};
     const int64_t counts[] = {a.rows + 1, a.nnz, a.nnz};
     const size_t sizes[] = {spry_index_type_bytes(a.offset_type), spry_index_type_bytes(a.index_type),
@@ -79,7 +80,7 @@ spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, s
         return status;
     }
     a.device = 0;
-    return spryi_matrix_adopt(plan->context, host, &a, plan->A->field, err); /* takes them over, also on failure */
+    return spryi_matrix_adopt(plan->context, host, &a, A->field, err); /* takes them over, also on failure */
 }
 
 static int is_stored_in_place(const spry_spmv_plan *plan)
@@ -96,13 +97,15 @@ static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored,
     spryi_build_request request = spryi_request_of(plan);
     request.cost = &cost;
     if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
-        SPRYI_TRY(spryi_fetch_matrix(plan, &host, err));
+        SPRYI_TRY(spryi_fetch_matrix(plan, &host, plan->A, err));
         request.A = host;
         request.copied = 1;
     }
     SPRYI_TRY(spryi_complete_request(plan->context, &request, plan->format, err));
     SPRYI_TRY(plan->format->build(plan->context, &stored->storage, &request, err));
     memcpy(stored->parameters, cost.parameters, sizeof stored->parameters);
+    stored->source = host;
+    host = NULL;
 done:
     spryi_matrix_release(request.csr);
     spryi_matrix_release(host);
@@ -141,6 +144,7 @@ static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage
     made.upload_us = spryi_now_us() - start;
     memcpy(made.parameters, stored->parameters, sizeof made.parameters);
     if (!stored->mapped) format->destroy(plan->context, stored->storage);
+    spryi_matrix_release(stored->source);
     *stored = made;
     made = (spryi_plan_storage){0};
 done:
@@ -255,6 +259,35 @@ static spry_status make_on_device(const spry_spmv_plan *plan, spryi_plan_storage
     return spryi_hand_on(err, &why);
 }
 
+spry_status spryi_transpose_on_device(const spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A,
+                                      double *upload_us, spry_error *err)
+{
+    spry_spmv_plan in_columns = {.context = plan->context,
+                                 .device = plan->device,
+                                 .A = (spry_matrix *)(uintptr_t)A, /* read alone */
+                                 .format = spryi_find_format("csc"),
+                                 .options = plan->options,
+                                 .value_type = A->a.value_type};
+    const spryi_selection_request request = {.operation = SPRYI_OP_SPMV_T,
+                                             .row = spryi_value_row(A->a.value_type, plan->vector_type)};
+    spryi_plan_storage made = {0};
+    int done = 0;
+    *T = NULL;
+    in_columns.options.memory_limit_bytes = 0; /* that of the plan's own storage is checked when it is made */
+    spry_status status = spryi_select_kernel(plan->device, &in_columns.kernel, in_columns.format, NULL, &request, NULL);
+    if (status != SPRY_OK) return SPRY_OK;
+    SPRYI_TRY(make_on_device(&in_columns, &made, &done, err));
+    if (!done) return SPRY_OK;
+    spry_arrays a = *in_columns.format->arrays(made.storage);
+    a.device = plan->device->number;
+    made.array_count = 0; /* the matrix has them, whatever adopt returns */
+    *upload_us += made.upload_us;
+    status = spryi_matrix_adopt(plan->context, T, &a, A->field, err);
+done:
+    spryi_discard_storage(&in_columns, &made);
+    return status;
+}
+
 /* ---- of a container ------------------------------------------------------------------------------------ */
 
 void spryi_tell_stored(char *reason, size_t size, const spryi_stored *stored)
@@ -315,6 +348,7 @@ void spryi_discard_storage(const spry_spmv_plan *plan, spryi_plan_storage *store
         spryi_release(plan->context, stored->storage);
     else if (stored->storage && !stored->mapped)
         plan->format->destroy(plan->context, stored->storage);
+    spryi_matrix_release(stored->source);
     *stored = (spryi_plan_storage){0};
 }
 

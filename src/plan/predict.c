@@ -328,7 +328,7 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     const spryi_device *d = plan->device;
     const spry_spmv_options *o = &plan->options;
     const spry_arrays *given = plan->order ? &plan->order->given->a : &plan->A->a;
-    const int reorders = plan->order && (plan->order->x_from || plan->order->y_from);
+    const int reorders = plan->order && (plan->order->x_from || plan->order->y_from || plan->order->flipped);
     const int is_baseline = !reorders && strcmp(plan->format->name, "csr") == 0;
     const int most = plan->threads > plan->context->threads ? plan->threads : plan->context->threads;
     device_rates r;

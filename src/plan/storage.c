@@ -1,6 +1,7 @@
 /* What a format would take, told before it is built. */
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
+#include "choose/structure.h"
 #include "core/error.h"
 #include "plan/plan.h"
 #include "spry/tools.h"
@@ -62,6 +63,23 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
     return SPRY_OK;
 }
 
+/* Of the plain product of A^T. */
+static spry_status predict_flipped(spry_context *context, spry_storage *storage, const spry_matrix *A,
+                                   const spry_spmv_options *options, int is_auto, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_matrix *T = NULL;
+    spry_spmv_options o = *options;
+    o.op = SPRY_NO_TRANSPOSE;
+    SPRYI_TRY(spryi_structure_of(&T, A, SPRY_TRANSPOSE, err));
+    T->a.value_type = A->a.value_type; /* values are not looked at */
+    SPRYI_TRY(is_auto ? predict_choice(context, storage, T, &o, err) : predict(context, storage, T, &o, err));
+    if (is_auto) spryi_tell_transposed(storage->reason, sizeof storage->reason);
+done:
+    spryi_matrix_release(T);
+    return status;
+}
+
 /* Of the container's own format, whose arrays a plan on the CPU does not own, and which is nowhere made anew. */
 static spry_status predict_stored(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                   const spry_matrix *entries, const spry_spmv_options *options, int is_auto,
@@ -94,7 +112,9 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
     const int is_auto = !o.format || strcmp(o.format, "auto") == 0;
     spry_matrix *entries;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    const int flips = spryi_multiplies_transposed(device_for(context, A, &o), entries, &o);
     spry_status status = spryi_may_read_stored(A, &o) ? predict_stored(context, &found, A, entries, &o, is_auto, err)
+                         : flips                      ? predict_flipped(context, &found, entries, &o, is_auto, err)
                          : is_auto                    ? predict_choice(context, &found, entries, &o, err)
                                                       : predict(context, &found, entries, &o, err);
     spryi_matrix_release(entries);

@@ -13,8 +13,8 @@
 static void help_and_version(void **state)
 {
     (void)state;
-    static const char *const commands[] = {"info",    "devices", "kernels",  "spmv",  "bench",
-                                           "convert", "gen",     "pagerank", "solve", "reorder"};
+    static const char *const commands[] = {"info", "devices",  "kernels", "spmv",    "bench",  "convert",
+                                           "gen",  "pagerank", "solve",   "reorder", "explain"};
     expect("--help", 0, "Usage: spry COMMAND", NULL);
     expect("help", 0, "Usage: spry COMMAND", NULL);
     expect("--version", 0, "spry 0.", NULL);
@@ -182,6 +182,57 @@ static void kernels_of_another_level(void **state)
     unsetenv("SPRY_SIMD");
 }
 
+/* Every field of the JSON line, and a number or null where a format has no prediction. */
+static void check_explanation(const char *command, const char *device)
+{
+    static const char *const texts[] = {"matrix", "type", "op", "policy", "device", "fitted", "format", "reason"};
+    static const char *const numbers[] = {"rows", "cols", "nnz", "threads", "calls"};
+    static const char *const of_each[] = {"predicted_us", "setup_us", "total_us", "bytes", "roof", "break_even"};
+    outcome o = spry("%s --json", command);
+    assert_int_equal(o.status, 0);
+    assert_int_equal(count_lines(o.out), 1);
+    cJSON *line = json_line(o.out, 0);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        assert_true(cJSON_IsString(cJSON_GetObjectItem(line, texts[t])));
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        assert_true(cJSON_IsNumber(cJSON_GetObjectItem(line, numbers[n])));
+    assert_string_equal(cJSON_GetObjectItem(line, "device")->valuestring, device);
+    const cJSON *candidates = cJSON_GetObjectItem(line, "candidates"), *candidate, *feature;
+    assert_true(cJSON_GetArraySize(candidates) >= 12);
+    cJSON_ArrayForEach(candidate, candidates)
+    {
+        const cJSON *refused = cJSON_GetObjectItem(candidate, "refused");
+        assert_true(cJSON_IsString(cJSON_GetObjectItem(candidate, "format")));
+        assert_true(cJSON_IsString(refused) || cJSON_IsNull(refused));
+        for (size_t n = 0; n < sizeof of_each / sizeof *of_each; n++) {
+            const cJSON *item = cJSON_GetObjectItem(candidate, of_each[n]);
+            assert_true(cJSON_IsNumber(item) || cJSON_IsNull(item));
+            if (n < 4 && cJSON_IsNull(refused)) assert_true(item->valuedouble > 0);
+        }
+    }
+    cJSON_ArrayForEach(feature, cJSON_GetObjectItem(line, "features")) assert_true(cJSON_IsNumber(feature));
+    assert_true(cJSON_GetArraySize(cJSON_GetObjectItem(line, "features")) > 10);
+    cJSON_Delete(line);
+    release(&o);
+}
+
+static void explain(void **state)
+{
+    (void)state;
+    check_explanation("explain gen:grid5,x=200,y=200 --device h200", "h200");
+    check_explanation("explain gen:grid5,x=200,y=200 --device cuda --type f32 --transpose", "h200");
+    check_explanation("explain gen:grid5,x=200,y=200 --device avx512 --threads 2", "avx512");
+    expect("explain $D/small.mtx", 0, "takes     csr: ", NULL);
+    expect("explain gen:fem3,x=20,y=20,z=20 --device h200", 0, "bsr: ", NULL);
+    expect("explain gen:grid5 --device h200 --calls 3", 0, "csr: too few calls expected", NULL);
+    expect("explain gen:grid5,x=300,y=300 --device h200 --policy tree", 0, "ell: rows are uniform", NULL);
+    expect("explain $D/small.mtx --device abacus", 2, NULL, "no device class \"abacus\", expected one of h200");
+    expect("explain $D/small.mtx --policy dice", 2, NULL, "no policy \"dice\", expected cost, tree");
+    expect("explain $D/small.mtx --calls 0", 2, NULL, "--calls is 0, expected 1 to");
+    expect("explain $D/none.mtx", 2, NULL, "none.mtx");
+    expect("explain", 2, NULL, "FILE");
+}
+
 /* Told before the matrix is read: the file is not even there. */
 static void names_first(void **state)
 {
@@ -276,6 +327,7 @@ int main(void)
         cmocka_unit_test(empty_matrices),
         cmocka_unit_test(devices_and_kernels),
         cmocka_unit_test(kernels_of_another_level),
+        cmocka_unit_test(explain),
         cmocka_unit_test(names_first),
         cmocka_unit_test(factors),
         cmocka_unit_test(convert),

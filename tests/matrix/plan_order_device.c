@@ -376,6 +376,77 @@ static void new_values(void **state)
             }
 }
 
+/* ---- transposed products as plain ones of the transposed matrix ------------------------------------------ */
+
+/* The format of that number, "auto" behind the last; NULL: no more. */
+static const char *format_number(int number)
+{
+    spry_format_info format = SPRY_INIT(spry_format_info);
+    if (number == spry_format_count()) return "auto";
+    if (number > spry_format_count()) return NULL;
+    MUST(spry_format_get_info(&format, number, err));
+    return format.name;
+}
+
+/* Products with values changed again and again. 1: there is such a plan. */
+static int check_transposed(spry_context *context, integers *m, spry_matrix *A, const spry_arrays *there,
+                            const spry_spmv_options *o)
+{
+    spry_spmv_plan *plan = NULL;
+    spry_storage predicted = SPRY_INIT(spry_storage);
+    const spry_status status = spry_spmv_plan_create(context, &plan, A, o, NULL);
+    spry_spmv_plan_destroy(plan);
+    if (status != SPRY_OK) assert_true(status == SPRY_UNSUPPORTED || status == SPRY_TOO_LARGE);
+    if (status != SPRY_OK) return 0;
+    ordered p = plan_with(context, m, A, o);
+    assert_int_equal(p.info.op, SPRY_TRANSPOSE);
+    if (!there && strcmp(o->ordering, "none") == 0 && strcmp(o->format, "auto") == 0) {
+        MUST(spry_spmv_predict_storage(context, &predicted, A, o, err));
+        assert_string_equal(predicted.reason, p.info.reason);
+        assert_string_equal(predicted.format, p.info.format);
+    }
+    for (int turn = 0; turn < 3; turn++) {
+        set_values(m, turn);
+        if (there)
+            move(context, (void *)(uintptr_t)there->values, 1, m->values, 0,
+                 m->a.nnz * (int64_t)spry_type_bytes(m->type));
+        MUST(spry_spmv_plan_update(p.plan, NULL, err));
+        check(&p, 2, -1, 0, NULL);
+        check(&p, 1, 0, 0, NULL);
+    }
+    spry_spmv_plan_destroy(p.plan);
+    return 1;
+}
+
+/* In every format and the one chosen, arrays here and there, renumbered and not; on the CPU too. */
+static void transposed(void **state)
+{
+    int ran = 0;
+    for (int s = 0; s < TEST_COUNT(specs); s++)
+        for (int c = 0; c < 12; c++) {
+            const int on = c % 3; /* the CPU, a device with arrays of the host, and with its own */
+            integers m = matrix_of(*state, specs[s], (s + c) % 2 ? SPRY_F32 : SPRY_F64, SPRY_I32);
+            spry_arrays there = {0};
+            spry_matrix *D = on == 2 ? on_device(*state, &m, &there) : NULL;
+            for (int f = 0; format_number(f); f++) {
+                spry_spmv_options o = options_of(NULL, c / 6 ? "rcm" : "none", SPRY_TRANSPOSE, on > 0);
+                o.device = on > 0;
+                o.format = format_number(f);
+                o.memory_limit_bytes = c % 2 ? INT64_MAX : 0;
+                o.allow_nondeterministic = 0;
+                ran += check_transposed(*state, &m, D ? D : m.A, D ? &there : NULL, &o);
+            }
+            spry_matrix_destroy(D);
+            if (D) {
+                spry_device_free(*state, 1, (void *)(uintptr_t)there.offsets);
+                spry_device_free(*state, 1, (void *)(uintptr_t)there.indices);
+                spry_device_free(*state, 1, (void *)(uintptr_t)there.values);
+            }
+            discard(&m);
+        }
+    assert_true(ran >= 12 * 10 * TEST_COUNT(specs));
+}
+
 /* ---- figures and refusals --------------------------------------------------------------------------- */
 
 /* The copy lives on the device alone; places are 4 bytes a row each way, and a run allocates nothing. */
@@ -409,30 +480,41 @@ static void bytes_are_told(void **state)
     discard(&m);
 }
 
-/* Nothing is left on either side when the device has no more memory. */
-static void every_device_allocation_refused(void **state)
+/* Nothing is left on either side when the device has no more memory; `least` allocations are made. */
+static void refuse_allocations(void **state, const spry_spmv_options *o, int least)
 {
-    if (!tested_mock) return; /* test_cuda_memory.c does that */
     integers m = matrix_of(*state, specs[0], SPRY_F64, SPRY_I32);
     const int64_t held = spry_context_bytes(*state), blocks = tested_mock->blocks;
     for (int64_t n = 1;; n++) {
         spry_error err = SPRY_ERROR_INIT;
         spry_spmv_plan *plan = NULL;
-        spry_spmv_options o =
-            options_of(tested_mock ? "csr_plain_mock" : "csr_merge_cuda", "rcm", SPRY_NO_TRANSPOSE, 0);
         tested_mock->fail_at = tested_mock->allocations + n;
-        const spry_status status = spry_spmv_plan_create(*state, &plan, m.A, &o, &err);
+        const spry_status status = spry_spmv_plan_create(*state, &plan, m.A, o, &err);
+        const int refused = tested_mock->allocations >= tested_mock->fail_at;
         tested_mock->fail_at = 0;
         spry_spmv_plan_destroy(plan);
         assert_int_equal(spry_context_bytes(*state), held);
         assert_int_equal(tested_mock->blocks, blocks);
-        if (status == SPRY_OK) {
-            assert_true(n > 7); /* three arrays, places, workspace, x and y */
+        if (!refused) {
+            assert_int_equal(status, SPRY_OK);
+            assert_true(n > least);
             break;
         }
-        assert_int_equal(status, SPRY_OUT_OF_MEMORY);
+        assert_true(status == SPRY_OUT_OF_MEMORY || o->op == SPRY_TRANSPOSE); /* what the device cannot, the host may */
     }
     discard(&m);
+}
+
+static void every_device_allocation_refused(void **state)
+{
+    if (!tested_mock) return; /* test_cuda_memory.c does that */
+    spry_spmv_options o = options_of("csr_plain_mock", "rcm", SPRY_NO_TRANSPOSE, 0);
+    refuse_allocations(state, &o, 7); /* three arrays, places, workspace, x and y */
+    o = options_of(NULL, "none", SPRY_TRANSPOSE, 0);
+    o.memory_limit_bytes = 0;
+    for (tested_mock->converts = 0; tested_mock->converts < 2; tested_mock->converts++)
+        refuse_allocations(state, &o, 6); /* three arrays, workspace, x and y */
+    tested_mock->converts = 0;
 }
 
 static void scalings_are_refused(void **state)
@@ -456,6 +538,7 @@ int plans_with_an_ordering(void)
         cmocka_unit_test_setup_teardown(every_kernel, setup, teardown),
         cmocka_unit_test_setup_teardown(columns_of_vectors, setup, teardown),
         cmocka_unit_test_setup_teardown(new_values, setup, teardown),
+        cmocka_unit_test_setup_teardown(transposed, setup, teardown),
         cmocka_unit_test_setup_teardown(bytes_are_told, setup, teardown),
         cmocka_unit_test_setup_teardown(every_device_allocation_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(scalings_are_refused, setup, teardown),

@@ -28,4 +28,7 @@ extern const spryi_kernel spryi_csc_scatter_cuda, spryi_csc_vector_cuda, spryi_c
  */
 spry_status spryi_csc_from_csr(spry_context *context, spry_matrix **csc, const spry_matrix *A, spry_error *err);
 
+/* *T = A^T as CSR of the same types, of A of any layout in host memory: of CSC the same arrays, else owned ones. */
+spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err);
+
 #endif

@@ -13,6 +13,7 @@
 #include "core/bisect.h"
 #include "core/context.h"
 #include "core/error.h"
+#include "core/kernel.h"
 #include "core/memory.h"
 #include "formats/csc/csc.h"
 
@@ -107,5 +108,19 @@ done:
     spryi_release(context, t.values);
     spryi_release(context, t.places);
     spryi_release(context, sums);
+    return status;
+}
+
+spry_status spryi_transposed(spry_context *context, spry_matrix **T, const spry_matrix *A, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    spry_matrix *csr = NULL, *csc = NULL;
+    if (A->a.layout == SPRY_CSC) return spryi_matrix_flip(T, A, err);
+    SPRYI_TRY(spryi_matrix_as_csr(context, &csr, A, A->a.value_type, err));
+    SPRYI_TRY(spryi_csc_from_csr(context, &csc, csr, err));
+    status = spryi_matrix_flip(T, csc, err);
+done:
+    spryi_matrix_release(csr);
+    spryi_matrix_release(csc);
     return status;
 }

@@ -1,0 +1,231 @@
+/* spry explain: what "auto" takes for a matrix, and why. */
+#include "cli/cli.h"
+#include "cli/json.h"
+#include "spry/tools.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct arguments {
+    const char *device, *policy;
+    int transpose;
+    spry_type type;
+    int64_t calls, updates, threads;
+    cli_json json;
+} arguments;
+
+static const cli_option options[] = {
+    {"device", 0, "NAME",
+     "cpu, cuda, or a class of devices that need not be here:\n"
+     "h200, avx512, avx2 (default: cpu)",
+     CLI_TEXT, CLI_AT(device)},
+    {"calls", 0, "N", "products expected of a plan (default: many, counted as 10 000)", CLI_INTEGER, CLI_AT(calls), 1,
+     INT64_MAX},
+    {"updates", 0, "N", "updates of values expected of it (default: 0)", CLI_INTEGER, CLI_AT(updates), 0, INT64_MAX},
+    {"policy", 0, "NAME", "cost, tree, tree:memory or tree:unpredictable (default: cost)", CLI_TEXT, CLI_AT(policy)},
+    {"transpose", 't', NULL, "of products with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
+    {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    CLI_THREADS_OPTION("threads of a product"),
+    CLI_JSON_OPTION("a JSON line"),
+    CLI_END_OF_OPTIONS,
+};
+
+/* What is asked for. */
+static spry_spmv_options plan_options(const arguments *a)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    o.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+    o.expected_calls = a->calls;
+    o.expected_updates = a->updates;
+    o.policy = a->policy;
+    o.vector_type = a->type;
+    return o;
+}
+
+/* "cuda" is the class of the first GPU kind that has one, "cpu" that of this processor. */
+static const char *class_of(const char *device)
+{
+    if (!device || strcmp(device, "cpu") == 0) return NULL;
+    for (int n = 0; strcmp(device, "cuda") == 0 && n < spry_device_class_count(); n++) {
+        spry_device_class_info info = SPRY_INIT(spry_device_class_info);
+        if (spry_device_class_get_info(&info, n, NULL) == SPRY_OK && strcmp(info.device_kind, "cuda") == 0)
+            return info.name;
+    }
+    return device;
+}
+
+/* Names are tried on a matrix of one entry before minutes go into reading. */
+static int check_names(spry_context *context, const arguments *a)
+{
+    spry_matrix *A = NULL;
+    spry_explanation *e = NULL;
+    spry_error err = {0};
+    const spry_spmv_options plan = plan_options(a);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    o.spmv = &plan;
+    o.device_class = class_of(a->device);
+    spry_status status = cli_one(context, &A, a->type, &err);
+    if (status == SPRY_OK) status = spry_spmv_explain(context, &e, A, &o, &err);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+    return cli_certain(status, &err);
+}
+
+/* ---- for people ----------------------------------------------------------------------------------- */
+
+static void print_candidate(const spry_candidate *c)
+{
+    char roof[16] = "", pays[64] = "";
+    if (c->predicted_us > 0 && c->roof > 0) snprintf(roof, sizeof roof, "%.0f %%", 100 * c->roof);
+    if (c->predicted_us > 0)
+        snprintf(pays, sizeof pays, "%s",
+                 c->break_even_calls < 0    ? "never"
+                 : c->break_even_calls == 0 ? "at once"
+                                            : cli_count(c->break_even_calls).s);
+    printf("  %-9s %10s %8s %10s %12s  %s\n", c->format, c->predicted_us > 0 ? cli_time(c->predicted_us).s : "", roof,
+           c->predicted_us > 0 ? cli_time(c->setup_us).s : "", pays, c->refused);
+}
+
+/* The format that would be next, by the time with set-up. */
+static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info)
+{
+    spry_candidate taken = SPRY_INIT(spry_candidate), next = SPRY_INIT(spry_candidate);
+    for (int k = 0; k < info->candidates; k++) {
+        spry_candidate c = SPRY_INIT(spry_candidate);
+        if (spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK || c.refused[0] || c.predicted_us <= 0) continue;
+        if (strcmp(c.format, info->format) == 0)
+            taken = c;
+        else if (!next.format || c.total_us < next.total_us)
+            next = c;
+    }
+    if (taken.format && next.format)
+        printf("  runner-up %s takes %.2f times as long a product as %s, %.2f times with set-up\n", next.format,
+               next.predicted_us / taken.predicted_us, taken.format, next.total_us / taken.total_us);
+}
+
+static int print_explanation(const char *name, const spry_explanation *e, spry_error *err)
+{
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    if (spry_explanation_get_info(e, &info, err) != SPRY_OK) return cli_fail(err);
+    printf("%s\n  takes     %s\n", name, info.reason);
+    printf("  for       %s products on %s (fitted %s)", cli_count(info.calls).s, info.device_class, info.fitted);
+    if (info.threads > 0) printf(", %d thread%s", info.threads, info.threads == 1 ? "" : "s");
+    printf("\n");
+    print_runner_up(e, &info);
+    printf("\n  %-9s %10s %8s %10s %12s  %s\n", "format", "a product", "of roof", "set-up", "pays after", "refused");
+    for (int k = 0; k < info.candidates; k++) {
+        spry_candidate c = SPRY_INIT(spry_candidate);
+        if (spry_explanation_get_candidate(e, &c, k, err) != SPRY_OK) return cli_fail(err);
+        print_candidate(&c);
+    }
+    printf("\n");
+    for (int f = 0; f < info.features; f++) {
+        spry_feature feature = SPRY_INIT(spry_feature);
+        if (spry_explanation_get_feature(e, &feature, f, err) != SPRY_OK) return cli_fail(err);
+        printf("  %-15s %10.4g  %s\n", feature.name, feature.value, feature.text);
+    }
+    return CLI_OK;
+}
+
+/* ---- JSON ----------------------------------------------------------------------------------------- */
+
+static int add_candidates(cJSON *o, const spry_explanation *e, const spry_explanation_info *info)
+{
+    cJSON *list = cJSON_AddArrayToObject(o, "candidates");
+    for (int k = 0; k < info->candidates; k++) {
+        spry_candidate c = SPRY_INIT(spry_candidate);
+        cJSON *item = list ? cli_json_item(list) : NULL;
+        if (!item || spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK) return 0;
+        const int known = c.predicted_us > 0;
+        if (!cli_json_text(item, "format", c.format) || !cli_json_text(item, "refused", c.refused)) return 0;
+        if (!cli_json_number(item, "predicted_us", known ? c.predicted_us : (double)NAN) ||
+            !cli_json_number(item, "setup_us", known ? c.setup_us : (double)NAN) ||
+            !cli_json_number(item, "total_us", known ? c.total_us : (double)NAN) ||
+            !cli_json_number(item, "bytes", known ? c.bytes : (double)NAN) ||
+            !cli_json_number(item, "roof", c.roof > 0 ? c.roof : (double)NAN) ||
+            !cli_json_integer(item, "break_even", c.break_even_calls))
+            return 0;
+    }
+    return list != NULL;
+}
+
+static int add_features(cJSON *o, const spry_explanation *e, const spry_explanation_info *info)
+{
+    cJSON *object = cJSON_AddObjectToObject(o, "features");
+    for (int f = 0; object && f < info->features; f++) {
+        spry_feature feature = SPRY_INIT(spry_feature);
+        if (spry_explanation_get_feature(e, &feature, f, NULL) != SPRY_OK ||
+            !cli_json_number(object, feature.name, feature.value))
+            return 0;
+    }
+    return object != NULL;
+}
+
+static int json_line(arguments *a, const cli_input *input, const spry_explanation *e)
+{
+    cJSON *o = cJSON_CreateObject();
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    int good = spry_explanation_get_info(e, &info, NULL) == SPRY_OK && cli_json_text(o, "matrix", input->name) &&
+               cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
+               cli_json_integer(o, "nnz", input->arrays.nnz) &&
+               cli_json_text(o, "type", a->type == SPRY_F32 ? "f32" : "f64") &&
+               cli_json_text(o, "op", a->transpose ? "spmv_t" : "spmv") &&
+               cli_json_text(o, "policy", a->policy ? a->policy : "cost") &&
+               cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
+               cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
+               cli_json_text(o, "format", info.format) && cli_json_text(o, "reason", info.reason) &&
+               add_candidates(o, e, &info) && add_features(o, e, &info);
+    return cli_json_line(&a->json, o, good);
+}
+
+/* ---- command -------------------------------------------------------------------------------------- */
+
+static int explain(const cli_input *input, arguments *a)
+{
+    spry_explanation *e = NULL;
+    spry_error err = {0};
+    const spry_spmv_options plan = plan_options(a);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    o.spmv = &plan;
+    o.device_class = class_of(a->device);
+    cli_progress("looking at the matrix");
+    if (spry_spmv_explain(input->context, &e, input->A, &o, &err) != SPRY_OK) return cli_fail(&err);
+    cli_progress(NULL);
+    int status = cli_json_open(&a->json);
+    if (status == CLI_GO_ON) {
+        status = CLI_OK;
+        if (a->json.wanted && !json_line(a, input, e)) status = CLI_UNSUCCESSFUL;
+        if (cli_for_people(&a->json) && status == CLI_OK) status = print_explanation(input->name, e, &err);
+        status = cli_json_close(&a->json, status);
+    }
+    spry_explanation_destroy(e);
+    return status;
+}
+
+static int run(const cli_command *command, int argc, char **argv)
+{
+    arguments a = {.type = SPRY_F64};
+    cli_input input = {0};
+    spry_context *context = NULL;
+    int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = cli_check_outputs(NULL, &a.json, argv[0]);
+    if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
+    if (status == CLI_GO_ON) status = check_names(context, &a);
+    spry_context_destroy(context);
+    if (status == CLI_GO_ON) status = cli_open_input(&input, argv[0], a.type, a.threads);
+    if (status == CLI_GO_ON) status = explain(&input, &a);
+    cli_close_input(&input);
+    return status;
+}
+
+const cli_command cli_explain =
+    {.name = "explain",
+     .summary = "what \"auto\" takes for a matrix, and why",
+     .usage = "FILE [OPTIONS]",
+     .about = "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
+              "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken.",
+     .examples = "  spry explain matrix.mtx.gz\n"
+                 "  spry explain matrix.mtx.gz --device h200 --calls 1000\n"
+                 "  spry explain gen:grid7 --policy tree\n",
+     .options = options,
+     .run = run};

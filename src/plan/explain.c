@@ -1,0 +1,271 @@
+/* Why "auto" takes what it takes: the ranking that it goes by, told. */
+#include "catalogue/catalogue.h"
+#include "choose/choose.h"
+#include "choose/rank.h"
+#include "core/assemble.h"
+#include "core/context.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "plan/plan.h"
+#include "spry/tools.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_FORMATS = 24 };
+
+struct spry_explanation {
+    spry_context *context;
+    spryi_ranking ranking;
+    spryi_choice choice;
+    spry_op op;
+    double csr_bytes; /* of plain CSR, x and y */
+    int candidates;
+    const char *formats[MOST_FORMATS]; /* of the candidates: those of the ranking in its order, then the others */
+};
+
+/* ---- classes -------------------------------------------------------------------------------------------- */
+
+int spry_device_class_count(void)
+{
+    int count = 0;
+    while (spryi_device_class_at(count)) count++;
+    return count;
+}
+
+spry_status spry_device_class_get_info(spry_device_class_info *info, int index, spry_error *err)
+{
+    if (!info) return spryi_fail_missing(err, "info");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    const spryi_device_class *c = spryi_device_class_at(index);
+    const int count = spry_device_class_count();
+    if (!c)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
+                                index, count - 1);
+    const spry_device_class_info told = {.struct_size = sizeof told,
+                                         .name = c->name,
+                                         .title = c->title,
+                                         .device_kind = c->driver,
+                                         .fitted = c->fitted};
+    SPRYI_GIVE(info, &told);
+    return SPRY_OK;
+}
+
+/* ---- making --------------------------------------------------------------------------------------------- */
+
+static spry_status find_class(const spryi_device_class **found, const spry_context *context, const spry_matrix *A,
+                              const spry_spmv_options *o, const char *name, spry_error *err)
+{
+    char known[128] = "";
+    size_t used = 0;
+    if (!name) {
+        const int number = o->device == SPRY_DEVICE_DEFAULT ? A->a.device : spryi_device_number(o->device);
+        const spryi_device *device = spryi_device_at(context, number);
+        if (!device)
+            return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
+                                    "device is %d, the number of no device", o->device);
+        *found = spryi_class_of(context, device->driver);
+        return SPRY_OK;
+    }
+    *found = spryi_device_class_named(name);
+    if (*found) return SPRY_OK;
+    for (int n = 0; spryi_device_class_at(n) && used < sizeof known; n++)
+        used += (size_t)spryi_write(known + used, sizeof known - used, "%s%s", n ? ", " : "",
+                                    spryi_device_class_at(n)->name);
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class", "no device class \"%s\", expected one of %s", name,
+                      known);
+}
+
+/* Formats of the catalogue behind those that have rates. */
+static void list_formats(spry_explanation *e)
+{
+    for (; e->candidates < e->ranking.count; e->candidates++)
+        e->formats[e->candidates] = e->ranking.list[e->candidates].format;
+    for (int f = 0; spryi_format_at(f) && e->candidates < MOST_FORMATS; f++) {
+        int ranked = 0;
+        for (int k = 0; k < e->ranking.count; k++)
+            ranked |= strcmp(e->ranking.list[k].format, spryi_format_at(f)->name) == 0;
+        if (!ranked) e->formats[e->candidates++] = spryi_format_at(f)->name;
+    }
+}
+
+static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
+                           const spryi_device_class *device, spry_error *err)
+{
+    const spry_arrays *a = &A->a;
+    const int threads = spryi_threads_for(e->context, spryi_arrays_bytes(a), o->threads);
+    const double index = (double)spry_index_type_bytes(a->index_type), value = (double)spry_type_bytes(a->value_type);
+    const double number = (double)spry_type_bytes(o->vector_type);
+    const int64_t updates = o->expected_updates, calls = o->expected_calls;
+    const int64_t of_each = calls == 0 ? SPRYI_MANY_CALLS : updates < calls ? calls / (1 + updates) : 1;
+    SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, &e->choice, err));
+    if (a->nnz > 0)
+        SPRYI_OK_OR_RETURN(spryi_rank(&e->ranking, A, o->op, o->vector_type, device, threads, of_each, err));
+    e->ranking.device = device;
+    e->ranking.calls = of_each;
+    e->op = o->op;
+    e->csr_bytes = (double)a->nnz * (index + value) +
+                   (double)(a->rows + 1) * (double)spry_index_type_bytes(a->offset_type) +
+                   number * (double)(a->rows + a->cols);
+    list_formats(e);
+    return SPRY_OK;
+}
+
+spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanation, const spry_matrix *A,
+                              const spry_explain_options *options, spry_error *err)
+{
+    const char *missing = !context ? "context" : !explanation ? "explanation" : !A ? "A" : NULL;
+    if (missing) return spryi_fail_missing(err, missing);
+    spry_status status = SPRY_OK;
+    spry_explain_options given;
+    spry_spmv_options o;
+    spry_matrix *entries = NULL;
+    spry_explanation *made = NULL;
+    const spryi_device_class *device;
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&given, options, err));
+    SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, given.spmv, err));
+    o.format = o.kernel = o.ordering = NULL;
+    SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
+    SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    SPRYI_OK_OR_RETURN(find_class(&device, context, A, &o, given.device_class, err));
+    SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
+    SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
+    *made = (spry_explanation){.context = spryi_context_retain(context)};
+    SPRYI_TRY(explain(made, entries, &o, device, err));
+    *explanation = made;
+    made = NULL;
+done:
+    spryi_matrix_release(entries);
+    spry_explanation_destroy(made);
+    return status;
+}
+
+void spry_explanation_destroy(spry_explanation *e)
+{
+    if (!e) return;
+    spry_context *context = e->context;
+    spryi_release(context, e);
+    spryi_context_release(context);
+}
+
+/* ---- telling -------------------------------------------------------------------------------------------- */
+
+/* ---- features of the ranking, by name ---- */
+
+typedef struct feature_text {
+    const char *name, *text;
+} feature_text;
+
+static const feature_text feature_texts[] =
+    {{"mean_row", "entries of the mean row"},
+     {"longest_row", "entries of the longest row"},
+     {"deviation", "deviation of row lengths, as a share of their mean"},
+     {"body_deviation", "the same without the longest hundredth of the rows"},
+     {"empty_rows", "share of the rows"},
+     {"slots", "slots an entry, of slices of 32 rows sorted by length among 256"},
+     {"slot_sectors", "sectors (32 bytes) of x an entry that the n-th entries of 32 rows meet"},
+     {"warp_sectors", "the same of 32 entries that follow each other"},
+     {"near_sectors", "the same of 128 rows that follow each other"},
+     {"adjacent", "share of entries whose right neighbour is an entry too"},
+     {"repeated", "share of entries whose columns follow from the row before"},
+     {"block", "side of the blocks that a sample finds; 1: none that save bytes"},
+     {"block_bytes", "bytes an entry of bsr with them"},
+     {"packed_bytes", "bytes an entry of packed"},
+     {"packed_strided", "share of packed's slices that are of diagonals"},
+     {"window_columns", "numbers of x an entry that windows stage"},
+     {"window_group", "rows of one pattern, the median"},
+     {"scattered", "1: neighbouring entries gather x from all over"}};
+
+enum { FEATURES = sizeof feature_texts / sizeof *feature_texts };
+
+static double feature_value(const spryi_features *f, int index)
+{
+    const double nnz = f->nnz > 0 ? (double)f->nnz : 1;
+    const double values[FEATURES] =
+        {f->lengths.mean,           f->lengths.longest, f->lengths.deviation, f->lengths.body_deviation,
+         f->lengths.empty,          f->slots,           f->slot_sectors,      f->warp_sectors,
+         f->near_sectors,           f->adjacent,        f->repeated,          (double)f->blocks.block,
+         f->blocks.bytes / nnz,     f->packed.bytes,    f->packed.strided,    f->windowed.columns,
+         (double)f->windowed.group, f->scattered};
+    return values[index];
+}
+
+/* ---- the functions ---- */
+
+static spry_status check_index(int index, int count, spry_error *err)
+{
+    if (index >= 0 && index < count) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
+                            index, count - 1);
+}
+
+spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanation_info *info, spry_error *err)
+{
+    if (!e || !info) return spryi_fail_missing(err, !e ? "explanation" : "info");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    const spryi_device_class *c = e->ranking.device;
+    const spry_explanation_info told = {.struct_size = sizeof told,
+                                        .device_class = c->name,
+                                        .fitted = c->fitted,
+                                        .format = e->choice.format->name,
+                                        .reason_code = e->choice.code,
+                                        .reason = e->choice.reason,
+                                        .calls = e->ranking.calls,
+                                        .threads = strcmp(c->driver, "cpu") == 0 ? e->ranking.threads : 0,
+                                        .candidates = e->candidates,
+                                        .features = e->ranking.count > 0 ? FEATURES : 0};
+    SPRYI_GIVE(info, &told);
+    return SPRY_OK;
+}
+
+static int64_t break_even(const spryi_estimate *k, const spryi_estimate *csr)
+{
+    if (k == csr) return 0;
+    if (k->us >= csr->us) return SPRY_NEVER;
+    const double calls = ceil((k->setup_us - csr->setup_us) / (csr->us - k->us));
+    return calls > 0 ? (int64_t)calls : 0;
+}
+
+static const char *why_not(const spry_explanation *e, const char *format)
+{
+    if (strcmp(format, "csc") != 0) return "it has no rates: others were faster wherever it was measured";
+    return e->op == SPRY_TRANSPOSE ? "csr of the transposed matrix is the same" : "it is for transposed products";
+}
+
+spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candidate *candidate, int index,
+                                           spry_error *err)
+{
+    if (!e || !candidate) return spryi_fail_missing(err, !e ? "explanation" : "candidate");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(candidate, err));
+    SPRYI_OK_OR_RETURN(check_index(index, e->candidates, err));
+    const spryi_ranking *r = &e->ranking;
+    spry_candidate told = {.struct_size = sizeof told,
+                           .format = e->formats[index],
+                           .refused = why_not(e, e->formats[index]),
+                           .break_even_calls = SPRY_NEVER};
+    if (index < r->count) {
+        const spryi_estimate *k = &r->list[index];
+        told.refused = k->refused ? k->refused : "";
+        told.predicted_us = k->us;
+        told.setup_us = k->setup_us;
+        told.total_us = k->us > 0 ? k->setup_us + (double)r->calls * k->us : 0;
+        told.bytes = k->bytes;
+        if (r->device->copy > 0 && k->us > 0) told.roof = e->csr_bytes / r->device->copy / k->us;
+        if (k->us > 0) told.break_even_calls = break_even(k, &r->list[r->csr]);
+    }
+    SPRYI_GIVE(candidate, &told);
+    return SPRY_OK;
+}
+
+spry_status spry_explanation_get_feature(const spry_explanation *e, spry_feature *feature, int index, spry_error *err)
+{
+    if (!e || !feature) return spryi_fail_missing(err, !e ? "explanation" : "feature");
+    SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(feature, err));
+    SPRYI_OK_OR_RETURN(check_index(index, e->ranking.count > 0 ? FEATURES : 0, err));
+    const spry_feature told = {.struct_size = sizeof told,
+                               .name = feature_texts[index].name,
+                               .text = feature_texts[index].text,
+                               .value = feature_value(&e->ranking.features, index)};
+    SPRYI_GIVE(feature, &told);
+    return SPRY_OK;
+}

@@ -1,0 +1,245 @@
+/* What spry_spmv_explain tells of the choice: its candidates, features and refusals, for devices that are not here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spry/io.h"
+#include "spry/spry.h"
+#include "spry/tools.h"
+
+#include <math.h>
+#include <string.h>
+
+static spry_matrix *generated(spry_context *context, const char *spec)
+{
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    if (spry_matrix_generate(context, &A, spec, NULL, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    return A;
+}
+
+static spry_explanation *explained(spry_context *context, const spry_matrix *A, const char *device,
+                                   const spry_spmv_options *spmv)
+{
+    spry_explanation *e = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    o.device_class = device;
+    o.spmv = spmv;
+    if (spry_spmv_explain(context, &e, A, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    return e;
+}
+
+static spry_explanation_info info_of(const spry_explanation *e)
+{
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    assert_int_equal(spry_explanation_get_info(e, &info, NULL), SPRY_OK);
+    return info;
+}
+
+static spry_candidate candidate_of(const spry_explanation *e, const char *format)
+{
+    spry_candidate c = SPRY_INIT(spry_candidate);
+    for (int k = 0; k < info_of(e).candidates; k++) {
+        assert_int_equal(spry_explanation_get_candidate(e, &c, k, NULL), SPRY_OK);
+        if (strcmp(c.format, format) == 0) return c;
+    }
+    fail_msg("no candidate %s", format);
+    return c;
+}
+
+static double feature_of(const spry_explanation *e, const char *name)
+{
+    spry_feature f = SPRY_INIT(spry_feature);
+    for (int k = 0; k < info_of(e).features; k++) {
+        assert_int_equal(spry_explanation_get_feature(e, &f, k, NULL), SPRY_OK);
+        assert_true(f.text[0] && isfinite(f.value));
+        if (strcmp(f.name, name) == 0) return f.value;
+    }
+    fail_msg("no feature %s", name);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    spry_context_options o = SPRY_INIT(spry_context_options);
+    o.threads = 2;
+    return spry_context_create((spry_context **)state, &o, NULL) != SPRY_OK;
+}
+
+static int teardown(void **state)
+{
+    const int64_t bytes = spry_context_bytes(*state);
+    spry_context_destroy(*state);
+    return bytes != 0;
+}
+
+/* Every format is told once: the allowed by time, then those refused with the reason; the choice is the least total. */
+static void candidates_are_ranked(void **state)
+{
+    static const char *const specs[] = {"grid7,x=30,y=30,z=30", "rmat,scale=13", "fem3,x=12,y=12,z=12", "arrow,rows=9"};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+        for (int n = 0; n < spry_device_class_count(); n++)
+            for (int op = SPRY_NO_TRANSPOSE; op <= SPRY_TRANSPOSE; op++) {
+                spry_device_class_info class = SPRY_INIT(spry_device_class_info);
+                assert_int_equal(spry_device_class_get_info(&class, n, NULL), SPRY_OK);
+                assert_true(class.title[0] && class.fitted[0]);
+                spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+                o.op = (spry_op)op;
+                spry_matrix *A = generated(*state, specs[s]);
+                spry_explanation *e = explained(*state, A, class.name, &o);
+                const spry_explanation_info info = info_of(e);
+                assert_string_equal(info.device_class, class.name);
+                assert_int_equal(info.candidates, spry_format_count());
+                assert_int_equal(info.calls, 10000);
+                assert_int_equal(info.threads > 0, strcmp(class.device_kind, "cpu") == 0);
+                double before = 0, least = INFINITY;
+                const char *taken = "";
+                int refused = 0;
+                for (int k = 0; k < info.candidates; k++) {
+                    spry_candidate c = SPRY_INIT(spry_candidate);
+                    assert_int_equal(spry_explanation_get_candidate(e, &c, k, NULL), SPRY_OK);
+                    if (c.refused[0]) refused = 1;
+                    assert_int_equal(c.refused[0] != 0, refused);
+                    assert_true(refused || (c.predicted_us >= before && c.setup_us >= 0 && c.bytes > 0));
+                    if (refused) continue;
+                    before = c.predicted_us;
+                    if (strcmp(c.format, "csr") == 0) assert_int_equal(c.break_even_calls, 0);
+                    if (c.total_us < least) taken = c.format;
+                    least = fmin(least, c.total_us);
+                }
+                if (info.reason_code == SPRY_REASON_LEAST_TIME) assert_string_equal(info.format, taken);
+                assert_true(strstr(info.reason, info.format) == info.reason);
+                spry_explanation_destroy(e);
+                spry_matrix_destroy(A);
+            }
+}
+
+/* The same choice as the plan's, for the device that is here; and the same again. */
+static void the_plan_agrees(void **state)
+{
+    spry_matrix *A = generated(*state, "rgg20,scale=15");
+    for (int c = 0; c < 4; c++) {
+        spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+        o.expected_calls = c % 2 ? 1000000 : 3;
+        o.op = c / 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        spry_explanation *e = explained(*state, A, NULL, &o), *again = explained(*state, A, NULL, &o);
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        assert_int_equal(spry_spmv_plan_create(*state, &plan, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+        assert_string_equal(info.format, info_of(e).format);
+        assert_string_equal(info.reason, info_of(e).reason);
+        assert_string_equal(info_of(again).reason, info_of(e).reason);
+        spry_spmv_plan_destroy(plan);
+        spry_explanation_destroy(e);
+        spry_explanation_destroy(again);
+    }
+    spry_matrix_destroy(A);
+}
+
+/* Features of matrices whose numbers are known, and what they do to the costs. */
+static void features_are_known(void **state)
+{
+    enum { N = 50000, LENGTH = 3 };
+    static int32_t offsets[N + 1], columns[N * LENGTH];
+    static double values[N * LENGTH];
+    double csr_us[2];
+    for (int step = 1; step <= 7; step += 6) {
+        spry_matrix *A = NULL;
+        for (int i = 0; i < N; i++) {
+            for (int e = 0; e < LENGTH; e++) columns[i * LENGTH + e] = (int32_t)((int64_t)i * step % (N - LENGTH) + e);
+            offsets[i + 1] = (i + 1) * LENGTH;
+        }
+        assert_int_equal(spry_matrix_borrow_csr_f64(*state, &A, N, N, offsets, columns, values, NULL), SPRY_OK);
+        spry_explanation *e = explained(*state, A, "avx512", NULL);
+        assert_true(feature_of(e, "mean_row") == LENGTH && feature_of(e, "longest_row") == LENGTH);
+        assert_true(feature_of(e, "deviation") == 0 && feature_of(e, "empty_rows") == 0 && feature_of(e, "slots") == 1);
+        assert_true(fabs(feature_of(e, "adjacent") - 2.0 / 3) < 0.01);
+        if (step == 1)
+            assert_true(feature_of(e, "repeated") > 0.99); /* a band */
+        else
+            assert_true(feature_of(e, "repeated") < 0.01);
+        csr_us[step > 1] = candidate_of(e, "csr").predicted_us;
+        spry_explanation_destroy(e);
+        spry_matrix_destroy(A);
+    }
+    assert_true(csr_us[0] < csr_us[1]); /* columns of bands are not read */
+}
+
+static void refusals_have_reasons(void **state)
+{
+    spry_matrix *A = generated(*state, "grid7,x=30,y=30,z=30");
+    spry_explanation *e = explained(*state, A, "h200", NULL);
+    assert_non_null(strstr(candidate_of(e, "bsr").refused, "no blocks"));
+    assert_non_null(strstr(candidate_of(e, "packed").refused, "too few slices"));
+    assert_non_null(strstr(candidate_of(e, "swept").refused, "too few blocks"));
+    assert_non_null(strstr(candidate_of(e, "csc").refused, "transposed"));
+    assert_true(candidate_of(e, "coo").predicted_us == 0 && candidate_of(e, "coo").refused[0]);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+    A = generated(*state, "fem3,x=12,y=12,z=12");
+    e = explained(*state, A, "h200", NULL);
+    assert_string_equal(candidate_of(e, "bsr").refused, "");
+    assert_true(feature_of(e, "block") == 3);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+    A = generated(*state, "empty,rows=4,cols=4");
+    e = explained(*state, A, "h200", NULL);
+    assert_string_equal(info_of(e).format, "csr");
+    assert_int_equal(info_of(e).reason_code, SPRY_REASON_EMPTY);
+    assert_int_equal(info_of(e).features, 0);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+}
+
+static void errors_are_told(void **state)
+{
+    spry_matrix *A = generated(*state, "grid5,x=9,y=9");
+    spry_explanation *e = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    spry_spmv_options spmv = SPRY_INIT(spry_spmv_options);
+    spry_candidate c = SPRY_INIT(spry_candidate);
+    spry_feature f = SPRY_INIT(spry_feature);
+    spry_device_class_info class = SPRY_INIT(spry_device_class_info);
+    o.device_class = "abacus";
+    assert_int_equal(spry_spmv_explain(*state, &e, A, &o, &err), SPRY_UNKNOWN_NAME);
+    assert_string_equal(err.argument, "device_class");
+    assert_non_null(strstr(err.message, "h200, avx512, avx2"));
+    o.device_class = NULL;
+    o.spmv = &spmv;
+    spmv.policy = "dice";
+    assert_int_equal(spry_spmv_explain(*state, &e, A, &o, &err), SPRY_UNKNOWN_NAME);
+    spmv.policy = NULL;
+    spmv.device = 77;
+    assert_int_equal(spry_spmv_explain(*state, &e, A, &o, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_spmv_explain(*state, &e, NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_string_equal(err.argument, "A");
+    assert_null(e);
+    assert_int_equal(spry_spmv_explain(*state, &e, A, NULL, &err), SPRY_OK);
+    assert_int_equal(spry_explanation_get_candidate(e, &c, -1, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_explanation_get_candidate(e, &c, info_of(e).candidates, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_explanation_get_feature(e, &f, info_of(e).features, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_explanation_get_info(NULL, NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_device_class_get_info(&class, spry_device_class_count(), &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_device_class_get_info(NULL, 0, &err), SPRY_INVALID_ARGUMENT);
+    spry_explanation_destroy(e);
+    spry_explanation_destroy(NULL);
+    spry_matrix_destroy(A);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(candidates_are_ranked, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_plan_agrees, setup, teardown),
+        cmocka_unit_test_setup_teardown(features_are_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(refusals_have_reasons, setup, teardown),
+        cmocka_unit_test_setup_teardown(errors_are_told, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
