@@ -88,7 +88,7 @@ static void plan_free(windowed_plan *p)
     spry_context_destroy(p->context);
 }
 
-static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx512_cpu"};
+static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx2_cpu", "windowed_avx512_cpu"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 static int is_there(const char *name)

@@ -66,7 +66,7 @@ static void blocks_free(blocks *b)
     free(b);
 }
 
-static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx512_cpu"};
+static const char *const kernels[] = {"windowed_portable_cpu", "windowed_avx2_cpu", "windowed_avx512_cpu"};
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 
 /* y = A*x by kernel n; 0: this processor cannot. */

@@ -119,7 +119,7 @@ typedef struct spryi_windowed {
 
 extern const spryi_format spryi_format_windowed;
 extern const spryi_kernel spryi_windowed_portable_cpu, spryi_windowed_staged_cuda;
-extern const spryi_kernel spryi_windowed_avx512_cpu;
+extern const spryi_kernel spryi_windowed_avx2_cpu, spryi_windowed_avx512_cpu;
 
 /* windowed_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
 spry_status spryi_windowed_build(spry_context *context, spryi_windowed *s, const spryi_build_request *request,

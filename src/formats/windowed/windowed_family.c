@@ -11,6 +11,7 @@ static const spryi_format *const formats[] = {
 
 static const spryi_kernel *const kernels[] = {
     &spryi_windowed_portable_cpu,
+    SPRYI_X86(spryi_windowed_avx2_cpu)
     SPRYI_X86(spryi_windowed_avx512_cpu)
     &spryi_windowed_staged_cuda,
     NULL,
