@@ -94,7 +94,7 @@ static int may_look(const spry_matrix *A, const spry_spmv_options *options, cons
     const int on_cpu = strcmp(device->driver, "cpu") == 0;
     if (A->a.nnz == 0 || (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0)) return 0;
     if (options->expected_calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
-    return spryi_looking_pays(&A->a, device, threads, options->expected_calls);
+    return spryi_looking_pays(&A->a, options->op, device, threads, options->expected_calls);
 }
 
 static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
