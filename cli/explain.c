@@ -54,18 +54,24 @@ static const char *class_of(const char *device)
     return device;
 }
 
+static spry_status ask(spry_explanation **e, spry_context *context, const spry_matrix *A, const arguments *a,
+                       spry_error *err)
+{
+    const spry_spmv_options plan = plan_options(a);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    o.spmv = &plan;
+    o.device_class = class_of(a->device);
+    return spry_spmv_explain(context, e, A, &o, err);
+}
+
 /* Names are tried on a matrix of one entry before minutes go into reading. */
 static int check_names(spry_context *context, const arguments *a)
 {
     spry_matrix *A = NULL;
     spry_explanation *e = NULL;
     spry_error err = {0};
-    const spry_spmv_options plan = plan_options(a);
-    spry_explain_options o = SPRY_INIT(spry_explain_options);
-    o.spmv = &plan;
-    o.device_class = class_of(a->device);
     spry_status status = cli_one(context, &A, a->type, &err);
-    if (status == SPRY_OK) status = spry_spmv_explain(context, &e, A, &o, &err);
+    if (status == SPRY_OK) status = ask(&e, context, A, a, &err);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
     return cli_certain(status, &err);
@@ -184,12 +190,8 @@ static int explain(const cli_input *input, arguments *a)
 {
     spry_explanation *e = NULL;
     spry_error err = {0};
-    const spry_spmv_options plan = plan_options(a);
-    spry_explain_options o = SPRY_INIT(spry_explain_options);
-    o.spmv = &plan;
-    o.device_class = class_of(a->device);
     cli_progress("looking at the matrix");
-    if (spry_spmv_explain(input->context, &e, input->A, &o, &err) != SPRY_OK) return cli_fail(&err);
+    if (ask(&e, input->context, input->A, a, &err) != SPRY_OK) return cli_fail(&err);
     cli_progress(NULL);
     int status = cli_json_open(&a->json);
     if (status == CLI_GO_ON) {

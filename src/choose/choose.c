@@ -52,22 +52,49 @@ static const char *cost_of_csr(const spry_matrix *A)
     return "converted once";
 }
 
-/* 1: decided. */
-static int decide_before(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
-{
-    const int few = options->expected_calls > 0 && options->expected_calls < FEW_CALLS;
-    if (!few && (A->a.nnz > 0 || options->op == SPRY_TRANSPOSE)) return 0;
-    spryi_choose(choice, "csr", few ? SPRY_REASON_FEW_CALLS : SPRY_REASON_EMPTY, "%s; %s",
-                 few ? "too few calls expected for each conversion to pay" : "no entries", cost_of_csr(A));
-    return 1;
-}
-
 /* Products that follow each conversion, of which an update is one more; 0: many. */
 static int64_t calls_a_conversion(const spry_spmv_options *options)
 {
     const int64_t calls = options->expected_calls, updates = options->expected_updates;
     if (calls == 0) return 0;
     return updates < calls ? calls / (1 + updates) : 1;
+}
+
+static int has_few_calls(const spry_spmv_options *options)
+{
+    const int64_t calls = calls_a_conversion(options);
+    return calls > 0 && calls < FEW_CALLS;
+}
+
+static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
+{
+    return spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
+}
+
+/* 1: conversions may pay, and products in csr take long enough for a look at the matrix. */
+static int may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+{
+    const int64_t calls = calls_a_conversion(options);
+    const int on_cpu = strcmp(device->driver, "cpu") == 0;
+    if (has_few_calls(options) || A->a.nnz == 0) return 0;
+    if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
+    if (calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
+    return spryi_looking_pays(&A->a, options->op, device, threads_for(A, options), calls);
+}
+
+static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
+{
+    const char *cost = cost_of_csr(A);
+    if (has_few_calls(options))
+        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "too few calls expected for each conversion to pay; %s",
+                     cost);
+    else if (options->op == SPRY_TRANSPOSE)
+        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
+    else if (A->a.nnz == 0)
+        spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries; %s", cost);
+    else
+        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
+                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
 }
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */
@@ -87,41 +114,17 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
                  used ? others : "the only one that suits", (long long)r->calls);
 }
 
-/* 1: products in csr take long enough for a look at the matrix. */
-static int may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+static void take_ranked(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                        const spryi_ranking *ranking)
 {
-    const int threads = spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
-    const int on_cpu = strcmp(device->driver, "cpu") == 0;
-    if (A->a.nnz == 0 || (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0)) return 0;
-    if (options->expected_calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
-    return spryi_looking_pays(&A->a, options->op, device, threads, options->expected_calls);
-}
-
-static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
-{
-    if (options->op == SPRY_TRANSPOSE)
-        spryi_choose(choice, "csc", SPRY_REASON_TRANSPOSED, "the transposed product works by columns");
-    else
-        spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
-                     options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost_of_csr(A));
-}
-
-static spry_status choose_by_cost(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
-                                  const spryi_device_class *device, spry_error *err)
-{
-    const int threads = spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
-    const int64_t calls = options->expected_calls > 0 ? options->expected_calls : SPRYI_MANY_CALLS;
-    spryi_ranking ranking;
-    SPRYI_OK_OR_RETURN(spryi_rank(&ranking, A, options->op, options->vector_type, device, threads, calls, err));
-    tell_ranking(choice, &ranking);
-    const spryi_estimate *taken = &ranking.list[ranking.taken];
+    const spryi_estimate *taken = &ranking->list[ranking->taken];
+    tell_ranking(choice, ranking);
     choice->us = taken->us;
-    choice->csr_us = ranking.list[ranking.csr].us;
+    choice->csr_us = ranking->list[ranking->csr].us;
     if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
-    if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking.features.blocks.block;
-    if (strcmp(taken->format, "csr") == 0 && strcmp(device->driver, "cuda") == 0)
-        choice->kernel = spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &ranking.features.lengths);
-    return SPRY_OK;
+    if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
+    if (strcmp(taken->format, "csr") == 0 && strcmp(ranking->device->driver, "cuda") == 0)
+        choice->kernel = spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &ranking->features.lengths);
 }
 
 void spryi_tell_transposed(char *reason, size_t size)
@@ -130,39 +133,42 @@ void spryi_tell_transposed(char *reason, size_t size)
     snprintf(reason + used, size - used, "; of the transposed matrix, which is made for it");
 }
 
-/* The options with the products that follow each conversion. */
-static spry_spmv_options of_each_conversion(const spry_spmv_options *given)
-{
-    spry_spmv_options of_each = *given;
-    of_each.expected_calls = calls_a_conversion(given);
-    return of_each;
-}
-
 int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
-    const spry_spmv_options of_each = of_each_conversion(options);
-    spryi_choice choice;
-    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && !decide_before(&choice, A, &of_each) &&
-           may_look(A, &of_each, device);
+    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && may_look(A, options, device);
 }
 
-spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *given, const spryi_device_class *device,
-                            spryi_choice *choice, spry_error *err)
+int64_t spryi_calls_counted(const spry_spmv_options *options)
 {
-    const spry_spmv_options of_each = of_each_conversion(given);
-    if (spryi_is_tree(given->policy)) return spryi_follow_tree(choice, A, &of_each, err);
-    if (decide_before(choice, A, &of_each)) return SPRY_OK;
-    if (!may_look(A, &of_each, device)) {
-        choose_unseen(choice, A, &of_each);
+    const int64_t calls = calls_a_conversion(options);
+    return calls > 0 ? calls : SPRYI_MANY_CALLS;
+}
+
+spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
+                           const spryi_device_class *device, spry_error *err)
+{
+    return spryi_rank(ranking, A, options->op, options->vector_type, device, threads_for(A, options),
+                      spryi_calls_counted(options), err);
+}
+
+spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
+                            const spryi_ranking *ranking, spryi_choice *choice, spry_error *err)
+{
+    spryi_ranking made;
+    if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
+    if (!may_look(A, options, device)) {
+        choose_unseen(choice, A, options);
         return SPRY_OK;
     }
-    return choose_by_cost(choice, A, &of_each, device, err);
+    if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));
+    take_ranked(choice, A, options, ranking ? ranking : &made);
+    return SPRY_OK;
 }
 
 spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
                                 spryi_choice *choice, spry_error *err)
 {
-    return spryi_choose_on(A, options, spryi_class_of(A->context, device), choice, err);
+    return spryi_choose_on(A, options, spryi_class_of(A->context, device), NULL, choice, err);
 }
 
 void spryi_choose_instead(spryi_choice *choice, const char *refused)

@@ -2,6 +2,7 @@
 #ifndef SPRYI_CHOOSE_H
 #define SPRYI_CHOOSE_H
 
+#include "choose/rank.h"
 #include "choose/rates.h"
 #include "choose/rows.h"
 #include "core/device.h"
@@ -35,9 +36,16 @@ int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *option
 /* Adds to a reason that the format holds A^T. */
 void spryi_tell_transposed(char *reason, size_t size);
 
-/* The same for a class of devices, here or not. */
+/* Products that set-up is counted over: those expected to follow each conversion. */
+int64_t spryi_calls_counted(const spry_spmv_options *options);
+
+/* The ranking for a plan with these options, whether a look pays or not. A has entries. */
+spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
+                           const spryi_device_class *device, spry_error *err);
+
+/* spryi_choose_format for a class of devices, here or not. ranking: spryi_rank_for's; NULL: made where it is needed. */
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
-                            spryi_choice *choice, spry_error *err);
+                            const spryi_ranking *ranking, spryi_choice *choice, spry_error *err);
 
 /*
  * The kernel of `format` on a kind of device that suits A best; NULL: the last one listed. It may be one that cannot

@@ -321,6 +321,15 @@ spry_status spry_matrix_borrow_csr_f32(spry_context *context, spry_matrix **A, i
     return borrow_csr(context, A, rows, cols, offsets, columns, values, SPRY_F32, err);
 }
 
+/* A matrix of arrays that are A's, but for what *a changes; it keeps A alive. */
+static spry_status view(spry_matrix **made, const spry_matrix *A, const spry_arrays *a, spryi_field field,
+                        spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(new_matrix(A->context, made, a, field, err));
+    (*made)->structure_of = spryi_matrix_retain(A);
+    return SPRY_OK;
+}
+
 spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, const void *values, spry_error *err)
 {
     const size_t size = spry_type_bytes(A->a.value_type);
@@ -329,10 +338,9 @@ spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, c
                           A->a.value_type == SPRY_PATTERN ? "values: the matrix is a pattern, which has none"
                                                           : "values are not aligned to their type (%zu bytes)",
                           size);
-    SPRYI_OK_OR_RETURN(new_matrix(A->context, made, &A->a, A->field, err));
-    (*made)->a.values = values;
-    (*made)->structure_of = spryi_matrix_retain(A);
-    return SPRY_OK;
+    spry_arrays a = A->a;
+    a.values = values;
+    return view(made, A, &a, A->field, err);
 }
 
 spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err)
@@ -340,9 +348,7 @@ spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix
     spry_arrays a = A->a;
     a.value_type = SPRY_PATTERN;
     a.values = NULL;
-    SPRYI_OK_OR_RETURN(new_matrix(A->context, pattern, &a, SPRYI_FIELD_PATTERN, err));
-    (*pattern)->structure_of = spryi_matrix_retain(A);
-    return SPRY_OK;
+    return view(pattern, A, &a, SPRYI_FIELD_PATTERN, err);
 }
 
 spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err)
@@ -351,9 +357,7 @@ spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_
     a.layout = A->a.layout == SPRY_CSR ? SPRY_CSC : SPRY_CSR;
     a.rows = A->a.cols;
     a.cols = A->a.rows;
-    SPRYI_OK_OR_RETURN(new_matrix(A->context, flipped, &a, A->field, err));
-    (*flipped)->structure_of = spryi_matrix_retain(A);
-    return SPRY_OK;
+    return view(flipped, A, &a, A->field, err);
 }
 
 /* The memory is of the device that made it. */
@@ -380,6 +384,38 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
     made->symmetry_holds = 1; /* the library's own makers know */
     *A = made;
     return SPRY_OK;
+}
+
+/* One array into host memory, *array becoming the host's. */
+static spry_status fetch_array(const spryi_device *d, const void **array, int64_t count, size_t size, spry_error *err)
+{
+    const void *there = *array;
+    void *here = NULL;
+    spry_status status = spryi_allocate(d->context, &here, count, size, "host copy of the matrix", err);
+    *array = here;
+    if (status != SPRY_OK || count == 0) return status;
+    return d->ops->copy(d, here, there, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
+}
+
+spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const spry_matrix *A, spry_error *err)
+{
+    spry_arrays a = A->a;
+    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
+    const int64_t counts[] = {a.rows + 1, a.nnz, a.nnz};
+    const size_t sizes[] = {spry_index_type_bytes(a.offset_type), spry_index_type_bytes(a.index_type),
+                            spry_type_bytes(a.value_type)};
+    const int count = a.value_type == SPRY_PATTERN ? 2 : 3;
+    spry_status status = SPRY_OK;
+    int fetched = 0; /* arrays of `a` that are host memory, or NULL, now */
+    for (; fetched < count && status == SPRY_OK; fetched++)
+        status = fetch_array(d, arrays[fetched], counts[fetched], sizes[fetched], err);
+    if (status == SPRY_OK) status = d->ops->synchronize(d, NULL, err);
+    if (status != SPRY_OK) {
+        for (int n = 0; n < fetched; n++) spryi_release(d->context, (void *)(uintptr_t)*arrays[n]);
+        return status;
+    }
+    a.device = 0;
+    return spryi_matrix_adopt(d->context, host, &a, A->field, err); /* takes them over, also on failure */
 }
 
 spry_matrix *spryi_matrix_retain(const spry_matrix *A)

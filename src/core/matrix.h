@@ -53,6 +53,11 @@ spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, c
 /* A's entries without their values, in A's arrays, which it keeps alive. */
 spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err);
 
+/* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
+struct spryi_device;
+spry_status spryi_matrix_fetch(const struct spryi_device *device, spry_matrix **host, const spry_matrix *A,
+                               spry_error *err);
+
 /* A^T, where A is CSR or CSC: the same arrays as CSC or CSR, which it keeps alive. */
 spry_status spryi_matrix_flip(spry_matrix **flipped, const spry_matrix *A, spry_error *err);
 

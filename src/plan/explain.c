@@ -1,8 +1,6 @@
 /* Why "auto" takes what it takes: the ranking that it goes by, told. */
 #include "catalogue/catalogue.h"
 #include "choose/choose.h"
-#include "choose/rank.h"
-#include "core/assemble.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -24,6 +22,13 @@ struct spry_explanation {
     const char *formats[MOST_FORMATS]; /* of the candidates: those of the ranking in its order, then the others */
 };
 
+static spry_status check_index(int index, int count, spry_error *err)
+{
+    if (index >= 0 && index < count) return SPRY_OK;
+    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
+                            index, count - 1);
+}
+
 /* ---- classes -------------------------------------------------------------------------------------------- */
 
 int spry_device_class_count(void)
@@ -37,11 +42,8 @@ spry_status spry_device_class_get_info(spry_device_class_info *info, int index, 
 {
     if (!info) return spryi_fail_missing(err, "info");
     SPRYI_OK_OR_RETURN(SPRYI_CHECK_OUTPUT(info, err));
+    SPRYI_OK_OR_RETURN(check_index(index, spry_device_class_count(), err));
     const spryi_device_class *c = spryi_device_class_at(index);
-    const int count = spry_device_class_count();
-    if (!c)
-        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
-                                index, count - 1);
     const spry_device_class_info told = {.struct_size = sizeof told,
                                          .name = c->name,
                                          .title = c->title,
@@ -93,20 +95,13 @@ static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry
                            const spryi_device_class *device, spry_error *err)
 {
     const spry_arrays *a = &A->a;
-    const int threads = spryi_threads_for(e->context, spryi_arrays_bytes(a), o->threads);
-    const double index = (double)spry_index_type_bytes(a->index_type), value = (double)spry_type_bytes(a->value_type);
-    const double number = (double)spry_type_bytes(o->vector_type);
-    const int64_t updates = o->expected_updates, calls = o->expected_calls;
-    const int64_t of_each = calls == 0 ? SPRYI_MANY_CALLS : updates < calls ? calls / (1 + updates) : 1;
-    SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, &e->choice, err));
-    if (a->nnz > 0)
-        SPRYI_OK_OR_RETURN(spryi_rank(&e->ranking, A, o->op, o->vector_type, device, threads, of_each, err));
+    const int has_entries = a->nnz > 0;
+    if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
+    SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
     e->ranking.device = device;
-    e->ranking.calls = of_each;
+    e->ranking.calls = spryi_calls_counted(o);
     e->op = o->op;
-    e->csr_bytes = (double)a->nnz * (index + value) +
-                   (double)(a->rows + 1) * (double)spry_index_type_bytes(a->offset_type) +
-                   number * (double)(a->rows + a->cols);
+    e->csr_bytes = spryi_csr_bytes(a, a->nnz) + (double)spry_type_bytes(o->vector_type) * (double)(a->rows + a->cols);
     list_formats(e);
     return SPRY_OK;
 }
@@ -191,13 +186,6 @@ static double feature_value(const spryi_features *f, int index)
 }
 
 /* ---- the functions ---- */
-
-static spry_status check_index(int index, int count, spry_error *err)
-{
-    if (index >= 0 && index < count) return SPRY_OK;
-    return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "index", index, count - 1, "index is %d, expected 0 to %d",
-                            index, count - 1);
-}
 
 spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanation_info *info, spry_error *err)
 {

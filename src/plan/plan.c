@@ -93,7 +93,7 @@ static spry_status select_device(spry_spmv_plan *plan, const spry_spmv_options *
 /* 1: the format is the library's choice. */
 static int is_auto(const spry_spmv_options *o)
 {
-    return !o->kernel && (!o->format || strcmp(o->format, "auto") == 0);
+    return !o->kernel && spryi_format_is_auto(o);
 }
 
 /* plan->kernel, and its functions on the device, for plan->format; `suits` may be NULL. */
@@ -113,7 +113,7 @@ static spry_status select_named_kernel(spry_spmv_plan *plan, const spry_spmv_opt
     const spryi_device *d = plan->device;
     spryi_selection_request request = request_for(plan, o);
     const char *reason;
-    if (o->format && strcmp(o->format, "auto") != 0 && spryi_find_kernel(o->kernel)) {
+    if (!spryi_format_is_auto(o) && spryi_find_kernel(o->kernel)) {
         SPRYI_OK_OR_RETURN(spryi_parse_format(&plan->format, plan->parameters, o->format, err));
         request.format = plan->format->name;
     }

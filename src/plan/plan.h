@@ -6,6 +6,7 @@
 #include "core/kernel.h"
 
 #include <pthread.h>
+#include <string.h>
 
 /* A storage of the plan's format where its device reads it. */
 typedef struct spryi_plan_storage {
@@ -88,6 +89,12 @@ struct spry_spmv_plan {
     char reason[320];
 };
 
+/* 1: the options leave the format to the library, as far as no kernel is named. */
+static inline int spryi_format_is_auto(const spry_spmv_options *options)
+{
+    return !options->format || strcmp(options->format, "auto") == 0;
+}
+
 /* Of values that every plan refuses. */
 spry_status spryi_check_spmv_options(const spry_spmv_options *options, spry_error *err);
 
@@ -134,9 +141,6 @@ int spryi_list_device_sections(const spryi_format *format, void *storage, spryi_
 spry_status spryi_transpose_on_device(const spry_spmv_plan *plan, spry_matrix **T, const spry_matrix *A,
                                       double *upload_us, spry_error *err);
 
-/* A host copy of a matrix whose arrays are in the memory of the plan's device. */
-spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, const spry_matrix *A, spry_error *err);
-
 /* ---- plan_order.c ------------------------------------------------------------------------------------ */
 
 /* Checks the names of options. */
@@ -171,6 +175,9 @@ int64_t spryi_ordering_bytes(const spry_spmv_plan *plan, int owned);
 void spryi_discard_ordering(spry_spmv_plan *plan);
 
 /* ---- predict.c --------------------------------------------------------------------------------------- */
+
+/* Bytes of CSR of the caller's matrix, of `nnz` entries in all: values, columns and offsets. */
+double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);
 
 /* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);

@@ -56,7 +56,7 @@ static spry_status aim_at_format(spry_ordering_options *how, const spry_spmv_pla
 {
     spryi_build_request request = spryi_request_of(plan);
     const spryi_kernel *kernel = o->kernel ? spryi_find_kernel(o->kernel) : NULL;
-    const char *text = o->format && strcmp(o->format, "auto") != 0 ? o->format : kernel ? kernel->format : "csr3";
+    const char *text = !spryi_format_is_auto(o) ? o->format : kernel ? kernel->format : "csr3";
     const spryi_format *format;
     spryi_csrk shape = {0};
     spryi_cost cost;
@@ -118,7 +118,7 @@ spry_status spryi_order_plan(spry_spmv_plan *plan, const spry_spmv_options *o, s
                                 names[method], (int)INT32_MAX, (long long)m, (long long)n);
     how.method = names[method];
     if (A->a.device > 0) {
-        SPRYI_TRY(spryi_fetch_matrix(plan, &host, A, err));
+        SPRYI_TRY(spryi_matrix_fetch(plan->device, &host, A, err));
         A = host;
     } else if (expands) {
         SPRYI_TRY(spryi_matrix_entries(plan->A, &host, err));
@@ -150,8 +150,7 @@ int spryi_multiplies_transposed(const spryi_device *d, const spry_matrix *A, con
     const spryi_kernel *kernel;
     int64_t parameters[SPRYI_PARAMETERS];
     if (o->op != SPRY_TRANSPOSE || o->kernel || A->stored || !d->ops) return 0;
-    if (!o->format || strcmp(o->format, "auto") == 0)
-        return spryi_wants_transposed(A, o, spryi_class_of(d->context, d->driver));
+    if (spryi_format_is_auto(o)) return spryi_wants_transposed(A, o, spryi_class_of(d->context, d->driver));
     if (o->groups || spryi_parse_format(&format, parameters, o->format, NULL) != SPRY_OK) return 0;
     if (spryi_select_kernel(d, &kernel, format, NULL, &request, NULL) == SPRY_OK) return 0;
     request.operation = SPRYI_OP_SPMV;
@@ -165,7 +164,7 @@ static spry_status transpose(spry_spmv_plan *plan, spry_matrix **T, const spry_m
     spry_status status = SPRY_OK;
     SPRYI_TRY(spryi_transpose_on_device(plan, T, A, &plan->order->upload_us, err));
     if (*T) return SPRY_OK;
-    if (A->a.device > 0) SPRYI_TRY(spryi_fetch_matrix(plan, &host, A, err));
+    if (A->a.device > 0) SPRYI_TRY(spryi_matrix_fetch(plan->device, &host, A, err));
     status = spryi_transposed(plan->context, T, host ? host : A, err);
 done:
     spryi_matrix_release(host);
@@ -334,7 +333,7 @@ static spry_status make_again(spry_spmv_plan *plan, spry_matrix **B, spry_error 
     spry_status status = SPRY_OK;
     spry_matrix *A = NULL, *permuted = NULL;
     if (order->flipped && !permutes && !expands) return transpose(plan, B, order->given, err);
-    SPRYI_TRY(order->given->a.device > 0 ? spryi_fetch_matrix(plan, &A, order->given, err)
+    SPRYI_TRY(order->given->a.device > 0 ? spryi_matrix_fetch(plan->device, &A, order->given, err)
                                          : spryi_matrix_entries(order->given, &A, err));
     if (permutes)
         SPRYI_TRY(permute_again(plan, &permuted, A, err));

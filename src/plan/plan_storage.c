@@ -48,41 +48,6 @@ spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
     return request;
 }
 
-/* One array of A into host memory, *array becoming the host's. */
-static spry_status fetch_array(const spry_spmv_plan *plan, const void **array, int64_t count, size_t size,
-                               spry_error *err)
-{
-    const spryi_device *d = plan->device;
-    void *host = NULL;
-    spry_status status = spryi_allocate(plan->context, &host, count, size, "host copy of the matrix", err);
-    const void *device = *array;
-    *array = host;
-    if (status != SPRY_OK || count == 0) return status;
-    return d->ops->copy(d, host, device, count * (int64_t)size, SPRYI_FROM_DEVICE, NULL, err);
-}
-
-spry_status spryi_fetch_matrix(const spry_spmv_plan *plan, spry_matrix **host, const spry_matrix *A, spry_error *err)
-{
-    const spryi_device *d = plan->device;
-    spry_arrays a = A->a;
-    const void **arrays[] = {&a.offsets, &a.indices, &a.values};
-    const int64_t counts[] = {a.rows + 1, a.nnz, a.nnz};
-    const size_t sizes[] = {spry_index_type_bytes(a.offset_type), spry_index_type_bytes(a.index_type),
-                            spry_type_bytes(a.value_type)};
-    const int count = a.value_type == SPRY_PATTERN ? 2 : 3;
-    spry_status status = SPRY_OK;
-    int fetched = 0; /* arrays of `a` that are host memory, or NULL, now */
-    for (; fetched < count && status == SPRY_OK; fetched++)
-        status = fetch_array(plan, arrays[fetched], counts[fetched], sizes[fetched], err);
-    if (status == SPRY_OK) status = d->ops->synchronize(d, NULL, err);
-    if (status != SPRY_OK) {
-        for (int n = 0; n < fetched; n++) spryi_release(plan->context, (void *)(uintptr_t)*arrays[n]);
-        return status;
-    }
-    a.device = 0;
-    return spryi_matrix_adopt(plan->context, host, &a, A->field, err); /* takes them over, also on failure */
-}
-
 static int is_stored_in_place(const spry_spmv_plan *plan)
 {
     return plan->format->in_place && plan->A->a.layout == SPRY_CSR && plan->A->a.value_type == plan->value_type;
@@ -97,7 +62,7 @@ static spry_status build(const spry_spmv_plan *plan, spryi_plan_storage *stored,
     spryi_build_request request = spryi_request_of(plan);
     request.cost = &cost;
     if (plan->A->a.device > 0 && !is_stored_in_place(plan)) {
-        SPRYI_TRY(spryi_fetch_matrix(plan, &host, plan->A, err));
+        SPRYI_TRY(spryi_matrix_fetch(plan->device, &host, plan->A, err));
         request.A = host;
         request.copied = 1;
     }
@@ -143,8 +108,7 @@ static spry_status copy_to_device(const spry_spmv_plan *plan, spryi_plan_storage
     SPRYI_TRY(d->ops->synchronize(d, NULL, err));
     made.upload_us = spryi_now_us() - start;
     memcpy(made.parameters, stored->parameters, sizeof made.parameters);
-    if (!stored->mapped) format->destroy(plan->context, stored->storage);
-    spryi_matrix_release(stored->source);
+    spryi_discard_storage(plan, stored);
     *stored = made;
     made = (spryi_plan_storage){0};
 done:
@@ -302,7 +266,7 @@ int spryi_may_read_stored(const spry_matrix *A, const spry_spmv_options *o)
     if (!stored || (o->ordering && strcmp(o->ordering, "none") != 0)) return 0;
     if (o->op == SPRY_TRANSPOSE && stored->format->transposed_apart) return 0;
     if (o->kernel && !(kernel && strcmp(kernel->format, stored->format->name) == 0)) return 0;
-    return !o->format || strcmp(o->format, "auto") == 0 || spryi_is_stored_as(stored, o->format);
+    return spryi_format_is_auto(o) || spryi_is_stored_as(stored, o->format);
 }
 
 /* Where the container has it, or its arrays copied to the device. */

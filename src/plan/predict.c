@@ -281,8 +281,7 @@ static double move_us(const device_rates *r, double bytes, int threads)
     return bytes * (share / cache + (1 - share) / memory) + between(r->run_us, r->all_run_us, threads, r->threads);
 }
 
-/* Bytes of CSR of the caller's matrix, of `nnz` entries in all: values, columns and offsets. */
-static double csr_bytes(const spry_arrays *given, int64_t nnz)
+double spryi_csr_bytes(const spry_arrays *given, int64_t nnz)
 {
     spry_arrays csr = *given;
     csr.nnz = nnz;
@@ -337,7 +336,7 @@ void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
     if (!info->values_in_place && given->value_type != SPRY_PATTERN)
         info->predicted_update_us = plan->update_us > 0 ? plan->update_us : plan->setup_us - plan->search_us;
     if (!find_rates(&r, d, spryi_team(most), o->vector_device != d->number)) return;
-    const double csr = csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
+    const double csr = spryi_csr_bytes(given, plan->nnz), stored = (double)info->storage_bytes;
     const int csr_threads = spryi_threads_for(plan->context, (int64_t)csr, o->threads);
     const double of_csr = csr_us(plan, &r, csr, csr_threads);
     const double known = plan->estimated_us > 0 ? of_csr * plan->estimated_us / plan->estimated_csr_us : 0;

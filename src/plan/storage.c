@@ -109,7 +109,7 @@ spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *stora
     SPRYI_OK_OR_RETURN(SPRYI_TAKE(&o, options, err));
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
-    const int is_auto = !o.format || strcmp(o.format, "auto") == 0;
+    const int is_auto = spryi_format_is_auto(&o);
     spry_matrix *entries;
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     const int flips = spryi_multiplies_transposed(device_for(context, A, &o), entries, &o);

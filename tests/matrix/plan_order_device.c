@@ -322,7 +322,7 @@ static void columns_of_vectors(void **state)
     discard(&m);
 }
 
-/* A matrix whose arrays are in device memory; copies of m's, which the caller frees. */
+/* A matrix whose arrays are in device memory: copies of m's, for free_on_device. */
 static spry_matrix *on_device(spry_context *context, const integers *m, spry_arrays *a)
 {
     spry_matrix *A = NULL;
@@ -339,6 +339,16 @@ static spry_matrix *on_device(spry_context *context, const integers *m, spry_arr
     a->device = 1;
     MUST(spry_matrix_create(context, &A, a, err));
     return A;
+}
+
+/* With its arrays; D may be NULL. */
+static void free_on_device(spry_context *context, spry_matrix *D, const spry_arrays *a)
+{
+    spry_matrix_destroy(D);
+    if (!D) return;
+    spry_device_free(context, 1, (void *)(uintptr_t)a->offsets);
+    spry_device_free(context, 1, (void *)(uintptr_t)a->indices);
+    spry_device_free(context, 1, (void *)(uintptr_t)a->values);
 }
 
 /* Changed on the host, and in device memory; groups of Band-k outlive the first build. */
@@ -365,12 +375,7 @@ static void new_values(void **state)
                         check(&p, 2, -1, 0, NULL);
                     }
                     spry_spmv_plan_destroy(p.plan);
-                    spry_matrix_destroy(D);
-                    if (device) {
-                        spry_device_free(*state, 1, (void *)(uintptr_t)there.offsets);
-                        spry_device_free(*state, 1, (void *)(uintptr_t)there.indices);
-                        spry_device_free(*state, 1, (void *)(uintptr_t)there.values);
-                    }
+                    free_on_device(*state, D, &there);
                     discard(&m);
                 }
             }
@@ -436,12 +441,7 @@ static void transposed(void **state)
                 o.allow_nondeterministic = 0;
                 ran += check_transposed(*state, &m, D ? D : m.A, D ? &there : NULL, &o);
             }
-            spry_matrix_destroy(D);
-            if (D) {
-                spry_device_free(*state, 1, (void *)(uintptr_t)there.offsets);
-                spry_device_free(*state, 1, (void *)(uintptr_t)there.indices);
-                spry_device_free(*state, 1, (void *)(uintptr_t)there.values);
-            }
+            free_on_device(*state, D, &there);
             discard(&m);
         }
     assert_true(ran >= 12 * 10 * TEST_COUNT(specs));
