@@ -20,7 +20,7 @@ static double time_of(const spryi_format_rates *r, const spryi_work *w, const sp
     const double cache = c->cache_bytes * threads, memory = fmin(r->memory * threads, c->most_memory);
     const double cached = fmin(fmax(2 - w->bytes / cache, 0), 1), ahead = w->ahead ? r->ahead : 0;
     const double stream = w->bytes * (cached / (r->cached * threads) + (1 - cached) / memory) * (1 - ahead);
-    const double gather = SECTOR * w->sectors / (r->gather * threads);
+    const double gather = r->gather > 0 ? SECTOR * w->sectors / (r->gather * threads) : 0;
     const double near = r->near > 0 ? SECTOR * w->near / (r->near * threads) : 0;
     const double steps = (w->steps * r->step + w->slices * r->slice + w->blocks * r->block + w->ragged * r->ragged +
                           w->columns * r->column) *
@@ -41,10 +41,13 @@ static double setup_of(const spryi_format_rates *r, const spryi_features *f, dou
 static const char *why_refused(const char *format, const spryi_features *f, int on_gpu)
 {
     enum { LEAST_WINDOWED = 1 << 19, LEAST_SWEPT = 3 << 19 /* entries */, LEAST_PACKED = 1 << 17 /* rows */ };
+    static const double PADDED = 1.5; /* slots of ell an entry */
     const int windowed = strcmp(format, "windowed") == 0;
     if (strcmp(format, "bsr") == 0 && f->blocks.block <= 1) return "a sample finds no blocks that save bytes";
     if (windowed && f->windowed.columns <= 0) return "its windows cannot be told by a sample";
     if (windowed && f->lengths.longest > SPRYI_WINDOWED_LONG) return "a row is longer than its windows take whole";
+    if (strcmp(format, "ell") == 0 && f->lengths.longest > PADDED * f->lengths.mean)
+        return "its longest row is over 1.5 times the mean: padding";
     if (!on_gpu) return NULL;
     if (strcmp(format, "packed") == 0 && f->rows < LEAST_PACKED) return "fewer than 131072 rows are too few slices";
     if (strcmp(format, "swept") == 0 && f->nnz < LEAST_SWEPT) return "fewer than 1572864 entries are too few blocks";

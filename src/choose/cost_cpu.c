@@ -59,6 +59,40 @@ static spryi_work work_of_packed(const spryi_features *f)
                         .near = f->near_sectors * n,
                         .steps = n * f->slots * gathered / b,
                         .columns = n * f->slots,
+                        .slices = (double)f->rows,
+                        .blocks = n * f->slots * (b - 1) / b};
+}
+
+static spryi_work work_of_ell(const spryi_features *f)
+{
+    const double rows = (double)f->rows, slots = rows * f->lengths.longest;
+    return (spryi_work){.bytes = slots * (f->value_bytes + f->index_bytes) + 4 * rows + vector_bytes(f),
+                        .sectors = f->slot_sectors * (double)f->nnz,
+                        .near = f->near_sectors * (double)f->nnz,
+                        .steps = slots,
+                        .slices = rows};
+}
+
+static spryi_work work_of_hyb(const spryi_features *f)
+{
+    const double rows = (double)f->rows, slots = rows * floor(f->lengths.mean + 0.5), rest = f->lengths.beyond_mean;
+    return (spryi_work){.bytes = slots * (f->value_bytes + f->index_bytes) + 4 * rows +
+                                 rest * (f->value_bytes + 2 * f->index_bytes) + vector_bytes(f),
+                        .sectors = f->slot_sectors * (double)f->nnz,
+                        .near = f->near_sectors * (double)f->nnz,
+                        .steps = slots,
+                        .columns = rest,
+                        .slices = rows};
+}
+
+/* Slices sweep x: no entry gathers by itself. */
+static spryi_work work_of_scoo(const spryi_features *f)
+{
+    enum { LOCAL_ROW = 2 /* bytes */ };
+    const double n = (double)f->nnz;
+    return (spryi_work){.bytes = n * (f->number_bytes + f->index_bytes + LOCAL_ROW) + vector_bytes(f),
+                        .near = f->near_sectors * n,
+                        .steps = n,
                         .slices = (double)f->rows};
 }
 
@@ -84,5 +118,8 @@ spryi_work spryi_work_on_cpu(const char *format, const spryi_features *f)
     if (strcmp(format, "sell") == 0) return work_of_sell(f);
     if (strcmp(format, "bsr") == 0) return work_of_bsr(f);
     if (strcmp(format, "packed") == 0) return work_of_packed(f);
+    if (strcmp(format, "ell") == 0) return work_of_ell(f);
+    if (strcmp(format, "hyb") == 0) return work_of_hyb(f);
+    if (strcmp(format, "scoo") == 0) return work_of_scoo(f);
     return strcmp(format, "windowed") == 0 ? work_of_windowed(f) : work_of_csr(f);
 }

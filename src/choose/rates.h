@@ -22,7 +22,7 @@ typedef struct spryi_format_rates {
     double setup_value;        /* and bytes of values */
 } spryi_format_rates;
 
-enum { SPRYI_MOST_RATES = 8 };
+enum { SPRYI_MOST_RATES = 12 };
 
 typedef struct spryi_device_class {
     const char *name;   /* "h200" */

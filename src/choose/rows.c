@@ -47,6 +47,14 @@ static void find_long_rows(spryi_row_profile *p, const length_counts *c)
     }
 }
 
+static double beyond(const length_counts *c, double most)
+{
+    double entries = 0;
+    for (int64_t bin = 0; bin <= LENGTHS; bin++)
+        entries += (double)c->rows[bin] * fmax((bin < LENGTHS ? (double)bin : c->long_mean) - most, 0);
+    return entries;
+}
+
 /* Row offsets of a layout whose own do not run over rows. */
 static spry_status make_offsets(spry_context *context, int64_t **offsets, const spry_arrays *a, spry_error *err)
 {
@@ -81,6 +89,7 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
                                    .body_deviation = deviation_without(c, (a.rows + 99) / 100),
                                    .empty = (double)c->rows[0] / rows};
     find_long_rows(profile, c);
+    profile->beyond_mean = beyond(c, floor(profile->mean + 0.5));
 done:
     spryi_release(A->context, made);
     spryi_release(A->context, c);

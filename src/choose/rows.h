@@ -11,6 +11,7 @@ typedef struct spryi_row_profile {
     double empty;          /* share of the rows */
     double long_rows;      /* rows of over SPRYI_LONG_ROW times the mean, */
     double excess;         /* and their entries beyond that */
+    double beyond_mean;    /* entries of rows beyond the mean, which is rounded: COO's part of format hyb */
 } spryi_row_profile;
 
 /* Of a matrix in host memory. */

@@ -216,7 +216,7 @@ static int64_t break_even(const spryi_estimate *k, const spryi_estimate *csr)
 
 static const char *why_not(const spry_explanation *e, const char *format)
 {
-    if (strcmp(format, "csc") != 0) return "it has no rates: others were faster wherever it was measured";
+    if (strcmp(format, "csc") != 0) return "it has no rates: it was seldom the fastest where it was measured";
     return e->op == SPRY_TRANSPOSE ? "csr of the transposed matrix is the same" : "it is for transposed products";
 }
 

@@ -75,10 +75,10 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=13", 2, 0, "cuda", "bsr", "us a product predicted"},          /* 17 entries a row */
         {"rgg20,scale=12", 1, 0, "cuda", "sell", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "us a product predicted"},
-        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "us a product predicted"},
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "packed", "us a product predicted"},
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
-        {"diagonal,rows=60000", 3, 0, "cpu", "packed", "us a product predicted"}, /* a block a block row */
-        {"banded,rows=9000", 1, 0, "cpu", "csr", "us a product predicted"},       /* csr's rows step */
+        {"diagonal,rows=60000", 3, 0, "cpu", "ell", "us a product predicted"}, /* rows of one length */
+        {"banded,rows=9000", 1, 0, "cpu", "packed", "us a product predicted"},       /* csr's rows step */
         {"rgg20,scale=12", 1, 0, "cpu", "sell", "us a product predicted"},
     };
     spry_context *context = chooser(SPRYI_AVX512);
@@ -124,11 +124,11 @@ static void choices_on_a_cpu(void **state)
     (void)state;
     static const choice_case avx512[] = {
         {"rgg20,scale=15", "sell", "csr ", 0},
-        {"rgg20,scale=17,shuffle=1", "windowed", "sell ", 0}, /* neighbours that are numbered anyhow */
+        {"rgg20,scale=17,shuffle=1", "sell", "windowed ", 0}, /* neighbours that are numbered anyhow */
         {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices step */
-        {"banded,rows=200000", "csr", "packed ", 0},          /* and so do csr's rows */
+        {"banded,rows=200000", "packed", "csr ", 0},          /* and so do csr's rows */
         {"uniform,rows=200000,degree=18", "sell", "", 0},
-        {"rmat16", "packed", "csr ", 0},
+        {"rmat16", "scoo", "packed ", 0},
         {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 10000", 0},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 1000},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
@@ -137,9 +137,9 @@ static void choices_on_a_cpu(void **state)
     };
     static const choice_case avx2[] = {
         {"rgg20,scale=15", "sell", "csr ", 0},
-        {"grid7,x=60,y=60,z=60", "csr", "sell ", 0},
-        {"uniform,rows=200000,degree=18", "sell", "", 0},
-        {"rmat16", "csr", "packed ", 0},
+        {"grid7,x=60,y=60,z=60", "ell", "csr ", 0},
+        {"uniform,rows=200000,degree=18", "scoo", "", 0},
+        {"rmat16", "scoo", "csr ", 0},
         {"grid7,x=20,y=20,z=20", "csr", "set-up counted over 10000", 0},
     };
     check_choices("cpu", SPRYI_AVX512, avx512, sizeof avx512 / sizeof *avx512);
