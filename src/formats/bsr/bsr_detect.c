@@ -50,39 +50,68 @@ void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, i
     memset(work, 0, (size_t)threads * sizeof *work);
 }
 
-/* blocks[r], entries[r] = those of the sample for each size r. work has room for blocks of any size in it. */
-static void count_sample(const spry_arrays *A, int64_t *blocks, int64_t *entries, const spryi_bsr_scratch *work,
-                         int threads)
+/* What a sample has of each size that `wanted` has 1 of. */
+typedef struct sample {
+    int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
+    int wanted[SPRYI_BSR_MOST_DETECTED + 1];
+} sample;
+
+enum { EIGHTH = 8 };
+typedef enum sample_part { WHOLE, AN_EIGHTH, THE_REST } sample_part;
+
+/* Adds groups of the sample. work has room for blocks of any size in it. */
+static void count_groups(const spry_arrays *A, sample *s, sample_part part, const spryi_bsr_scratch *work, int threads)
 {
     const int64_t groups = spryi_bsr_groups(A->rows);
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
 #pragma omp parallel for num_threads(threads) collapse(2) schedule(dynamic, 1)
     for (int64_t g = 0; g < groups; g++)
         for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
+            if (!s->wanted[r] || (part != WHOLE && (g % EIGHTH == 0) != (part == AN_EIGHTH))) continue;
             int64_t end, begin = spryi_bsr_group(A->rows, g, &end), count = 0, found = 0;
             for (int64_t I = begin / r; I * r < end; I++)
                 count += steps->count(A, r, I, &work[omp_get_thread_num()], &found);
 #pragma omp atomic
-            blocks[r] += count;
+            s->blocks[r] += count;
 #pragma omp atomic
-            entries[r] += found;
+            s->entries[r] += found;
         }
 }
 
-/* *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. */
+/* Sizes that take clearly more than the cheapest by what was counted are wanted no more; rows of 1 are. */
+static void drop_costly(const spry_arrays *A, sample *s)
+{
+    static const double CLEARLY = 1.15;
+    const int64_t best = spryi_bsr_cheapest(A, s->blocks, s->entries);
+    const double least = spryi_bsr_sample_bytes(A, best, s->blocks[best], s->entries[best]);
+    for (int64_t r = 2; r <= SPRYI_BSR_MOST_DETECTED; r++) {
+        const double bytes = spryi_bsr_sample_bytes(A, r, s->blocks[r], s->entries[r]);
+        s->wanted[r] = bytes >= 0 && bytes <= CLEARLY * least;
+    }
+}
+
+/*
+ * *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. quick: an
+ * eighth of the sample tells which sizes the rest of it is counted for.
+ */
 static spry_status detect(spry_context *context, const spry_arrays *A, int64_t longest, spryi_bsr_scratch *work,
-                          int threads, spryi_bsr_guess *guess, spry_error *err)
+                          int threads, int quick, spryi_bsr_guess *guess, spry_error *err)
 {
     /* columns of blocks of any size, at the width of 1 */
     enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
     const int64_t most_columns = longest < A->cols / SQUARE ? longest * SQUARE : A->cols + SPRYI_BSR_MOST_DETECTED;
-    int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1] = {0}, entries[SPRYI_BSR_MOST_DETECTED + 1] = {0};
+    sample s = {{0}, {0}, {0}};
     spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
     if (status != SPRY_OK) return status;
-    count_sample(A, blocks, entries, work, threads);
+    for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s.wanted[r] = 1;
+    count_groups(A, &s, quick ? AN_EIGHTH : WHOLE, work, threads);
+    if (quick) {
+        drop_costly(A, &s);
+        count_groups(A, &s, THE_REST, work, threads);
+    }
     spryi_bsr_scratch_release(context, work, threads);
-    guess->block = spryi_bsr_cheapest(A, blocks, entries);
-    guess->bytes = spryi_bsr_sample_bytes(A, guess->block, blocks[guess->block], entries[guess->block]);
+    guess->block = spryi_bsr_cheapest(A, s.blocks, s.entries);
+    guess->bytes = spryi_bsr_sample_bytes(A, guess->block, s.blocks[guess->block], s.entries[guess->block]);
     return SPRY_OK;
 }
 
@@ -92,7 +121,7 @@ spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, co
     spryi_bsr_scratch *work = NULL;
     const int threads = spryi_threads(context, csr->rows + csr->nnz);
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
-    SPRYI_TRY(detect(context, csr, spryi_longest_row(context, csr), work, threads, guess, err));
+    SPRYI_TRY(detect(context, csr, spryi_longest_row(context, csr), work, threads, 1, guess, err));
 done:
     spryi_release(context, work);
     return status;
@@ -159,7 +188,7 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
         spryi_bsr_guess guess;
-        SPRYI_TRY(detect(context, A, longest, work, threads, &guess, err));
+        SPRYI_TRY(detect(context, A, longest, work, threads, 0, &guess, err));
         block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));
