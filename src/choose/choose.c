@@ -79,7 +79,7 @@ static int may_look(const spry_matrix *A, const spry_spmv_options *options, cons
     if (has_few_calls(options) || A->a.nnz == 0) return 0;
     if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
     if (calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
-    return spryi_looking_pays(&A->a, options->op, device, threads_for(A, options), calls);
+    return spryi_looking_pays(&A->a, options->op, device, calls);
 }
 
 static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)

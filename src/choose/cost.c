@@ -57,15 +57,18 @@ static const char *why_refused(const char *format, const spryi_features *f, int 
 
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
 {
-    const int on_gpu = strcmp(c->driver, "cpu") != 0;
+    const int on_gpu = strcmp(c->driver, "cpu") != 0, compared = on_gpu ? 1 : SPRYI_COMPARED_THREADS;
+    double share = 1; /* of a time by the threads that are compared */
     for (int k = 0; k < c->formats; k++) {
         const spryi_format_rates *r = &c->rates[k];
         list[k] = (spryi_estimate){.format = r->format, .refused = why_refused(r->format, f, on_gpu)};
         if (strcmp(r->format, "bsr") == 0 && f->blocks.block <= 1) continue;
         if (strcmp(r->format, "windowed") == 0 && f->windowed.columns <= 0) continue;
         const spryi_work w = on_gpu ? spryi_work_on_gpu(r->format, f, c->cache_bytes) : spryi_work_on_cpu(r->format, f);
-        list[k].us = time_of(r, &w, c, on_gpu ? 1 : threads);
-        list[k].setup_us = setup_of(r, f, on_gpu ? 1 : threads);
+        const double us = time_of(r, &w, c, compared);
+        if (k == 0 && !on_gpu) share = time_of(r, &w, c, threads) / us; /* csr */
+        list[k].us = share * us;
+        list[k].setup_us = share * setup_of(r, f, compared);
         list[k].bytes = w.bytes;
     }
     return c->formats;

@@ -23,7 +23,13 @@ typedef struct spryi_estimate {
     const char *refused; /* why the format is not to be taken, for people; NULL: it may be */
 } spryi_estimate;
 
-/* Estimates of all formats that have rates, in their order; of a CPU by so many threads. */
+/*
+ * Formats are compared on a CPU as by so many threads, which the rates were fitted to; other numbers of threads scale
+ * all times as they scale csr's: what is taken, and with it the bits of results, is the same for any number of threads.
+ */
+enum { SPRYI_COMPARED_THREADS = 2 };
+
+/* Estimates of all formats that have rates, in their order, csr first; of a CPU by so many threads. */
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *device, const spryi_features *features,
                        int threads);
 

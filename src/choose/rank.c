@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int spryi_looking_pays(const spry_arrays *a, spry_op op, const spryi_device_class *c, int threads, int64_t calls)
+int spryi_looking_pays(const spry_arrays *a, spry_op op, const spryi_device_class *c, int64_t calls)
 {
     static const double SHARE = 0.03, LOOK = 300, LOOK_ENTRY = 0.003; /* us, us an entry of those looked at, */
     static const double FETCH = 2000;                                 /* bytes a us from a device */
     enum { LOOKED_AT = 1 << 20 };                                     /* which are at most so many */
     const int on_gpu = strcmp(c->driver, "cpu") != 0;
     const double entry = (double)spry_type_bytes(a->value_type) + (double)spry_index_type_bytes(a->index_type);
-    const double rate = c->rates[0].cached * (on_gpu ? 1 : threads);
+    const double rate = c->rates[0].cached * (on_gpu ? 1 : SPRYI_COMPARED_THREADS);
     const double us = (on_gpu ? c->rates[0].launch : 0) + entry * (double)a->nnz / rate;
     const int fetched = on_gpu && (a->device > 0 || op == SPRY_TRANSPOSE);
     const double structure = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);

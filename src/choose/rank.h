@@ -22,7 +22,7 @@ enum { SPRYI_MANY_CALLS = 10000 };
  * one that a GPU transposes, columns are copied to the host for that. Then a ranking may be made; the time of a
  * conversion counts there.
  */
-int spryi_looking_pays(const spry_arrays *a, spry_op op, const spryi_device_class *device, int threads, int64_t calls);
+int spryi_looking_pays(const spry_arrays *a, spry_op op, const spryi_device_class *device, int64_t calls);
 
 /*
  * Of products with A, or with a copy of A^T as CSR where op is SPRY_TRANSPOSE. A has entries and is sound, x is of

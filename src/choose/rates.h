@@ -25,14 +25,14 @@ typedef struct spryi_format_rates {
 enum { SPRYI_MOST_RATES = 12 };
 
 typedef struct spryi_device_class {
-    const char *name;   /* "h200" */
-    const char *title;  /* "NVIDIA H100 and H200" */
-    const char *fitted; /* to what, and when */
-    const char *driver; /* "cpu", "cuda" */
-    double cache_bytes; /* of the last cache; of a CPU what a thread has of it */
-    double most_memory; /* bytes a us that all threads together read from memory */
-    double copy;        /* bytes a us of a copy in memory, read and written; 0: not told */
-    const spryi_format_rates *rates;
+    const char *name;                /* "h200" */
+    const char *title;               /* "NVIDIA H100 and H200" */
+    const char *fitted;              /* to what, and when */
+    const char *driver;              /* "cpu", "cuda" */
+    double cache_bytes;              /* of the last cache; of a CPU what a thread has of it */
+    double most_memory;              /* bytes a us that all threads together read from memory */
+    double copy;                     /* bytes a us of a copy in memory, read and written; 0: not told */
+    const spryi_format_rates *rates; /* csr's first */
     int formats;
 } spryi_device_class;
 

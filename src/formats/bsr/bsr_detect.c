@@ -91,8 +91,8 @@ static void drop_costly(const spry_arrays *A, sample *s)
 }
 
 /*
- * *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. quick: an
- * eighth of the sample tells which sizes the rest of it is counted for.
+ * *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. quick:
+ * an eighth of the sample tells which sizes the rest of it is counted for.
  */
 static spry_status detect(spry_context *context, const spry_arrays *A, int64_t longest, spryi_bsr_scratch *work,
                           int threads, int quick, spryi_bsr_guess *guess, spry_error *err)
