@@ -17,7 +17,7 @@ typedef struct arguments {
 static const cli_option options[] = {
     {"device", 0, "NAME",
      "cpu, cuda, or a class of devices that need not be here:\n"
-     "h200, avx512, avx2 (default: cpu)",
+     "h200, h100, avx512, avx2, avx512-amd, avx2-amd (default: cpu)",
      CLI_TEXT, CLI_AT(device)},
     {"calls", 0, "N", "products expected of a plan (default: many, counted as 10 000)", CLI_INTEGER, CLI_AT(calls), 1,
      INT64_MAX},
@@ -88,7 +88,7 @@ static void print_candidate(const spry_candidate *c)
                  c->break_even_calls < 0    ? "never"
                  : c->break_even_calls == 0 ? "at once"
                                             : cli_count(c->break_even_calls).s);
-    printf("  %-9s %10s %8s %10s %12s  %s\n", c->format, c->predicted_us > 0 ? cli_time(c->predicted_us).s : "", roof,
+    printf("  %-19s %10s %8s %10s %12s  %s\n", c->kernel[0] ? c->kernel : c->format, c->predicted_us > 0 ? cli_time(c->predicted_us).s : "", roof,
            c->predicted_us > 0 ? cli_time(c->setup_us).s : "", pays, c->refused);
 }
 
@@ -118,7 +118,7 @@ static int print_explanation(const char *name, const spry_explanation *e, spry_e
     if (info.threads > 0) printf(", %d thread%s", info.threads, info.threads == 1 ? "" : "s");
     printf("\n");
     print_runner_up(e, &info);
-    printf("\n  %-9s %10s %8s %10s %12s  %s\n", "format", "a product", "of roof", "set-up", "pays after", "refused");
+    printf("\n  %-19s %10s %8s %10s %12s  %s\n", "format or kernel", "a product", "of roof", "set-up", "pays after", "refused");
     for (int k = 0; k < info.candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, err) != SPRY_OK) return cli_fail(err);
@@ -143,7 +143,9 @@ static int add_candidates(cJSON *o, const spry_explanation *e, const spry_explan
         cJSON *item = list ? cli_json_item(list) : NULL;
         if (!item || spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK) return 0;
         const int known = c.predicted_us > 0;
-        if (!cli_json_text(item, "format", c.format) || !cli_json_text(item, "refused", c.refused)) return 0;
+        if (!cli_json_text(item, "format", c.format) || !cli_json_text(item, "kernel", c.kernel) ||
+            !cli_json_text(item, "refused", c.refused))
+            return 0;
         if (!cli_json_number(item, "predicted_us", known ? c.predicted_us : (double)NAN) ||
             !cli_json_number(item, "setup_us", known ? c.setup_us : (double)NAN) ||
             !cli_json_number(item, "total_us", known ? c.total_us : (double)NAN) ||

@@ -113,13 +113,14 @@ SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector 
                                        const char *comment, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
- * Tables of sizes
+ * Tuning tables
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * Reads a table that `spry tune` wrote, of the sizes that csr2 and csr3 take where none are given (docs/csr-k.md).
- * Plans made from then on follow it: on the CPU, and on GPUs of the compute capability that it was fitted for. Not
- * while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
+ * Reads a table that `spry tune` wrote: the sizes that csr2 and csr3 take where none are given (docs/csr-k.md), and the
+ * rates that "auto" predicts times by (docs/choosing.md), of one or several classes of devices. Plans made from then on
+ * follow it: sizes on the CPU and on GPUs of the compute capability that they were fitted for, rates on devices of
+ * their class. Not while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
  */
 SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
 

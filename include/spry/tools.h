@@ -158,6 +158,7 @@ typedef struct spry_candidate {
     double roof;         /* time that a product of plain CSR would take at the device's copy bandwidth, as a share */
                          /* of predicted_us; 0: not known */
     int64_t break_even_calls; /* from how many products on it is ahead of csr; 0: from the first; SPRY_NEVER */
+    const char *kernel;       /* of a format with several that are ranked apart; "": the one it takes by itself */
 } spry_candidate;
 
 /* A number that the prediction rests on. */
@@ -184,6 +185,47 @@ SPRY_API spry_status spry_explanation_get_candidate(const spry_explanation *expl
                                                     int index, spry_error *err);
 SPRY_API spry_status spry_explanation_get_feature(const spry_explanation *explanation, spry_feature *feature, int index,
                                                   spry_error *err);
+
+/* ---- rates: what predictions rest on ---- */
+
+/* A time that was measured. */
+typedef struct spry_observation {
+    size_t struct_size;
+    /* Of the matrix, for the class that is fitted: its features, and on a CPU its threads, are what the time is told by */
+    const spry_explanation *explanation;
+    const char *format, *kernel; /* that ran; kernel: "" or NULL where it is not known */
+    double time_us;              /* of a product, > 0 */
+    double setup_us;             /* of the plan without upload; 0: not known */
+} spry_observation;
+
+/* How near predictions are to the observations, before fitting and after. */
+typedef struct spry_rates_fit_info {
+    size_t struct_size;
+    int64_t cases; /* explanations */
+    /* Median of |log(predicted / measured)|, on a CPU both as shares of csr's */
+    double error, error_before;
+    /* Time of the format of the least prediction over the least time measured: geometric mean, and the worst case */
+    double loss, loss_before, worst_loss, worst_loss_before;
+} spry_rates_fit_info;
+
+/*
+ * Fits the rates of a class of devices to observations, from those that the context has now on. From then on plans of the
+ * context follow them. `fitted` says to what, for people: at most 159 characters. Formats without an observation keep
+ * their rates. Takes seconds. Not while another thread uses the context.
+ * Explanations are of this context and class; SPRY_INVALID_ARGUMENT names the first that is not, a format without rates
+ * or a time that is none. count >= 1. info may be NULL.
+ */
+SPRY_API spry_status spry_rates_fit(spry_context *context, const char *device_class,
+                                    const spry_observation *observations, int64_t count, const char *fitted,
+                                    spry_rates_fit_info *info, spry_error *err);
+
+/*
+ * The rates of a class as lines of a table that spry_context_load_tuning reads (behind a first line, "spry-tuning 2"),
+ * into text of `size` bytes, 0 at the end. *length: bytes without that 0, also where they do not fit, which is
+ * SPRY_TOO_LARGE; text may be NULL with size 0.
+ */
+SPRY_API spry_status spry_rates_print(const spry_context *context, const char *device_class, char *text, int64_t size,
+                                      int64_t *length, spry_error *err);
 
 /* Density picture: counts[r*width + c] = entries that fall in cell (r, c) of a height x width grid over A. O(nnz). */
 SPRY_API spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err);

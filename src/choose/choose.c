@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "formats/csrk/csrk.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,10 +37,34 @@ void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, co
     va_end(list);
 }
 
-const spryi_device_class *spryi_class_of(const spry_context *context, const spryi_driver *driver)
+const spryi_device_class *spryi_class_named(const spry_context *context, const char *name)
 {
-    const char *name = driver->massively_parallel ? "h200" : context->simd >= SPRYI_AVX512 ? "avx512" : "avx2";
+    for (int n = 0; n < context->class_count; n++)
+        if (strcmp(context->classes[n]->name, name) == 0) return context->classes[n];
     return spryi_device_class_named(name);
+}
+
+/* GPUs are told apart by their last cache: the class whose cache is nearest. */
+static const spryi_device_class *class_of_gpu(const spryi_device *device)
+{
+    const spryi_device_class *nearest = NULL;
+    double least = INFINITY;
+    for (int n = 0; spryi_device_class_at(n); n++) {
+        const spryi_device_class *c = spryi_device_class_at(n);
+        const double difference = fabs((double)device->cache_bytes - c->cache_bytes);
+        if (strcmp(c->driver, "cuda") != 0 || difference >= least) continue;
+        nearest = c;
+        least = difference;
+    }
+    return nearest;
+}
+
+const spryi_device_class *spryi_class_of(const spryi_device *device)
+{
+    static const char *const names[2][2] = {{"avx2", "avx2-amd"}, {"avx512", "avx512-amd"}};
+    const spry_context *context = device->context;
+    if (device->driver->massively_parallel) return spryi_class_named(context, class_of_gpu(device)->name);
+    return spryi_class_named(context, names[context->simd >= SPRYI_AVX512][context->amd]);
 }
 
 /* ---- what is decided without a look -------------------------------------------------------------------- */
@@ -71,15 +96,17 @@ static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
     return spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
 }
 
-/* 1: conversions may pay, and products in csr take long enough for a look at the matrix. */
-static int may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+/* 1: conversions may pay, and products in csr take long enough for a look of *effort at the matrix. */
+static int may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                    const spryi_device_class *device)
 {
     const int64_t calls = calls_a_conversion(options);
     const int on_cpu = strcmp(device->driver, "cpu") == 0;
+    *effort = SPRYI_FULL;
     if (has_few_calls(options) || A->a.nnz == 0) return 0;
     if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
     if (calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
-    return spryi_looking_pays(&A->a, options->op, device, calls);
+    return spryi_looking_pays(effort, &A->a, options->op, device, calls);
 }
 
 static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
@@ -108,14 +135,14 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
     for (int k = 0; k < r->allowed; k++)
         if (k != r->taken && used < sizeof others)
             used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %.3g", used ? ", " : "",
-                                        r->list[k].format, r->list[k].us);
+                                        r->list[k].kernel ? r->list[k].kernel : r->list[k].format, r->list[k].us);
     spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
-                 "%.3g us a product predicted, %s; set-up counted over %lld", taken->us,
+                 "%.3g us a product predicted%s%s, %s; set-up counted over %lld", taken->us,
+                 taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "",
                  used ? others : "the only one that suits", (long long)r->calls);
 }
 
-static void take_ranked(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
-                        const spryi_ranking *ranking)
+static void take_ranked(spryi_choice *choice, const spry_spmv_options *options, const spryi_ranking *ranking)
 {
     const spryi_estimate *taken = &ranking->list[ranking->taken];
     tell_ranking(choice, ranking);
@@ -123,8 +150,7 @@ static void take_ranked(spryi_choice *choice, const spry_matrix *A, const spry_s
     choice->csr_us = ranking->list[ranking->csr].us;
     if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
-    if (strcmp(taken->format, "csr") == 0 && strcmp(ranking->device->driver, "cuda") == 0)
-        choice->kernel = spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &ranking->features.lengths);
+    choice->kernel = taken->kernel;
 }
 
 void spryi_tell_transposed(char *reason, size_t size)
@@ -135,7 +161,8 @@ void spryi_tell_transposed(char *reason, size_t size)
 
 int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
-    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && may_look(A, options, device);
+    spryi_effort effort;
+    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && may_look(&effort, A, options, device);
 }
 
 int64_t spryi_calls_counted(const spry_spmv_options *options)
@@ -147,28 +174,35 @@ int64_t spryi_calls_counted(const spry_spmv_options *options)
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
                            const spryi_device_class *device, spry_error *err)
 {
-    return spryi_rank(ranking, A, options->op, options->vector_type, device, threads_for(A, options),
-                      spryi_calls_counted(options), err);
+    spryi_rank_request request = {.A = A,
+                                  .op = options->op,
+                                  .vector_type = options->vector_type,
+                                  .device = device,
+                                  .threads = threads_for(A, options),
+                                  .calls = spryi_calls_counted(options)};
+    if (!may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
+    return spryi_rank(ranking, &request, err);
 }
 
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
                             const spryi_ranking *ranking, spryi_choice *choice, spry_error *err)
 {
     spryi_ranking made;
+    spryi_effort effort;
     if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
-    if (!may_look(A, options, device)) {
+    if (!may_look(&effort, A, options, device)) {
         choose_unseen(choice, A, options);
         return SPRY_OK;
     }
     if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));
-    take_ranked(choice, A, options, ranking ? ranking : &made);
+    take_ranked(choice, options, ranking ? ranking : &made);
     return SPRY_OK;
 }
 
-spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
                                 spryi_choice *choice, spry_error *err)
 {
-    return spryi_choose_on(A, options, spryi_class_of(A->context, device), NULL, choice, err);
+    return spryi_choose_on(A, options, spryi_class_of(device), NULL, choice, err);
 }
 
 void spryi_choose_instead(spryi_choice *choice, const char *refused)

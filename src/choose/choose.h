@@ -20,11 +20,13 @@ typedef struct spryi_choice {
 /* SPRY_UNKNOWN_NAME where there is no such policy; NULL is the default one. */
 spry_status spryi_check_policy(const char *policy, spry_error *err);
 
-/* The table of rates that counts for a kind of device of the context. */
-const spryi_device_class *spryi_class_of(const spry_context *context, const spryi_driver *driver);
+/* The table of rates that counts for a device: the context's own of the class's name, else the library's. */
+const spryi_device_class *spryi_class_of(const spryi_device *device);
+/* Of a class by its name; NULL: there is none. */
+const spryi_device_class *spryi_class_named(const spry_context *context, const char *name);
 
 /* A is sound; options is never NULL, its format "auto" or NULL, its vector_type one of x and y. */
-spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
                                 spryi_choice *choice, spry_error *err);
 
 /*

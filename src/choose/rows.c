@@ -16,13 +16,14 @@ enum { LENGTHS = 4096 }; /* longer rows share a bin */
 typedef struct length_counts {
     int64_t rows[LENGTHS + 1];
     double long_mean; /* of the lengths in the last bin */
+    int64_t last;     /* bin that has rows */
 } length_counts;
 
 /* Mean and deviation of what is left when the longest `drop` rows are gone. */
 static double deviation_without(const length_counts *c, int64_t drop)
 {
     double rows = 0, sum = 0, squares = 0;
-    for (int64_t bin = LENGTHS; bin >= 0; bin--) {
+    for (int64_t bin = c->last; bin >= 0; bin--) {
         int64_t dropped = c->rows[bin] < drop ? c->rows[bin] : drop;
         double kept = (double)(c->rows[bin] - dropped);
         double length = bin < LENGTHS ? (double)bin : c->long_mean;
@@ -39,7 +40,7 @@ static double deviation_without(const length_counts *c, int64_t drop)
 static void find_long_rows(spryi_row_profile *p, const length_counts *c)
 {
     const double most = SPRYI_LONG_ROW * p->mean;
-    for (int64_t bin = 0; bin <= LENGTHS; bin++) {
+    for (int64_t bin = 0; bin <= c->last; bin++) {
         const double length = bin < LENGTHS ? (double)bin : c->long_mean;
         if (length <= most) continue;
         p->long_rows += (double)c->rows[bin];
@@ -50,9 +51,20 @@ static void find_long_rows(spryi_row_profile *p, const length_counts *c)
 static double beyond(const length_counts *c, double most)
 {
     double entries = 0;
-    for (int64_t bin = 0; bin <= LENGTHS; bin++)
+    for (int64_t bin = 0; bin <= c->last; bin++)
         entries += (double)c->rows[bin] * fmax((bin < LENGTHS ? (double)bin : c->long_mean) - most, 0);
     return entries;
+}
+
+static void find_quantiles(double *quantiles, const length_counts *c, double rows)
+{
+    static const double SHARES[] = {0.5, 0.9, 0.99};
+    double below = 0;
+    int n = 0;
+    for (int64_t bin = 0; bin <= c->last && n < 3; bin++) {
+        below += (double)c->rows[bin];
+        for (; n < 3 && below >= SHARES[n] * rows; n++) quantiles[n] = bin < LENGTHS ? (double)bin : c->long_mean;
+    }
 }
 
 /* Row offsets of a layout whose own do not run over rows. */
@@ -80,15 +92,19 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
         a.offset_type = SPRY_I64;
     }
     spryi_count_row_lengths(&a, c->rows, LENGTHS);
+    const int64_t longest = spryi_longest_row(A->context, &a);
     double rows = a.rows > 0 ? (double)a.rows : 1, in_long = (double)a.nnz;
-    for (int64_t bin = 0; bin < LENGTHS; bin++) in_long -= (double)(bin * c->rows[bin]);
+    c->last = longest < LENGTHS ? longest : LENGTHS;
+    for (int64_t bin = 0; bin <= c->last && bin < LENGTHS; bin++) in_long -= (double)(bin * c->rows[bin]);
     if (c->rows[LENGTHS] > 0) c->long_mean = in_long / (double)c->rows[LENGTHS];
     *profile = (spryi_row_profile){.mean = (double)a.nnz / rows,
-                                   .longest = (double)spryi_longest_row(A->context, &a),
+                                   .longest = (double)longest,
                                    .deviation = deviation_without(c, 0),
                                    .body_deviation = deviation_without(c, (a.rows + 99) / 100),
                                    .empty = (double)c->rows[0] / rows};
     find_long_rows(profile, c);
+    profile->variance = profile->deviation * profile->deviation * profile->mean * profile->mean;
+    find_quantiles(profile->quantiles, c, rows);
     profile->beyond_mean = beyond(c, floor(profile->mean + 0.5));
 done:
     spryi_release(A->context, made);

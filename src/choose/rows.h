@@ -12,6 +12,8 @@ typedef struct spryi_row_profile {
     double long_rows;      /* rows of over SPRYI_LONG_ROW times the mean, */
     double excess;         /* and their entries beyond that */
     double beyond_mean;    /* entries of rows beyond the mean, which is rounded: COO's part of format hyb */
+    double variance;       /* of the lengths */
+    double quantiles[3];   /* lengths that a half, nine tenths and 99 hundredths of the rows do not pass */
 } spryi_row_profile;
 
 /* Of a matrix in host memory. */

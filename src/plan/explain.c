@@ -4,23 +4,11 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "plan/explanation.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { MOST_FORMATS = 24 };
-
-struct spry_explanation {
-    spry_context *context;
-    spryi_ranking ranking;
-    spryi_choice choice;
-    spry_op op;
-    double csr_bytes; /* of plain CSR, x and y */
-    int candidates;
-    const char *formats[MOST_FORMATS]; /* of the candidates: those of the ranking in its order, then the others */
-};
 
 static spry_status check_index(int index, int count, spry_error *err)
 {
@@ -66,10 +54,10 @@ static spry_status find_class(const spryi_device_class **found, const spry_conte
         if (!device)
             return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
                                     "device is %d, the number of no device", o->device);
-        *found = spryi_class_of(context, device->driver);
+        *found = spryi_class_of(device);
         return SPRY_OK;
     }
-    *found = spryi_device_class_named(name);
+    *found = spryi_class_named(context, name);
     if (*found) return SPRY_OK;
     for (int n = 0; spryi_device_class_at(n) && used < sizeof known; n++)
         used += (size_t)spryi_write(known + used, sizeof known - used, "%s%s", n ? ", " : "",
@@ -83,7 +71,7 @@ static void list_formats(spry_explanation *e)
 {
     for (; e->candidates < e->ranking.count; e->candidates++)
         e->formats[e->candidates] = e->ranking.list[e->candidates].format;
-    for (int f = 0; spryi_format_at(f) && e->candidates < MOST_FORMATS; f++) {
+    for (int f = 0; spryi_format_at(f) && e->candidates < SPRYI_MOST_CANDIDATES; f++) {
         int ranked = 0;
         for (int k = 0; k < e->ranking.count; k++)
             ranked |= strcmp(e->ranking.list[k].format, spryi_format_at(f)->name) == 0;
@@ -157,10 +145,17 @@ static const feature_text feature_texts[] =
      {"deviation", "deviation of row lengths, as a share of their mean"},
      {"body_deviation", "the same without the longest hundredth of the rows"},
      {"empty_rows", "share of the rows"},
+     {"variance", "of row lengths; regular: at most 10"},
+     {"median_row", "entries that half of the rows do not pass"},
+     {"row_90", "the same of nine tenths of the rows"},
+     {"row_99", "the same of 99 hundredths"},
+     {"ell_slots", "slots an entry of ell, all rows as long as the longest"},
+     {"hyb_rest", "share of entries beyond the mean row, which hyb keeps as coo"},
      {"slots", "slots an entry, of slices of 32 rows sorted by length among 256"},
      {"slot_sectors", "sectors (32 bytes) of x an entry that the n-th entries of 32 rows meet"},
      {"warp_sectors", "the same of 32 entries that follow each other"},
      {"near_sectors", "the same of 128 rows that follow each other"},
+     {"far_sectors", "those of these over 512 KB of x from the diagonal"},
      {"adjacent", "share of entries whose right neighbour is an entry too"},
      {"repeated", "share of entries whose columns follow from the row before"},
      {"block", "side of the blocks that a sample finds; 1: none that save bytes"},
@@ -176,12 +171,32 @@ enum { FEATURES = sizeof feature_texts / sizeof *feature_texts };
 static double feature_value(const spryi_features *f, int index)
 {
     const double nnz = f->nnz > 0 ? (double)f->nnz : 1;
-    const double values[FEATURES] =
-        {f->lengths.mean,           f->lengths.longest, f->lengths.deviation, f->lengths.body_deviation,
-         f->lengths.empty,          f->slots,           f->slot_sectors,      f->warp_sectors,
-         f->near_sectors,           f->adjacent,        f->repeated,          (double)f->blocks.block,
-         f->blocks.bytes / nnz,     f->packed.bytes,    f->packed.strided,    f->windowed.columns,
-         (double)f->windowed.group, f->scattered};
+    const spryi_row_profile *rows = &f->lengths;
+    const double values[FEATURES] = {rows->mean,
+                                     rows->longest,
+                                     rows->deviation,
+                                     rows->body_deviation,
+                                     rows->empty,
+                                     rows->variance,
+                                     rows->quantiles[0],
+                                     rows->quantiles[1],
+                                     rows->quantiles[2],
+                                     (double)f->rows * rows->longest / nnz,
+                                     rows->beyond_mean / nnz,
+                                     f->slots,
+                                     f->slot_sectors,
+                                     f->warp_sectors,
+                                     f->near_sectors,
+                                     f->far_sectors,
+                                     f->relations.adjacent,
+                                     f->relations.repeated,
+                                     (double)f->blocks.block,
+                                     f->blocks.bytes / nnz,
+                                     f->packed.bytes,
+                                     f->packed.strided,
+                                     f->windowed.columns,
+                                     (double)f->windowed.group,
+                                     f->scattered};
     return values[index];
 }
 
@@ -230,10 +245,12 @@ spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candi
     spry_candidate told = {.struct_size = sizeof told,
                            .format = e->formats[index],
                            .refused = why_not(e, e->formats[index]),
+                           .kernel = "",
                            .break_even_calls = SPRY_NEVER};
     if (index < r->count) {
         const spryi_estimate *k = &r->list[index];
         told.refused = k->refused ? k->refused : "";
+        told.kernel = k->kernel ? k->kernel : "";
         told.predicted_us = k->us;
         told.setup_us = k->setup_us;
         told.total_us = k->us > 0 ? k->setup_us + (double)r->calls * k->us : 0;

@@ -183,7 +183,7 @@ static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *
         spryi_tell_stored(plan->reason, sizeof plan->reason, stored);
         return SPRY_OK;
     }
-    SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
+    SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device, &choice, err));
     plan->format = choice.format;
     plan->estimated_us = choice.us;
     plan->estimated_csr_us = choice.csr_us;

@@ -386,7 +386,7 @@ static void automatic(void **state)
         assert_int_equal(spry_matrix_generate(context, &A, names[n], NULL, &err), SPRY_OK);
         options.format = "packed";
         assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
-        const spryi_packed_guess guess = spryi_packed_guess_of(&A->a);
+        const spryi_packed_guess guess = spryi_packed_guess_of(&A->a, SPRYI_FULL);
         const double bytes = (double)figure.bytes / (double)A->a.nnz;
         if (fabs(guess.bytes - bytes) > 0.05 * bytes) fail_msg("%s: %g bytes of %g", names[n], guess.bytes, bytes);
         assert_true(n == 1 ? guess.unmarked < 0.1 : guess.unmarked > 0.9);

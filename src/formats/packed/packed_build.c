@@ -103,11 +103,11 @@ done:
     return status;
 }
 
-spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
+spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort effort)
 {
-    enum { SAMPLES = 32 };
+    const int64_t most = effort == SPRYI_QUICK ? 6 : 32;
     const int64_t block = spryi_packed_find_block(csr), groups = spryi_packed_group_count(csr, block);
-    const int64_t samples = groups < SAMPLES ? groups : SAMPLES;
+    const int64_t samples = groups < most ? groups : most;
     spryi_packed_counts sum = {0};
     int64_t entries = 0, marked = 0, diagonals = 0;
     for (int64_t p = 0; p < samples; p++) {
