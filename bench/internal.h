@@ -137,8 +137,9 @@ typedef struct spmv_case {
     int64_t batch_runs;
     double *samples;
     int sample_count;
-    int few_calls;   /* 1: planned in csr for so few calls that its columns were not looked at */
-    uint64_t y_hash; /* of the first y: a deterministic kernel must repeat it */
+    int64_t owned_bytes; /* of a plan, with regret */
+    int few_calls;       /* 1: planned in csr for so few calls that its columns were not looked at */
+    uint64_t y_hash;     /* of the first y: a deterministic kernel must repeat it */
 } spmv_case;
 
 /* A product that was found right: y's bits. */

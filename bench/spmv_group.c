@@ -278,15 +278,16 @@ int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, 
     return c != NULL;
 }
 
-/* The format with its parameters, as a plan tells them. */
-static spry_status name_resolved(spmv_case *c, spry_error *err)
+/* What tells a plan from others: its format with parameters, and what it owns. */
+static spry_status identify(spmv_case *c, spry_error *err)
 {
     spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
     spry_status status = spry_spmv_plan_get_info(c->plan, &info, err);
-    if (status == SPRY_OK)
-        snprintf(c->record.format, sizeof c->record.format, "%s%s%s", info.format, info.parameters[0] ? ":" : "",
-                 info.parameters);
-    return status;
+    if (status != SPRY_OK) return status;
+    c->owned_bytes = info.owned_bytes;
+    snprintf(c->record.format, sizeof c->record.format, "%s%s%s", info.format, info.parameters[0] ? ":" : "",
+             info.parameters);
+    return SPRY_OK;
 }
 
 /* Planning that is short is repeated: the least time counts. */
@@ -307,10 +308,13 @@ static spry_status plan_again(const spmv_group *group, spmv_case *c, const spry_
     return status;
 }
 
-/* 1: the plans run the same: format, parameters, kernel and device, and both or neither looked at the columns. */
+/*
+ * 1: the plans run the same: format, parameters, kernel and device; both or neither looked at the columns; and they own
+ * as much, so that in transposed products both or neither hold A^T.
+ */
 static int is_same(const spmv_case *a, const spmv_case *b)
 {
-    return is_live(&a->record) && !a->record.peer && a->few_calls == b->few_calls &&
+    return is_live(&a->record) && !a->record.peer && a->few_calls == b->few_calls && a->owned_bytes == b->owned_bytes &&
            strcmp(a->record.format, b->record.format) == 0 && strcmp(a->record.kernel, b->record.kernel) == 0 &&
            strcmp(a->record.device, b->record.device) == 0;
 }
@@ -334,9 +338,9 @@ static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_op
     spry_status status = spry_spmv_plan_create(group->planner, &c->plan, group->A, options, err);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, err);
     if (status != SPRY_OK || !group->session->options->regret) return status;
-    c->few_calls = strcmp(c->record.format, "csr") == 0 && options->expected_calls > 0 &&
+    c->few_calls = c->device == 0 && strcmp(c->record.format, "csr") == 0 && options->expected_calls > 0 &&
                    options->expected_calls < CALLS_OF_A_LOOK;
-    status = name_resolved(c, err);
+    status = identify(c, err);
     return status == SPRY_OK ? plan_again(group, c, options, err) : status;
 }
 

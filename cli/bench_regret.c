@@ -238,6 +238,22 @@ static void print_predictions(FILE *out, const regret_prediction *list, int coun
     }
 }
 
+/* One line for each cost of auto that is above a peer's. */
+static int write_slower(cli_json *json, const regret_report *report)
+{
+    int good = 1;
+    for (int i = 0; good && i < report->against_count; i++) {
+        const regret_against *a = &report->against[i];
+        const regret_choice *c = &report->cases[a->of].choice;
+        if (!a->slower) continue;
+        cJSON *o = cJSON_CreateObject(), *in = cJSON_AddObjectToObject(o, "regret_slower");
+        good = cli_json_line(json, o,
+                             add_kind(in, c, 1) && cli_json_text(in, "matrix", c->matrix) &&
+                                 cli_json_text(in, "peer", a->peer) && cli_json_number(in, "ratio", a->ratio));
+    }
+    return good;
+}
+
 static int write_sums(cli_json *json, const regret_sum *sums, int sum_count, const regret_peer_sum *peers,
                       int peer_count, const regret_prediction *list, int count)
 {
@@ -269,7 +285,8 @@ int cli_regret_finish(const regret_report *report, cli_json *json)
         print_predictions(stdout, predictions, prediction_count);
     }
     if (status == CLI_GO_ON && json->wanted &&
-        !write_sums(json, sums, sum_count, peers, peer_count, predictions, prediction_count))
+        (!write_sums(json, sums, sum_count, peers, peer_count, predictions, prediction_count) ||
+         !write_slower(json, report)))
         status = CLI_UNSUCCESSFUL;
     free(sums);
     free(peers);
