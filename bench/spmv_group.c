@@ -290,22 +290,21 @@ static spry_status identify(spmv_case *c, spry_error *err)
     return SPRY_OK;
 }
 
-/* Planning that is short is repeated: the least time counts. */
-static spry_status plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options, spry_error *err)
+/* Planning that is short is repeated, as far as there is memory for it: the least time counts. */
+static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options)
 {
-    spry_status status = SPRY_OK;
-    for (int p = 1; status == SPRY_OK && p < SHORT_PLANNINGS && c->record.setup_us < short_planning_us; p++) {
+    for (int p = 1; p < SHORT_PLANNINGS && c->record.setup_us < short_planning_us; p++) {
         spry_spmv_plan *plan = NULL;
         record again = c->record;
-        status = spry_spmv_plan_create(group->planner, &plan, group->A, options, err);
-        if (status == SPRY_OK) status = record_take_plan(&again, plan, err);
+        spry_status status = spry_spmv_plan_create(group->planner, &plan, group->A, options, NULL);
+        if (status == SPRY_OK) status = record_take_plan(&again, plan, NULL);
         spry_spmv_plan_destroy(plan);
-        if (status != SPRY_OK || again.setup_us - again.upload_us >= c->record.setup_us - c->record.upload_us) continue;
+        if (status != SPRY_OK) return;
+        if (again.setup_us - again.upload_us >= c->record.setup_us - c->record.upload_us) continue;
         c->record.setup_us = again.setup_us;
         c->record.upload_us = again.upload_us;
         c->record.break_even = again.break_even;
     }
-    return status;
 }
 
 /*
@@ -341,7 +340,8 @@ static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_op
     c->few_calls = c->device == 0 && strcmp(c->record.format, "csr") == 0 && options->expected_calls > 0 &&
                    options->expected_calls < CALLS_OF_A_LOOK;
     status = identify(c, err);
-    return status == SPRY_OK ? plan_again(group, c, options, err) : status;
+    if (status == SPRY_OK) plan_again(group, c, options);
+    return status;
 }
 
 int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,

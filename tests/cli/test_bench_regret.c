@@ -111,6 +111,42 @@ static void lines(void **state)
     free(text);
 }
 
+/* Lines whose figures are known: auto takes 10 us in csr, another kernel 8; one peer takes 5, another 20. */
+static void known_lines(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"\"csr_ours\",\"peer\":false,\"time_us\":10",
+                                          "\"ell_ours\",\"peer\":false,\"time_us\":8",
+                                          "\"fast\",\"peer\":true,\"time_us\":5",
+                                          "\"slow\",\"peer\":true,\"time_us\":20"};
+    char text[4096] = "";
+    for (int k = 0; k < 4; k++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "{\"op\":\"spmv\",\"matrix\":\"a\",\"type\":\"f64\",\"device\":\"cpu\",\"format\":\"csr\",\"kernel\":%"
+                 "s,"
+                 "\"ordering\":\"none\",\"deterministic\":true,\"setup_us\":0,\"spread_us\":1,\"status\":\"ok\"}\n",
+                 kernels[k]);
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             "{\"regret\":{\"op\":\"spmv\",\"matrix\":\"a\",\"type\":\"f64\",\"device\":\"cpu\",\"ordering\":\"none\","
+             "\"policy\":\"cost\",\"calls\":0,\"format\":\"csr\",\"kernel\":\"csr_ours\",\"setup_us\":0,\"upload_us\":"
+             "0,"
+             "\"time_us\":10,\"spread_us\":1,\"csr_setup_us\":0,\"csr_upload_us\":0,\"csr_time_us\":10}}\n"
+             "{\"regret_sum\":{\"cases\":9}}\n");
+    write_file("known.jsonl", text);
+    expect("bench --regret --from $D/known.jsonl", 0, "a spmv f64 on cpu: fast takes 0.50 of csr_ours's time", NULL);
+    outcome o = spry("bench --regret --from $D/known.jsonl --json");
+    assert_int_equal(count_lines(o.out), 1 + 1 + 2 + 1 + 1);
+    cJSON *one = json_line(o.out, 0), *slower = json_line(o.out, 5);
+    assert_near(number_of(cJSON_GetObjectItem(one, "regret"), "loss"), 1.25, 1e-6);
+    assert_string_equal(text_of(cJSON_GetObjectItem(one, "regret"), "best_kernel"), "ell_ours");
+    const cJSON *in = cJSON_GetObjectItem(slower, "regret_slower");
+    assert_string_equal(text_of(in, "peer"), "fast");
+    assert_near(number_of(in, "ratio"), 0.5, 1e-6);
+    cJSON_Delete(one);
+    cJSON_Delete(slower);
+    release(&o);
+}
+
 /* A kernel is told once with the same parameters; published sizes are there; what may vary is not. */
 static void kernels(void **state)
 {
@@ -211,8 +247,8 @@ static void mistakes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines), cmocka_unit_test(kernels),
-                                       cmocka_unit_test(other_policies), cmocka_unit_test(folders),
-                                       cmocka_unit_test(mistakes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lines),   cmocka_unit_test(known_lines),
+                                       cmocka_unit_test(kernels), cmocka_unit_test(other_policies),
+                                       cmocka_unit_test(folders), cmocka_unit_test(mistakes)};
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }
