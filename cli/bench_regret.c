@@ -116,7 +116,7 @@ static void print_case(FILE *out, const regret_case *k)
         fputs("  not measured\n", out);
         return;
     }
-    /* The same name at less cost: named, without a look at the matrix; or csr that looked at its columns, or did not. */
+    /* The same name at less cost: it was named, without a look at the matrix, or it is csr planned for few calls. */
     const int same = strcmp(c->format, k->best_format) == 0 && strcmp(c->kernel, k->best_kernel) == 0;
     fprintf(out, "  %10.0f  %10.1f  %6.3f  %8.3f  %s%s\n", c->taken.setup_us - c->taken.upload_us, c->taken.time_us,
             k->loss, k->over_csr, k->loss > 1 ? name_of(best, k->best_format, k->best_kernel) : "itself",
