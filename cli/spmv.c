@@ -143,6 +143,7 @@ static int multiply(product *p, const arguments *a)
     cli_progress("planning");
     spry_status status = spry_spmv_plan_create(p->context, &p->plan, p->A, &options, &err);
     if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
+    if (!a->kernel && (!a->format || strcmp(a->format, "auto") == 0)) p->record.policy = "cost";
     if (status == SPRY_OK) status = make_vectors(p, a, &err);
     cli_progress("multiplying and checking");
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
