@@ -92,21 +92,27 @@ static void print_candidate(const spry_candidate *c)
            c->predicted_us > 0 ? cli_time(c->setup_us).s : "", pays, c->refused);
 }
 
-/* The format that would be next, by the time with set-up. */
+static int is_taken(const spry_candidate *c, const spry_explanation_info *info)
+{
+    return strcmp(c->format, info->format) == 0 && (!info->kernel[0] || strcmp(c->kernel, info->kernel) == 0);
+}
+
+/* What would be next, by the time with set-up. */
 static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info)
 {
     spry_candidate taken = SPRY_INIT(spry_candidate), next = SPRY_INIT(spry_candidate);
     for (int k = 0; k < info->candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK || c.refused[0] || c.predicted_us <= 0) continue;
-        if (strcmp(c.format, info->format) == 0)
+        if (is_taken(&c, info) && !taken.format)
             taken = c;
         else if (!next.format || c.total_us < next.total_us)
             next = c;
     }
     if (taken.format && next.format)
-        printf("  runner-up %s takes %.2f times as long a product as %s, %.2f times with set-up\n", next.format,
-               next.predicted_us / taken.predicted_us, taken.format, next.total_us / taken.total_us);
+        printf("  runner-up %s takes %.2f times as long a product as %s, %.2f times with set-up\n",
+               next.kernel[0] ? next.kernel : next.format, next.predicted_us / taken.predicted_us,
+               taken.kernel[0] ? taken.kernel : taken.format, next.total_us / taken.total_us);
 }
 
 static int print_explanation(const char *name, const spry_explanation *e, spry_error *err)
@@ -181,7 +187,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
                cli_json_text(o, "policy", a->policy ? a->policy : "cost") &&
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
                cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
-               cli_json_text(o, "format", info.format) && cli_json_text(o, "reason", info.reason) &&
+               cli_json_text(o, "format", info.format) && cli_json_text(o, "kernel", info.kernel) && cli_json_text(o, "reason", info.reason) &&
                add_candidates(o, e, &info) && add_features(o, e, &info);
     return cli_json_line(&a->json, o, good);
 }

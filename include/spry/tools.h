@@ -144,6 +144,7 @@ typedef struct spry_explanation_info {
     int64_t calls;      /* over which set-up is counted */
     int threads;        /* of a product on a CPU, that times are told for; 0 on a GPU */
     int candidates, features;
+    const char *kernel; /* of that format, where "auto" takes one of several; "": the one it takes by itself */
 } spry_explanation_info;
 
 /* A format: those that may be taken come first, by the time of a product; then those that are refused. */

@@ -9,6 +9,7 @@
 #include "choose/choose.h"
 
 #include "catalogue/catalogue.h"
+#include "choose/few.h"
 #include "choose/rank.h"
 #include "choose/tree.h"
 #include "core/assemble.h"
@@ -109,7 +110,8 @@ static int may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_
     return spryi_looking_pays(effort, &A->a, options->op, device, calls);
 }
 
-static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
+static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                          const spryi_device_class *device)
 {
     const char *cost = cost_of_csr(A);
     if (has_few_calls(options))
@@ -122,6 +124,8 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
     else
         spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
                      options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
+    if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
+        choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
 }
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */
@@ -191,7 +195,7 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
     spryi_effort effort;
     if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
     if (!may_look(&effort, A, options, device)) {
-        choose_unseen(choice, A, options);
+        choose_unseen(choice, A, options, device);
         return SPRY_OK;
     }
     if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));

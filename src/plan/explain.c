@@ -216,6 +216,7 @@ spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanatio
                                         .calls = e->ranking.calls,
                                         .threads = strcmp(c->driver, "cpu") == 0 ? e->ranking.threads : 0,
                                         .candidates = e->candidates,
+                                        .kernel = e->choice.kernel ? e->choice.kernel : "",
                                         .features = e->ranking.count > 0 ? FEATURES : 0};
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
