@@ -1,6 +1,7 @@
 /*
  * What "auto" takes. A policy decides: "cost" ranks the formats by predicted time (rank.c, cost.c), set-up counted over
- * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison.
+ * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison; "measure" times those that
+ * are ranked first (plan/measured.c), and is as "cost" here.
  *
  * Before either: csr where too few products are expected for a conversion or a look at the matrix to pay, and where
  * there are no entries. A transposed product is one of A^T, for which csc makes A^T in any case; where a look does not
@@ -42,6 +43,23 @@ const spryi_device_class *spryi_class_of(const spry_context *context, const spry
     return spryi_device_class_named(name);
 }
 
+/* ---- policies ------------------------------------------------------------------------------------------ */
+
+spry_status spryi_check_policy(const char *policy, spry_error *err)
+{
+    static const char *const names[] = {"cost", "measure", "tree", "tree:memory", "tree:unpredictable"};
+    if (!policy) return SPRY_OK;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(policy, names[n]) == 0) return SPRY_OK;
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "policy",
+                      "no policy \"%s\", expected cost, measure, tree, tree:memory or tree:unpredictable", policy);
+}
+
+int spryi_is_measured(const char *policy)
+{
+    return policy && strcmp(policy, "measure") == 0;
+}
+
 /* ---- what is decided without a look -------------------------------------------------------------------- */
 
 /* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
@@ -71,13 +89,13 @@ static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
     return spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
 }
 
-/* 1: conversions may pay, and products in csr take long enough for a look at the matrix. */
-static int may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+int spryi_may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
     const int64_t calls = calls_a_conversion(options);
     const int on_cpu = strcmp(device->driver, "cpu") == 0;
     if (has_few_calls(options) || A->a.nnz == 0) return 0;
     if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
+    if (spryi_is_measured(options->policy)) return 1; /* it takes longer than a look in any case */
     if (calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
     return spryi_looking_pays(&A->a, options->op, device, calls);
 }
@@ -114,17 +132,23 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
                  used ? others : "the only one that suits", (long long)r->calls);
 }
 
-static void take_ranked(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
-                        const spryi_ranking *ranking)
+void spryi_choose_ranked(spryi_choice *choice, const spry_matrix *A, const spryi_ranking *ranking, int place)
 {
-    const spryi_estimate *taken = &ranking->list[ranking->taken];
-    tell_ranking(choice, ranking);
+    const spryi_estimate *taken = &ranking->list[place];
+    choice->format = spryi_find_format(taken->format);
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
-    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
     if (strcmp(taken->format, "csr") == 0 && strcmp(ranking->device->driver, "cuda") == 0)
         choice->kernel = spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &ranking->features.lengths);
+}
+
+static void take_ranked(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                        const spryi_ranking *ranking)
+{
+    tell_ranking(choice, ranking);
+    spryi_choose_ranked(choice, A, ranking, ranking->taken);
+    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
 }
 
 void spryi_tell_transposed(char *reason, size_t size)
@@ -135,7 +159,7 @@ void spryi_tell_transposed(char *reason, size_t size)
 
 int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
-    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && may_look(A, options, device);
+    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && spryi_may_look(A, options, device);
 }
 
 int64_t spryi_calls_counted(const spry_spmv_options *options)
@@ -156,7 +180,7 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
 {
     spryi_ranking made;
     if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
-    if (!may_look(A, options, device)) {
+    if (!spryi_may_look(A, options, device)) {
         choose_unseen(choice, A, options);
         return SPRY_OK;
     }

@@ -20,6 +20,9 @@ typedef struct spryi_choice {
 /* SPRY_UNKNOWN_NAME where there is no such policy; NULL is the default one. */
 spry_status spryi_check_policy(const char *policy, spry_error *err);
 
+/* 1: the policy "measure", which chooses as "cost" does where nothing is measured (plan/measured.c). */
+int spryi_is_measured(const char *policy);
+
 /* The table of rates that counts for a kind of device of the context. */
 const spryi_device_class *spryi_class_of(const spry_context *context, const spryi_driver *driver);
 
@@ -42,6 +45,12 @@ int64_t spryi_calls_counted(const spry_spmv_options *options);
 /* The ranking for a plan with these options, whether a look pays or not. A has entries. */
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
                            const spryi_device_class *device, spry_error *err);
+
+/* 1: conversions may pay and a look at A does, so that there is a ranking; 0: what is taken is known without. */
+int spryi_may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device);
+
+/* The format at a place of the ranking, with all but the reason. */
+void spryi_choose_ranked(spryi_choice *choice, const spry_matrix *A, const spryi_ranking *ranking, int place);
 
 /* spryi_choose_format for a class of devices, here or not. ranking: spryi_rank_for's; NULL: made where it is needed. */
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,

@@ -2,6 +2,7 @@
 #define SPRYI_CONTEXT_H
 
 #include "core/block_cache.h"
+#include "core/choices.h"
 #include "core/cpu_features.h"
 #include "core/pool.h"
 #include "core/tuning.h"
@@ -23,6 +24,7 @@ struct spry_context {
     struct spryi_device_list *devices; /* device/devices.h */
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
     spryi_tuning tuning;
+    spryi_choices choices;
     _Atomic int64_t bytes, peak_bytes;
     _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
     void (*close)(spry_context *context);
