@@ -34,6 +34,8 @@ typedef struct arguments {
     int types;  /* 0: f32, 1: f64, 2: both */
     int regression;
     int64_t threads, runs, time_limit;
+    const char *cache;
+    int list, clear;
     cli_json json;
 } arguments;
 
@@ -54,7 +56,10 @@ static const cli_option options[] = {
      CLI_AT(runs), 1, 10000},
     {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
      CLI_AT(time_limit), 1, 1000000},
-    CLI_JSON_OPTION("JSON lines, one a matrix and format,"),
+    {"cache", 0, "FILE", "of --list and --clear (default: SPRY_CHOICES)", CLI_TEXT, CLI_AT(cache)},
+    {"list", 0, NULL, "tunes nothing: lists what --policy measure has remembered there", CLI_FLAG, CLI_AT(list)},
+    {"clear", 0, NULL, "tunes nothing: clears it", CLI_FLAG, CLI_AT(clear)},
+    CLI_JSON_OPTION("JSON lines, one a matrix and format (--list: a choice),"),
     CLI_END_OF_OPTIONS,
 };
 
@@ -395,6 +400,11 @@ static int check_arguments(const arguments *a, int count, char **paths)
 {
     const int most = a->types == 2 ? MOST_MATRICES / 2 : MOST_MATRICES;
     int status = CLI_GO_ON;
+    if (a->list && a->clear) return cli_usage_error("--list and --clear are given: expected one of them");
+    if (a->cache && !a->list && !a->clear) return cli_usage_error("--cache goes with --list or --clear");
+    if ((a->list || a->clear) && count > 0)
+        return cli_usage_error("'%s' is one argument too many: --%s has no matrix", paths[0],
+                               a->list ? "list" : "clear");
     if (a->levels == 2 && strcmp(a->device, "cuda") == 0)
         return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
     if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
@@ -409,6 +419,7 @@ static int run(const cli_command *command, int argc, char **argv)
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = check_arguments(&a, argc, argv);
     if (status != CLI_GO_ON) return status;
+    if (a.list || a.clear) return cli_manage_choices(a.cache, a.clear, &a.json);
     for (int u = 0; u < USUAL; u++) matrices[u] = (char *)(uintptr_t)usual[u];
     tuning *t = calloc(1, sizeof *t);
     record *records = malloc(MOST_FORMATS * sizeof *records);
@@ -442,7 +453,9 @@ const cli_command cli_tune =
               "sizes. Takes some minutes.",
      .examples = "  spry tune -o zen4.tuning\n"
                  "  spry tune --device cuda -o gpu.tuning\n"
-                 "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n",
+                 "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n"
+                 "  spry tune --cache choices.txt --list\n"
+                 "  spry tune --cache choices.txt --clear\n",
      .options = options,
      .most = -1,
      .positional = "matrix FILEs",
