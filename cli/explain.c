@@ -227,6 +227,14 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 
 /* ---- command -------------------------------------------------------------------------------------- */
 
+static int check_device(const arguments *a)
+{
+    if (!is_measured(a) || !a->device || strcmp(a->device, "cpu") == 0 || strcmp(a->device, "cuda") == 0)
+        return CLI_GO_ON;
+    return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
+                           a->device);
+}
+
 static int explain(const cli_input *input, arguments *a)
 {
     spry_explanation *e = NULL;
@@ -252,9 +260,11 @@ static int run(const cli_command *command, int argc, char **argv)
     spry_context *context = NULL;
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = cli_check_policy(&a.policy);
+    if (status == CLI_GO_ON) status = check_device(&a);
     if (status == CLI_GO_ON) status = cli_check_outputs(NULL, &a.json, argv[0]);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
     if (status == CLI_GO_ON) status = check_names(context, &a);
+    if (status == CLI_GO_ON) status = cli_use_choices(context, &a.policy); /* told before minutes go, too */
     spry_context_destroy(context);
     if (status == CLI_GO_ON) status = cli_open_input(&input, argv[0], a.type, a.threads);
     if (status == CLI_GO_ON) status = cli_use_choices(input.context, &a.policy);
