@@ -130,8 +130,8 @@ SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char 
 /*
  * What plans of policy "measure" took. A plan finds its choice by a fingerprint: of the matrix's structure (sizes,
  * offsets, indices, whatever its layout; of large ones a sample), types, the product, where vectors are, the device and
- * its vector instructions, threads, the order of magnitude of the products expected, and the library's version. Values
- * do not count. Two that are alike by chance cost time at most: the format is made as if it had been named, and where
+ * its vector instructions, threads, the memory limit, the order of magnitude of the products expected, and the
+ * library's version. Values do not count. Two that are alike by chance cost time at most: the format is made as if it had been named, and where
  * that is refused the one that "cost" takes is.
  */
 typedef struct spry_choice_info {
@@ -152,13 +152,14 @@ typedef struct spry_choice_info {
 
 /*
  * Lets the context remember choices in a file: reads those that are there, in place of what it remembers, and writes
- * each new one into the file at once. The file need not exist; a folder that takes new files must. It is text, a choice
- * a line with a checksum, the newest last, at most 4096 of them, and is replaced as a whole under a lock (of its
- * folder), so that processes may share it. path NULL: none any more; what the context remembers stays. Not while another
- * thread uses the context. SPRY_BAD_FILE, with the line, where the file is damaged, cut, foreign, or written by another
- * version of the library; SPRY_FILE_ERROR where it cannot be read or replaced: the context is as it was. When a choice
- * cannot be written later (the disk is full, the file is damaged, the lock is held for a second), the plan is made all
- * the same, the context remembers it, and spry_spmv_plan_info.reason ends with what was wrong.
+ * each new one into the file at once. The file need not exist, or may be empty; a folder that takes new files must be
+ * there. It is text, a choice a line with a checksum, the newest last, at most 4096 of them, and is replaced as a whole
+ * under a lock (of its folder), so that processes may share it. path NULL: none any more; what the context remembers
+ * stays. Not while another thread uses the context.
+ * SPRY_BAD_FILE, with the line, where the file is damaged, cut, foreign, or written by another version of the library;
+ * SPRY_FILE_ERROR where it cannot be read or replaced: the context is as it was. When a choice cannot be written later
+ * (the disk is full, the file is damaged, the lock is held for a second), the plan is made all the same, the context
+ * remembers it, and spry_spmv_plan_info.reason tells what was wrong ("; not kept: ...").
  */
 SPRY_API spry_status spry_context_set_choices(spry_context *context, const char *path, spry_error *err);
 
@@ -170,9 +171,9 @@ SPRY_API spry_status spry_choice_get_info(const spry_context *context, spry_choi
                                           spry_error *err);
 
 /*
- * Forgets all choices of the context and, where it has one, of its file. With a path, those of that file too, also where
- * spry_context_set_choices refuses it for its version or a damage; a file that is none of choices is SPRY_BAD_FILE and
- * stays. A file that is not there is none to clear: SPRY_FILE_ERROR. Not while another thread uses the context.
+ * Forgets all choices of the context and, where it has one, of its file. With a path, those of that file too, also
+ * where spry_context_set_choices refuses it for its version or a damage; a file that is none of choices is
+ * SPRY_BAD_FILE and stays, one that is not there SPRY_FILE_ERROR. Not while another thread uses the context.
  */
 SPRY_API spry_status spry_context_clear_choices(spry_context *context, const char *path, spry_error *err);
 

@@ -609,9 +609,10 @@ typedef struct spry_spmv_options {
      */
     const char *policy;
     /*
-     * Of "measure": the time that making and timing formats may take; 0: 50 000. None is begun whose predicted set-up is
-     * more than what is left, but for the one that "cost" takes, which is always made: with 1 the plan is that of "cost".
-     * Looking at the matrix comes on top.
+     * Of "measure": the time that making and timing formats may take; 0: 50 000. None is begun whose predicted set-up
+     * is more than what is left, with time for some runs, but for the one that "cost" takes, which is always made: with
+     * a budget of 1 the plan is that of "cost", is not remembered, and the reason tells so. Looking at the matrix comes
+     * on top.
      */
     double budget_us;
 } spry_spmv_options;

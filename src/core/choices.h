@@ -38,7 +38,7 @@ void spryi_choices_close(spry_context *context);
 /* 1: the context remembers a choice with the fingerprint and the sizes of `asked`, which is filled with it. */
 int spryi_choice_find(spry_context *context, spry_choice_info *asked);
 
-/* Remembers a choice and writes it into the context's file, where it has one. A failure to write leaves it remembered. */
+/* Remembers a choice and writes it into the context's file, where it has one; it is remembered if that fails, too. */
 spry_status spryi_choice_keep(spry_context *context, const spry_choice_info *made, spry_error *err);
 
 #endif

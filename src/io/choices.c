@@ -2,8 +2,8 @@
  * Files of choices that plans of policy "measure" took: text, a choice a line.
  *
  *     spry-choices 1 0.2.0     first: the file's version and the library's
- *     4f0c... 16 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel, times
- *                              in us (measured, of csr, predicted, of csr), date, and the checksum of all before it
+ *     4f0c... 16 words ...     fingerprint, rows, columns, entries, operation, device, types, calls, format, kernel,
+ *                              times in us (measured, of csr, predicted, of csr), date, checksum of all before it
  *     end 1                    last: how many choices there are
  *
  * Blanks inside a word are written as "_". Everything else is a damage, which is told. A file is replaced as a whole,

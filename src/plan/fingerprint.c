@@ -1,8 +1,8 @@
 /*
- * What a choice that was measured is found by. Of the structure a sum over entries of a hash of row and column, which is
- * the same in every layout and for every width of indices, order and threads do not matter, and an entry that moves
- * changes. It takes a fraction of a product's time; of more than MOST_ENTRIES a sample of the rows. Arrays in a device's
- * memory are brought to the host piece by piece, as bytes: what comes over the bus is little, and layout and widths count.
+ * What a choice that was measured is found by. Of the structure a sum over entries of a hash of row and column, which
+ * is the same in every layout and for every width of indices, in any order and by any threads, and which an entry that
+ * moves changes. It takes less than a product's time; of more than MOST_ENTRIES a sample of the rows is summed. Arrays
+ * in a device's memory come to the host piece by piece, as bytes: little goes over the bus; layout and widths count.
  */
 #include "choose/choose.h"
 #include "core/assemble.h"
@@ -191,12 +191,13 @@ spry_status spryi_fingerprint(const spry_spmv_plan *plan, spry_choice_info *aske
         SPRYI_OK_OR_RETURN(hash_there(plan->context, &plan->A->a, &structure, err));
     tell(plan, asked);
     const int threads = !d->driver->host_memory ? 0 : o->threads > 0 ? o->threads : plan->context->threads;
-    const int length = snprintf(text, sizeof text, "%s|%s|%d|%s|%d|%lld %lld %lld|%016llx|%d %d|%d %d|%lld %d|%d|%d",
-                                spry_version(), asked->device, d->units, asked->types, threads, (long long)asked->rows,
-                                (long long)asked->cols, (long long)asked->nnz, (unsigned long long)structure,
-                                (int)plan->op, (int)o->op, o->vector_device == d->number,
-                                plan->A->a.device == d->number, (long long)(o->columns > 1 ? o->columns : 1),
-                                o->row_major, class_of(asked->calls), o->allow_nondeterministic != 0);
+    const int length =
+        snprintf(text, sizeof text, "%s|%s|%d|%s|%d|%lld %lld %lld|%016llx|%d %d|%d %d|%lld %d|%d|%d|%lld",
+                 spry_version(), asked->device, d->units, asked->types, threads, (long long)asked->rows,
+                 (long long)asked->cols, (long long)asked->nnz, (unsigned long long)structure, (int)plan->op,
+                 (int)o->op, o->vector_device == d->number, plan->A->a.device == d->number,
+                 (long long)(o->columns > 1 ? o->columns : 1), o->row_major, class_of(asked->calls),
+                 o->allow_nondeterministic != 0, (long long)o->memory_limit_bytes);
     snprintf(asked->fingerprint, sizeof asked->fingerprint, "%016llx",
              (unsigned long long)XXH3_64bits(text, (size_t)length));
     return SPRY_OK;

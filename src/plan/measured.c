@@ -1,6 +1,6 @@
 /*
  * The policy "measure": the formats that are ranked first are made and timed in turns, each by a plan of its own that
- * shares the matrix and the order of the one that is being made; the best takes that one's place, and is not made twice.
+ * shares matrix and order with the one that is being made; the best takes that one's place, and is not made twice.
  * What was found is remembered by the context (core/choices.h), and taken from there the next time.
  */
 #include "plan/measured.h"

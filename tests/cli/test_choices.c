@@ -1,4 +1,4 @@
-/* --policy measure, and the file in which its choices are remembered: named, taken from the environment, listed, cleared. */
+/* --policy measure and the file of its choices: named, taken from the environment, listed, cleared. */
 #include "spawn.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* The policy "measure" on a device with memory of its own: formats made there and on the host, vectors and matrix too. */
+/* The policy "measure" on a device with memory of its own: formats made there and on the host, vectors in both. */
 #include "choices_support.h"
 #include "core/matrix.h"
 #include "mock/mock.h"
