@@ -131,8 +131,8 @@ SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char 
  * What plans of policy "measure" took. A plan finds its choice by a fingerprint: of the matrix's structure (sizes,
  * offsets, indices, whatever its layout; of large ones a sample), types, the product, where vectors are, the device and
  * its vector instructions, threads, the memory limit, the order of magnitude of the products expected, and the
- * library's version. Values do not count. Two that are alike by chance cost time at most: the format is made as if it had been named, and where
- * that is refused the one that "cost" takes is.
+ * library's version. Values do not count. Two that are alike by chance cost time at most: the format is made as if it
+ * had been named, and where that is refused the one that "cost" takes is.
  */
 typedef struct spry_choice_info {
     size_t struct_size;
