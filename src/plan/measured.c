@@ -125,11 +125,12 @@ static spry_status begin(trial *t, int place, spry_error *err)
     return SPRY_OK;
 }
 
-/* With it there would be time left for some rounds, of two runs each. */
+/* With it there would be time left for some rounds, of two runs each. What goes to a device goes there each time. */
 static int fits(const trial *t, int place)
 {
     const spryi_estimate *e = &t->ranking.list[place];
-    return e->setup_us + 2 * FEW_ROUNDS * (t->count + 1) * e->us <= t->end - spryi_now_us();
+    const double upload_us = t->tried[0].plan->stored.upload_us;
+    return e->setup_us + upload_us + 2 * FEW_ROUNDS * (t->count + 1) * e->us <= t->end - spryi_now_us();
 }
 
 /* Places in the ranking: what "cost" takes, csr, then by predicted time. Returns how many. */
@@ -237,7 +238,10 @@ static void tell_alone(const trial *t, spryi_trial *told)
         snprintf(told->note, sizeof told->note, "; not measured, since no other is near it");
 }
 
-/* What cannot be remembered or written is no failure of the plan, which tells it. */
+/*
+ * What cannot be remembered or written is no failure of the plan, which tells it. Of a trial that was short of memory
+ * nothing is.
+ */
 static void remember(const trial *t, int best, spry_choice_info *asked)
 {
     spry_spmv_plan *plan = t->tried[best].plan;

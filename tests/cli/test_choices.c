@@ -33,6 +33,16 @@ static void remembers(void **state)
     release(&o);
 }
 
+/* Processes that share a file lose nothing of it. */
+static void several_processes(void **state)
+{
+    (void)state;
+    outcome o = shell("for i in 1 2 3 4; do \"$SPRY\" spmv gen:grid5,x=4$i,y=50 --policy measure --budget 20s "
+                      "--cache $D/shared >/dev/null & done; wait; \"$SPRY\" tune --cache $D/shared --list");
+    if (!strstr(o.out, "\n4 choices in ")) fail_msg("%s%s", o.out, o.err);
+    release(&o);
+}
+
 static void in_json(void **state)
 {
     (void)state;
@@ -101,7 +111,7 @@ static void refuses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(remembers), cmocka_unit_test(in_json),
-                                       cmocka_unit_test(refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(remembers), cmocka_unit_test(several_processes),
+                                       cmocka_unit_test(in_json), cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }
