@@ -165,12 +165,13 @@ static void little_time(void **state)
 static void nothing_to_measure(void **state)
 {
     (void)state;
-    static const int32_t offsets[4] = {0};
+    static const int32_t offsets[4] = {0}, columns[1];
+    static const double values[1];
     spry_context *context = make_context(NULL, 2);
     spry_matrix *A = NULL, *B = matrix(context, GRID);
     spry_spmv_plan *plan = NULL;
     spry_spmv_options o = measuring(0);
-    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, offsets, NULL, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, offsets, columns, values, NULL), SPRY_OK);
     const told empty = plan_with(context, A, &o);
     check_told(&empty, SPRY_REASON_EMPTY, "no entries");
     o.expected_calls = 3;
