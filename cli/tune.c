@@ -39,6 +39,8 @@ typedef struct arguments {
     int types;  /* 0: f32, 1: f64, 2: both */
     int regression;
     int64_t threads, runs, time_limit;
+    const char *cache;
+    int list, clear;
     cli_json json;
 } arguments;
 
@@ -69,7 +71,10 @@ static const cli_option options[] = {
      CLI_AT(runs), 1, 10000},
     {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
      CLI_AT(time_limit), 1, 1000000},
-    CLI_JSON_OPTION("JSON lines, one a matrix and format,"),
+    {"cache", 0, "FILE", "of --list and --clear (default: SPRY_CHOICES)", CLI_TEXT, CLI_AT(cache)},
+    {"list", 0, NULL, "tunes nothing: lists what --policy measure has remembered there", CLI_FLAG, CLI_AT(list)},
+    {"clear", 0, NULL, "tunes nothing: clears it", CLI_FLAG, CLI_AT(clear)},
+    CLI_JSON_OPTION("JSON lines, one a matrix and format (--list: a choice),"),
     CLI_END_OF_OPTIONS,
 };
 
@@ -435,6 +440,11 @@ static int check_arguments(const arguments *a, int count, char **paths)
     if (a->from.count > 0 && count == 0) return cli_usage_error("--from: name the matrices that the records are of");
     if (a->device_class && a->from.count == 0)
         return cli_usage_error("--class without --from: what is timed here has the class of the device here");
+    if (a->list && a->clear) return cli_usage_error("--list and --clear are given: expected one of them");
+    if (a->cache && !a->list && !a->clear) return cli_usage_error("--cache goes with --list or --clear");
+    if ((a->list || a->clear) && count > 0)
+        return cli_usage_error("'%s' is one argument too many: --%s has no matrix", paths[0],
+                               a->list ? "list" : "clear");
     if (a->levels == 2 && strcmp(a->device, "cuda") == 0)
         return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
     if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
@@ -453,6 +463,7 @@ static int run(const cli_command *command, int argc, char **argv)
         cli_release_list(&a.from);
         return status;
     }
+    if (a.list || a.clear) return cli_manage_choices(a.cache, a.clear, &a.json);
     for (int u = 0; u < USUAL; u++) matrices[u] = (char *)(uintptr_t)usual[u];
     tuning *t = calloc(1, sizeof *t);
     record *records = malloc(MOST_FORMATS * sizeof *records);
@@ -492,7 +503,9 @@ const cli_command cli_tune =
                  "  spry bench a.mtx b.mtx --formats all --json=h200.jsonl\n"
                  "  spry tune a.mtx b.mtx --from h200.jsonl --device cuda --class h200 -o h200.tuning\n"
                  "  spry tune --device cuda -o gpu.tuning\n"
-                 "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n",
+                 "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n"
+                 "  spry tune --cache choices.txt --list\n"
+                 "  spry tune --cache choices.txt --clear\n",
      .options = options,
      .most = -1,
      .positional = "matrix FILEs",

@@ -105,7 +105,7 @@ typedef struct spry_storage {
  * Predicts, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
  * most formats, O(nnz) for bsr and for a container in a format, of which CSR is made; A is sound. options->op,
  * vector_type and device count, kernel and ordering do not: on a GPU the plan owns copies of what it would borrow in
- * host memory.
+ * host memory. The policy "measure" counts as "cost".
  */
 SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                                const spry_spmv_options *options, spry_error *err);
@@ -126,10 +126,14 @@ SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, in
 
 typedef struct spry_explain_options {
     size_t struct_size;
-    /* Of the plan that is asked about; NULL: the defaults. Its policy is "cost" or NULL; format, kernel and ordering do
-       not count */
+    /*
+     * Of the plan that is asked about; NULL: the defaults. Format, kernel and ordering do not count. With the policy
+     * "measure" a plan is made on its device, whose trial is told (spry_candidate.measured_us) and remembered; a choice
+     * that is remembered already is measured anew.
+     */
     const spry_spmv_options *spmv;
-    const char *device_class; /* the name of a class, whose device need not be here; NULL: that of the plan's device */
+    /* The name of a class, whose device need not be here; NULL: that of the plan's device. Not with "measure". */
+    const char *device_class;
 } spry_explain_options;
 
 typedef struct spry_explanation spry_explanation;
@@ -160,6 +164,8 @@ typedef struct spry_candidate {
                          /* of predicted_us; 0: not known */
     int64_t break_even_calls; /* from how many products on it is ahead of csr; 0: from the first; SPRY_NEVER */
     const char *kernel;       /* of a format with several that are ranked apart; "": the one it takes by itself */
+    double measured_us;       /* of a product, by policy "measure"; 0: not measured */
+    double measured_setup_us; /* of the set-up then, moving data to a device counted in */
 } spry_candidate;
 
 /* A number that the prediction rests on. */

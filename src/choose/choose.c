@@ -1,6 +1,7 @@
 /*
  * What "auto" takes. A policy decides: "cost" ranks the formats by predicted time (rank.c, cost.c), set-up counted over
- * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison.
+ * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison; "measure" times those that
+ * are ranked first (plan/measured.c), and is as "cost" here.
  *
  * Before either: csr where too few products are expected for a conversion or a look at the matrix to pay, and where
  * there are no entries. A transposed product is one of A^T, for which csc makes A^T in any case; where a look does not
@@ -68,6 +69,23 @@ const spryi_device_class *spryi_class_of(const spryi_device *device)
     return spryi_class_named(context, names[context->simd >= SPRYI_AVX512][context->amd]);
 }
 
+/* ---- policies ------------------------------------------------------------------------------------------ */
+
+spry_status spryi_check_policy(const char *policy, spry_error *err)
+{
+    static const char *const names[] = {"cost", "measure", "tree", "tree:memory", "tree:unpredictable"};
+    if (!policy) return SPRY_OK;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(policy, names[n]) == 0) return SPRY_OK;
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "policy",
+                      "no policy \"%s\", expected cost, measure, tree, tree:memory or tree:unpredictable", policy);
+}
+
+int spryi_is_measured(const char *policy)
+{
+    return policy && strcmp(policy, "measure") == 0;
+}
+
 /* ---- what is decided without a look -------------------------------------------------------------------- */
 
 /* What csr costs this matrix; formats/csr/csr_format.c does accordingly. */
@@ -97,15 +115,15 @@ static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
     return spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
 }
 
-/* 1: conversions may pay, and products in csr take long enough for a look of *effort at the matrix. */
-static int may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
-                    const spryi_device_class *device)
+int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                   const spryi_device_class *device)
 {
     const int64_t calls = calls_a_conversion(options);
     const int on_cpu = strcmp(device->driver, "cpu") == 0;
     *effort = SPRYI_FULL;
     if (has_few_calls(options) || A->a.nnz == 0) return 0;
     if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
+    if (spryi_is_measured(options->policy)) return 1; /* it takes longer than a look in any case */
     if (calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
     return spryi_looking_pays(effort, &A->a, options->op, device, calls);
 }
@@ -146,15 +164,21 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
                  used ? others : "the only one that suits", (long long)r->calls);
 }
 
-static void take_ranked(spryi_choice *choice, const spry_spmv_options *options, const spryi_ranking *ranking)
+void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
 {
-    const spryi_estimate *taken = &ranking->list[ranking->taken];
-    tell_ranking(choice, ranking);
+    const spryi_estimate *taken = &ranking->list[place];
+    choice->format = spryi_find_format(taken->format);
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
-    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
     choice->kernel = taken->kernel;
+}
+
+static void take_ranked(spryi_choice *choice, const spry_spmv_options *options, const spryi_ranking *ranking)
+{
+    tell_ranking(choice, ranking);
+    spryi_choose_ranked(choice, ranking, ranking->taken);
+    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
 }
 
 void spryi_tell_transposed(char *reason, size_t size)
@@ -166,7 +190,8 @@ void spryi_tell_transposed(char *reason, size_t size)
 int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
     spryi_effort effort;
-    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && may_look(&effort, A, options, device);
+    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) &&
+           spryi_may_look(&effort, A, options, device);
 }
 
 int64_t spryi_calls_counted(const spry_spmv_options *options)
@@ -184,7 +209,7 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                                   .device = device,
                                   .threads = threads_for(A, options),
                                   .calls = spryi_calls_counted(options)};
-    if (!may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
+    if (!spryi_may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
     return spryi_rank(ranking, &request, err);
 }
 
@@ -194,7 +219,7 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
     spryi_ranking made;
     spryi_effort effort;
     if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
-    if (!may_look(&effort, A, options, device)) {
+    if (!spryi_may_look(&effort, A, options, device)) {
         choose_unseen(choice, A, options, device);
         return SPRY_OK;
     }

@@ -24,6 +24,9 @@ spry_status spryi_check_policy(const char *policy, spry_error *err);
 const spryi_device_class *spryi_class_of(const spryi_device *device);
 /* Of a class by its name; NULL: there is none. */
 const spryi_device_class *spryi_class_named(const spry_context *context, const char *name);
+/* 1: the policy "measure", which chooses as "cost" does where nothing is measured (plan/measured.c). */
+int spryi_is_measured(const char *policy);
+
 
 /* A is sound; options is never NULL, its format "auto" or NULL, its vector_type one of x and y. */
 spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
@@ -44,6 +47,15 @@ int64_t spryi_calls_counted(const spry_spmv_options *options);
 /* The ranking for a plan with these options, whether a look pays or not. A has entries. */
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
                            const spryi_device_class *device, spry_error *err);
+
+/*
+ * 1: conversions may pay and a look of *effort at A does, so that there is a ranking; 0: what is taken is known without.
+ */
+int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                   const spryi_device_class *device);
+
+/* The format at a place of the ranking, with all but the reason. */
+void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place);
 
 /* spryi_choose_format for a class of devices, here or not. ranking: spryi_rank_for's; NULL: made where it is needed. */
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,

@@ -2,6 +2,7 @@
 #define SPRYI_CONTEXT_H
 
 #include "core/block_cache.h"
+#include "core/choices.h"
 #include "core/cpu_features.h"
 #include "core/pool.h"
 #include "core/rates.h"
@@ -27,6 +28,7 @@ struct spry_context {
     spryi_tuning tuning;
     const spryi_device_class *classes[SPRYI_MOST_OWN_CLASSES]; /* tables of rates that count before the library's */
     int class_count;
+    spryi_choices choices;
     _Atomic int64_t bytes, peak_bytes;
     _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
     void (*close)(spry_context *context);

@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "plan/explanation.h"
+#include "plan/measured.h"
 #include "plan/plan.h"
 
 #include <math.h>
@@ -79,6 +80,20 @@ static void list_formats(spry_explanation *e)
     }
 }
 
+/* Makes the plan, for the times that its trial finds, and what it takes after all. */
+_Static_assert(sizeof((spryi_choice *)0)->reason == sizeof((spry_spmv_plan *)0)->reason, "copied as a whole");
+static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+{
+    spry_spmv_plan *plan = NULL;
+    e->trial.anew = 1;
+    SPRYI_OK_OR_RETURN(spryi_plan_create(e->context, &plan, A, o, &e->trial, err));
+    e->choice.format = plan->format;
+    e->choice.code = plan->reason_code;
+    memcpy(e->choice.reason, plan->reason, sizeof e->choice.reason);
+    spry_spmv_plan_destroy(plan);
+    return SPRY_OK;
+}
+
 static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
                            const spryi_device_class *device, spry_error *err)
 {
@@ -91,7 +106,7 @@ static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry
     e->op = o->op;
     e->csr_bytes = spryi_csr_bytes(a, a->nnz) + (double)spry_type_bytes(o->vector_type) * (double)(a->rows + a->cols);
     list_formats(e);
-    return SPRY_OK;
+    return spryi_is_measured(o->policy) ? measure(e, A, o, err) : SPRY_OK;
 }
 
 spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanation, const spry_matrix *A,
@@ -110,6 +125,10 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     o.format = o.kernel = o.ordering = NULL;
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    if (given.device_class && spryi_is_measured(o.policy))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "device_class",
+                          "device_class is %s, but the policy \"measure\" times on the plan's device: expected NULL",
+                          given.device_class);
     SPRYI_OK_OR_RETURN(find_class(&device, context, A, &o, given.device_class, err));
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
@@ -230,6 +249,16 @@ static int64_t break_even(const spryi_estimate *k, const spryi_estimate *csr)
     return calls > 0 ? (int64_t)calls : 0;
 }
 
+static void add_measured(const spryi_trial *trial, spry_candidate *told)
+{
+    for (int c = 0; c < trial->count; c++) {
+        const int other = told->kernel[0] && strcmp(trial->timed[c].kernel, told->kernel) != 0;
+        if (other || strcmp(trial->timed[c].format, told->format) != 0) continue;
+        told->measured_us = trial->timed[c].us;
+        told->measured_setup_us = trial->timed[c].setup_us;
+    }
+}
+
 static const char *why_not(const spry_explanation *e, const char *format)
 {
     if (strcmp(format, "csc") != 0) return "it has no rates: it was seldom the fastest where it was measured";
@@ -259,6 +288,7 @@ spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candi
         if (r->device->copy > 0 && k->us > 0) told.roof = e->csr_bytes / r->device->copy / k->us;
         if (k->us > 0) told.break_even_calls = break_even(k, &r->list[r->csr]);
     }
+    add_measured(&e->trial, &told);
     SPRYI_GIVE(candidate, &told);
     return SPRY_OK;
 }

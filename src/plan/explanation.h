@@ -3,6 +3,7 @@
 #define SPRYI_EXPLANATION_H
 
 #include "choose/choose.h"
+#include "plan/measured.h"
 #include "spry/tools.h"
 
 enum { SPRYI_MOST_CANDIDATES = 40 };
@@ -11,6 +12,7 @@ struct spry_explanation {
     spry_context *context;
     spryi_ranking ranking;
     spryi_choice choice;
+    spryi_trial trial; /* of the policy "measure" */
     spry_op op;
     double csr_bytes; /* of plain CSR, x and y */
     int candidates;

@@ -228,7 +228,7 @@ static void explain(void **state)
     expect("explain gen:grid5 --device h200 --calls 3", 0, "csr: too few calls expected", NULL);
     expect("explain gen:grid5,x=300,y=300 --device h200 --policy tree", 0, "ell: rows are uniform", NULL);
     expect("explain $D/small.mtx --device abacus", 2, NULL, "no device class \"abacus\", expected one of h200");
-    expect("explain $D/small.mtx --policy dice", 2, NULL, "no policy \"dice\", expected cost, tree");
+    expect("explain $D/small.mtx --policy dice", 2, NULL, "no policy \"dice\", expected cost, measure, tree");
     expect("explain $D/small.mtx --calls 0", 2, NULL, "--calls is 0, expected 1 to");
     expect("explain $D/none.mtx", 2, NULL, "none.mtx");
     expect("explain", 2, NULL, "FILE");

@@ -184,7 +184,8 @@ static void choices_of_the_tree(void **state)
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=9,y=9", NULL, NULL), SPRY_OK);
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
     assert_string_equal(err.argument, "policy");
-    assert_string_equal(err.message, "no policy \"oracle\", expected cost, tree, tree:memory or tree:unpredictable");
+    assert_string_equal(err.message,
+                        "no policy \"oracle\", expected cost, measure, tree, tree:memory or tree:unpredictable");
     spry_matrix_destroy(A);
     assert_int_equal(spry_context_bytes(context), 0);
     spry_context_destroy(context);
