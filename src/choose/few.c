@@ -5,21 +5,10 @@
  */
 #include "choose/few.h"
 
+#include "core/row_lengths.h"
+
 #include <math.h>
 #include <string.h>
-
-static int64_t row_of_entry(const spry_arrays *csr, int64_t k)
-{
-    int64_t low = 0, high = csr->rows;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (spryi_offset_of(csr, middle) <= k)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 /* Of mean and longest row; the deviation by entries that are met. */
 static spryi_row_profile sample_rows(const spry_arrays *csr)
@@ -28,7 +17,7 @@ static spryi_row_profile sample_rows(const spry_arrays *csr)
     spryi_row_profile rows = {.mean = (double)csr->nnz / (double)csr->rows};
     double sum = 0;
     for (int64_t s = 0; s < SAMPLES; s++) {
-        const int64_t i = row_of_entry(csr, csr->nnz / SAMPLES * s + csr->nnz / SAMPLES / 2);
+        const int64_t i = spryi_row_of_entry(csr, csr->nnz / SAMPLES * s + csr->nnz / SAMPLES / 2);
         const double length = (double)(spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i));
         rows.longest = fmax(rows.longest, length);
         sum += length / SAMPLES;

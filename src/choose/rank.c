@@ -12,7 +12,7 @@ static double look_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
         double look, entry, most, row;
-    } costs[] = {[SPRYI_QUICK] = {50, 0.003, 1 << 16, 0.0015}, [SPRYI_FULL] = {300, 0.004, 1 << 20, 0.0015}};
+    } costs[] = {[SPRYI_QUICK] = {150, 0.003, 1 << 16, 0}, [SPRYI_FULL] = {300, 0.004, 1 << 20, 0.0015}};
     return costs[effort].look + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
            costs[effort].row * (double)a->rows;
 }
@@ -64,7 +64,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
                              .effort = request->effort};
     *r = (spryi_ranking){.device = request->device, .threads = request->threads, .calls = request->calls};
     SPRYI_TRY(spryi_structure_of(&structure, A, request->op, err));
-    SPRYI_TRY(spryi_find_row_profile(&rows, structure, err));
+    SPRYI_TRY(spryi_find_row_profile(&rows, structure, request->effort, err));
     spry_arrays csr = structure->a;
     csr.value_type = A->a.value_type;
     SPRYI_TRY(spryi_find_features(A->context, &r->features, &csr, &rows, &look, err));

@@ -78,11 +78,42 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
     return SPRY_OK;
 }
 
-spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err)
+/* The longest of the rows that entries at equal distances belong to: long rows are met the more often. */
+static int64_t longest_met(const spry_arrays *csr)
+{
+    enum { SAMPLES = 256 };
+    int64_t longest = 0;
+    for (int64_t s = 0; s < SAMPLES; s++) {
+        const int64_t i = spryi_row_of_entry(csr, csr->nnz / SAMPLES * s + csr->nnz / SAMPLES / 2);
+        const int64_t length = spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
+        longest = length > longest ? length : longest;
+    }
+    return longest;
+}
+
+/* Counts all rows, or blocks of them where there are many and the look is quick. How many were counted. */
+static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort effort, int64_t *longest)
+{
+    enum { BLOCK = 512, BLOCKS = 32 };
+    if (effort == SPRYI_FULL || a->rows <= 2 * BLOCK * BLOCKS) {
+        *longest = spryi_count_row_lengths(a, 0, a->rows, c->rows, LENGTHS);
+        return a->rows;
+    }
+    *longest = longest_met(a);
+    for (int64_t b = 0; b < BLOCKS; b++) {
+        const int64_t first = (a->rows - BLOCK) / (BLOCKS - 1) * b;
+        const int64_t found = spryi_count_row_lengths(a, first, first + BLOCK, c->rows, LENGTHS);
+        *longest = found > *longest ? found : *longest;
+    }
+    return BLOCK * BLOCKS;
+}
+
+spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spryi_effort effort,
+                                   spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_arrays a = A->a;
-    int64_t *made = NULL;
+    int64_t *made = NULL, longest = 0;
     length_counts *c = NULL;
     SPRYI_TRY(SPRYI_NEW(A->context, &c, 1, "row length counts", err));
     memset(c, 0, sizeof *c);
@@ -91,21 +122,23 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
         a.offsets = made;
         a.offset_type = SPRY_I64;
     }
-    spryi_count_row_lengths(&a, c->rows, LENGTHS);
-    const int64_t longest = spryi_longest_row(A->context, &a);
-    double rows = a.rows > 0 ? (double)a.rows : 1, in_long = (double)a.nnz;
+    const int64_t counted = count_rows(c, &a, effort, &longest);
+    const double rows = a.rows > 0 ? (double)a.rows : 1, share = counted > 0 ? rows / (double)counted : 1;
+    double in_long = (double)a.nnz / share;
     c->last = longest < LENGTHS ? longest : LENGTHS;
     for (int64_t bin = 0; bin <= c->last && bin < LENGTHS; bin++) in_long -= (double)(bin * c->rows[bin]);
-    if (c->rows[LENGTHS] > 0) c->long_mean = in_long / (double)c->rows[LENGTHS];
+    if (c->rows[LENGTHS] > 0) c->long_mean = fmin(fmax(in_long / (double)c->rows[LENGTHS], LENGTHS), (double)longest);
     *profile = (spryi_row_profile){.mean = (double)a.nnz / rows,
                                    .longest = (double)longest,
                                    .deviation = deviation_without(c, 0),
-                                   .body_deviation = deviation_without(c, (a.rows + 99) / 100),
-                                   .empty = (double)c->rows[0] / rows};
+                                   .body_deviation = deviation_without(c, (counted + 99) / 100),
+                                   .empty = (double)c->rows[0] * share / rows};
     find_long_rows(profile, c);
+    profile->long_rows *= share;
+    profile->excess *= share;
     profile->variance = profile->deviation * profile->deviation * profile->mean * profile->mean;
-    find_quantiles(profile->quantiles, c, rows);
-    profile->beyond_mean = beyond(c, floor(profile->mean + 0.5));
+    find_quantiles(profile->quantiles, c, rows / share);
+    profile->beyond_mean = share * beyond(c, floor(profile->mean + 0.5));
 done:
     spryi_release(A->context, made);
     spryi_release(A->context, c);
