@@ -115,7 +115,8 @@ static void print_candidate(const spry_candidate *c, int measured)
                  c->break_even_calls < 0    ? "never"
                  : c->break_even_calls == 0 ? "at once"
                                             : cli_count(c->break_even_calls).s);
-    printf("  %-19s %10s ", c->kernel[0] ? c->kernel : c->format, c->predicted_us > 0 ? cli_time(c->predicted_us).s : "");
+    printf("  %-19s %10s ", c->kernel[0] ? c->kernel : c->format,
+           c->predicted_us > 0 ? cli_time(c->predicted_us).s : "");
     if (measured) printf("%10s ", c->measured_us > 0 ? cli_time(c->measured_us).s : "");
     printf("%8s %10s %12s  %s\n", roof, c->predicted_us > 0 ? cli_time(c->setup_us).s : "", pays, c->refused);
 }
@@ -229,8 +230,8 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
                cli_json_text(o, "policy", a->policy.name ? a->policy.name : "cost") &&
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
                cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
-               cli_json_text(o, "format", info.format) && cli_json_text(o, "kernel", info.kernel) && cli_json_text(o, "reason", info.reason) &&
-               add_candidates(o, e, &info) && add_features(o, e, &info);
+               cli_json_text(o, "format", info.format) && cli_json_text(o, "kernel", info.kernel) &&
+               cli_json_text(o, "reason", info.reason) && add_candidates(o, e, &info) && add_features(o, e, &info);
     return cli_json_line(&a->json, o, good);
 }
 

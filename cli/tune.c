@@ -35,8 +35,8 @@ typedef struct arguments {
     const char *out, *device, *device_class;
     int what;
     text_list from; /* of rates */
-    int levels; /* 2 or 3: of the only format; 0: both */
-    int types;  /* 0: f32, 1: f64, 2: both */
+    int levels;     /* 2 or 3: of the only format; 0: both */
+    int types;      /* 0: f32, 1: f64, 2: both */
     int regression;
     int64_t threads, runs, time_limit;
     const char *cache;
@@ -493,12 +493,13 @@ const cli_command cli_tune =
     {.name = "tune",
      .summary = "fit what \"auto\" predicts times by to this machine",
      .usage = "[FILE...] [OPTIONS]",
-     .about = "Rates: times every format on the matrices named, or on generated ones of all kinds, and fits the\n"
-              "constants by which \"auto\" predicts times (docs/choosing.md), or fits them to records of spry bench.\n"
-              "Sizes: times csr2 and csr3 (on a GPU csr3) with every size of groups that the CSR-k study tries, on the\n"
-              "matrices named or on ten generated ones, and fits what it needs no time to compute: a constant on a\n"
-              "CPU, a formula over the mean row length on a GPU. Tells what that loses against the best of all\n"
-              "sizes. Takes some minutes.",
+     .about =
+         "Rates: times every format on the matrices named, or on generated ones of all kinds, and fits the\n"
+         "constants by which \"auto\" predicts times (docs/choosing.md), or fits them to records of spry bench.\n"
+         "Sizes: times csr2 and csr3 (on a GPU csr3) with every size of groups that the CSR-k study tries, on the\n"
+         "matrices named or on ten generated ones, and fits what it needs no time to compute: a constant on a\n"
+         "CPU, a formula over the mean row length on a GPU. Tells what that loses against the best of all\n"
+         "sizes. Takes some minutes.",
      .examples = "  spry tune --what rates -o zen4.tuning\n"
                  "  spry bench a.mtx b.mtx --formats all --json=h200.jsonl\n"
                  "  spry tune a.mtx b.mtx --from h200.jsonl --device cuda --class h200 -o h200.tuning\n"

@@ -139,7 +139,8 @@ static int keep(void *user, const record *records, int count)
             cli_message("%s, %s: %s", one->matrix, one->kernel, one->reason);
             c->status = CLI_UNSUCCESSFUL;
         } else if (one->status == RECORD_OK && one->deterministic) {
-            spry_kernel_info info = SPRY_INIT(spry_kernel_info); /* records are gone when the fit begins: names that stay */
+            spry_kernel_info info =
+                SPRY_INIT(spry_kernel_info); /* records are gone when the fit begins: names that stay */
             for (int k = 0; k < spry_kernel_count(); k++)
                 if (spry_kernel_get_info(c->request->context, &info, k, NULL) == SPRY_OK &&
                     strcmp(info.name, one->kernel) == 0 &&
@@ -346,7 +347,8 @@ static void tell_fit(const collected *c, const spry_rates_fit_info *fit)
 {
     printf("rates of %s: %lld matrices and types, %lld times\n"
            "  predictions are off by (median)          %5.1f %%, before %5.1f %%\n"
-           "  the format taken takes longer than the best (mean) %5.1f %%, before %5.1f %%; worst %.2f, before %.2f\n\n",
+           "  the format taken takes longer than the best (mean) %5.1f %%, before %5.1f %%; worst %.2f, before "
+           "%.2f\n\n",
            c->device_class, (long long)fit->cases, (long long)c->count, 100 * (exp(fit->error) - 1),
            100 * (exp(fit->error_before) - 1), 100 * (fit->loss - 1), 100 * (fit->loss_before - 1), fit->worst_loss,
            fit->worst_loss_before);

@@ -265,7 +265,8 @@ const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format
         return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
                                                                             : "csr3_gpuspmv35_cuda";
     if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
-    if (A->a.device != 0 || A->a.value_type != SPRY_F64 || spryi_find_row_profile(&rows, A, SPRYI_QUICK, NULL) != SPRY_OK)
+    if (A->a.device != 0 || A->a.value_type != SPRY_F64 ||
+        spryi_find_row_profile(&rows, A, SPRYI_QUICK, NULL) != SPRY_OK)
         return NULL;
     return spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &rows);
 }

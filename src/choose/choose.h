@@ -27,7 +27,6 @@ const spryi_device_class *spryi_class_named(const spry_context *context, const c
 /* 1: the policy "measure", which chooses as "cost" does where nothing is measured (plan/measured.c). */
 int spryi_is_measured(const char *policy);
 
-
 /* A is sound; options is never NULL, its format "auto" or NULL, its vector_type one of x and y. */
 spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
                                 spryi_choice *choice, spry_error *err);

@@ -50,8 +50,7 @@ double spryi_time_of(const spryi_format_rates *r, const spryi_work *w, const spr
     const double steps = (w->steps * r->step + w->slices * r->slice + w->blocks * r->block + w->ragged * r->ragged +
                           w->columns * r->column) *
                          (1 + w->longest * r->longest) / threads;
-    const double sum = pow(stream, r->sharp) + pow(gather, r->sharp) + pow(near + far, r->sharp) +
-                       pow(steps, r->sharp);
+    const double sum = pow(stream, r->sharp) + pow(gather, r->sharp) + pow(near + far, r->sharp) + pow(steps, r->sharp);
     const double more = (1 + w->uneven * r->uneven) * (1 + w->holes * r->holes) * (1 + w->heaviest * r->heaviest);
     return r->launch + pow(sum, 1 / r->sharp) * more + w->chain * r->chain;
 }

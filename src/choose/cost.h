@@ -26,10 +26,10 @@ double spryi_setup_of(const spryi_format_rates *rates, const spryi_features *fea
 
 typedef struct spryi_estimate {
     const char *format, *kernel; /* kernel: NULL where the format takes it by itself */
-    double us;           /* of a product */
-    double setup_us;     /* of the conversion, on a GPU by itself and without the upload */
-    double bytes;        /* that a product streams */
-    const char *refused; /* why the format is not to be taken, for people; NULL: it may be */
+    double us;                   /* of a product */
+    double setup_us;             /* of the conversion, on a GPU by itself and without the upload */
+    double bytes;                /* that a product streams */
+    const char *refused;         /* why the format is not to be taken, for people; NULL: it may be */
 } spryi_estimate;
 
 /*

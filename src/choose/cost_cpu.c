@@ -136,8 +136,8 @@ spryi_work spryi_work_on_cpu(const spryi_format_rates *r, const spryi_features *
     static const struct {
         const char *format;
         spryi_work (*work)(const spryi_features *f);
-    } works[] = {{"sell", work_of_sell}, {"bsr", work_of_bsr},   {"packed", work_of_packed},
-                 {"ell", work_of_ell},   {"hyb", work_of_hyb},   {"windowed", work_of_windowed},
+    } works[] = {{"sell", work_of_sell}, {"bsr", work_of_bsr},  {"packed", work_of_packed},
+                 {"ell", work_of_ell},   {"hyb", work_of_hyb},  {"windowed", work_of_windowed},
                  {"coo", work_of_coo},   {"scoo", work_of_scoo}};
     for (size_t n = 0; n < sizeof works / sizeof *works; n++)
         if (strcmp(r->format, works[n].format) == 0) return works[n].work(f);

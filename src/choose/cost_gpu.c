@@ -187,9 +187,9 @@ spryi_work spryi_work_on_gpu(const spryi_format_rates *r, const spryi_features *
     static const struct {
         const char *format;
         spryi_work (*work)(const spryi_features *f);
-    } works[] = {{"sell", work_of_sell}, {"bsr", work_of_bsr}, {"packed", work_of_packed}, {"swept", work_of_swept},
-                 {"coo", work_of_coo},   {"ell", work_of_ell}, {"hyb", work_of_hyb},       {"csr2", work_of_lanes},
-                 {"csr3", work_of_lanes}};
+    } works[] = {{"sell", work_of_sell},   {"bsr", work_of_bsr},    {"packed", work_of_packed},
+                 {"swept", work_of_swept}, {"coo", work_of_coo},    {"ell", work_of_ell},
+                 {"hyb", work_of_hyb},     {"csr2", work_of_lanes}, {"csr3", work_of_lanes}};
     if (strcmp(r->format, "windowed") == 0) return work_of_windowed(f, cache_bytes);
     for (size_t n = 0; n < sizeof works / sizeof *works; n++)
         if (strcmp(r->format, works[n].format) == 0) return works[n].work(f);

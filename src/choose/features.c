@@ -25,8 +25,8 @@ typedef struct sample_sizes {
     int set_bits;                 /* of the set that these entries' sectors fit in */
 } sample_sizes;
 
-static const sample_sizes sizes_of[] = {[SPRYI_QUICK] = {24, 32, 6, 1 << 13, 1 << 11, 12},
-                                        [SPRYI_FULL] = {128, 64, 16, 1 << 17, 1 << 13, 14}};
+static const sample_sizes sizes_of[] =
+    {[SPRYI_QUICK] = {24, 32, 6, 1 << 13, 1 << 11, 12}, [SPRYI_FULL] = {128, 64, 16, 1 << 17, 1 << 13, 14}};
 
 /* A set of numbers below 2^40 that is emptied in no time: a slot has the set's mark above its number, or is free. */
 typedef struct marked_set {

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double HUBER = 0.15;   /* logarithms: errors up to it count by their square */
-static const double ODDS = 0.08;    /* the logarithm by which predictions differ that are taken e to 1 */
-static const double OF_LOSS = 4;    /* weight of what the choice loses beside the errors */
+static const double HUBER = 0.15;    /* logarithms: errors up to it count by their square */
+static const double ODDS = 0.08;     /* the logarithm by which predictions differ that are taken e to 1 */
+static const double OF_LOSS = 4;     /* weight of what the choice loses beside the errors */
 static const double OF_MOVES = 1e-3; /* weight of the squared logarithm of how far a rate has moved */
 
 enum { MOST_PARAMETERS = 32 };

@@ -96,13 +96,13 @@ static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort e
 {
     enum { BLOCK = 512, BLOCKS = 32 };
     if (effort == SPRYI_FULL || a->rows <= 2 * BLOCK * BLOCKS) {
-        *longest = spryi_count_row_lengths(a, 0, a->rows, c->rows, LENGTHS);
+        *longest = spryi_count_some_lengths(a, 0, a->rows, c->rows, LENGTHS);
         return a->rows;
     }
     *longest = longest_met(a);
     for (int64_t b = 0; b < BLOCKS; b++) {
         const int64_t first = (a->rows - BLOCK) / (BLOCKS - 1) * b;
-        const int64_t found = spryi_count_row_lengths(a, first, first + BLOCK, c->rows, LENGTHS);
+        const int64_t found = spryi_count_some_lengths(a, first, first + BLOCK, c->rows, LENGTHS);
         *longest = found > *longest ? found : *longest;
     }
     return BLOCK * BLOCKS;

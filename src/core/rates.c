@@ -7,17 +7,23 @@
 #include <stddef.h>
 #include <string.h>
 
-#define RATE(field, least) {#field, offsetof(spryi_format_rates, field), least}
+#define RATE(field, least)                                                                                             \
+    {                                                                                                                  \
+#field, offsetof(spryi_format_rates, field), least                                                             \
+    }
 
 const spryi_rate_name spryi_rate_names[] = {
-    RATE(launch, 0),     RATE(sharp, 1),    RATE(cached, 1), RATE(memory, 1),      RATE(gather, 0),    RATE(near, 0),
-    RATE(far, 0),        RATE(step, 0),     RATE(slice, 0),  RATE(block, 0),       RATE(ragged, 0),    RATE(column, 0),
-    RATE(chain, 0),      RATE(uneven, 0),   RATE(holes, 0),  RATE(longest, 0),     RATE(heaviest, 0),  RATE(ahead, 0),
-    RATE(setup, 0),      RATE(setup_entry, 0), RATE(setup_row, 0), RATE(setup_value, 0), {NULL, 0, 0},
+    RATE(launch, 0), RATE(sharp, 1),       RATE(cached, 1),    RATE(memory, 1),      RATE(gather, 0),   RATE(near, 0),
+    RATE(far, 0),    RATE(step, 0),        RATE(slice, 0),     RATE(block, 0),       RATE(ragged, 0),   RATE(column, 0),
+    RATE(chain, 0),  RATE(uneven, 0),      RATE(holes, 0),     RATE(longest, 0),     RATE(heaviest, 0), RATE(ahead, 0),
+    RATE(setup, 0),  RATE(setup_entry, 0), RATE(setup_row, 0), RATE(setup_value, 0), {NULL, 0, 0},
 };
 
 #undef RATE
-#define RATE(field, least) {#field, offsetof(spryi_device_class, field), least}
+#define RATE(field, least)                                                                                             \
+    {                                                                                                                  \
+#field, offsetof(spryi_device_class, field), least                                                             \
+    }
 
 const spryi_rate_name spryi_class_names[] = {
     RATE(cache_bytes, 1),
@@ -53,8 +59,8 @@ spry_status spryi_context_keep_class(spry_context *context, const spryi_device_c
     int at = 0;
     while (at < context->class_count && strcmp(context->classes[at]->name, c->name) != 0) at++;
     if (at == SPRYI_MOST_OWN_CLASSES)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, "classes", at + 1, at, "a context holds at most %d tables of rates",
-                                at);
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "classes", at + 1, at,
+                                "a context holds at most %d tables of rates", at);
     spryi_own_class *own = NULL;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &own, 1, "a table of rates", err));
     spryi_copy_class(own, c);

@@ -18,12 +18,12 @@
  *
  * Blank lines, and what follows a #, mean nothing.
  */
+#include "io/tuning.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/float_env.h"
 #include "core/memory.h"
 #include "io/decimal.h"
-#include "io/tuning.h"
 #include "spry/io.h"
 
 #include <errno.h>
@@ -136,7 +136,8 @@ static spry_status take_line(spry_context *context, const line *l, int *headed, 
 {
     if (!*headed) {
         double version;
-        if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 || !spryi_tuning_number(l->words[1], 1, 1e9, &version))
+        if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 ||
+            !spryi_tuning_number(l->words[1], 1, 1e9, &version))
             return wrong(l, "\"spry-tuning 1\" first", err);
         if (version > VERSION)
             return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,

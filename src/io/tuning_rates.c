@@ -1,8 +1,8 @@
 /* Rates of classes of devices in tuning tables: reading and writing. */
+#include "catalogue/catalogue.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "catalogue/catalogue.h"
 #include "io/tuning.h"
 
 #include <string.h>
@@ -21,12 +21,12 @@ static spry_status begin_class(spry_context *context, spryi_tuning_classes *clas
                                spry_error *err)
 {
     spryi_own_class *own = NULL;
-    const int fits = l->count == 3 && strlen(l->words[1]) < sizeof own->name && strlen(l->words[2]) < sizeof own->driver;
+    const int fits = l->count == 3 && strlen(l->words[1]) < sizeof own->name &&
+                     strlen(l->words[2]) < sizeof own->driver;
     if (!fits || (strcmp(l->words[2], "cpu") != 0 && strcmp(l->words[2], "cuda") != 0))
         return spryi_tuning_wrong(l, "\"class NAME cpu\" or \"class NAME cuda\", a name of at most 31 characters", err);
     for (int n = 0; n < classes->count; n++)
-        if (strcmp(classes->list[n]->name, l->words[1]) == 0)
-            return spryi_tuning_wrong(l, "each class once", err);
+        if (strcmp(classes->list[n]->name, l->words[1]) == 0) return spryi_tuning_wrong(l, "each class once", err);
     if (classes->count == SPRYI_MOST_OWN_CLASSES) return spryi_tuning_wrong(l, "at most 8 classes", err);
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &own, 1, "a table of rates", err));
     memset(own, 0, sizeof *own);
@@ -114,7 +114,8 @@ spry_status spryi_tuning_check_classes(const spryi_tuning_classes *classes, cons
             complete &= c->rates[r].sharp >= 1 && c->rates[r].cached >= 1 && c->rates[r].memory >= 1;
         if (!complete)
             return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
-                                   "the table ends, and class %s lacks cache_bytes, most_memory, rates of csr first, or "
+                                   "the table ends, and class %s lacks cache_bytes, most_memory, rates of csr first, "
+                                   "or "
                                    "sharp, cached or memory of a format",
                                    c->name);
     }

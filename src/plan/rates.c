@@ -16,8 +16,10 @@ static spry_status find_class(const spry_context *context, const spryi_device_cl
 {
     *found = spryi_class_named(context, name);
     if (*found) return SPRY_OK;
-    return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class", "no device class \"%s\"; spry_device_class_get_info lists "
-                      "them", name);
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class",
+                      "no device class \"%s\"; spry_device_class_get_info lists "
+                      "them",
+                      name);
 }
 
 /* The row of the table that a kernel's times are of, or its format's; -1: there is none. */
@@ -36,11 +38,12 @@ static int row_of(const spryi_own_class *own, const spry_observation *o)
 static spry_status check(const spry_observation *o, int64_t n, const spryi_own_class *own, const spry_context *context,
                          spry_error *err)
 {
-    const char *wrong = !o->explanation || !o->format ? "has no explanation or no format"
+    const char *wrong = !o->explanation || !o->format        ? "has no explanation or no format"
                         : o->explanation->context != context ? "is of another context"
-                        : strcmp(o->explanation->ranking.device->name, own->name) != 0 ? "is of another class of devices"
-                        : o->explanation->ranking.count == 0 ? "is of a matrix without entries"
-                        : row_of(own, o) < 0                 ? "is of a format without rates"
+                        : strcmp(o->explanation->ranking.device->name, own->name) != 0
+                            ? "is of another class of devices"
+                        : o->explanation->ranking.count == 0       ? "is of a matrix without entries"
+                        : row_of(own, o) < 0                       ? "is of a format without rates"
                         : !(o->time_us > 0) || !(o->setup_us >= 0) ? "has a time that is no number of microseconds"
                                                                    : NULL;
     if (!wrong) return SPRY_OK;
@@ -96,8 +99,11 @@ done:
 spry_status spry_rates_fit(spry_context *context, const char *device_class, const spry_observation *observations,
                            int64_t count, const char *fitted, spry_rates_fit_info *info, spry_error *err)
 {
-    const char *missing = !context ? "context" : !device_class ? "device_class" : !observations ? "observations"
-                                               : !fitted ? "fitted" : NULL;
+    const char *missing = !context        ? "context"
+                          : !device_class ? "device_class"
+                          : !observations ? "observations"
+                          : !fitted       ? "fitted"
+                                          : NULL;
     if (missing) return spryi_fail_missing(err, missing);
     if (count < 1)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "count", count, 1, "count is %lld, expected 1 or more",

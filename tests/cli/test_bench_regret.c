@@ -234,7 +234,7 @@ static void mistakes(void **state)
         {"--regret --from $D/text.jsonl", "text.jsonl:1: no JSON object"},
         {"--regret --from $D/bare.jsonl", "bare.jsonl:1: no record of spry bench"},
         {"--regret --from $D/plain.jsonl", "plain.jsonl: there is no line that tells what auto took"},
-        {"$D/small.mtx --policy dice", "--policy: no policy \"dice\", expected cost, tree"},
+        {"$D/small.mtx --policy dice", "--policy: no policy \"dice\", expected cost, measure, tree"},
         {"$D/small.mtx --policy tree --op spgemm", "--policy goes with products with a vector"},
         {"$D/small.mtx --updates 0", "--updates is 0, expected 1 to"},
     };

@@ -111,8 +111,8 @@ static void search(void **state)
 static void command(void **state)
 {
     (void)state;
-    expect("tune gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --format csr2 -o $D/t.tuning --json", 0,
-           "\"levels\":2", "wrote ");
+    expect("tune gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --what sizes --format csr2 -o $D/t.tuning --json",
+           0, "\"levels\":2", "wrote ");
     char *table = read_file("t.tuning");
     assert_non_null(table);
     assert_int_equal(strncmp(table, "spry-tuning 1\n# ", 16), 0);

@@ -44,7 +44,8 @@ static void check_choices(const char *device, spryi_simd simd, const choice_case
         options.expected_calls = cases[c].calls;
         options.vector_type = SPRY_F64;
         if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-        if (spryi_choose_format(A, &options, spryi_driver_named(device), &choice, &err) != SPRY_OK)
+        const char *class_name = strcmp(device, "cuda") == 0 ? "h200" : simd == SPRYI_AVX512 ? "avx512" : "avx2";
+        if (spryi_choose_on(A, &options, spryi_device_class_named(class_name), NULL, &choice, &err) != SPRY_OK)
             fail_msg("%s", err.message);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s on %s: %s", cases[c].spec, device, choice.reason);
@@ -88,7 +89,9 @@ static void choices_of_blocks(void **state)
         spry_matrix *A = matrix_in_blocks(context, cases[c].spec, cases[c].b, cases[c].holes, SPRY_F64);
         options.device = strcmp(cases[c].device, "cpu") == 0 ? SPRY_CPU : 1;
         options.vector_type = SPRY_F64;
-        assert_int_equal(spryi_choose_format(A, &options, spryi_driver_named(cases[c].device), &choice, NULL), SPRY_OK);
+        const char *class_name = strcmp(cases[c].device, "cuda") == 0 ? "h200" : "avx512";
+        assert_int_equal(spryi_choose_on(A, &options, spryi_device_class_named(class_name), NULL, &choice, NULL),
+                         SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s in blocks of %d on %s: %s", cases[c].spec, cases[c].b, cases[c].device, choice.reason);
         spry_matrix_destroy(A);
@@ -171,7 +174,8 @@ static void choices_of_the_tree(void **state)
         options.op = cases[c].op;
         options.vector_type = SPRY_F64;
         assert_int_equal(spry_matrix_generate(context, &A, cases[c].spec, NULL, NULL), SPRY_OK);
-        assert_int_equal(spryi_choose_format(A, &options, spryi_driver_named("cpu"), &choice, NULL), SPRY_OK);
+        assert_int_equal(spryi_choose_on(A, &options, spryi_device_class_named("avx512"), NULL, &choice, NULL),
+                         SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s by %s: %s", cases[c].spec, cases[c].policy, choice.reason);
         spry_matrix_destroy(A);

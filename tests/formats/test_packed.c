@@ -399,7 +399,7 @@ static void automatic(void **state)
             assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
             const int packed = n == 0 && calls[c] != 255 && context->simd >= SPRYI_AVX512;
             assert_int_equal(strcmp(info.format, "packed") == 0, packed);
-            if (packed) assert_non_null(strstr(info.reason, "100 % of its slices of 32 rows have no index an entry"));
+            if (packed) assert_non_null(strstr(info.reason, "us a product predicted"));
             spry_spmv_plan_destroy(plan);
         }
         spry_matrix_destroy(A);

@@ -60,8 +60,8 @@ enum { EIGHTH = 8 };
 typedef enum sample_part { WHOLE, AN_EIGHTH, THE_REST } sample_part;
 
 /* Adds groups of the sample, the first `rows` rows of each. work has room for blocks of any size in it. */
-static void count_groups(const spry_arrays *A, sample *s, sample_part part, int64_t rows,
-                         const spryi_bsr_scratch *work, int threads)
+static void count_groups(const spry_arrays *A, sample *s, sample_part part, int64_t rows, const spryi_bsr_scratch *work,
+                         int threads)
 {
     const int64_t groups = spryi_bsr_groups(A->rows);
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);

@@ -74,7 +74,8 @@ spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_bu
                              spry_error *err)
 {
     enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
-    static const double FEW = 0.05; /* share of entries in rows that resemble the one before: hardly any block has runs */
+    static const double FEW =
+        0.05; /* share of entries in rows that resemble the one before: hardly any block has runs */
     const spry_spmv_options *options = request->options;
     const int long_enough = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
     const int lives = long_enough && spryi_find_relations(&s->a, SPRYI_QUICK).repeated >= FEW;

@@ -12,11 +12,11 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 128,       /* places in the matrix that are looked at, ... */
-    SAMPLE_ROWS = 64,    /* ... of so many rows each */
+    SAMPLES = 128,        /* places in the matrix that are looked at, ... */
+    SAMPLE_ROWS = 64,     /* ... of so many rows each */
     SAMPLE_ENTRIES = 512, /* of one place, about */
     SAMPLE_SPANS = 4096,  /* of one place; where there are more, rows are long and need no least */
-    LEAST_ROWS = 64,     /* of a matrix */
+    LEAST_ROWS = 64,      /* of a matrix */
     /* entries that spans need on average to be cheaper than single loads of x and as many columns */
     ROW_FILL = 3,
     GROUP_FILL_F32 = 4,

@@ -59,7 +59,7 @@ spry_status spryi_hyb_width_of_share(spry_context *context, int64_t *width, cons
     spry_status status = SPRYI_NEW(context, &rows_of, longest + 1, "row length counts", err);
     if (status != SPRY_OK) return status;
     memset(rows_of, 0, (size_t)(longest + 1) * sizeof *rows_of);
-    (void)spryi_count_row_lengths(csr, 0, csr->rows, rows_of, longest);
+    spryi_count_row_lengths(csr, rows_of, longest);
     *width = spryi_hyb_width_of_counts(rows_of, longest, csr->rows, share);
     spryi_release(context, rows_of);
     return SPRY_OK;
