@@ -79,6 +79,9 @@ static int is(const spryi_format_rates *r, const char *format)
 static const char *why_refused_on_gpu(const spryi_format_rates *r, const spryi_features *f)
 {
     enum { LEAST_WINDOWED = 1 << 19, LEAST_SWEPT = 3 << 19 /* entries */, LEAST_PACKED = 1 << 17 /* rows */ };
+    if (spryi_waits_for_rows(r, &f->lengths)) return "a row takes its lanes so many steps that the others wait";
+    if (is(r, "windowed") && f->lengths.longest > SPRYI_WINDOWED_LONG)
+        return "a row is longer than its windows take whole";
     if (is(r, "packed") && f->rows < LEAST_PACKED) return "fewer than 131072 rows are too few slices";
     if (is(r, "swept") && f->nnz < LEAST_SWEPT) return "fewer than 1572864 entries are too few blocks";
     if (is(r, "swept") && !f->scattered) return "columns are not scattered";
@@ -92,8 +95,6 @@ static const char *why_refused(const spryi_format_rates *r, const spryi_features
     if (is(r, "bsr") && f->blocks.block <= 1) return "a sample finds no blocks that save bytes";
     if (is(r, "windowed") && f->effort == SPRYI_QUICK) return "too few calls expected for a look at windows to pay";
     if (is(r, "windowed") && f->windowed.columns <= 0) return "its windows cannot be told by a sample";
-    if (is(r, "windowed") && f->lengths.longest > SPRYI_WINDOWED_LONG)
-        return "a row is longer than its windows take whole";
     if (padding_of(r->format, f) > PADDED) return "over 2.5 slots an entry: padding";
     return on_gpu ? why_refused_on_gpu(r, f) : NULL;
 }

@@ -19,6 +19,9 @@ spryi_work spryi_work_on_cpu(const spryi_format_rates *rates, const spryi_featur
 spryi_work spryi_work_of(const spryi_format_rates *rates, const spryi_device_class *device,
                          const spryi_features *features, double threads);
 
+/* 1: a GPU's kernel that gives each row to a few lanes would wait for its longest row. */
+int spryi_waits_for_rows(const spryi_format_rates *rates, const spryi_row_profile *rows);
+
 /* By one row of a table, on so many threads. */
 double spryi_time_of(const spryi_format_rates *rates, const spryi_work *work, const spryi_device_class *device,
                      double threads);

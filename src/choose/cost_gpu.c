@@ -37,17 +37,27 @@ static spryi_work work_of_csr(const spryi_features *f)
 }
 
 /* Lanes of a row, as csr_vector_cuda has them: as many as the mean row needs. */
-static double lanes_of(const spryi_features *f)
+static double lanes_of(const spryi_row_profile *rows)
 {
     double lanes = 2;
-    while (lanes < LANES && lanes < f->lengths.mean) lanes *= 2;
+    while (lanes < LANES && lanes < rows->mean) lanes *= 2;
     return lanes;
+}
+
+int spryi_waits_for_rows(const spryi_format_rates *r, const spryi_row_profile *rows)
+{
+    enum { MOST_STEPS = 192, MOST_ALONE = 64 };
+    if (r->kernel && strcmp(r->kernel, "csr_scalar_cuda") == 0) return rows->longest > MOST_ALONE;
+    if (strcmp(r->format, "csr2") != 0 && strcmp(r->format, "csr3") != 0 &&
+        !(r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0))
+        return 0;
+    return rows->longest > MOST_STEPS * lanes_of(rows);
 }
 
 /* A few lanes a row: csr_vector_cuda, csr2, csr3. */
 static spryi_work work_of_lanes(const spryi_features *f)
 {
-    const double lanes = lanes_of(f);
+    const double lanes = lanes_of(&f->lengths);
     spryi_work w = work_of_csr(f);
     w.steps = (double)f->rows * lanes / LANES * ceil(f->lengths.mean / lanes);
     w.chain = f->lengths.longest / lanes;

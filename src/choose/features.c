@@ -271,10 +271,9 @@ static void find_scattered(spryi_features *f, marked_set *set, const spry_arrays
 static void find_longest_blocks(spryi_features *f, marked_set *set, const spry_arrays *csr)
 {
     const int64_t block = f->blocks.block, most = sizes_of[f->effort].most_entries;
-    int64_t longest = 0, entries = 0;
+    const int64_t longest = f->lengths.longest_row;
+    int64_t entries = 0;
     if (block <= 1) return;
-    for (int64_t i = 1; i < csr->rows; i++)
-        if (length_of(csr, i) > length_of(csr, longest)) longest = i;
     const int64_t first = longest / block * block, end = first + block < csr->rows ? first + block : csr->rows;
     empty(set);
     for (int64_t k = spryi_offset_of(csr, first); k < spryi_offset_of(csr, end) && entries < most; k++, entries++)

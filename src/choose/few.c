@@ -50,6 +50,7 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
     for (int r = 0; r < device->formats; r++) {
         const spryi_format_rates *rates = &device->rates[r];
         if (strcmp(rates->format, "csr") != 0 || !rates->kernel) continue;
+        if (spryi_waits_for_rows(rates, &f.lengths)) continue;
         const spryi_work w = spryi_work_of(rates, device, &f, 1);
         const double us = spryi_setup_of(rates, &f, 1) + (double)calls * spryi_time_of(rates, &w, device, 1);
         if (us < least) best = rates->kernel;

@@ -15,7 +15,7 @@
 
 static const double HUBER = 0.15;    /* logarithms: errors up to it count by their square */
 static const double ODDS = 0.08;     /* the logarithm by which predictions differ that are taken e to 1 */
-static const double OF_LOSS = 4;     /* weight of what the choice loses beside the errors */
+static const double OF_LOSS = 10;    /* weight of what the choice loses beside the errors */
 static const double OF_MOVES = 1e-3; /* weight of the squared logarithm of how far a rate has moved */
 
 enum { MOST_PARAMETERS = 32 };
@@ -146,27 +146,37 @@ static int try_step(fitter *f, int r, const spryi_rate_name *name, double factor
     return 0;
 }
 
+/* A step of each rate that the cases tell, up or down; the objective. */
+static double sweep(fitter *f, const unsigned *told, double step, double least)
+{
+    for (int r = 0; r < f->rows; r++) {
+        for (int n = 0; spryi_rate_names[n].name; n++) {
+            if (!(told[r] >> n & 1)) continue;
+            if (!try_step(f, r, &spryi_rate_names[n], exp(step), &least))
+                (void)try_step(f, r, &spryi_rate_names[n], exp(-step), &least);
+        }
+        predict_row(f, r);
+    }
+    return least;
+}
+
+/* From large steps to small ones, some times over: a rate that is stuck may move when others have. */
 static void search_products(fitter *f)
 {
-    enum { MOST_SWEEPS = 150 };
-    static const double FIRST = 0.7, LAST = 0.02; /* logarithms of the steps */
+    enum { ROUNDS = 5, MOST_SWEEPS = 40 };
+    static const double FIRST = 0.7, LAST = 0.02, LITTLE = 5e-4; /* logarithms of the steps; a share of the objective */
     unsigned told[SPRYI_MOST_RATES] = {0};
     for (int r = 0; r < f->rows; r++)
         for (int n = 0; spryi_rate_names[n].name; n++)
             if (!is_setup(&spryi_rate_names[n]) && is_told(f, r, &spryi_rate_names[n])) told[r] |= 1u << n;
-    double least = objective(f), step = FIRST;
-    for (int sweep = 0; sweep < MOST_SWEEPS && step >= LAST; sweep++) {
-        const double before = least;
-        for (int r = 0; r < f->rows; r++) {
-            for (int n = 0; spryi_rate_names[n].name; n++) {
-                if (!(told[r] >> n & 1)) continue;
-                if (!try_step(f, r, &spryi_rate_names[n], exp(step), &least))
-                    (void)try_step(f, r, &spryi_rate_names[n], exp(-step), &least);
+    double least = objective(f);
+    for (int round = 0; round < ROUNDS; round++)
+        for (double step = FIRST; step >= LAST; step /= 2)
+            for (int n = 0; n < MOST_SWEEPS; n++) {
+                const double before = least;
+                least = sweep(f, told, step, least);
+                if (before - least < LITTLE * before) break;
             }
-            predict_row(f, r);
-        }
-        if (before - least < 2e-4 * before) step /= 2;
-    }
 }
 
 /* ---- set-up --------------------------------------------------------------------------------------------- */

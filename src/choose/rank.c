@@ -12,7 +12,7 @@ static double look_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
         double look, entry, most, row;
-    } costs[] = {[SPRYI_QUICK] = {150, 0.003, 1 << 16, 0}, [SPRYI_FULL] = {300, 0.004, 1 << 20, 0.0015}};
+    } costs[] = {[SPRYI_QUICK] = {120, 0.003, 1 << 16, 0}, [SPRYI_FULL] = {300, 0.004, 1 << 20, 0.0015}};
     return costs[effort].look + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
            costs[effort].row * (double)a->rows;
 }

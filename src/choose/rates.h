@@ -4,6 +4,9 @@
 
 #include "core/rates.h"
 
+extern const spryi_device_class spryi_class_h200, spryi_class_h100, spryi_class_avx512, spryi_class_avx2,
+    spryi_class_avx512_amd, spryi_class_avx2_amd;
+
 /* Number n of the classes; NULL: there are fewer. */
 const spryi_device_class *spryi_device_class_at(int n);
 

@@ -78,6 +78,11 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
     return SPRY_OK;
 }
 
+static int64_t length_of(const spry_arrays *csr, int64_t i)
+{
+    return spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
+}
+
 /* The longest of the rows that entries at equal distances belong to: long rows are met the more often. */
 static int64_t longest_met(const spry_arrays *csr)
 {
@@ -85,16 +90,17 @@ static int64_t longest_met(const spry_arrays *csr)
     int64_t longest = 0;
     for (int64_t s = 0; s < SAMPLES; s++) {
         const int64_t i = spryi_row_of_entry(csr, csr->nnz / SAMPLES * s + csr->nnz / SAMPLES / 2);
-        const int64_t length = spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
-        longest = length > longest ? length : longest;
+        if (length_of(csr, i) > length_of(csr, longest)) longest = i;
     }
     return longest;
 }
 
-/* Counts all rows, or blocks of them where there are many and the look is quick. How many were counted. */
+/* Counts all rows, or blocks of them where there are many and the look is quick. How many; *longest: the longest row. */
 static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort effort, int64_t *longest)
 {
     enum { BLOCK = 512, BLOCKS = 32 };
+    *longest = 0;
+    if (a->rows == 0) return 0;
     if (effort == SPRYI_FULL || a->rows <= 2 * BLOCK * BLOCKS) {
         *longest = spryi_count_some_lengths(a, 0, a->rows, c->rows, LENGTHS);
         return a->rows;
@@ -103,7 +109,7 @@ static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort e
     for (int64_t b = 0; b < BLOCKS; b++) {
         const int64_t first = (a->rows - BLOCK) / (BLOCKS - 1) * b;
         const int64_t found = spryi_count_some_lengths(a, first, first + BLOCK, c->rows, LENGTHS);
-        *longest = found > *longest ? found : *longest;
+        if (length_of(a, found) > length_of(a, *longest)) *longest = found;
     }
     return BLOCK * BLOCKS;
 }
@@ -113,7 +119,7 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
 {
     spry_status status = SPRY_OK;
     spry_arrays a = A->a;
-    int64_t *made = NULL, longest = 0;
+    int64_t *made = NULL, longest_row = 0;
     length_counts *c = NULL;
     SPRYI_TRY(SPRYI_NEW(A->context, &c, 1, "row length counts", err));
     memset(c, 0, sizeof *c);
@@ -122,7 +128,8 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
         a.offsets = made;
         a.offset_type = SPRY_I64;
     }
-    const int64_t counted = count_rows(c, &a, effort, &longest);
+    const int64_t counted = count_rows(c, &a, effort, &longest_row);
+    const int64_t longest = a.rows > 0 ? length_of(&a, longest_row) : 0;
     const double rows = a.rows > 0 ? (double)a.rows : 1, share = counted > 0 ? rows / (double)counted : 1;
     double in_long = (double)a.nnz / share;
     c->last = longest < LENGTHS ? longest : LENGTHS;
@@ -130,6 +137,7 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
     if (c->rows[LENGTHS] > 0) c->long_mean = fmin(fmax(in_long / (double)c->rows[LENGTHS], LENGTHS), (double)longest);
     *profile = (spryi_row_profile){.mean = (double)a.nnz / rows,
                                    .longest = (double)longest,
+                                   .longest_row = longest_row,
                                    .deviation = deviation_without(c, 0),
                                    .body_deviation = deviation_without(c, (counted + 99) / 100),
                                    .empty = (double)c->rows[0] * share / rows};

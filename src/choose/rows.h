@@ -6,6 +6,7 @@
 
 typedef struct spryi_row_profile {
     double mean, longest;
+    int64_t longest_row;   /* one of that length */
     double deviation;      /* of the lengths, as a share of their mean, */
     double body_deviation; /* and without the longest hundredth */
     double empty;          /* share of the rows */

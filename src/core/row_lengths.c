@@ -34,14 +34,17 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
 static inline __attribute__((always_inline)) int64_t count_of(const void *offsets, spry_index_type type, int64_t first,
                                                               int64_t end, int64_t *rows_of, int64_t most)
 {
-    int64_t longest = 0, before = spryi_index_at(offsets, type, first);
+    int64_t longest = -1, at = first, before = spryi_index_at(offsets, type, first);
     for (int64_t i = first; i < end; i++) {
         const int64_t next = spryi_index_at(offsets, type, i + 1), length = next - before;
         before = next;
-        longest = length > longest ? length : longest;
+        if (length > longest) {
+            longest = length;
+            at = i;
+        }
         rows_of[length < most ? length : most]++;
     }
-    return longest;
+    return at;
 }
 
 void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most)

@@ -10,7 +10,7 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr);
 /* rows_of[length]++ for each row, those of `most` entries and more in rows_of[most]; the caller clears it before. */
 void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most);
 
-/* The same of rows first .. end - 1; the length of the longest of them. */
+/* The same of rows first .. end - 1, of which there is one; the first of the longest ones. */
 int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
 
 /* The row of entry k. */

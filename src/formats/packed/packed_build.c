@@ -105,7 +105,7 @@ done:
 
 spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort effort)
 {
-    const int64_t most = effort == SPRYI_QUICK ? 6 : 32;
+    const int64_t most = effort == SPRYI_QUICK ? 4 : 32;
     const int64_t block = spryi_packed_find_block(csr), groups = spryi_packed_group_count(csr, block);
     const int64_t samples = groups < most ? groups : most;
     spryi_packed_counts sum = {0};
