@@ -198,7 +198,7 @@ SPRY_API spry_status spry_explanation_get_feature(const spry_explanation *explan
 /* A time that was measured. */
 typedef struct spry_observation {
     size_t struct_size;
-    /* Of the matrix, for the class that is fitted: its features, and on a CPU its threads, are what the time is told by */
+    /* Of the matrix, for the class that is fitted: its features and, on a CPU, its threads predict the time */
     const spry_explanation *explanation;
     const char *format, *kernel; /* that ran; kernel: "" or NULL where it is not known */
     double time_us;              /* of a product, > 0 */
@@ -216,9 +216,9 @@ typedef struct spry_rates_fit_info {
 } spry_rates_fit_info;
 
 /*
- * Fits the rates of a class of devices to observations, from those that the context has now on. From then on plans of the
- * context follow them. `fitted` says to what, for people: at most 159 characters. Formats without an observation keep
- * their rates. Takes seconds. Not while another thread uses the context.
+ * Fits the rates of a class of devices to observations, starting from those that the context has. Plans of the
+ * context follow them from then on. `fitted` says to what, for people: at most 159 characters. Formats without an
+ * observation keep their rates. Takes seconds. Not while another thread uses the context.
  * Explanations are of this context and class; SPRY_INVALID_ARGUMENT names the first that is not, a format without rates
  * or a time that is none. count >= 1. info may be NULL.
  */

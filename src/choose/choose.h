@@ -48,7 +48,8 @@ spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const s
                            const spryi_device_class *device, spry_error *err);
 
 /*
- * 1: conversions may pay and a look of *effort at A does, so that there is a ranking; 0: what is taken is known without.
+ * 1: conversions may pay and a look of *effort at A does, so that there is a ranking; 0: what is taken is known
+ * without.
  */
 int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
                    const spryi_device_class *device);

@@ -1,7 +1,7 @@
 /*
- * Kernels of csr differ by what they prepare (on a GPU from 10 us to some hundreds) and by how they bear long rows. Rows
- * are found by entries that lie at equal distances, so that a row is met as often as its share of the entries: a row
- * that keeps a kernel waiting is not missed. What columns would tell is set to what most matrices have.
+ * Kernels of csr differ by what they prepare (on a GPU from 10 us to some hundreds) and by how they bear long rows.
+ * Rows are found by entries that lie at equal distances, so that a row is met as often as its share of the entries: a
+ * row that keeps a kernel waiting is not missed. What columns would tell is set to what most matrices have.
  */
 #include "choose/few.h"
 

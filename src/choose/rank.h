@@ -18,9 +18,9 @@ typedef struct spryi_ranking {
 enum { SPRYI_MANY_CALLS = 10000 };
 
 /*
- * 1: a look at A costs at most 3 % of what so many products of csr take there, or 30 us, and *effort is the largest that
- * does; of a matrix in device memory, and of one that a GPU transposes, columns are copied to the host for that. Then a
- * ranking may be made; the time of a conversion counts there.
+ * 1: a look at A costs at most 3 % of what so many products of csr take there, or 30 us, and *effort is the largest
+ * that does; of a matrix in device memory, and of one that a GPU transposes, columns are copied to the host for that.
+ * Then a ranking may be made; the time of a conversion counts there.
  */
 int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *device,
                        int64_t calls);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* rates_gpu.c, rates_intel.c, rates_amd.c: each table was fitted to times of one machine, which docs/choosing.md names. */
+/* rates_gpu.c, rates_intel.c, rates_amd.c: each table was fitted to times of one machine, which it names. */
 static const spryi_device_class *const classes[] = {&spryi_class_h200, &spryi_class_h100,       &spryi_class_avx512,
                                                     &spryi_class_avx2, &spryi_class_avx512_amd, &spryi_class_avx2_amd};
 

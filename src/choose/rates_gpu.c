@@ -1,5 +1,6 @@
 /*
- * Rates of NVIDIA GPUs. The H200 is the H100's processor with faster memory: its rates are the same but for memory, by 1.41.
+ * Rates of NVIDIA GPUs. The H200 is the H100's processor with faster memory: its rates are the same, those of memory
+ * 1.41 times as large.
  * Written from the tables of `spry tune`: times are us, rates bytes a us (core/rates.h).
  */
 #include "choose/rates.h"

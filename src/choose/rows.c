@@ -95,7 +95,7 @@ static int64_t longest_met(const spry_arrays *csr)
     return longest;
 }
 
-/* Counts all rows, or blocks of them where there are many and the look is quick. How many; *longest: the longest row. */
+/* Counts all rows, or blocks of them where there are many and the look is quick; *longest: the longest. How many. */
 static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort effort, int64_t *longest)
 {
     enum { BLOCK = 512, BLOCKS = 32 };

@@ -68,13 +68,15 @@ static void choices_of_blocks(void **state)
     (void)state;
     enum { TWO_OF_16 = 1u << 3 | 1u << 13, HALF_OF_16 = 0xa5a5 };
     static const block_case cases[] = {
-        {"rgg20,scale=13", 3, 0, "cuda", "bsr", "us a product predicted"},
-        {"rgg20,scale=13", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as a flow's Jacobian has them */
+        {"rgg20,scale=14", 3, 0, "cuda", "bsr", "us a product predicted"},
+        {"rgg20,scale=11", 3, 0, "cuda", "csr",
+         "us a product predicted"}, /* small: launches of csr_merge_cuda overlap */
+        {"rgg20,scale=15", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as a flow's Jacobian has them */
         {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* its slices step */
         {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
-        {"rgg20,scale=13", 2, 0, "cuda", "bsr", "us a product predicted"},          /* 17 entries a row */
-        {"rgg20,scale=12", 1, 0, "cuda", "sell", "us a product predicted"},
+        {"rgg20,scale=15", 2, 0, "cuda", "bsr", "us a product predicted"},          /* 20 entries a row */
+        {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "us a product predicted"},
         {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "packed", "us a product predicted"},
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
@@ -108,15 +110,14 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for a look", 75}, /* 3 % of them */
+        {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 2000", 2000},     /* a quick look */
         {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 20000", 20000},
-        {"grid7,x=20,y=20,z=20", "sell", "", 0},         /* small, even rows */
-        {"rgg20,scale=16", "csr", "", 0},                /* uneven rows, all resident at once */
-        {"rgg20,scale=17", "packed", "", 0},             /* the same, large, with local columns */
-        {"rgg20,scale=19,shuffle=5", "windowed", "", 0}, /* neighbours that are numbered anyhow */
-        {"uniform,rows=60000,degree=12", "sell", "", 0}, /* even rows, which need their columns */
-        {"arrow,rows=400000", "csr", "", 0},             /* a row of all columns */
-        {"rmat16", "csr", "", 0},
-        {"rmat18", "swept", "csr ", 0},
+        {"grid7,x=20,y=20,z=20", "csr", "with csr_merge_cuda", 0}, /* small: its launches overlap */
+        {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
+        {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours that are numbered anyhow */
+        {"arrow,rows=400000", "csr", "with csr_merge_cuda", 0}, /* a row of all columns */
+        {"rmat16", "csr", "with csr_merge_cuda", 0},
+        {"rmat18", "swept", "csr_merge_cuda ", 0},
         {"uniform,rows=600000,degree=18", "swept", "", 0},
     };
     check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
@@ -126,14 +127,16 @@ static void choices_on_a_cpu(void **state)
 {
     (void)state;
     static const choice_case avx512[] = {
-        {"rgg20,scale=15", "sell", "csr ", 0},
+        {"rgg20,scale=15", "packed", "csr ", 0},
         {"rgg20,scale=17,shuffle=1", "sell", "windowed ", 0}, /* neighbours that are numbered anyhow */
         {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices step */
-        {"banded,rows=200000", "packed", "csr ", 0},          /* and so do csr's rows */
+        {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 100", 100},
+        {"banded,rows=200000", "packed", "csr ", 0}, /* and so do csr's rows */
         {"uniform,rows=200000,degree=18", "sell", "", 0},
         {"rmat16", "scoo", "packed ", 0},
         {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 10000", 0},
-        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 1000},
+        {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 1000", 1000},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 100},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
         {"rmat16,scale=10", "csr", "too few entries", 0},
         {"arrow,rows=4000", "csr", "too few entries", 0},

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_includes.sh ROOT: #include lines of src, cli, bench and common go the ways that directions.txt states. Standard
-# headers are free. The program sees the benchmark through bench/bench.h alone, in cli/bench*.c, cli/tune.c and cli/tune_rates.c.
+# headers are free. The program sees the benchmark through bench/bench.h alone, in cli/bench*.c and cli/tune*.c.
 set -u
 cd "$1" || exit 1
 
