@@ -75,7 +75,6 @@ static void choices_of_blocks(void **state)
         {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* its slices step */
         {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
-        {"rgg20,scale=15", 2, 0, "cuda", "bsr", "us a product predicted"},          /* 20 entries a row */
         {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "us a product predicted"},
         {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "packed", "us a product predicted"},
