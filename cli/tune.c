@@ -336,10 +336,11 @@ static void write_table(FILE *out, const tuning *t)
     struct tm when;
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
     spry_device_get_info(t->context, &device, on_gpu(t), NULL);
-    fprintf(out, "spry-tuning %d\n# %s, %s, fitted over %d matrices with spry tune, %s\n", t->rates ? 2 : 1,
-            device.description ? device.description : "", day, t->count / types_of(t), type_text(t));
+    fprintf(out, "spry-tuning %d\n", t->rates ? 2 : 1);
     if (t->rates) fputs(t->rates, out);
     if (t->found_count == 0) return;
+    fprintf(out, "# %s, %s, fitted over %d matrices with spry tune, %s\n", device.description ? device.description : "",
+            day, t->count / types_of(t), type_text(t));
     if (on_gpu(t)) {
         write_gpu(out, t, device.compute_capability);
     } else {

@@ -338,7 +338,7 @@ static void tell_what(char *text, size_t size, const collected *c)
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
     spry_device_get_info(r->context, &info, device, NULL);
     if (r->from->count > 0)
-        snprintf(text, size, "to records of %d files, %s", r->from->count, day);
+        snprintf(text, size, "to records of %d file%s, %s", r->from->count, r->from->count == 1 ? "" : "s", day);
     else
         snprintf(text, size, "to %.96s, %s", info.description ? info.description : r->device, day);
 }

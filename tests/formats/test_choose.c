@@ -81,7 +81,7 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
         {"diagonal,rows=60000", 3, 0, "cpu", "ell", "us a product predicted"}, /* rows of one length */
         {"banded,rows=9000", 1, 0, "cpu", "packed", "us a product predicted"}, /* its slices step */
-        {"rgg20,scale=12", 1, 0, "cpu", "sell", "us a product predicted"},
+        {"rgg20,scale=12", 1, 0, "cpu", "packed", "us a product predicted"},
     };
     spry_context *context = chooser(SPRYI_AVX512);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
