@@ -91,6 +91,8 @@ static void info(void **state)
     assert_int_equal(o.status, 0);
     assert_int_equal(count_lines(o.out), 1);
     cJSON *line = json_line(o.out, 0);
+    assert_int_equal(cJSON_GetArraySize(line), TEXTS + NUMBERS + 3); /* kernel, candidates and features, too */
+    assert_true(is_text_or_null(cJSON_GetObjectItem(line, "kernel")));
     assert_string_equal(cJSON_GetObjectItem(line, "matrix")->valuestring, "small");
     assert_int_equal(cJSON_GetObjectItem(line, "nnz")->valueint, 6);
     assert_int_equal(cJSON_GetObjectItem(line, "bandwidth")->valueint, 4);
@@ -183,12 +185,19 @@ static void kernels_of_another_level(void **state)
     unsetenv("SPRY_SIMD");
 }
 
-/* Every field of the JSON line, and a number or null where a format has no prediction. */
+static int is_text_or_null(const cJSON *item)
+{
+    return cJSON_IsString(item) || cJSON_IsNull(item);
+}
+
+/* Every field of the JSON line and no other, and a number or null where a format has no prediction. */
 static void check_explanation(const char *command, const char *device)
 {
     static const char *const texts[] = {"matrix", "type", "op", "policy", "device", "fitted", "format", "reason"};
     static const char *const numbers[] = {"rows", "cols", "nnz", "threads", "calls"};
-    static const char *const of_each[] = {"predicted_us", "setup_us", "total_us", "bytes", "roof", "break_even"};
+    static const char *const of_each[] = {"predicted_us", "setup_us",   "total_us",    "bytes",
+                                          "roof",         "break_even", "measured_us", "measured_setup_us"};
+    enum { TEXTS = sizeof texts / sizeof *texts, NUMBERS = sizeof numbers / sizeof *numbers, OF_EACH = 8 };
     outcome o = spry("%s --json", command);
     assert_int_equal(o.status, 0);
     assert_int_equal(count_lines(o.out), 1);
@@ -204,8 +213,9 @@ static void check_explanation(const char *command, const char *device)
     {
         const cJSON *refused = cJSON_GetObjectItem(candidate, "refused");
         assert_true(cJSON_IsString(cJSON_GetObjectItem(candidate, "format")));
-        assert_true(cJSON_IsString(refused) || cJSON_IsNull(refused));
-        for (size_t n = 0; n < sizeof of_each / sizeof *of_each; n++) {
+        assert_int_equal(cJSON_GetArraySize(candidate), 3 + OF_EACH);
+        assert_true(is_text_or_null(refused) && is_text_or_null(cJSON_GetObjectItem(candidate, "kernel")));
+        for (size_t n = 0; n < OF_EACH; n++) {
             const cJSON *item = cJSON_GetObjectItem(candidate, of_each[n]);
             assert_true(cJSON_IsNumber(item) || cJSON_IsNull(item));
             if (n < 4 && cJSON_IsNull(refused)) assert_true(item->valuedouble > 0);
