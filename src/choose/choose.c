@@ -144,6 +144,10 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
                      options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
     if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
         choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
+    const size_t used = strlen(choice->reason);
+    if (choice->kernel)
+        snprintf(choice->reason + used, sizeof choice->reason - used, "; with %s, by the lengths of some rows",
+                 choice->kernel);
 }
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */

@@ -122,6 +122,21 @@ static void choices_on_a_gpu(void **state)
     check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
 }
 
+/* Without a look: the kernel of csr that suits few products, by what it prepares and how it bears long rows. */
+static void kernels_for_few_calls(void **state)
+{
+    (void)state;
+    static const choice_case cases[] = {
+        {"grid5,x=200,y=200", "csr", "; with csr_vector_cuda", 1},
+        {"grid5,x=200,y=200", "csr", "; with csr_merge_cuda", 100}, /* products count more than set-up */
+        {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5},  /* five entries a row */
+        {"uniform,rows=5000,degree=40", "csr", "; with csr_vector_cuda", 5},
+        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* a row of all columns: lanes would wait */
+        {"rgg20,scale=12", "csr", "; with csr_vector_cuda", 1},
+    };
+    check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
+}
+
 static void choices_on_a_cpu(void **state)
 {
     (void)state;
@@ -248,8 +263,8 @@ static void refused_choices(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu), cmocka_unit_test(choices_on_a_cpu),
-                                       cmocka_unit_test(choices_of_the_tree), cmocka_unit_test(choices_of_blocks),
-                                       cmocka_unit_test(refused_choices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu),      cmocka_unit_test(choices_on_a_cpu),
+                                       cmocka_unit_test(kernels_for_few_calls), cmocka_unit_test(choices_of_the_tree),
+                                       cmocka_unit_test(choices_of_blocks),     cmocka_unit_test(refused_choices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
