@@ -41,7 +41,8 @@ spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *
 
 double spryi_time_of(const spryi_format_rates *r, const spryi_work *w, const spryi_device_class *c, double threads)
 {
-    const double cache = c->cache_bytes * threads, memory = fmin(r->memory * threads, c->most_memory);
+    const double faster = c->faster_memory > 0 ? c->faster_memory : 1, cache = c->cache_bytes * threads;
+    const double memory = fmin(r->memory * faster * threads, c->most_memory);
     const double cached = fmin(fmax(2 - w->bytes / cache, 0), 1), ahead = w->ahead ? r->ahead : 0;
     const double stream = w->bytes * (cached / (r->cached * threads) + (1 - cached) / memory) * (1 - ahead);
     const double gather = r->gather > 0 ? SECTOR * w->sectors / (r->gather * threads) : 0;

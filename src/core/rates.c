@@ -26,10 +26,7 @@ const spryi_rate_name spryi_rate_names[] = {
     }
 
 const spryi_rate_name spryi_class_names[] = {
-    RATE(cache_bytes, 1),
-    RATE(most_memory, 1),
-    RATE(copy, 0),
-    {NULL, 0, 0},
+    RATE(cache_bytes, 1), RATE(most_memory, 1), RATE(copy, 0), RATE(faster_memory, 0), {NULL, 0, 0},
 };
 
 static void copy_text(char *to, size_t size, const char *from)

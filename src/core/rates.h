@@ -37,6 +37,7 @@ typedef struct spryi_device_class {
     double cache_bytes;              /* of the last cache; of a CPU what a thread has of it */
     double most_memory;              /* bytes a us that all threads together read from memory */
     double copy;                     /* bytes a us of a copy in memory, read and written; 0: not told */
+    double faster_memory;            /* what all rates of memory are multiplied by; 0: 1 */
     const spryi_format_rates *rates; /* csr's first */
     int formats;
 } spryi_device_class;

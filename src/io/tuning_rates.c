@@ -100,7 +100,7 @@ spry_status spryi_tuning_take_class(spry_context *context, spryi_tuning_classes 
     if (strcmp(l->words[0], "fitted") == 0) return take_text(own->fitted, sizeof own->fitted, l, err);
     if (strcmp(l->words[0], "rate") == 0) return take_rate(own, l, err);
     const spryi_rate_name *name = l->count == 3 ? name_of(spryi_class_names, l->words[1]) : NULL;
-    if (!name) return spryi_tuning_wrong(l, "\"number cache_bytes|most_memory|copy NUMBER\"", err);
+    if (!name) return spryi_tuning_wrong(l, "\"number cache_bytes|most_memory|copy|faster_memory NUMBER\"", err);
     return take_number(&own->c, name, l->words[2], l, err);
 }
 

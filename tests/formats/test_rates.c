@@ -277,7 +277,7 @@ static void bad_tables_are_refused(void **state)
         {"class zen tpu\n", "\"class NAME cpu\"", 2},
         {"class zen cpu\nclass zen cpu\n", "each class once", 3},
         {"class zen cpu\nnumber cache_bytes much\n", "a number from 1 to 1e15", 3},
-        {"class zen cpu\nnumber cash_bytes 1\n", "number cache_bytes|most_memory|copy", 3},
+        {"class zen cpu\nnumber cash_bytes 1\n", "number cache_bytes|most_memory|copy|faster_memory", 3},
         {"class zen cpu\nrate csr launch\n", "\"rate FORMAT NAME NUMBER\"", 3},
         {"class zen cpu\nrate csr lunch 1\n", "\"rate FORMAT NAME NUMBER\"", 3},
         {"class zen cpu\nrate csr launch -1\n", "a number from 0 to 1e15", 3},
