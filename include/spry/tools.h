@@ -217,7 +217,8 @@ typedef struct spry_rates_fit_info {
 
 /*
  * Fits the rates of a class of devices to observations, starting from those that the context has. Plans of the
- * context follow them from then on. `fitted` says to what, for people: at most 159 characters. Formats without an
+ * context follow them from then on. `fitted` says to what, for people: a line of at most 159
+ * characters without a #. Formats without an
  * observation keep their rates. Takes seconds. Not while another thread uses the context.
  * Explanations are of this context and class; SPRY_INVALID_ARGUMENT names the first that is not, a format without rates
  * or a time that is none. count >= 1. info may be NULL.

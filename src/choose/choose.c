@@ -41,9 +41,12 @@ void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, co
 
 const spryi_device_class *spryi_class_named(const spry_context *context, const char *name)
 {
-    for (int n = 0; n < context->class_count; n++)
-        if (strcmp(context->classes[n]->name, name) == 0) return context->classes[n];
-    return spryi_device_class_named(name);
+    const spryi_device_class *ours = spryi_device_class_named(name);
+    for (int n = 0; n < context->class_count; n++) {
+        const spryi_device_class *own = context->classes[n];
+        if (strcmp(own->name, name) == 0 && (!ours || strcmp(own->driver, ours->driver) == 0)) return own;
+    }
+    return ours;
 }
 
 /* GPUs are told apart by their last cache: the class whose cache is nearest. */
@@ -171,7 +174,8 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
 void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
 {
     const spryi_estimate *taken = &ranking->list[place];
-    choice->format = spryi_find_format(taken->format);
+    if (!choice->format)
+        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%.3g us a product predicted", taken->us);
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;

@@ -89,10 +89,21 @@ static const char *why_refused_on_gpu(const spryi_format_rates *r, const spryi_f
     return is(r, "windowed") && f->nnz < LEAST_WINDOWED ? "fewer than 524288 entries are too few windows" : NULL;
 }
 
+/* 1: the features tell the work of the format on such a device; a table of a user's may have rates of others. */
+static int is_ranked(const char *format, int on_gpu)
+{
+    static const char *const everywhere[] = {"csr", "sell", "ell", "hyb", "coo", "bsr", "packed", "windowed"};
+    for (size_t n = 0; n < sizeof everywhere / sizeof *everywhere; n++)
+        if (strcmp(format, everywhere[n]) == 0) return 1;
+    if (!on_gpu) return strcmp(format, "scoo") == 0;
+    return strcmp(format, "swept") == 0 || strcmp(format, "csr2") == 0 || strcmp(format, "csr3") == 0;
+}
+
 /* Why a format is not to be taken; NULL: it may be, and times of such matrices are known. */
 static const char *why_refused(const spryi_format_rates *r, const spryi_features *f, int on_gpu)
 {
     static const double PADDED = 2.5;
+    if (!is_ranked(r->format, on_gpu)) return "it is not ranked on such a device";
     if (is(r, "bsr") && f->blocks.block <= 1) return "a sample finds no blocks that save bytes";
     if (is(r, "windowed") && f->effort == SPRYI_QUICK) return "too few calls expected for a look at windows to pay";
     if (is(r, "windowed") && f->windowed.columns <= 0) return "its windows cannot be told by a sample";
@@ -107,6 +118,13 @@ static int has_work(const spryi_format_rates *r, const spryi_features *f)
     return !is(r, "windowed") || f->windowed.columns > 0;
 }
 
+/* A time that can be compared, whatever a table says. */
+static double time_within_reason(double us)
+{
+    static const double LEAST = 1e-3, MOST = 1e15;
+    return us >= LEAST && us <= MOST ? us : us < LEAST ? LEAST : MOST;
+}
+
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
 {
     const int on_gpu = !is_cpu(c), compared = on_gpu ? 1 : SPRYI_COMPARED_THREADS;
@@ -116,10 +134,10 @@ int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const 
         list[k] = (spryi_estimate){.format = r->format, .kernel = r->kernel, .refused = why_refused(r, f, on_gpu)};
         if (!has_work(r, f)) continue;
         const spryi_work w = spryi_work_of(r, c, f, compared);
-        const double us = spryi_time_of(r, &w, c, compared);
-        if (k == 0 && !on_gpu) share = spryi_time_of(r, &w, c, threads) / us; /* csr */
+        const double us = time_within_reason(spryi_time_of(r, &w, c, compared));
+        if (k == 0 && !on_gpu) share = time_within_reason(spryi_time_of(r, &w, c, threads)) / us; /* csr */
         list[k].us = share * us;
-        list[k].setup_us = share * spryi_setup_of(r, f, compared);
+        list[k].setup_us = share * time_within_reason(spryi_setup_of(r, f, compared));
         list[k].bytes = w.bytes;
     }
     return c->formats;

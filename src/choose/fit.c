@@ -134,7 +134,8 @@ static int try_step(fitter *f, int r, const spryi_rate_name *name, double factor
     double next = kept * factor;
     if (strcmp(name->name, "sharp") == 0) next = 1 + (kept - 1) * factor; /* from the sum on */
     if (strcmp(name->name, "ahead") == 0 && next > 0.5) return 0;         /* a share of the streaming */
-    if (next < name->least || (strcmp(name->name, "sharp") == 0 && next > MOST_SHARP)) return 0;
+    if (next > SPRYI_MOST_RATE || next < name->least || (strcmp(name->name, "sharp") == 0 && next > MOST_SHARP))
+        return 0;
     *rate = next;
     predict_row(f, r);
     const double value = objective(f);
@@ -207,7 +208,7 @@ static void search_setup(fitter *f, int r)
             for (int sign = -1; sign <= 1; sign += 2) {
                 const double kept = *rate;
                 *rate = kept * exp(sign * step);
-                const double value = setup_objective(f, r);
+                const double value = *rate <= SPRYI_MOST_RATE ? setup_objective(f, r) : INFINITY;
                 if (value < least)
                     least = value;
                 else

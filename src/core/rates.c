@@ -51,21 +51,29 @@ void spryi_copy_class(spryi_own_class *own, const spryi_device_class *c)
     own->c.rates = own->rates;
 }
 
-spry_status spryi_context_keep_class(spry_context *context, const spryi_device_class *c, spry_error *err)
+static int place_of(const spry_context *context, const char *name)
 {
     int at = 0;
-    while (at < context->class_count && strcmp(context->classes[at]->name, c->name) != 0) at++;
-    if (at == SPRYI_MOST_OWN_CLASSES)
-        return spryi_fail_value(err, SPRY_TOO_LARGE, "classes", at + 1, at,
-                                "a context holds at most %d tables of rates", at);
-    spryi_own_class *own = NULL;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &own, 1, "a table of rates", err));
-    spryi_copy_class(own, c);
-    if (at < context->class_count)
-        spryi_release(context, (void *)(uintptr_t)context->classes[at]); /* its struct's first member is the class */
-    else
-        context->class_count++;
-    context->classes[at] = &own->c;
+    while (at < context->class_count && strcmp(context->classes[at]->name, name) != 0) at++;
+    return at;
+}
+
+spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *const *classes, int count,
+                                        spry_error *err)
+{
+    int in_all = context->class_count;
+    for (int n = 0; n < count; n++) in_all += place_of(context, classes[n]->name) == context->class_count;
+    if (in_all > SPRYI_MOST_OWN_CLASSES)
+        return spryi_fail_value(err, SPRY_TOO_LARGE, "classes", in_all, SPRYI_MOST_OWN_CLASSES,
+                                "a context holds at most %d tables of rates", SPRYI_MOST_OWN_CLASSES);
+    for (int n = 0; n < count; n++) {
+        const int at = place_of(context, classes[n]->name);
+        if (at < context->class_count)
+            spryi_release(context, (void *)(uintptr_t)context->classes[at]); /* the struct's first member */
+        else
+            context->class_count++;
+        context->classes[at] = &classes[n]->c;
+    }
     return SPRY_OK;
 }
 

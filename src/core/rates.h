@@ -42,6 +42,8 @@ typedef struct spryi_device_class {
     int formats;
 } spryi_device_class;
 
+#define SPRYI_MOST_RATE 1e15 /* that a table may say */
+
 /* A rate by its name in tables. */
 typedef struct spryi_rate_name {
     const char *name;
@@ -70,8 +72,12 @@ void spryi_copy_class(spryi_own_class *own, const spryi_device_class *c); /* of 
 
 enum { SPRYI_MOST_OWN_CLASSES = 8 };
 
-/* Takes a copy of c in place of one of that name. Not while another thread uses the context. */
-spry_status spryi_context_keep_class(spry_context *context, const spryi_device_class *c, spry_error *err);
+/*
+ * Takes classes, blocks of the context's, each in place of one of its name; all of them or, where they would be too
+ * many, none. Not while another thread uses the context.
+ */
+spry_status spryi_context_adopt_classes(spry_context *context, spryi_own_class *const *classes, int count,
+                                        spry_error *err);
 void spryi_context_release_classes(spry_context *context);
 
 #endif

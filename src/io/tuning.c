@@ -30,6 +30,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { VERSION = 2, LINE_BYTES = 256 };
 static const double least_formula = -1e6, most_formula = 1e6;
@@ -138,7 +139,7 @@ static spry_status take_line(spry_context *context, const line *l, int *headed, 
         double version;
         if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 ||
             !spryi_tuning_number(l->words[1], 1, 1e9, &version))
-            return wrong(l, "\"spry-tuning 1\" first", err);
+            return wrong(l, "\"spry-tuning 2\" first", err);
         if (version > VERSION)
             return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
                                    "the table is of version %g, this library reads version %d", version, VERSION);
@@ -155,7 +156,7 @@ static spry_status take_line(spry_context *context, const line *l, int *headed, 
 static spry_status complete(const line *l, int headed, table *all, spry_error *err)
 {
     spryi_tuning *t = &all->sizes;
-    if (!headed) return wrong(l, "\"spry-tuning 1\" first", err);
+    if (!headed) return wrong(l, "\"spry-tuning 2\" first", err);
     SPRYI_OK_OR_RETURN(spryi_tuning_check_classes(&all->classes, l, err));
     const int formulas = t->ssrs.constant != 0 && t->srs.constant != 0;
     if ((t->gpu_major > 0) != formulas)
@@ -192,13 +193,15 @@ spry_status spry_context_load_tuning(spry_context *context, const char *path, sp
     if (!context || !path) return spryi_fail_missing(err, !context ? "context" : "path");
     SPRYI_DEFAULT_FLOATS;
     table t = {0};
+    struct stat kind;
+    if (stat(path, &kind) == 0 && !S_ISREG(kind.st_mode))
+        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: it is no regular file");
     FILE *file = fopen(path, "r");
     if (!file) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
     spry_status status = read_table(context, file, path, &t, err);
     fclose(file);
-    for (int n = 0; status == SPRY_OK && n < t.classes.count; n++)
-        status = spryi_context_keep_class(context, &t.classes.list[n]->c, err);
+    if (status == SPRY_OK) status = spryi_context_adopt_classes(context, t.classes.list, t.classes.count, err);
     if (status == SPRY_OK) context->tuning = t.sizes;
-    for (int n = 0; n < t.classes.count; n++) spryi_release(context, t.classes.list[n]);
+    for (int n = 0; status != SPRY_OK && n < t.classes.count; n++) spryi_release(context, t.classes.list[n]);
     return status;
 }

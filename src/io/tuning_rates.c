@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-static const double MOST_RATE = 1e15;
 static const char *const words[] = {"class", "title", "fitted", "number", "rate"};
 
 int spryi_tuning_is_of_class(const spryi_tuning_line *l)
@@ -57,7 +56,7 @@ static const spryi_rate_name *name_of(const spryi_rate_name *names, const char *
 static spry_status take_number(void *to, const spryi_rate_name *name, const char *word, const spryi_tuning_line *l,
                                spry_error *err)
 {
-    if (!spryi_tuning_number(word, name->least, MOST_RATE, spryi_rate(to, name)))
+    if (!spryi_tuning_number(word, name->least, SPRYI_MOST_RATE, spryi_rate(to, name)))
         return spryi_tuning_wrong(l, name->least > 0 ? "a number from 1 to 1e15" : "a number from 0 to 1e15", err);
     return SPRY_OK;
 }
@@ -69,7 +68,8 @@ static spryi_format_rates *rates_of(spryi_own_class *own, const char *word)
     const spryi_kernel *kernel = colon ? spryi_find_kernel(colon + 1) : NULL;
     const spryi_format *format = spryi_find_format(kernel ? kernel->format : word);
     const size_t length = colon ? (size_t)(colon - word) : strlen(word);
-    if (!format || strlen(format->name) != length || strncmp(format->name, word, length) != 0 || (colon && !kernel))
+    if (!format || strlen(format->name) != length || strncmp(format->name, word, length) != 0 || (colon && !kernel) ||
+        (kernel && strcmp(kernel->device, own->driver) != 0))
         return NULL;
     for (int r = 0; r < own->c.formats; r++)
         if (own->rates[r].format == format->name && own->rates[r].kernel == (kernel ? kernel->name : NULL))

@@ -133,7 +133,8 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
     *made = (spry_explanation){.context = spryi_context_retain(context)};
-    SPRYI_TRY(explain(made, entries, &o, device, err));
+    spryi_copy_class(&made->own, device);
+    SPRYI_TRY(explain(made, entries, &o, &made->own.c, err));
     *explanation = made;
     made = NULL;
 done:

@@ -10,6 +10,7 @@ enum { SPRYI_MOST_CANDIDATES = 40 };
 
 struct spry_explanation {
     spry_context *context;
+    spryi_own_class own; /* a copy: the context may get another table meanwhile */
     spryi_ranking ranking;
     spryi_choice choice;
     spryi_trial trial; /* of the policy "measure" */

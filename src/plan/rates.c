@@ -35,6 +35,8 @@ static int row_of(const spryi_own_class *own, const spry_observation *o)
     return of_format;
 }
 
+static const double MOST_US = 1e12;
+
 static spry_status check(const spry_observation *o, int64_t n, const spryi_own_class *own, const spry_context *context,
                          spry_error *err)
 {
@@ -42,10 +44,11 @@ static spry_status check(const spry_observation *o, int64_t n, const spryi_own_c
                         : o->explanation->context != context ? "is of another context"
                         : strcmp(o->explanation->ranking.device->name, own->name) != 0
                             ? "is of another class of devices"
-                        : o->explanation->ranking.count == 0       ? "is of a matrix without entries"
-                        : row_of(own, o) < 0                       ? "is of a format without rates"
-                        : !(o->time_us > 0) || !(o->setup_us >= 0) ? "has a time that is no number of microseconds"
-                                                                   : NULL;
+                        : o->explanation->ranking.count == 0 ? "is of a matrix without entries"
+                        : row_of(own, o) < 0                 ? "is of a format without rates"
+                        : !(o->time_us > 0 && o->time_us <= MOST_US) || !(o->setup_us >= 0 && o->setup_us <= MOST_US)
+                            ? "has a time that is no number of microseconds"
+                            : NULL;
     if (!wrong) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "observations", n, 0, "observation %lld %s", (long long)n,
                             wrong);
@@ -90,7 +93,6 @@ static spry_status fit(spry_context *context, spryi_own_class *own, const spry_o
                                   .loss_before = result.loss_before,
                                   .worst_loss = result.worst,
                                   .worst_loss_before = result.worst_before};
-    SPRYI_TRY(spryi_context_keep_class(context, &own->c, err));
 done:
     spryi_release(context, cases);
     return status;
@@ -122,8 +124,14 @@ spry_status spry_rates_fit(spry_context *context, const char *device_class, cons
                             sizeof own->fitted - 1);
         goto done;
     }
+    if (fitted[strcspn(fitted, "#\r\n")]) {
+        status = spryi_fail(err, SPRY_INVALID_ARGUMENT, "fitted", "fitted has a # or more than one line");
+        goto done;
+    }
     memcpy(own->fitted, fitted, strlen(fitted) + 1);
     SPRYI_TRY(fit(context, own, observations, count, &told, err));
+    SPRYI_TRY(spryi_context_adopt_classes(context, &own, 1, err));
+    own = NULL;
     if (info) SPRYI_GIVE(info, &told);
 done:
     spryi_release(context, own);

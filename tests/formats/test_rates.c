@@ -234,6 +234,10 @@ static void wrong_observations_are_refused(void **state)
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
     bad.setup_us = -1;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
+    bad.setup_us = INFINITY;
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
+    bad.time_us = 1e300;
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
     bad.format = "scoo";
     REFUSED(SPRY_INVALID_ARGUMENT, "is of a format without rates");
     bad.format = NULL;
@@ -249,6 +253,7 @@ static void wrong_observations_are_refused(void **state)
     assert_int_equal(spry_rates_fit(other, "h200", o->list, 1, "to a test", NULL, &err), SPRY_INVALID_ARGUMENT);
     assert_non_null(strstr(err.message, "is of another context"));
     assert_int_equal(spry_rates_fit(context, "h200", o->list, 0, "to a test", NULL, &err), SPRY_INVALID_ARGUMENT);
+    assert_int_equal(spry_rates_fit(context, "h200", o->list, 1, "to a\ntest", NULL, &err), SPRY_INVALID_ARGUMENT);
     assert_int_equal(spry_rates_fit(context, "abacus", o->list, 1, "to a test", NULL, &err), SPRY_UNKNOWN_NAME);
     assert_int_equal(spry_rates_fit(context, NULL, o->list, 1, "to a test", NULL, &err), SPRY_INVALID_ARGUMENT);
     char *after = printed(context, "h200");
@@ -262,6 +267,75 @@ static void wrong_observations_are_refused(void **state)
     forget(o);
     free(before);
     free(after);
+}
+
+/* ---- tables without sense ------------------------------------------------------------------------------- */
+
+/* Whatever numbers a table has, times can be compared; explanations outlive the table that they were made by. */
+static void absurd_tables_are_borne(void **state)
+{
+    static const double numbers[][2] = {{1e15, 1}, {1, 1e15}, {1e15, 1e15}, {0, 1e15}};
+    (void)state;
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        spry_context *context = NULL;
+        char *text = NULL, *line, *at;
+        assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+        text = printed(context, "avx512");
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fputs("spry-tuning 2\n", file);
+        for (line = strtok_r(text, "\n", &at); line; line = strtok_r(NULL, "\n", &at)) {
+            const int is_rate = strncmp(line, "rate ", 5) == 0, is_sharp = strstr(line, " sharp ") != NULL;
+            const int needs_one = is_sharp || strstr(line, " cached ") || strstr(line, " memory ");
+            const double number = numbers[n][is_sharp ? 0 : 1];
+            if (is_rate)
+                fprintf(file, "%.*s %g\n", (int)(strrchr(line, ' ') - line), line,
+                        needs_one && number < 1 ? 1 : number);
+            else
+                fprintf(file, "%s\n", line);
+        }
+        assert_int_equal(fclose(file), 0);
+        spry_explanation *before = explained(context, "grid7,x=20,y=20,z=20", "avx512");
+        assert_int_equal(spry_context_load_tuning(context, path, NULL), SPRY_OK);
+        spry_explanation *after = explained(context, "grid7,x=20,y=20,z=20", "avx512");
+        assert_int_equal(spry_context_load_tuning(context, path, NULL), SPRY_OK);
+        assert_string_equal(info_of(before).device_class, info_of(after).device_class);
+        for (int k = 0; k < info_of(after).candidates; k++) {
+            const double us = candidate_at(after, k).predicted_us;
+            assert_true(us >= 0 && us <= 1e18);
+        }
+        spry_explanation_destroy(before);
+        spry_explanation_destroy(after);
+        spry_context_destroy(context);
+        free(text);
+    }
+}
+
+/* All entries in one long row: packed has no slices. */
+static void one_long_row(void **state)
+{
+    enum { ROWS = 60000, LENGTH = 30000 };
+    int32_t *offsets = malloc((ROWS + 1) * sizeof *offsets), *columns = malloc(LENGTH * sizeof *columns);
+    double *values = malloc(LENGTH * sizeof *values);
+    spry_matrix *A = NULL;
+    assert_true(offsets && columns && values);
+    for (int i = 0; i <= ROWS; i++) offsets[i] = i > 7 ? LENGTH : 0;
+    for (int k = 0; k < LENGTH; k++) columns[k] = 2 * k, values[k] = 1;
+    assert_int_equal(spry_matrix_borrow_csr_f64(*state, &A, ROWS, ROWS, offsets, columns, values, NULL), SPRY_OK);
+    for (int n = 0; n < spry_device_class_count(); n++) {
+        spry_device_class_info class = SPRY_INIT(spry_device_class_info);
+        spry_explain_options o = SPRY_INIT(spry_explain_options);
+        spry_explanation *e = NULL;
+        assert_int_equal(spry_device_class_get_info(&class, n, NULL), SPRY_OK);
+        o.device_class = class.name;
+        assert_int_equal(spry_spmv_explain(*state, &e, A, &o, NULL), SPRY_OK);
+        for (int k = 0; k < info_of(e).candidates; k++) assert_true(candidate_at(e, k).predicted_us >= 0);
+        spry_explanation_destroy(e);
+    }
+    spry_matrix_destroy(A);
+    free(offsets);
+    free(columns);
+    free(values);
 }
 
 /* ---- bad tables ----------------------------------------------------------------------------------------- */
@@ -284,6 +358,7 @@ static void bad_tables_are_refused(void **state)
         {"class zen cpu\nrate csr sharp 0.5\n", "a number from 1 to 1e15", 3},
         {"class zen cpu\nrate csx launch 1\n", "a format, or a format and its kernel", 3},
         {"class zen cpu\nrate csr:bsr_blocks_cuda launch 1\n", "a format, or a format and its kernel", 3},
+        {"class zen cpu\nrate csr:csr_vector_cuda launch 1\n", "a format, or a format and its kernel", 3},
         {"class zen cpu\nrate csr launch 1\n", "class zen lacks", 3},
         {"class zen cpu\nnumber cache_bytes 1e6\nnumber most_memory 1e5\nrate sell sharp 1\nrate sell cached 1\n"
          "rate sell memory 1\n",
@@ -310,6 +385,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_table_decides, open_all, close_all),
         cmocka_unit_test_setup_teardown(fits_follow_times, open_all, close_all),
         cmocka_unit_test_setup_teardown(wrong_observations_are_refused, open_all, close_all),
+        cmocka_unit_test_setup_teardown(absurd_tables_are_borne, open_all, close_all),
+        cmocka_unit_test_setup_teardown(one_long_row, open_all, close_all),
         cmocka_unit_test_setup_teardown(bad_tables_are_refused, open_all, close_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -128,9 +128,10 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort ef
     const int64_t bytes = (sum.slots + sum.long_nnz) * (int64_t)spry_type_bytes(csr->value_type) +
                           sum.units * SPRYI_PACKED_INDEX_UNIT + sum.long_nnz * index_bytes +
                           sum.slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
+    const double slices = sum.slices > 0 ? (double)sum.slices : 1; /* none where all rows are long */
     return (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
                                 .block = block,
-                                .unmarked = 1 - (double)marked / (double)sum.slices,
-                                .strided = (double)diagonals / (double)sum.slices,
+                                .unmarked = 1 - (double)marked / slices,
+                                .strided = (double)diagonals / slices,
                                 .slices = (double)sum.slices * (double)groups / (double)samples};
 }
