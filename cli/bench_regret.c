@@ -367,14 +367,29 @@ static int take_choice(reading *r, const cJSON *o)
     return CLI_GO_ON;
 }
 
+/* The first time of a line that is none; NULL: there is no such. */
+static const cJSON *wrong_time(const cJSON *o)
+{
+    static const char *const times[] = {"time_us", "setup_us", "upload_us", "spread_us", "predicted_us"};
+    static const double MOST_US = 1e12;
+    for (size_t t = 0; t < sizeof times / sizeof *times; t++) {
+        const cJSON *item = cJSON_GetObjectItem(o, times[t]);
+        if (cJSON_IsNumber(item) && !(item->valuedouble >= 0 && item->valuedouble <= MOST_US)) return item;
+    }
+    return NULL;
+}
+
 static int take_line(reading *r, const char *line, int64_t number)
 {
     cJSON *o = cJSON_Parse(line);
-    const cJSON *choice = cJSON_GetObjectItem(o, "regret");
+    const cJSON *choice = cJSON_GetObjectItem(o, "regret"), *wrong = wrong_time(choice ? choice : o);
     int status = CLI_GO_ON;
     if (!cJSON_IsObject(o))
         status = cli_usage_error("%s:%lld: no JSON object, expected lines that spry bench --regret --json wrote",
                                  r->path, (long long)number);
+    else if (wrong)
+        status = cli_usage_error("%s:%lld: %s is %g, expected microseconds from 0 to 1e12", r->path, (long long)number,
+                                 wrong->string, wrong->valuedouble);
     else if (choice)
         status = take_choice(r, choice);
     else if (cJSON_GetObjectItem(o, "matrix") && cJSON_GetObjectItem(o, "kernel") && cJSON_GetObjectItem(o, "time_us"))
