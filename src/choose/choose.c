@@ -249,32 +249,9 @@ void spryi_choose_instead(spryi_choice *choice, const char *refused)
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
-/*
- * Rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1 times), all
- * others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs), also where a long row keeps a small
- * matrix waiting or rows are few. Measured on an H200: docs/results/h200-2026-11-21.md.
- */
-const char *spryi_csr_kernel_on_gpu(const spry_arrays *a, spry_type value_type, const spryi_row_profile *rows)
-{
-    static const double LONG = 8, SHORT = 8; /* times the mean row; a mean row */
-    enum { LEAST_WITH_LONG_ROWS = 1 << 22 /* entries */, LEAST_ROWS = 1 << 15 /* fewer are too few blocks */ };
-    const int long_in_small = a->nnz < LEAST_WITH_LONG_ROWS && rows->longest > LONG * rows->mean;
-    if (value_type != SPRY_F64 || !spryi_rows_are_uniform(rows) || rows->mean < SHORT) return "csr_merge_cuda";
-    return a->rows < LEAST_ROWS || long_in_small ? "csr_merge_cuda" : "csr_adaptive_cuda";
-}
-
 /* Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5. */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device,
-                                spry_op op)
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device)
 {
-    spryi_row_profile rows;
-    if (!device->massively_parallel) return NULL;
-    if (strcmp(format->name, "csr3") == 0)
-        return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
-                                                                            : "csr3_gpuspmv35_cuda";
-    if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
-    if (A->a.device != 0 || A->a.value_type != SPRY_F64 ||
-        spryi_find_row_profile(&rows, A, SPRYI_QUICK, NULL) != SPRY_OK)
-        return NULL;
-    return spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &rows);
+    if (!device->massively_parallel || strcmp(format->name, "csr3") != 0) return NULL;
+    return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
 }

@@ -65,14 +65,10 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
  * The kernel of `format` on a kind of device that suits A best; NULL: the last one listed. It may be one that cannot
  * run here or lacks the product: the caller looks.
  */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device,
-                                spry_op op);
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device);
 
 /* csr, which never pads, for a format that the guard refuses; `refused` is its name. */
 void spryi_choose_instead(spryi_choice *choice, const char *refused);
-
-/* csr's kernel on a GPU for a product of values of that type. */
-const char *spryi_csr_kernel_on_gpu(const spry_arrays *a, spry_type value_type, const spryi_row_profile *rows);
 
 /* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
 void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
