@@ -89,7 +89,7 @@ typedef struct merge_splits {
 
 /*
  * Launched as launch() does on compute capability 9.0, blocks start before the kernel before has ended altogether,
- * which spares about 1 microsecond a product, whatever that kernel is. Before this wait they read only what prepare
+ * which saves about 1 microsecond a product, whatever that kernel is. Before this wait they read only what prepare
  * has made. What kernels before may have written is loaded by `volatile` instructions that are not `nc`, so that no
  * compiler moves them up; columns and offsets, which do not change while there is a plan, need not be.
  */
