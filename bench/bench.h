@@ -16,6 +16,7 @@
 #ifndef SPRY_BENCH_H
 #define SPRY_BENCH_H
 
+#include "bench/regret.h"
 #include "common/record.h"
 #include "common/text_list.h"
 #include "spry/spry.h"
@@ -55,11 +56,19 @@ typedef struct bench_options {
     int f32, f64;
     spry_index_type index[2]; /* of offsets and of columns */
     int64_t calls;            /* products that plans are told to expect; 0: many */
-    int64_t runs;             /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
-    int cold;                 /* 1: caches are flushed before every run */
-    int skip_bandwidth;       /* 1: the copy bandwidth is not measured, and there is no roof */
-    int64_t seconds;          /* 0: no limit; after so many no matrix is begun, and the rest is skipped */
-    int64_t at_once; /* matrices read and reordered at once, in the preparer's context; at most 1: one by one */
+    int64_t updates;          /* and updates of values */
+    const char *policy;       /* of "auto"; NULL: the library's default */
+    /*
+     * 1: what auto loses (regret.h). All deterministic kernels and published sizes of formats run. Records tell formats
+     * with their parameters, and the least set-up of three where it is short. Not with op "spgemm", orderings or fewer
+     * threads.
+     */
+    int regret;
+    int64_t runs;       /* so many runs timed one by one, after 5 that are not; 0: turns and batches */
+    int cold;           /* 1: caches are flushed before every run */
+    int skip_bandwidth; /* 1: the copy bandwidth is not measured, and there is no roof */
+    int64_t seconds;    /* 0: no limit; after so many no matrix is begun, and the rest is skipped */
+    int64_t at_once;    /* matrices read and reordered at once, in the preparer's context; at most 1: one by one */
     spry_context *context;
     spry_context *preparer;     /* of one thread */
     spry_context *const *fewer; /* with fewer threads, on the matrix as given and the CPU: a context each */
@@ -67,6 +76,8 @@ typedef struct bench_options {
 
     /* Called with the records of a matrix, type and ordering when they are complete. Not 0: stop. */
     int (*emit)(void *user, const record *records, int count);
+    /* With regret, after these: what auto took for the matrix and type. Not 0: stop. */
+    int (*emit_choices)(void *user, const regret_choice *choices, int count);
     /* Called with what is begun, and with sentences on what the times are worth (NULL: nobody wants them). */
     void (*progress)(const char *text);
     void (*note)(const char *text);

@@ -137,7 +137,9 @@ typedef struct spmv_case {
     int64_t batch_runs;
     double *samples;
     int sample_count;
-    uint64_t y_hash; /* of the first y: a deterministic kernel must repeat it */
+    int64_t owned_bytes; /* of a plan, with regret */
+    int few_calls;       /* 1: planned in csr for so few calls that its columns were not looked at */
+    uint64_t y_hash;     /* of the first y: a deterministic kernel must repeat it */
 } spmv_case;
 
 /* A product that was found right: y's bits. */
@@ -175,6 +177,33 @@ void spmv_group_close(spmv_group *group);
 int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device);
 int spmv_add_peer(spmv_group *group, const bench_peer *peer);
 int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, const char *device, const char *reason);
+
+/*
+ * spmv_add_plan, which also answers what the plan tells of itself and the number of its case. With regret, a plan that
+ * runs the same as an earlier case is none of its own: *number is that one's.
+ */
+int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
+                    record *told, int *number);
+
+/* ---- with regret (spmv_regret.c) -------------------------------------------------------------------- */
+
+/* Formats with sizes that were published, one after another; NULL behind the last. */
+const char *regret_published(int index);
+
+/* What auto took on each device, and the cases that it and csr are. */
+typedef struct spmv_choices {
+    regret_choice *items;
+    int *taken, *csr;
+    int count;
+} spmv_choices;
+
+/* Plans what auto takes for each number of calls, as cases where they are none yet. 0: out of memory. */
+int spmv_add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject);
+/* Hands the choices on, with the times of their cases. */
+spry_status spmv_emit_choices(spmv_choices *choices, const spmv_group *group, spry_error *err);
+void spmv_release_choices(spmv_choices *choices);
+
+/* ---- timing ------------------------------------------------------------------------------------------ */
 
 /* Times all cases that passed their checks, in turn. 0: out of memory. */
 int spmv_measure(spmv_group *group);

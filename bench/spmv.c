@@ -36,6 +36,8 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
     spry_spmv_options options = SPRY_INIT(spry_spmv_options);
     options.op = c->group->op;
     options.expected_calls = c->options->calls;
+    options.expected_updates = c->options->updates;
+    options.policy = c->options->policy;
     options.ordering = c->subject->plan_ordering;
     options.format = format;
     (void)!number_of_device(c->group->session->context, &options.device, device, NULL); /* "cpu", "cuda" are known */
@@ -51,6 +53,7 @@ static int add_kernels(const choice *c, int all)
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(c->group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
         if (!bench_device_fits(c->group->session, c->device, kernel.device_kind, !all)) continue;
+        if (c->options->regret && !kernel.deterministic) continue;
         if (!takes_part(c, kernel.format) || (!all && !text_list_has(&c->options->kernels, kernel.name))) continue;
         spry_spmv_options options = plan_options(c, kernel.format, kernel.device_kind);
         options.kernel = kernel.name;
@@ -107,6 +110,7 @@ static int add_cases(const choice *c)
 {
     const text_list *formats = &c->options->formats;
     int good = c->options->all_kernels ? add_kernels(c, 1) : 1;
+    for (int p = 0; good && c->options->regret && regret_published(p); p++) good = add_format(c, regret_published(p));
     for (int f = 0; good && f < formats->count; f++)
         if (takes_part(c, formats->items[f])) good = add_format(c, formats->items[f]);
     if (good && c->options->kernels.count > 0 && !c->options->all_kernels) good = add_kernels(c, 0);
@@ -138,16 +142,20 @@ spry_status bench_spmv(bench_session *session, const bench_subject *subject, spr
     spry_status status = spmv_group_open(&group, session, subject, err);
     if (status != SPRY_OK) return status;
     const choice c = {&group, subject, options, subject->device};
+    spmv_choices choices = {0};
     char text[320];
     snprintf(text, sizeof text, "%s %s: planning and checking", subject->source->name, group.common.type);
     options->progress(text);
     int good = add_cases(&c) && add_fewer(&c);
+    if (good && options->regret) good = spmv_add_choices(&choices, &group, subject);
     snprintf(text, sizeof text, "%s %s: timing %d cases", subject->source->name, group.common.type, group.case_count);
     options->progress(text);
     if (good && spmv_measure(&group))
         status = bench_emit(session, subject, group.cases, sizeof *group.cases, group.case_count, group.others, err);
     else
         status = bench_out_of_memory(err);
+    if (status == SPRY_OK && options->regret) status = spmv_emit_choices(&choices, &group, err);
+    spmv_release_choices(&choices);
     spmv_group_close(&group);
     return status;
 }

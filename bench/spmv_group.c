@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHORT_PLANNINGS = 3, CALLS_OF_A_LOOK = 3 /* from which on csr's columns are looked at (spry.h) */ };
+static const double short_planning_us = 50000;
+
 /* ---- vectors ------------------------------------------------------------------------------------ */
 
 static int threads_of(const spmv_group *group)
@@ -275,22 +278,98 @@ int spmv_add_skipped(spmv_group *group, const char *format, const char *kernel, 
     return c != NULL;
 }
 
-int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device)
+/* What tells a plan from others: its format with parameters, and what it owns. */
+static spry_status identify(spmv_case *c, spry_error *err)
+{
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_status status = spry_spmv_plan_get_info(c->plan, &info, err);
+    if (status != SPRY_OK) return status;
+    c->owned_bytes = info.owned_bytes;
+    snprintf(c->record.format, sizeof c->record.format, "%s%s%s", info.format, info.parameters[0] ? ":" : "",
+             info.parameters);
+    return SPRY_OK;
+}
+
+/* Planning that is short is repeated, as far as there is memory for it: the least time counts. */
+static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options)
+{
+    for (int p = 1; p < SHORT_PLANNINGS && c->record.setup_us < short_planning_us; p++) {
+        spry_spmv_plan *plan = NULL;
+        record again = c->record;
+        spry_status status = spry_spmv_plan_create(group->planner, &plan, group->A, options, NULL);
+        if (status == SPRY_OK) status = record_take_plan(&again, plan, NULL);
+        spry_spmv_plan_destroy(plan);
+        if (status != SPRY_OK) return;
+        if (again.setup_us - again.upload_us >= c->record.setup_us - c->record.upload_us) continue;
+        c->record.setup_us = again.setup_us;
+        c->record.upload_us = again.upload_us;
+        c->record.break_even = again.break_even;
+    }
+}
+
+/*
+ * 1: the plans run the same: format, parameters, kernel and device; both or neither looked at the columns; and they own
+ * as much, so that in transposed products both or neither hold A^T.
+ */
+static int is_same(const spmv_case *a, const spmv_case *b)
+{
+    return is_live(&a->record) && !a->record.peer && a->few_calls == b->few_calls && a->owned_bytes == b->owned_bytes &&
+           strcmp(a->record.format, b->record.format) == 0 && strcmp(a->record.kernel, b->record.kernel) == 0 &&
+           strcmp(a->record.device, b->record.device) == 0;
+}
+
+/* Of the last case, if it is another's again, that one's number, and the last is dropped; else its own. */
+static int drop_repeated(spmv_group *group)
+{
+    const int last = group->case_count - 1;
+    spmv_case *c = &group->cases[last];
+    for (int i = 0; i < last; i++)
+        if (is_same(&group->cases[i], c)) {
+            spry_spmv_plan_destroy(c->plan);
+            group->case_count--;
+            return i;
+        }
+    return last;
+}
+
+static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_options *options, spry_error *err)
+{
+    spry_status status = spry_spmv_plan_create(group->planner, &c->plan, group->A, options, err);
+    if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, err);
+    if (status != SPRY_OK || !group->session->options->regret) return status;
+    c->few_calls = c->device == 0 && strcmp(c->record.format, "csr") == 0 && options->expected_calls > 0 &&
+                   options->expected_calls < CALLS_OF_A_LOOK;
+    status = identify(c, err);
+    if (status == SPRY_OK) plan_again(group, c, options);
+    return status;
+}
+
+int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device,
+                    record *told, int *number)
 {
     spmv_case *c = add_case(group, label ? label : options->format, options->kernel, device);
     if (!c) return 0;
+    const int regret = group->session->options->regret;
     RECORD_TEXT(c->record.ordering, options->ordering ? options->ordering : "none");
     spry_spmv_options given = *options;
     spry_error err = {0};
     given.vector_device = c->device > 0 ? c->device : SPRY_CPU;
-    spry_status status = spry_spmv_plan_create(group->planner, &c->plan, group->A, &given, &err);
-    if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, &err);
-    if (label) RECORD_TEXT(c->record.format, label);
-    if (status == SPRY_OK)
-        check(group, c);
-    else
-        record_fail(&c->record, bench_status_of(status), "%s", err.message);
+    const spry_status status = plan_case(group, c, &given, &err);
+    if (label && !regret) RECORD_TEXT(c->record.format, label);
+    if (label && strcmp(label, "auto") == 0) c->record.policy = given.policy ? given.policy : "cost";
+    if (status != SPRY_OK) record_fail(&c->record, bench_status_of(status), "%s", err.message);
+    const int last = group->case_count - 1;
+    *told = c->record;
+    *number = status == SPRY_OK && regret ? drop_repeated(group) : last;
+    if (status == SPRY_OK && *number == last) check(group, c);
     return 1;
+}
+
+int spmv_add_plan(spmv_group *group, const spry_spmv_options *options, const char *label, const char *device)
+{
+    record told;
+    int number;
+    return spmv_add_choice(group, options, label, device, &told, &number);
 }
 
 int spmv_add_peer(spmv_group *group, const bench_peer *peer)

@@ -1,4 +1,5 @@
 /* spry bench: kernels and peers side by side, checked and timed. */
+#include "cli/bench_regret.h"
 #include "cli/bench_sources.h"
 #include "cli/bench_tables.h"
 #include "cli/cli.h"
@@ -20,6 +21,7 @@ typedef struct arguments {
     int want_peers;
     int64_t threads;     /* the most of the list */
     int64_t part, parts; /* parts 0: the whole */
+    int from;            /* 1: of --regret, records are read and nothing is measured */
     cli_json json;
 } arguments;
 
@@ -32,9 +34,11 @@ typedef struct run_state {
     spry_context *fewer[MOST_TEAMS];  /* with fewer threads */
     int fewer_count;
     record *records;
-    int record_count;
-    int stopped; /* 1: records could not be kept or written */
-    int status;  /* of matrices that could not be had */
+    int record_count, group; /* of these the last matrix's begin there */
+    regret_report report;
+    text_list texts; /* of records that were read */
+    int stopped;     /* 1: records could not be kept or written */
+    int status;      /* of matrices that could not be had */
 } run_state;
 
 /* ---- options ------------------------------------------------------------------------------------ */
@@ -112,6 +116,12 @@ static const cli_option options[] = {
      "products that plans are told to expect (default: many); of\n"
      "spgemm, above 1: plans too, whose numeric phase is timed alone",
      CLI_INTEGER, CLI_AT(o.calls), 1, INT64_C(1000000000000)},
+    {"updates", 0, "N", "updates of the values that plans are told to expect (default: none)", CLI_INTEGER,
+     CLI_AT(o.updates), 1, INT64_C(1000000000000)},
+    {"policy", 0, "NAME",
+     "how auto decides: cost, tree, tree:memory, tree:unpredictable\n"
+     "or measure, as far as the library has it (default: cost)",
+     CLI_TEXT, CLI_AT(o.policy)},
     {"runs", 0, "N",
      "a short protocol: N runs timed one by one after 5 that are not, in\n"
      "place of batches in turns; of spgemm too, but in turns",
@@ -124,6 +134,13 @@ static const cli_option options[] = {
     {"cold", 0, NULL, "flush the caches before every run", CLI_FLAG, CLI_AT(o.cold)},
     {"peers", 0, NULL, "other libraries' kernels too, from peers/ beside the program or SPRY_PEER_DIR", CLI_FLAG,
      CLI_AT(want_peers)},
+    {"regret", 0, NULL,
+     "what auto loses, told to expect 1, 10, 100, 1000 and many products,\n"
+     "against every deterministic kernel, published sizes of formats and\n"
+     "csr, and with --peers these; docs/performance.md",
+     CLI_FLAG, CLI_AT(o.regret)},
+    {"from", 0, NULL, "with --regret: nothing is measured, the FILEs are JSON lines of earlier runs", CLI_FLAG,
+     CLI_AT(from)},
     {"json", 0, "FILE",
      "JSON lines to standard output (nothing else there) or FILE, each\n"
      "matrix's when it is done: an interrupted run keeps them",
@@ -172,7 +189,17 @@ static int check_formats(const arguments *a)
     return check_names("formats", "format", &a->o.formats, &known);
 }
 
-/* Parameters are tried on a matrix without rows: wrong ones are bad usage, no case that failed. */
+static int check_policy(const char *policy, spry_context *context, const spry_matrix *A)
+{
+    spry_error err = {0};
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    spry_storage storage = SPRY_INIT(spry_storage);
+    options.policy = policy;
+    spry_status found = spry_spmv_predict_storage(context, &storage, A, &options, &err);
+    return found == SPRY_UNKNOWN_NAME ? cli_usage_error("--policy: %s", err.message) : CLI_GO_ON;
+}
+
+/* Parameters and the policy are tried on a matrix without rows: wrong ones are bad usage, no case that failed. */
 static int check_parameters(const arguments *a, spry_context *context)
 {
     static const int32_t offsets[1] = {0};
@@ -189,6 +216,7 @@ static int check_parameters(const arguments *a, spry_context *context)
         if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
             status = cli_usage_error("--formats: %s", err.message);
     }
+    if (status == CLI_GO_ON && a->o.policy) status = check_policy(a->o.policy, context, A);
     spry_matrix_destroy(A);
     return status;
 }
@@ -242,6 +270,9 @@ static int check_spgemm_formats(const arguments *a)
             return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
                                    "none, rcm, bandk, degree or bfs",
                                    a->o.orderings.items[i]);
+    if (a->o.policy || a->o.updates > 0)
+        return cli_usage_error("--%s goes with products with a vector, which --op spgemm does not make",
+                               a->o.policy ? "policy" : "updates");
     for (int i = 0; i < a->o.formats.count; i++)
         if (strcmp(a->o.formats.items[i], "auto") != 0 && strcmp(a->o.formats.items[i], "all") != 0)
             return cli_usage_error("--formats is '%s': matrices are squared as CSR, expected auto or all; --kernels "
@@ -250,16 +281,43 @@ static int check_spgemm_formats(const arguments *a)
     return CLI_GO_ON;
 }
 
+/* Every kernel runs, and plans are told numbers of calls of its own. */
+static int check_regret(const arguments *a)
+{
+    const bench_options *o = &a->o;
+    const char *other = o->formats.count > 0   ? "formats"
+                        : o->kernels.count > 0 ? "kernels"
+                        : o->calls > 0         ? "calls"
+                        : o->updates > 0       ? "updates"
+                                               : NULL;
+    if (a->from && !o->regret) return cli_usage_error("--from goes with --regret: it makes the report of records");
+    if (!o->regret) return CLI_GO_ON;
+    if (other) return cli_usage_error("--%s does not go with --regret, which says itself what runs", other);
+    if (o->op && strcmp(o->op, "spgemm") == 0)
+        return cli_usage_error("--regret is of products with a vector, --op is spgemm: expected spmv or spmv_t");
+    if (o->orderings.count > 1 || (o->orderings.count == 1 && strcmp(o->orderings.items[0], "none") != 0))
+        return cli_usage_error("--ordering does not go with --regret: auto takes the matrix as it is given");
+    if (a->thread_list.count > 1) return cli_usage_error("--threads is a list, --regret expects one number");
+    if (a->from && (a->suite || a->only.count > 0 || a->parts > 0 || a->want_peers))
+        return cli_usage_error("--%s does not go with --from, which takes all that the FILEs have",
+                               a->suite        ? "suite"
+                               : a->want_peers ? "peers"
+                               : a->parts > 0  ? "part"
+                                               : "only");
+    return CLI_GO_ON;
+}
+
 static int take_defaults(arguments *a)
 {
     bench_options *o = &a->o;
     const int products = a->suite && strcmp(a->suite, "products") == 0;
-    int status = CLI_GO_ON;
+    int status = check_regret(a);
+    if (status != CLI_GO_ON) return status;
     if (o->op && products && strcmp(o->op, "spgemm") != 0)
         return cli_usage_error("--suite %s squares matrices, --op is %s: expected spgemm", a->suite, o->op);
     if (!o->op) o->op = products ? "spgemm" : "spmv";
     if (o->orderings.count == 0) status = cli_take_list("ordering", "none", &o->orderings);
-    o->all_kernels = o->formats.count == 1 && strcmp(o->formats.items[0], "all") == 0;
+    o->all_kernels = o->regret || (o->formats.count == 1 && strcmp(o->formats.items[0], "all") == 0);
     if (o->all_kernels) cli_release_list(&o->formats);
     if (status == CLI_GO_ON && is_spgemm(a)) return check_spgemm_formats(a);
     if (status != CLI_GO_ON || o->all_kernels) return status;
@@ -280,18 +338,28 @@ static int emit(void *user, const record *records, int count)
     }
     run->records = grown;
     memcpy(grown + run->record_count, records, (size_t)count * sizeof *records);
+    run->group = run->record_count;
     run->record_count += count;
     cli_progress(NULL);
     for (int i = 0; run->a->json.wanted && i < count; i++) {
         cJSON *o = cJSON_CreateObject();
         if (!cli_json_line(&run->a->json, o, cli_json_record(o, &records[i]))) return 1;
     }
-    if (cli_for_people(&run->a->json)) {
+    if (cli_for_people(&run->a->json) && !run->a->o.regret) {
         cli_print_group(stdout, records, count);
         fflush(stdout);
     }
     run->stopped = 0;
     return 0;
+}
+
+/* Behind the records of a matrix and type. */
+static int emit_choices(void *user, const regret_choice *choices, int count)
+{
+    run_state *run = user;
+    run->stopped = cli_regret_add(&run->report, run->records + run->group, run->record_count - run->group, choices,
+                                  count, &run->a->json) != CLI_GO_ON;
+    return run->stopped;
 }
 
 static void note(const char *text)
@@ -318,6 +386,28 @@ static int status_of_records(const run_state *run)
     return status;
 }
 
+static int finish_regret(run_state *run)
+{
+    cli_regret_print_failures(run->records, run->record_count, &run->a->json);
+    return cli_regret_finish(&run->report, &run->a->json) == CLI_GO_ON;
+}
+
+/* The report of lines that are there. */
+static int report_from(run_state *run, int count, char **paths)
+{
+    cli_json *json = &run->a->json;
+    if (count == 0) return cli_usage_error("nothing to report: name FILEs that spry bench --regret --json wrote");
+    for (int i = 0; i < count; i++) {
+        const int checked = cli_check_output("json", json->path, paths[i]);
+        if (checked != CLI_GO_ON) return checked;
+    }
+    int status = cli_json_open(json);
+    if (status != CLI_GO_ON) return status;
+    status = cli_regret_read(&run->report, paths, count, &run->texts, json);
+    if (status == CLI_GO_ON) status = cli_regret_finish(&run->report, json);
+    return cli_json_close(json, status == CLI_GO_ON ? CLI_OK : status);
+}
+
 static int measure(run_state *run)
 {
     arguments *a = run->a;
@@ -332,6 +422,7 @@ static int measure(run_state *run)
     o->fewer = run->fewer;
     o->fewer_count = run->fewer_count;
     o->emit = emit;
+    o->emit_choices = emit_choices;
     o->progress = cli_progress;
     o->note = note;
     o->complain = complain;
@@ -343,7 +434,8 @@ static int measure(run_state *run)
     cli_progress(NULL);
     /* Records that could not be kept or written were told of, or closing the file will tell. */
     status = run->stopped ? CLI_UNSUCCESSFUL : result == SPRY_OK ? CLI_OK : cli_fail(&err);
-    if (cli_for_people(&a->json)) cli_print_summary(stdout, run->records, run->record_count);
+    if (o->regret && !run->stopped && !finish_regret(run)) status = CLI_UNSUCCESSFUL;
+    if (cli_for_people(&a->json) && !o->regret) cli_print_summary(stdout, run->records, run->record_count);
     int records = status_of_records(run);
     return cli_json_close(&a->json, records > status ? records : status);
 }
@@ -391,24 +483,30 @@ static int load_peers(run_state *run)
     return CLI_UNSUCCESSFUL;
 }
 
+static int bench(run_state *run, int count, char **paths)
+{
+    int status = choose_sources(run, count, paths);
+    if (status == CLI_GO_ON) status = open_contexts(run);
+    if (status == CLI_GO_ON) status = check_parameters(run->a, run->context);
+    if (status == CLI_GO_ON) status = load_peers(run);
+    return status == CLI_GO_ON ? measure(run) : status;
+}
+
 static int run(const cli_command *command, int argc, char **argv)
 {
     arguments a = {.o = {.device = "all", .index = {SPRY_I32, SPRY_I32}}, .types = 1};
     run_state state = {.a = &a};
-    text_list *const lists[] = {&a.o.formats, &a.o.kernels, &a.o.orderings, &a.only, &a.thread_list};
+    text_list *const lists[] = {&a.o.formats, &a.o.kernels, &a.o.orderings, &a.only, &a.thread_list, &state.texts};
     int status = cli_parse(command, &argc, argv, &a);
     if (status == CLI_GO_ON) status = take_defaults(&a);
-    if (status == CLI_GO_ON) status = choose_sources(&state, argc, argv);
-    if (status == CLI_GO_ON) status = open_contexts(&state);
-    if (status == CLI_GO_ON) status = check_parameters(&a, state.context);
-    if (status == CLI_GO_ON) status = load_peers(&state);
-    if (status == CLI_GO_ON) status = measure(&state);
+    if (status == CLI_GO_ON) status = a.from ? report_from(&state, argc, argv) : bench(&state, argc, argv);
     bench_release_peers(state.peers);
     for (int i = 0; i < state.fewer_count; i++) spry_context_destroy(state.fewer[i]);
     spry_context_destroy(state.preparer);
     spry_context_destroy(state.context);
     free(state.sources.items);
     free(state.records);
+    regret_release(&state.report);
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) cli_release_list(lists[l]);
     return status;
 }
@@ -423,10 +521,12 @@ const cli_command cli_bench =
          "is skipped says why. Rates count, with a vector, 2 operations an entry and the bytes of plain CSR, x\n"
          "and y once, and bytes are the plan's storage; with --op spgemm, 2 operations a product of entries and\n"
          "the bytes of A and C once, and bytes are those of C. Roof is the share of the copy bandwidth, which\n"
-         "is measured in the same run.",
+         "is measured in the same run. A FILE that is a folder stands for the matrices in it.",
      .examples = "  spry bench matrix.mtx.gz --formats all --peers\n"
                  "  spry bench --suite mesh --matrices ~/matrices --type all --json=mesh.jsonl\n"
                  "  spry bench --suite products --matrices ~/matrices --peers\n"
+                 "  spry bench folder/ --regret --peers --type all --json=regret.jsonl\n"
+                 "  spry bench --regret --from regret.jsonl\n"
                  "  spry bench --suite mesh --runs 20 --at-once 16 --threads 1,4,16 --time-limit 600\n",
      .options = options,
      .most = -1,

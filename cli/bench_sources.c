@@ -3,6 +3,7 @@
 
 #include "common/input.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,18 +56,53 @@ static bench_source *append(cli_sources *sources, const char *matrix)
 /* A name mistyped should be told before minutes are spent on the others. */
 static int check_path(const char *path)
 {
-    struct stat st;
-    if (strcmp(path, "-") == 0 || strncmp(path, "gen:", 4) == 0) return CLI_GO_ON;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        errno = EISDIR;
-    else if (access(path, R_OK) == 0)
-        return CLI_GO_ON;
+    if (strcmp(path, "-") == 0 || strncmp(path, "gen:", 4) == 0 || access(path, R_OK) == 0) return CLI_GO_ON;
     cli_message("%s: cannot be read: %s", path, strerror(errno));
     return CLI_USAGE;
 }
 
+static int is_matrix(const struct dirent *entry)
+{
+    static const char *const endings[] = {".mtx", ".mtx.gz", ".spry"};
+    for (size_t e = 0; e < sizeof endings / sizeof *endings; e++)
+        if (cli_ends_with(entry->d_name, endings[e])) return 1;
+    return 0;
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The matrices that lie in it, in the order of their names; what lies in folders inside is not looked at. */
+static int add_folder(cli_sources *sources, const char *folder)
+{
+    struct dirent **entries = NULL;
+    const size_t length = strlen(folder);
+    int status = CLI_GO_ON;
+    const int count = scandir(folder, &entries, is_matrix, by_bytes);
+    if (count < 0) {
+        cli_message("%s: cannot be read: %s", folder, strerror(errno));
+        return CLI_USAGE;
+    }
+    if (count == 0) status = cli_usage_error("%s: there is no .mtx, .mtx.gz or .spry file in this folder", folder);
+    for (int i = 0; i < count; i++) {
+        char path[sizeof sources->items->path];
+        const int slash = length > 0 && folder[length - 1] == '/';
+        const int used = snprintf(path, sizeof path, "%s%s%s", folder, slash ? "" : "/", entries[i]->d_name);
+        if (status == CLI_GO_ON && used >= (int)sizeof path)
+            status = cli_usage_error("a file name is longer than a path can be");
+        if (status == CLI_GO_ON) status = cli_add_file(sources, path);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
 int cli_add_file(cli_sources *sources, const char *path)
 {
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) return add_folder(sources, path);
     int status = check_path(path);
     if (status != CLI_GO_ON) return status;
     bench_source *source = append(sources, path);

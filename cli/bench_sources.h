@@ -10,6 +10,7 @@ typedef struct cli_sources {
     int count;
 } cli_sources;
 
+/* A matrix, or those that lie in a folder: *.mtx, *.mtx.gz and *.spry, in the order of their names. */
 int cli_add_file(cli_sources *sources, const char *path);
 /* The matrices of a named list: generated ones, and real ones from a folder. NULL: none; SPRY_MATRIX_DIR. */
 int cli_add_suite(cli_sources *sources, const char *suite, const char *folder);

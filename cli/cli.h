@@ -27,6 +27,7 @@ typedef enum cli_kind {
     CLI_NUMBER,  /* double, finite; above least, below most where they differ */
     CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
     CLI_CHOICE,  /* int, or an enumeration: the word's number, from least on */
+    CLI_TIME,    /* double, microseconds: "50ms", "2s", "500us" */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
     CLI_LIST,    /* text_list, "a,b,c" */
     CLI_JSON,    /* cli_json; the value may be left out */
@@ -57,6 +58,24 @@ typedef struct cli_option {
     {                                                                                                                  \
         "json", 0, "FILE", about " to standard output or FILE", CLI_JSON, CLI_AT(json)                                 \
     }
+/* A cli_policy named `policy`. */
+#define CLI_POLICY_OPTIONS                                                                                             \
+    {"policy",                                                                                                         \
+     0,                                                                                                                \
+     "NAME",                                                                                                           \
+     "how auto decides: cost, measure, tree, tree:memory or\n"                                                         \
+     "tree:unpredictable (default: cost)",                                                                             \
+     CLI_TEXT,                                                                                                         \
+     CLI_AT(policy.name)},                                                                                             \
+        {"budget", 0,                                                                                                  \
+         "TIME",   "of measure: what trying formats may take, as 500us, 50ms or 2s (default: 50ms)",                   \
+         CLI_TIME, CLI_AT(policy.budget_us)},                                                                          \
+    {                                                                                                                  \
+        "cache", 0, "FILE",                                                                                            \
+            "of measure: the file that remembers what was measured\n"                                                  \
+            "(default: SPRY_CHOICES, else none; 'spry tune --list')",                                                  \
+            CLI_TEXT, CLI_AT(policy.cache)                                                                             \
+    }
 #define CLI_END_OF_OPTIONS                                                                                             \
     {                                                                                                                  \
         0                                                                                                              \
@@ -86,6 +105,7 @@ void cli_print_help(FILE *out, const cli_command *command);
 /* Values of options: CLI_GO_ON, or CLI_USAGE after a message. */
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 int cli_take_number(const char *option, const char *text, double *value);
+int cli_take_time(const char *option, const char *text, double *us); /* above 0, "50ms" */
 /* A factor must not become infinite, nor 0, which is a case of its own, when it is rounded to the type. */
 int cli_check_range(const char *option, double value, spry_type type);
 /* *index: which of the words of "cpu|cuda". */
@@ -209,6 +229,23 @@ int cli_json_line(cli_json *json, struct cJSON *object, int good);
  * also where the program was built without libpng.
  */
 int cli_write_spy_png(const char *path, const spry_matrix *before, const spry_matrix *after);
+
+/* ---- choices.c: the policy of "auto", and choices that were measured -------------------------------------------- */
+
+typedef struct cli_policy {
+    const char *name, *cache;
+    double budget_us; /* 0: the default */
+} cli_policy;
+
+/* --budget and --cache go with --policy measure: CLI_GO_ON, or CLI_USAGE after a message. */
+int cli_check_policy(const cli_policy *policy);
+void cli_apply_policy(const cli_policy *policy, spry_spmv_options *options);
+
+/* With --policy measure the context remembers in --cache, else in SPRY_CHOICES. CLI_GO_ON, or an exit status. */
+int cli_use_choices(spry_context *context, const cli_policy *policy);
+
+/* Lists or clears the choices of a file (NULL: SPRY_CHOICES). An exit status. */
+int cli_manage_choices(const char *file, int clear, cli_json *json);
 
 /* storage.c: what each format would take for A, and what "auto" picks. */
 void cli_print_storage(spry_context *context, const spry_matrix *A);

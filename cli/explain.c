@@ -3,11 +3,14 @@
 #include "cli/json.h"
 #include "spry/tools.h"
 
+#include "common/input.h"
+
 #include <math.h>
 #include <string.h>
 
 typedef struct arguments {
-    const char *device, *policy;
+    const char *device;
+    cli_policy policy;
     int transpose;
     spry_type type;
     int64_t calls, updates, threads;
@@ -17,12 +20,13 @@ typedef struct arguments {
 static const cli_option options[] = {
     {"device", 0, "NAME",
      "cpu, cuda, or a class of devices that need not be here:\n"
-     "h200, avx512, avx2 (default: cpu)",
+     "h200, h100, avx512, avx2, avx512-amd, avx2-amd (default: cpu); measure\n"
+     "needs the device",
      CLI_TEXT, CLI_AT(device)},
     {"calls", 0, "N", "products expected of a plan (default: many, counted as 10 000)", CLI_INTEGER, CLI_AT(calls), 1,
      INT64_MAX},
     {"updates", 0, "N", "updates of values expected of it (default: 0)", CLI_INTEGER, CLI_AT(updates), 0, INT64_MAX},
-    {"policy", 0, "NAME", "cost, tree, tree:memory or tree:unpredictable (default: cost)", CLI_TEXT, CLI_AT(policy)},
+    CLI_POLICY_OPTIONS,
     {"transpose", 't', NULL, "of products with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
     {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
     CLI_THREADS_OPTION("threads of a product"),
@@ -37,9 +41,14 @@ static spry_spmv_options plan_options(const arguments *a)
     o.op = a->transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     o.expected_calls = a->calls;
     o.expected_updates = a->updates;
-    o.policy = a->policy;
+    cli_apply_policy(&a->policy, &o);
     o.vector_type = a->type;
     return o;
+}
+
+static int is_measured(const arguments *a)
+{
+    return a->policy.name && strcmp(a->policy.name, "measure") == 0;
 }
 
 /* "cuda" is the class of the first GPU kind that has one, "cpu" that of this processor. */
@@ -54,13 +63,30 @@ static const char *class_of(const char *device)
     return device;
 }
 
-static spry_status ask(spry_explanation **e, spry_context *context, const spry_matrix *A, const arguments *a,
-                       spry_error *err)
+/* What is measured is measured on the device itself, with vectors there. */
+static spry_status place(spry_spmv_options *plan, const spry_context *context, const arguments *a, spry_error *err)
 {
-    const spry_spmv_options plan = plan_options(a);
+    int number = SPRY_DEVICE_DEFAULT;
+    if (!a->device || strcmp(a->device, "cuda") != 0) return SPRY_OK;
+    const spry_status status = number_of_device(context, &number, a->device, err);
+    plan->device = plan->vector_device = number;
+    return status;
+}
+
+/* budget_us 0: that of the arguments. */
+static spry_status ask(spry_explanation **e, spry_context *context, const spry_matrix *A, const arguments *a,
+                       double budget_us, spry_error *err)
+{
+    spry_spmv_options plan = plan_options(a);
     spry_explain_options o = SPRY_INIT(spry_explain_options);
     o.spmv = &plan;
     o.device_class = class_of(a->device);
+    if (budget_us > 0) plan.budget_us = budget_us;
+    if (is_measured(a)) {
+        const spry_status status = place(&plan, context, a, err);
+        if (status != SPRY_OK) return status;
+        if (plan.device != SPRY_DEVICE_DEFAULT) o.device_class = NULL;
+    }
     return spry_spmv_explain(context, e, A, &o, err);
 }
 
@@ -71,7 +97,7 @@ static int check_names(spry_context *context, const arguments *a)
     spry_explanation *e = NULL;
     spry_error err = {0};
     spry_status status = cli_one(context, &A, a->type, &err);
-    if (status == SPRY_OK) status = ask(&e, context, A, a, &err);
+    if (status == SPRY_OK) status = ask(&e, context, A, a, 1, &err);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
     return cli_certain(status, &err);
@@ -79,7 +105,8 @@ static int check_names(spry_context *context, const arguments *a)
 
 /* ---- for people ----------------------------------------------------------------------------------- */
 
-static void print_candidate(const spry_candidate *c)
+/* measured 1: with the column. */
+static void print_candidate(const spry_candidate *c, int measured)
 {
     char roof[16] = "", pays[64] = "";
     if (c->predicted_us > 0 && c->roof > 0) snprintf(roof, sizeof roof, "%.0f %%", 100 * c->roof);
@@ -88,25 +115,42 @@ static void print_candidate(const spry_candidate *c)
                  c->break_even_calls < 0    ? "never"
                  : c->break_even_calls == 0 ? "at once"
                                             : cli_count(c->break_even_calls).s);
-    printf("  %-9s %10s %8s %10s %12s  %s\n", c->format, c->predicted_us > 0 ? cli_time(c->predicted_us).s : "", roof,
-           c->predicted_us > 0 ? cli_time(c->setup_us).s : "", pays, c->refused);
+    printf("  %-19s %10s ", c->kernel[0] ? c->kernel : c->format,
+           c->predicted_us > 0 ? cli_time(c->predicted_us).s : "");
+    if (measured) printf("%10s ", c->measured_us > 0 ? cli_time(c->measured_us).s : "");
+    printf("%8s %10s %12s  %s\n", roof, c->predicted_us > 0 ? cli_time(c->setup_us).s : "", pays, c->refused);
 }
 
-/* The format that would be next, by the time with set-up. */
+static int is_taken(const spry_candidate *c, const spry_explanation_info *info)
+{
+    return strcmp(c->format, info->format) == 0 && (!info->kernel[0] || strcmp(c->kernel, info->kernel) == 0);
+}
+
+/* What would be next, by the time with set-up. */
 static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info)
 {
     spry_candidate taken = SPRY_INIT(spry_candidate), next = SPRY_INIT(spry_candidate);
     for (int k = 0; k < info->candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK || c.refused[0] || c.predicted_us <= 0) continue;
-        if (strcmp(c.format, info->format) == 0)
+        if (is_taken(&c, info) && !taken.format)
             taken = c;
         else if (!next.format || c.total_us < next.total_us)
             next = c;
     }
     if (taken.format && next.format)
-        printf("  runner-up %s takes %.2f times as long a product as %s, %.2f times with set-up\n", next.format,
-               next.predicted_us / taken.predicted_us, taken.format, next.total_us / taken.total_us);
+        printf("  runner-up %s takes %.2f times as long a product as %s, %.2f times with set-up\n",
+               next.kernel[0] ? next.kernel : next.format, next.predicted_us / taken.predicted_us,
+               taken.kernel[0] ? taken.kernel : taken.format, next.total_us / taken.total_us);
+}
+
+static int has_measured(const spry_explanation *e, const spry_explanation_info *info)
+{
+    for (int k = 0; k < info->candidates; k++) {
+        spry_candidate c = SPRY_INIT(spry_candidate);
+        if (spry_explanation_get_candidate(e, &c, k, NULL) == SPRY_OK && c.measured_us > 0) return 1;
+    }
+    return 0;
 }
 
 static int print_explanation(const char *name, const spry_explanation *e, spry_error *err)
@@ -118,11 +162,14 @@ static int print_explanation(const char *name, const spry_explanation *e, spry_e
     if (info.threads > 0) printf(", %d thread%s", info.threads, info.threads == 1 ? "" : "s");
     printf("\n");
     print_runner_up(e, &info);
-    printf("\n  %-9s %10s %8s %10s %12s  %s\n", "format", "a product", "of roof", "set-up", "pays after", "refused");
+    const int measured = has_measured(e, &info);
+    printf("\n  %-19s %10s ", "format or kernel", "a product");
+    if (measured) printf("%10s ", "measured");
+    printf("%8s %10s %12s  %s\n", "of roof", "set-up", "pays after", "refused");
     for (int k = 0; k < info.candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
         if (spry_explanation_get_candidate(e, &c, k, err) != SPRY_OK) return cli_fail(err);
-        print_candidate(&c);
+        print_candidate(&c, measured);
     }
     printf("\n");
     for (int f = 0; f < info.features; f++) {
@@ -143,13 +190,17 @@ static int add_candidates(cJSON *o, const spry_explanation *e, const spry_explan
         cJSON *item = list ? cli_json_item(list) : NULL;
         if (!item || spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK) return 0;
         const int known = c.predicted_us > 0;
-        if (!cli_json_text(item, "format", c.format) || !cli_json_text(item, "refused", c.refused)) return 0;
+        if (!cli_json_text(item, "format", c.format) || !cli_json_text(item, "kernel", c.kernel) ||
+            !cli_json_text(item, "refused", c.refused))
+            return 0;
         if (!cli_json_number(item, "predicted_us", known ? c.predicted_us : (double)NAN) ||
             !cli_json_number(item, "setup_us", known ? c.setup_us : (double)NAN) ||
             !cli_json_number(item, "total_us", known ? c.total_us : (double)NAN) ||
             !cli_json_number(item, "bytes", known ? c.bytes : (double)NAN) ||
             !cli_json_number(item, "roof", c.roof > 0 ? c.roof : (double)NAN) ||
-            !cli_json_integer(item, "break_even", c.break_even_calls))
+            !cli_json_integer(item, "break_even", c.break_even_calls) ||
+            !cli_json_number(item, "measured_us", c.measured_us > 0 ? c.measured_us : (double)NAN) ||
+            !cli_json_number(item, "measured_setup_us", c.measured_us > 0 ? c.measured_setup_us : (double)NAN))
             return 0;
     }
     return list != NULL;
@@ -176,22 +227,30 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
                cli_json_integer(o, "nnz", input->arrays.nnz) &&
                cli_json_text(o, "type", a->type == SPRY_F32 ? "f32" : "f64") &&
                cli_json_text(o, "op", a->transpose ? "spmv_t" : "spmv") &&
-               cli_json_text(o, "policy", a->policy ? a->policy : "cost") &&
+               cli_json_text(o, "policy", a->policy.name ? a->policy.name : "cost") &&
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
                cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
-               cli_json_text(o, "format", info.format) && cli_json_text(o, "reason", info.reason) &&
-               add_candidates(o, e, &info) && add_features(o, e, &info);
+               cli_json_text(o, "format", info.format) && cli_json_text(o, "kernel", info.kernel) &&
+               cli_json_text(o, "reason", info.reason) && add_candidates(o, e, &info) && add_features(o, e, &info);
     return cli_json_line(&a->json, o, good);
 }
 
 /* ---- command -------------------------------------------------------------------------------------- */
+
+static int check_device(const arguments *a)
+{
+    if (!is_measured(a) || !a->device || strcmp(a->device, "cpu") == 0 || strcmp(a->device, "cuda") == 0)
+        return CLI_GO_ON;
+    return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
+                           a->device);
+}
 
 static int explain(const cli_input *input, arguments *a)
 {
     spry_explanation *e = NULL;
     spry_error err = {0};
     cli_progress("looking at the matrix");
-    if (ask(&e, input->context, input->A, a, &err) != SPRY_OK) return cli_fail(&err);
+    if (ask(&e, input->context, input->A, a, 0, &err) != SPRY_OK) return cli_fail(&err);
     cli_progress(NULL);
     int status = cli_json_open(&a->json);
     if (status == CLI_GO_ON) {
@@ -210,11 +269,15 @@ static int run(const cli_command *command, int argc, char **argv)
     cli_input input = {0};
     spry_context *context = NULL;
     int status = cli_parse(command, &argc, argv, &a);
+    if (status == CLI_GO_ON) status = cli_check_policy(&a.policy);
+    if (status == CLI_GO_ON) status = check_device(&a);
     if (status == CLI_GO_ON) status = cli_check_outputs(NULL, &a.json, argv[0]);
     if (status == CLI_GO_ON) status = cli_open_context(&context, a.threads);
     if (status == CLI_GO_ON) status = check_names(context, &a);
+    if (status == CLI_GO_ON) status = cli_use_choices(context, &a.policy); /* told before minutes go, too */
     spry_context_destroy(context);
     if (status == CLI_GO_ON) status = cli_open_input(&input, argv[0], a.type, a.threads);
+    if (status == CLI_GO_ON) status = cli_use_choices(input.context, &a.policy);
     if (status == CLI_GO_ON) status = explain(&input, &a);
     cli_close_input(&input);
     return status;
@@ -225,9 +288,11 @@ const cli_command cli_explain =
      .summary = "what \"auto\" takes for a matrix, and why",
      .usage = "FILE [OPTIONS]",
      .about = "Tells the format that products would be made in, what each format is predicted to take, and why others\n"
-              "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken.",
+              "are refused, also for a device that is not here. 'spry spmv --time' measures the format taken,\n"
+              "--policy measure those that are near the best, whose times are told beside the predicted ones.",
      .examples = "  spry explain matrix.mtx.gz\n"
                  "  spry explain matrix.mtx.gz --device h200 --calls 1000\n"
-                 "  spry explain gen:grid7 --policy tree\n",
+                 "  spry explain gen:grid7 --policy tree\n"
+                 "  spry explain gen:grid7 --policy measure --budget 2s\n",
      .options = options,
      .run = run};

@@ -1,6 +1,7 @@
 #include "cli/json.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -80,52 +81,102 @@ cJSON *cli_json_item(cJSON *list)
     return NULL;
 }
 
-/* ---- records ------------------------------------------------------------------------------------ */
+/* ---- fields of structs ---------------------------------------------------------------------------- */
 
-typedef enum kind { POINTER, ARRAY, INTEGER, COUNT, FLAG, NUMBER, STATUS } kind;
-#define FIELD(name, kind)                                                                                              \
-    {                                                                                                                  \
-#name, kind, offsetof(record, name)                                                                            \
-    }
-
-static const struct field {
-    const char *name;
-    kind kind;
-    size_t at;
-} fields[] = {FIELD(op, POINTER),         FIELD(matrix, ARRAY),        FIELD(rows, COUNT),
-              FIELD(cols, COUNT),         FIELD(nnz, COUNT),           {"class", POINTER, offsetof(record, class_name)},
-              FIELD(twin, FLAG),          FIELD(type, POINTER),        FIELD(index, POINTER),
-              FIELD(device, ARRAY),       FIELD(threads, INTEGER),     FIELD(format, ARRAY),
-              FIELD(kernel, ARRAY),       FIELD(ordering, ARRAY),      FIELD(peer, FLAG),
-              FIELD(deterministic, FLAG), FIELD(setup_us, NUMBER),     FIELD(upload_us, NUMBER),
-              FIELD(baseline_us, NUMBER), FIELD(predicted_us, NUMBER), FIELD(update_us, NUMBER),
-              FIELD(break_even, COUNT),   FIELD(first_us, NUMBER),     FIELD(time_us, NUMBER),
-              FIELD(mean_us, NUMBER),     FIELD(min_us, NUMBER),       FIELD(spread_us, NUMBER),
-              FIELD(runs, COUNT),         FIELD(state, POINTER),       FIELD(gflops, NUMBER),
-              FIELD(gbps, NUMBER),        FIELD(copy_gbps, NUMBER),    FIELD(roof, NUMBER),
-              FIELD(bytes, COUNT),        FIELD(max_error, NUMBER),    FIELD(status, STATUS),
-              FIELD(reason, ARRAY),       FIELD(products, COUNT),      FIELD(nnz_c, COUNT),
-              FIELD(compression, NUMBER), FIELD(peak_bytes, COUNT)};
-enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 4 };
-
-static int add_field(cJSON *o, const record *r, const struct field *f)
+static int add_field(cJSON *o, const void *from, const cli_json_field *f)
 {
-    const void *at = (const char *)r + f->at;
+    const void *at = (const char *)from + f->at;
     switch (f->kind) {
-    case POINTER: return cli_json_text(o, f->name, *(const char *const *)at);
-    case ARRAY: return cli_json_text(o, f->name, at);
-    case INTEGER: return cli_json_integer(o, f->name, *(const int *)at);
-    case COUNT: return cli_json_integer(o, f->name, *(const int64_t *)at);
-    case FLAG: return cli_json_flag(o, f->name, *(const int *)at);
-    case NUMBER: return cli_json_number(o, f->name, *(const double *)at);
+    case CLI_JSON_POINTER: return cli_json_text(o, f->name, *(const char *const *)at);
+    case CLI_JSON_ARRAY: return cli_json_text(o, f->name, at);
+    case CLI_JSON_INT: return cli_json_integer(o, f->name, *(const int *)at);
+    case CLI_JSON_COUNT: return cli_json_integer(o, f->name, *(const int64_t *)at);
+    case CLI_JSON_FLAG: return cli_json_flag(o, f->name, *(const int *)at);
+    case CLI_JSON_NUMBER: return cli_json_number(o, f->name, *(const double *)at);
     default: return cli_json_text(o, f->name, record_status_name(*(const record_status *)at));
     }
 }
 
+int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *fields, int count)
+{
+    for (int f = 0; f < count; f++)
+        if (!add_field(object, from, &fields[f])) return 0;
+    return 1;
+}
+
+/* The text, kept once in the list; NULL: out of memory. */
+static const char *keep_text(text_list *texts, const char *text)
+{
+    for (int i = 0; i < texts->count; i++)
+        if (strcmp(texts->items[i], text) == 0) return texts->items[i];
+    char **items = realloc(texts->items, (size_t)(texts->count + 1) * sizeof *items);
+    if (!items) return NULL;
+    texts->items = items;
+    items[texts->count] = strdup(text);
+    return items[texts->count] ? items[texts->count++] : NULL;
+}
+
+static record_status status_named(const char *name)
+{
+    for (int s = RECORD_OK; s <= RECORD_FAILED; s++)
+        if (strcmp(record_status_name((record_status)s), name) == 0) return (record_status)s;
+    return RECORD_FAILED;
+}
+
+static int take_field(const cJSON *item, void *to, const cli_json_field *f, text_list *texts)
+{
+    void *at = (char *)to + f->at;
+    const char *text = cJSON_IsString(item) ? item->valuestring : "";
+    const int is_number = cJSON_IsNumber(item);
+    const double number = is_number ? item->valuedouble : -1;
+    switch (f->kind) {
+    case CLI_JSON_POINTER: return (*(const char **)at = keep_text(texts, text)) != NULL;
+    case CLI_JSON_ARRAY: snprintf(at, f->size, "%s", text); break;
+    case CLI_JSON_INT: *(int *)at = number < INT_MAX ? (int)number : INT_MAX; break;
+    case CLI_JSON_COUNT: *(int64_t *)at = number < 9e18 ? (int64_t)number : INT64_MAX; break;
+    case CLI_JSON_FLAG: *(int *)at = cJSON_IsTrue(item) ? 1 : cJSON_IsFalse(item) ? 0 : -1; break;
+    case CLI_JSON_NUMBER: *(double *)at = is_number ? number : NAN; break;
+    default: *(record_status *)at = status_named(text);
+    }
+    return 1;
+}
+
+int cli_json_take_fields(const cJSON *object, void *to, const cli_json_field *fields, int count, text_list *texts)
+{
+    for (int f = 0; f < count; f++)
+        if (!take_field(cJSON_GetObjectItem(object, fields[f].name), to, &fields[f], texts)) return 0;
+    return 1;
+}
+
+/* ---- records ------------------------------------------------------------------------------------ */
+
+#define FIELD(name, kind) CLI_JSON_FIELD(record, #name, kind, name)
+
+static const cli_json_field fields[] =
+    {FIELD(op, POINTER),         FIELD(matrix, ARRAY),        FIELD(rows, COUNT),
+     FIELD(cols, COUNT),         FIELD(nnz, COUNT),           CLI_JSON_FIELD(record, "class", POINTER, class_name),
+     FIELD(twin, FLAG),          FIELD(type, POINTER),        FIELD(index, POINTER),
+     FIELD(device, ARRAY),       FIELD(threads, INT),         FIELD(format, ARRAY),
+     FIELD(kernel, ARRAY),       FIELD(ordering, ARRAY),      FIELD(peer, FLAG),
+     FIELD(deterministic, FLAG), FIELD(setup_us, NUMBER),     FIELD(upload_us, NUMBER),
+     FIELD(baseline_us, NUMBER), FIELD(predicted_us, NUMBER), FIELD(update_us, NUMBER),
+     FIELD(break_even, COUNT),   FIELD(policy, POINTER),      FIELD(first_us, NUMBER),
+     FIELD(time_us, NUMBER),     FIELD(mean_us, NUMBER),      FIELD(min_us, NUMBER),
+     FIELD(spread_us, NUMBER),   FIELD(runs, COUNT),          FIELD(state, POINTER),
+     FIELD(gflops, NUMBER),      FIELD(gbps, NUMBER),         FIELD(copy_gbps, NUMBER),
+     FIELD(roof, NUMBER),        FIELD(bytes, COUNT),         FIELD(max_error, NUMBER),
+     FIELD(status, STATUS),      FIELD(reason, ARRAY),        FIELD(products, COUNT),
+     FIELD(nnz_c, COUNT),        FIELD(compression, NUMBER),  FIELD(peak_bytes, COUNT)};
+enum { ALL_FIELDS = sizeof fields / sizeof *fields, OF_SPGEMM = 4 };
+
 int cli_json_record(cJSON *o, const record *r)
 {
     const int count = r->op && strcmp(r->op, "spgemm") == 0 ? ALL_FIELDS : ALL_FIELDS - OF_SPGEMM;
-    for (int f = 0; f < count; f++)
-        if (!add_field(o, r, &fields[f])) return 0;
-    return 1;
+    return cli_json_add_fields(o, r, fields, count);
+}
+
+int cli_json_take_record(const cJSON *o, record *r, text_list *texts)
+{
+    record_init(r);
+    return cli_json_take_fields(o, r, fields, ALL_FIELDS, texts);
 }

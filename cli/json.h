@@ -3,6 +3,7 @@
 #define SPRY_CLI_JSON_H
 
 #include "common/record.h"
+#include "common/text_list.h"
 
 #include <cjson/cJSON.h>
 
@@ -17,7 +18,33 @@ int cli_json_flag(cJSON *object, const char *name, int value);         /* negati
 /* A new object at the end of a list; NULL: out of memory. */
 cJSON *cli_json_item(cJSON *list);
 
+/* A member of a struct as a field of an object. */
+typedef enum cli_json_kind {
+    CLI_JSON_POINTER, /* const char * */
+    CLI_JSON_ARRAY,   /* char[] */
+    CLI_JSON_INT,     /* int, */
+    CLI_JSON_COUNT,   /* int64_t: negative as null */
+    CLI_JSON_FLAG,    /* int: negative as null */
+    CLI_JSON_NUMBER,  /* double */
+    CLI_JSON_STATUS   /* record_status, by its name */
+} cli_json_kind;
+typedef struct cli_json_field {
+    const char *name;
+    cli_json_kind kind;
+    size_t at, size;
+} cli_json_field;
+#define CLI_JSON_FIELD(type, name, kind, member)                                                                       \
+    {                                                                                                                  \
+        name, CLI_JSON_##kind, offsetof(type, member), sizeof(((type *)0)->member)                                     \
+    }
+
+int cli_json_add_fields(cJSON *object, const void *from, const cli_json_field *fields, int count);
+/* Those that are missing become null's values. Texts that members point to are kept in the list, each once. */
+int cli_json_take_fields(const cJSON *object, void *to, const cli_json_field *fields, int count, text_list *texts);
+
 /* All fields of a record in their order; those of products of two matrices where op is spgemm. */
 int cli_json_record(cJSON *object, const record *r);
+/* A record of these, as cli_json_take_fields. */
+int cli_json_take_record(const cJSON *object, record *r, text_list *texts);
 
 #endif

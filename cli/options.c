@@ -185,6 +185,7 @@ static int take(const cli_option *o, void *arguments, const char *value)
     case CLI_FLAG: *(int *)at = 1; break;
     case CLI_TEXT: *(const char **)at = value; break;
     case CLI_INTEGER: return cli_take_integer(o->name, value, o->least, o->most, at);
+    case CLI_TIME: return cli_take_time(o->name, value, at);
     case CLI_NUMBER: return take_number(o, value, at);
     case CLI_WORD: *(const char **)at = value; return cli_take_word(o->name, value, o->value, &word);
     case CLI_CHOICE:
@@ -265,6 +266,23 @@ int cli_take_number(const char *option, const char *text, double *value)
     if (isspace((unsigned char)text[0]) || end == text || *end || !isfinite(*value))
         return cli_usage_error("--%s is '%s', expected a finite number", option, text);
     return CLI_GO_ON;
+}
+
+int cli_take_time(const char *option, const char *text, double *us)
+{
+    static const struct {
+        const char *name;
+        double us;
+    } units[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+    static const double MOST = 1e12;
+    char *end;
+    const double number = strtod(text, &end);
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        *us = number * units[u].us;
+        if (isdigit((unsigned char)text[0]) && strcmp(end, units[u].name) == 0 && *us > 0 && *us <= MOST)
+            return CLI_GO_ON;
+    }
+    return cli_usage_error("--%s is '%s', expected a time above 0 such as 500us, 50ms or 2s", option, text);
 }
 
 int cli_check_range(const char *option, double value, spry_type type)

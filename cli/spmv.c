@@ -15,6 +15,7 @@ typedef struct arguments {
     const char *out, *x, *format, *kernel, *ordering, *device;
     int device_number; /* of it */
     int transpose, time;
+    cli_policy policy;
     double alpha, beta;
     spry_type type;
     spry_index_type index[2]; /* of offsets and of columns */
@@ -33,6 +34,7 @@ static const cli_option options[] = {
      CLI_AT(index)},
     {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
     {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
+    CLI_POLICY_OPTIONS,
     {"ordering", 0, "none|rcm|bandk|degree|bfs",
      "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
     {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
@@ -61,6 +63,7 @@ typedef struct product {
 static int check_arguments(const arguments *a, const char *path)
 {
     int status = cli_check_vector_output(a->out, &a->json, "y");
+    if (status == CLI_GO_ON) status = cli_check_policy(&a->policy);
     if (status == CLI_GO_ON) status = cli_check_range("alpha", a->alpha, a->type);
     if (status == CLI_GO_ON) status = cli_check_range("beta", a->beta, a->type);
     return status == CLI_GO_ON ? cli_check_outputs(a->out, &a->json, path) : status;
@@ -74,6 +77,7 @@ static spry_spmv_options plan_options(const arguments *a)
     options.kernel = a->kernel;
     options.ordering = a->ordering;
     options.device = a->device_number;
+    cli_apply_policy(&a->policy, &options);
     return options;
 }
 
@@ -87,7 +91,8 @@ static int check_names(spry_context *context, arguments *a)
     spry_spmv_plan *plan = NULL;
     spry_error err = {0};
     spry_status status = number_of_device(context, &a->device_number, a->device, &err);
-    const spry_spmv_options options = plan_options(a);
+    spry_spmv_options options = plan_options(a);
+    options.budget_us = 1; /* nothing is measured */
     if (status == SPRY_OK) status = cli_one(context, &A, a->type, &err);
     if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &options, &err);
     spry_spmv_plan_destroy(plan);
@@ -143,6 +148,7 @@ static int multiply(product *p, const arguments *a)
     cli_progress("planning");
     spry_status status = spry_spmv_plan_create(p->context, &p->plan, p->A, &options, &err);
     if (status == SPRY_OK) status = record_take_plan(&p->record, p->plan, &err);
+    if (!a->kernel && (!a->format || strcmp(a->format, "auto") == 0)) p->record.policy = "cost";
     if (status == SPRY_OK) status = make_vectors(p, a, &err);
     cli_progress("multiplying and checking");
     if (status == SPRY_OK) status = run_and_verify(p, a, &err);
@@ -291,6 +297,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = check_arguments(&a, argv[0]);
     if (status == CLI_GO_ON) status = cli_open_context(&p.context, a.threads);
     if (status == CLI_GO_ON) status = check_names(p.context, &a);
+    if (status == CLI_GO_ON) status = cli_use_choices(p.context, &a.policy);
     if (status == CLI_GO_ON) status = read_matrix(&p, &a, argv[0]);
     if (status == CLI_GO_ON) status = multiply_and_report(&p, &a);
     spry_vector_destroy(p.context, &p.x);
@@ -310,6 +317,7 @@ const cli_command cli_spmv =
               "measures the kernel that made it; 'spry bench' compares kernels and other libraries.",
      .examples = "  spry spmv matrix.mtx.gz\n"
                  "  spry spmv matrix.mtx.gz --time\n"
-                 "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n",
+                 "  spry spmv gen:grid7 --type f32 --x ones -o y.mtx\n"
+                 "  spry spmv matrix.mtx.gz --policy measure --budget 200ms --cache choices.txt\n",
      .options = options,
      .run = run};

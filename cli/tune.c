@@ -1,7 +1,8 @@
-/* spry tune: the sizes of csr2's and csr3's groups for the machine at hand, as a table that contexts load. */
+/* spry tune: rates of products and sizes of csr2's and csr3's groups for a machine, as a table that contexts load. */
 #include "cli/cli.h"
 #include "cli/json.h"
 #include "cli/tune_fit.h"
+#include "cli/tune_rates.h"
 #include "spry/io.h"
 
 #include "bench/bench.h"
@@ -28,18 +29,34 @@ static const char *const usual[] = {
 enum { GPU_SIZES = 64 };
 enum { USUAL = sizeof usual / sizeof *usual, MOST_MATRICES = 256 };
 
+enum { WHAT_ALL, WHAT_RATES, WHAT_SIZES };
+
 typedef struct arguments {
-    const char *out, *device;
-    int levels; /* 2 or 3: of the only format; 0: both */
-    int types;  /* 0: f32, 1: f64, 2: both */
+    const char *out, *device, *device_class;
+    int what;
+    text_list from; /* of rates */
+    int levels;     /* 2 or 3: of the only format; 0: both */
+    int types;      /* 0: f32, 1: f64, 2: both */
     int regression;
     int64_t threads, runs, time_limit;
+    const char *cache;
+    int list, clear;
     cli_json json;
 } arguments;
 
 static const cli_option options[] = {
     {"out", 'o', "TABLE", "write the table there (default: print it)", CLI_TEXT, CLI_AT(out)},
-    {"format", 0, "csr2|csr3", "only this one (default: both; on a GPU csr3)", CLI_CHOICE, CLI_AT(levels), 2},
+    {"what", 0, "all|rates|sizes",
+     "rates: what \"auto\" predicts times by; sizes: the groups of csr2 and\n"
+     "csr3 (default: all)",
+     CLI_CHOICE, CLI_AT(what)},
+    {"from", 0, "LIST",
+     "fit rates to these files, JSON lines of spry bench of the FILEs, in\n"
+     "place of timing",
+     CLI_LIST, CLI_AT(from)},
+    {"class", 0, "NAME", "the class of devices that they are of (default: that of the device)", CLI_TEXT,
+     CLI_AT(device_class)},
+    {"format", 0, "csr2|csr3", "of sizes, only this one (default: both; on a GPU csr3)", CLI_CHOICE, CLI_AT(levels), 2},
     {"device", 0, "cpu|cuda", "what to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
     {"type", 0, "f32|f64|all",
      "type of values and vectors (default: f64); all: one fit of both,\n"
@@ -54,7 +71,10 @@ static const cli_option options[] = {
      CLI_AT(runs), 1, 10000},
     {"time-limit", 0, "SECONDS", "begin no matrix after so long, and fit those that were swept", CLI_INTEGER,
      CLI_AT(time_limit), 1, 1000000},
-    CLI_JSON_OPTION("JSON lines, one a matrix and format,"),
+    {"cache", 0, "FILE", "of --list and --clear (default: SPRY_CHOICES)", CLI_TEXT, CLI_AT(cache)},
+    {"list", 0, NULL, "tunes nothing: lists what --policy measure has remembered there", CLI_FLAG, CLI_AT(list)},
+    {"clear", 0, NULL, "tunes nothing: clears it", CLI_FLAG, CLI_AT(clear)},
+    CLI_JSON_OPTION("JSON lines, one a matrix and format (--list: a choice),"),
     CLI_END_OF_OPTIONS,
 };
 
@@ -79,7 +99,8 @@ typedef struct tuning {
     int found_count;
     record *records; /* of the matrix at hand, a format each */
     int record_count;
-    int status; /* CLI_GO_ON, or what went wrong with it */
+    int status;  /* CLI_GO_ON, or what went wrong with it */
+    char *rates; /* lines of the table; NULL: none were fitted */
 } tuning;
 
 static int on_gpu(const tuning *t)
@@ -315,8 +336,11 @@ static void write_table(FILE *out, const tuning *t)
     struct tm when;
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
     spry_device_get_info(t->context, &device, on_gpu(t), NULL);
-    fprintf(out, "spry-tuning 1\n# %s, %s, fitted over %d matrices with spry tune, %s\n",
-            device.description ? device.description : "", day, t->count / types_of(t), type_text(t));
+    fprintf(out, "spry-tuning %d\n", t->rates ? 2 : 1);
+    if (t->rates) fputs(t->rates, out);
+    if (t->found_count == 0) return;
+    fprintf(out, "# %s, %s, fitted over %d matrices with spry tune, %s\n", device.description ? device.description : "",
+            day, t->count / types_of(t), type_text(t));
     if (on_gpu(t)) {
         write_gpu(out, t, device.compute_capability);
     } else {
@@ -382,12 +406,29 @@ static int sweep(tuning *t)
     return status;
 }
 
-static int sweep_and_compare(tuning *t)
+static int fit_rates(tuning *t, int given)
 {
-    int status = sweep(t);
+    const arguments *a = t->a;
+    const tune_rates_request request = {.context = t->context,
+                                        .paths = t->paths,
+                                        .count = given,
+                                        .device = a->device,
+                                        .types = a->types,
+                                        .runs = a->runs,
+                                        .time_limit = a->time_limit,
+                                        .from = &a->from,
+                                        .device_class = a->device_class};
+    return tune_rates(&request, &t->rates, cli_for_people(&a->json));
+}
+
+/* given: matrices that are named; 0: generated ones. */
+static int fit_all(tuning *t, int given)
+{
+    int status = t->a->what != WHAT_SIZES ? fit_rates(t, given) : CLI_GO_ON;
+    if (status == CLI_GO_ON && t->found_count > 0) status = sweep(t);
     if (status != CLI_GO_ON) return status;
-    fit(t);
-    for (int i = 0; status == CLI_GO_ON && i < t->count; i++) status = compare_matrix(t, i);
+    if (t->found_count > 0) fit(t);
+    for (int i = 0; t->found_count > 0 && status == CLI_GO_ON && i < t->count; i++) status = compare_matrix(t, i);
     return status == CLI_GO_ON ? report(t) : status;
 }
 
@@ -395,6 +436,16 @@ static int check_arguments(const arguments *a, int count, char **paths)
 {
     const int most = a->types == 2 ? MOST_MATRICES / 2 : MOST_MATRICES;
     int status = CLI_GO_ON;
+    if (a->from.count > 0 && a->what == WHAT_SIZES)
+        return cli_usage_error("--from with --what sizes: records tell rates alone");
+    if (a->from.count > 0 && count == 0) return cli_usage_error("--from: name the matrices that the records are of");
+    if (a->device_class && a->from.count == 0)
+        return cli_usage_error("--class without --from: what is timed here has the class of the device here");
+    if (a->list && a->clear) return cli_usage_error("--list and --clear are given: expected one of them");
+    if (a->cache && !a->list && !a->clear) return cli_usage_error("--cache goes with --list or --clear");
+    if ((a->list || a->clear) && count > 0)
+        return cli_usage_error("'%s' is one argument too many: --%s has no matrix", paths[0],
+                               a->list ? "list" : "clear");
     if (a->levels == 2 && strcmp(a->device, "cuda") == 0)
         return cli_usage_error("--format csr2 with --device cuda: there csr2 has no sizes to fit, only csr3");
     if (count > most) return cli_usage_error("%d matrices are named, expected at most %d", count, most);
@@ -407,8 +458,13 @@ static int run(const cli_command *command, int argc, char **argv)
     arguments a = {.device = "cpu", .types = 1};
     char *matrices[USUAL];
     int status = cli_parse(command, &argc, argv, &a);
+    if (a.from.count > 0 && a.what == WHAT_ALL) a.what = WHAT_RATES;
     if (status == CLI_GO_ON) status = check_arguments(&a, argc, argv);
-    if (status != CLI_GO_ON) return status;
+    if (status != CLI_GO_ON) {
+        cli_release_list(&a.from);
+        return status;
+    }
+    if (a.list || a.clear) return cli_manage_choices(a.cache, a.clear, &a.json);
     for (int u = 0; u < USUAL; u++) matrices[u] = (char *)(uintptr_t)usual[u];
     tuning *t = calloc(1, sizeof *t);
     record *records = malloc(MOST_FORMATS * sizeof *records);
@@ -417,32 +473,41 @@ static int run(const cli_command *command, int argc, char **argv)
         t->records = records;
         t->paths = argc > 0 ? argv : matrices;
         t->count = (argc > 0 ? argc : USUAL) * types_of(t);
-        for (int levels = on_gpu(t) ? 3 : 2; levels <= 3; levels++)
+        for (int levels = on_gpu(t) ? 3 : 2; a.what != WHAT_RATES && levels <= 3; levels++)
             if (a.levels == 0 || a.levels == levels) t->found[t->found_count++].levels = levels;
         status = cli_open_context(&t->context, a.threads);
-        if (status == CLI_GO_ON) status = check_device(t);
-        if (status == CLI_GO_ON) status = sweep_and_compare(t);
+        if (status == CLI_GO_ON && a.from.count == 0) status = check_device(t);
+        if (status == CLI_GO_ON) status = fit_all(t, argc);
         spry_context_destroy(t->context);
     } else {
         cli_message("out of memory");
         status = CLI_UNSUCCESSFUL;
     }
+    if (t) free(t->rates);
     free(records);
     free(t);
+    cli_release_list(&a.from);
     return status;
 }
 
 const cli_command cli_tune =
     {.name = "tune",
-     .summary = "fit the sizes of csr2's and csr3's groups to this machine",
+     .summary = "fit what \"auto\" predicts times by to this machine",
      .usage = "[FILE...] [OPTIONS]",
-     .about = "Times csr2 and csr3 (on a GPU csr3) with every size of groups that the CSR-k study tries, on the\n"
-              "matrices named or on ten generated ones, and fits what it needs no time to compute: a constant on a\n"
-              "CPU, a formula over the mean row length on a GPU. Tells what that loses against the best of all\n"
-              "sizes. Takes some minutes.",
-     .examples = "  spry tune -o zen4.tuning\n"
+     .about =
+         "Rates: times every format on the matrices named, or on generated ones of all kinds, and fits the\n"
+         "constants by which \"auto\" predicts times (docs/choosing.md), or fits them to records of spry bench.\n"
+         "Sizes: times csr2 and csr3 (on a GPU csr3) with every size of groups that the CSR-k study tries, on the\n"
+         "matrices named or on ten generated ones, and fits what it needs no time to compute: a constant on a\n"
+         "CPU, a formula over the mean row length on a GPU. Tells what that loses against the best of all\n"
+         "sizes. Takes some minutes.",
+     .examples = "  spry tune --what rates -o zen4.tuning\n"
+                 "  spry bench a.mtx b.mtx --formats all --json=h200.jsonl\n"
+                 "  spry tune a.mtx b.mtx --from h200.jsonl --device cuda --class h200 -o h200.tuning\n"
                  "  spry tune --device cuda -o gpu.tuning\n"
-                 "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n",
+                 "  SPRY_TUNING=zen4.tuning spry bench matrix.mtx --formats csr2,csr3\n"
+                 "  spry tune --cache choices.txt --list\n"
+                 "  spry tune --cache choices.txt --clear\n",
      .options = options,
      .most = -1,
      .positional = "matrix FILEs",

@@ -23,12 +23,13 @@ typedef struct record {
     const char *type, *index;
     char device[32];
     int threads;
-    char format[32], kernel[64], ordering[32];
+    char format[64], kernel[64], ordering[32]; /* the format may have its parameters behind it */
     int peer, deterministic;
     double setup_us, upload_us;
     double baseline_us, predicted_us; /* predictions of a run, in csr and in the plan */
     double update_us;                 /* of the last update, predicted where there was none */
     int64_t break_even;               /* runs; -1: never, or not known */
+    const char *policy;               /* by which "auto" decided: "cost", "tree", ...; NULL: the format was named */
     double first_us, time_us, mean_us, min_us, spread_us;
     int64_t runs;
     const char *state; /* "warm", "cold" */

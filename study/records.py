@@ -18,7 +18,7 @@ def program():
 
 
 def read(path, fields=()):
-    """Records of a file, each with these fields; ends the script at a line that is none."""
+    """Records of a file, each with these fields, but for lines of a regret report; ends the script at other lines."""
     try:
         with open(path, encoding="utf-8") as file:
             lines = list(file)
@@ -29,6 +29,8 @@ def read(path, fields=()):
             record = json.loads(line)
         except ValueError as error:
             sys.exit(f"{path}:{number}: no JSON: {error}")
+        if isinstance(record, dict) and next(iter(record), "").startswith("regret"):
+            continue
         if not isinstance(record, dict) or any(field not in record for field in fields):
             sys.exit(f"{path}:{number}: no record of spry bench, which has {', '.join(fields)}")
         yield record
@@ -45,6 +47,8 @@ def run(arguments, path, names=None):
         sys.exit(f"{command[0]}: cannot be run: {error.strerror}; the variable SPRY names the program")
     for line in process.stdout:
         record = json.loads(line)
+        if next(iter(record)).startswith("regret"):
+            continue
         record["matrix"] = (names or {}).get(record["matrix"], record["matrix"])
         records.append(record)
         if out:

@@ -113,15 +113,70 @@ SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector 
                                        const char *comment, spry_error *err);
 
 /* ------------------------------------------------------------------------------------------------ *
- * Tables of sizes
+ * Tuning tables
  * ------------------------------------------------------------------------------------------------ */
 
 /*
- * Reads a table that `spry tune` wrote, of the sizes that csr2 and csr3 take where none are given (docs/csr-k.md).
- * Plans made from then on follow it: on the CPU, and on GPUs of the compute capability that it was fitted for. Not
- * while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
+ * Reads a table that `spry tune` wrote: the sizes that csr2 and csr3 take where none are given (docs/csr-k.md), and the
+ * rates that "auto" predicts times by (docs/choosing.md), of one or several classes of devices. Plans made from then on
+ * follow it: sizes on the CPU and on GPUs of the compute capability that they were fitted for, rates on devices of
+ * their class. Not while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
  */
 SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
+
+/* ------------------------------------------------------------------------------------------------ *
+ * Choices that were measured
+ * ------------------------------------------------------------------------------------------------ */
+
+/*
+ * What plans of policy "measure" took. A plan finds its choice by a fingerprint: of the matrix's structure (sizes,
+ * offsets, indices, whatever its layout; of large ones a sample), types, the product, where vectors are, the device and
+ * its vector instructions, threads, the memory limit, the order of magnitude of the products expected, and the
+ * library's version. Values do not count. Two that are alike by chance cost time at most: the format is made as if it
+ * had been named, and where that is refused the one that "cost" takes is.
+ */
+typedef struct spry_choice_info {
+    size_t struct_size;
+    char fingerprint[24];    /* 16 hexadecimal digits */
+    int64_t rows, cols, nnz; /* of the matrix as it is stored: with both triangles, of a transposed product A^T */
+    spry_op op;              /* the caller's */
+    char device[64];         /* "cpu avx512 Intel(R) Xeon(R) Processor", "cuda NVIDIA H200" */
+    char types[32];          /* values, vectors, offsets/columns: "f64 f64 32/32" */
+    int64_t calls;           /* products over which the set-up was counted; 0: it was not */
+    char format[96];         /* "sell:c=16:sigma=4096" */
+    char kernel[64];
+    double measured_us;                    /* a product */
+    double csr_us;                         /* the same in csr; 0: csr was not measured */
+    double predicted_us, predicted_csr_us; /* both as "cost" predicted them */
+    char date[16];                         /* "2026-11-25", UTC */
+} spry_choice_info;
+
+/*
+ * Lets the context remember choices in a file: reads those that are there, in place of what it remembers, and writes
+ * each new one into the file at once. The file need not exist, or may be empty; a folder that takes new files must be
+ * there. It is text, a choice a line with a checksum, the newest last, at most 4096 of them, and is replaced as a whole
+ * under a lock (of its folder), so that processes may share it. path NULL: none any more; what the context remembers
+ * stays. Not while another thread uses the context.
+ * SPRY_BAD_FILE, with the line, where the file is damaged, cut, foreign, or written by another version of the library;
+ * SPRY_FILE_ERROR where it cannot be read or replaced: the context is as it was. When a choice cannot be written later
+ * (the disk is full, the file is damaged, the lock is held for a second), the plan is made all the same, the context
+ * remembers it, and spry_spmv_plan_info.reason tells what was wrong ("; not kept: ...").
+ */
+SPRY_API spry_status spry_context_set_choices(spry_context *context, const char *path, spry_error *err);
+
+/* How many choices the context remembers, at most 4096: the oldest make way. Each has about 450 bytes of its memory. */
+SPRY_API int spry_choice_count(const spry_context *context);
+
+/* index: from 0, the oldest, to spry_choice_count - 1. Other threads' plans may add some and move the others. */
+SPRY_API spry_status spry_choice_get_info(const spry_context *context, spry_choice_info *info, int index,
+                                          spry_error *err);
+
+/*
+ * Forgets all choices of the context and, where it has one, of its file. With a path, those of that file too, also
+ * where spry_context_set_choices refuses it for its version or a damage; a file that is none of choices is
+ * SPRY_BAD_FILE and stays, one that is not there SPRY_FILE_ERROR. Not while another thread uses the context.
+ */
+SPRY_API spry_status spry_context_clear_choices(spry_context *context, const char *path, spry_error *err);
 
 #ifdef __cplusplus
 }

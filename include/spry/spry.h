@@ -597,10 +597,24 @@ typedef struct spry_spmv_options {
     int threads; /* of a run on the CPU, at most 4096, however small the product; 0: up to the context's */
     /*
      * How "auto" decides. "cost" (NULL): the least predicted time over the products expected, set-up counted in
-     * (docs/choosing.md). "tree": the decision tree of Sparse Methods by row lengths alone, for comparison; what it
-     * asks the caller stands behind its name, "tree:memory" (it is scarce) or "tree:unpredictable" (the rows are).
+     * (docs/choosing.md). "measure": formats that "cost" predicts within twice its best, at most four and csr among
+     * them, are made and timed in turns on vectors of the plan's own, and the least measured time is taken, with the
+     * set-up counted in where expected_calls is told. The answer is remembered by the context and, where it has one, in
+     * its file (spry_context_set_choices in io.h): a plan of a matrix of the same structure takes it without timing.
+     * What is measured differs from run to run, and with the format the last bits of results; a plan's stay the same.
+     * Until the trial is over up to four storages are held at once, of which each keeps memory_limit_bytes; one that is
+     * refused, also for want of memory, is left out. Trials in one context wait for each other. "tree": the decision
+     * tree of Sparse Methods by row lengths alone, for comparison; what it asks the caller stands behind its name,
+     * "tree:memory" (it is scarce) or "tree:unpredictable" (the rows are).
      */
     const char *policy;
+    /*
+     * Of "measure": the time that making and timing formats may take; 0: 50 000. None is begun whose predicted set-up
+     * is more than what is left, with time for some runs, but for the one that "cost" takes, which is always made: with
+     * a budget of 1 the plan is that of "cost", is not remembered, and the reason tells so. Looking at the matrix comes
+     * on top.
+     */
+    double budget_us;
 } spry_spmv_options;
 
 /*
@@ -708,7 +722,9 @@ typedef enum spry_reason {
     SPRY_REASON_TYPES = 14,         /* the format chosen first has no kernel for these types */
     SPRY_REASON_FEW_ROWS = 15,      /* there are too few rows for a GPU to go by rows */
     SPRY_REASON_STORED = 16,        /* the matrix comes from a container in this format */
-    SPRY_REASON_LEAST_TIME = 17     /* it is predicted to take the least time, its set-up counted in */
+    SPRY_REASON_LEAST_TIME = 17,    /* it is predicted to take the least time, its set-up counted in */
+    SPRY_REASON_MEASURED = 18,      /* it took the least time of those that this plan's set-up measured */
+    SPRY_REASON_REMEMBERED = 19     /* that was measured before, by this context or in its file of choices */
 } spry_reason;
 
 typedef struct spry_spmv_plan_info {

@@ -105,7 +105,7 @@ typedef struct spry_storage {
  * Predicts, without building it, what options->format (a name, or "auto") takes, exactly. O(rows) from CSR for
  * most formats, O(nnz) for bsr and for a container in a format, of which CSR is made; A is sound. options->op,
  * vector_type and device count, kernel and ordering do not: on a GPU the plan owns copies of what it would borrow in
- * host memory.
+ * host memory. The policy "measure" counts as "cost".
  */
 SPRY_API spry_status spry_spmv_predict_storage(spry_context *context, spry_storage *storage, const spry_matrix *A,
                                                const spry_spmv_options *options, spry_error *err);
@@ -126,10 +126,14 @@ SPRY_API spry_status spry_device_class_get_info(spry_device_class_info *info, in
 
 typedef struct spry_explain_options {
     size_t struct_size;
-    /* Of the plan that is asked about; NULL: the defaults. Its policy is "cost" or NULL; format, kernel and ordering do
-       not count */
+    /*
+     * Of the plan that is asked about; NULL: the defaults. Format, kernel and ordering do not count. With the policy
+     * "measure" a plan is made on its device, whose trial is told (spry_candidate.measured_us) and remembered; a choice
+     * that is remembered already is measured anew.
+     */
     const spry_spmv_options *spmv;
-    const char *device_class; /* the name of a class, whose device need not be here; NULL: that of the plan's device */
+    /* The name of a class, whose device need not be here; NULL: that of the plan's device. Not with "measure". */
+    const char *device_class;
 } spry_explain_options;
 
 typedef struct spry_explanation spry_explanation;
@@ -144,6 +148,7 @@ typedef struct spry_explanation_info {
     int64_t calls;      /* over which set-up is counted */
     int threads;        /* of a product on a CPU, that times are told for; 0 on a GPU */
     int candidates, features;
+    const char *kernel; /* of that format, where "auto" takes one of several; "": the one it takes by itself */
 } spry_explanation_info;
 
 /* A format: those that may be taken come first, by the time of a product; then those that are refused. */
@@ -158,6 +163,9 @@ typedef struct spry_candidate {
     double roof;         /* time that a product of plain CSR would take at the device's copy bandwidth, as a share */
                          /* of predicted_us; 0: not known */
     int64_t break_even_calls; /* from how many products on it is ahead of csr; 0: from the first; SPRY_NEVER */
+    const char *kernel;       /* of a format with several that are ranked apart; "": the one it takes by itself */
+    double measured_us;       /* of a product, by policy "measure"; 0: not measured */
+    double measured_setup_us; /* of the set-up then, moving data to a device counted in */
 } spry_candidate;
 
 /* A number that the prediction rests on. */
@@ -184,6 +192,48 @@ SPRY_API spry_status spry_explanation_get_candidate(const spry_explanation *expl
                                                     int index, spry_error *err);
 SPRY_API spry_status spry_explanation_get_feature(const spry_explanation *explanation, spry_feature *feature, int index,
                                                   spry_error *err);
+
+/* ---- rates: what predictions rest on ---- */
+
+/* A time that was measured. */
+typedef struct spry_observation {
+    size_t struct_size;
+    /* Of the matrix, for the class that is fitted: its features and, on a CPU, its threads predict the time */
+    const spry_explanation *explanation;
+    const char *format, *kernel; /* that ran; kernel: "" or NULL where it is not known */
+    double time_us;              /* of a product, > 0 */
+    double setup_us;             /* of the plan without upload; 0: not known */
+} spry_observation;
+
+/* How near predictions are to the observations, before fitting and after. */
+typedef struct spry_rates_fit_info {
+    size_t struct_size;
+    int64_t cases; /* explanations */
+    /* Median of |log(predicted / measured)|, on a CPU both as shares of csr's */
+    double error, error_before;
+    /* Time of the format of the least prediction over the least time measured: geometric mean, and the worst case */
+    double loss, loss_before, worst_loss, worst_loss_before;
+} spry_rates_fit_info;
+
+/*
+ * Fits the rates of a class of devices to observations, starting from those that the context has. Plans of the
+ * context follow them from then on. `fitted` says to what, for people: a line of at most 159
+ * characters without a #. Formats without an
+ * observation keep their rates. Takes seconds. Not while another thread uses the context.
+ * Explanations are of this context and class; SPRY_INVALID_ARGUMENT names the first that is not, a format without rates
+ * or a time that is none. count >= 1. info may be NULL.
+ */
+SPRY_API spry_status spry_rates_fit(spry_context *context, const char *device_class,
+                                    const spry_observation *observations, int64_t count, const char *fitted,
+                                    spry_rates_fit_info *info, spry_error *err);
+
+/*
+ * The rates of a class as lines of a table that spry_context_load_tuning reads (behind a first line, "spry-tuning 2"),
+ * into text of `size` bytes, 0 at the end. *length: bytes without that 0, also where they do not fit, which is
+ * SPRY_TOO_LARGE; text may be NULL with size 0.
+ */
+SPRY_API spry_status spry_rates_print(const spry_context *context, const char *device_class, char *text, int64_t size,
+                                      int64_t *length, spry_error *err);
 
 /* Density picture: counts[r*width + c] = entries that fall in cell (r, c) of a height x width grid over A. O(nnz). */
 SPRY_API spry_status spry_matrix_spy(const spry_matrix *A, int64_t *counts, int height, int width, spry_error *err);

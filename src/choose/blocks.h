@@ -1,21 +1,16 @@
+/* A look at CSR in host memory for blocks. */
 #ifndef SPRYI_CHOOSE_BLOCKS_H
 #define SPRYI_CHOOSE_BLOCKS_H
 
+#include "core/matrix.h"
 #include "formats/bsr/bsr.h"
-
-/* Share of the entries, by a sample of rows, whose right neighbour is an entry too: half and more in dense blocks. */
-double spryi_adjacent_share(const spry_arrays *csr);
+#include "formats/csr/relations.h"
 
 /*
- * Share of the entries, by a sample, whose columns csr's product does not read: of rows that lie by at least `step`
- * further than the row before.
+ * *guess: the blocks that a sample of rows finds; block 1 and csr's bytes where so small a share of the entries is
+ * adjacent that there are none. longest: of the rows.
  */
-double spryi_unread_share(const spry_arrays *csr, int step);
-
-/* *guess: the blocks that a sample of rows finds; block 1 and csr's bytes where a first look sees none. */
-spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spryi_bsr_guess *guess, spry_error *err);
-
-/* Bytes of CSR an entry. */
-double spryi_csr_entry_bytes(const spry_arrays *csr);
+spry_status spryi_find_blocks(const spry_arrays *csr, spry_context *context, spryi_bsr_guess *guess, double adjacent,
+                              int64_t longest, spryi_effort effort, spry_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * What "auto" takes. A policy decides: "cost" ranks the formats by predicted time (rank.c, cost.c), set-up counted over
- * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison.
+ * the products expected; "tree" follows the decision tree of Sparse Methods, for comparison; "measure" times those that
+ * are ranked first (plan/measured.c), and is as "cost" here.
  *
  * Before either: csr where too few products are expected for a conversion or a look at the matrix to pay, and where
  * there are no entries. A transposed product is one of A^T, for which csc makes A^T in any case; where a look does not
@@ -9,6 +10,7 @@
 #include "choose/choose.h"
 
 #include "catalogue/catalogue.h"
+#include "choose/few.h"
 #include "choose/rank.h"
 #include "choose/tree.h"
 #include "core/assemble.h"
@@ -16,6 +18,7 @@
 #include "core/error.h"
 #include "formats/csrk/csrk.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,10 +39,54 @@ void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, co
     va_end(list);
 }
 
-const spryi_device_class *spryi_class_of(const spry_context *context, const spryi_driver *driver)
+const spryi_device_class *spryi_class_named(const spry_context *context, const char *name)
 {
-    const char *name = driver->massively_parallel ? "h200" : context->simd >= SPRYI_AVX512 ? "avx512" : "avx2";
-    return spryi_device_class_named(name);
+    const spryi_device_class *ours = spryi_device_class_named(name);
+    for (int n = 0; n < context->class_count; n++) {
+        const spryi_device_class *own = context->classes[n];
+        if (strcmp(own->name, name) == 0 && (!ours || strcmp(own->driver, ours->driver) == 0)) return own;
+    }
+    return ours;
+}
+
+/* GPUs are told apart by their last cache: the class whose cache is nearest. */
+static const spryi_device_class *class_of_gpu(const spryi_device *device)
+{
+    const spryi_device_class *nearest = NULL;
+    double least = INFINITY;
+    for (int n = 0; spryi_device_class_at(n); n++) {
+        const spryi_device_class *c = spryi_device_class_at(n);
+        const double difference = fabs((double)device->cache_bytes - c->cache_bytes);
+        if (strcmp(c->driver, "cuda") != 0 || difference >= least) continue;
+        nearest = c;
+        least = difference;
+    }
+    return nearest;
+}
+
+const spryi_device_class *spryi_class_of(const spryi_device *device)
+{
+    static const char *const names[2][2] = {{"avx2", "avx2-amd"}, {"avx512", "avx512-amd"}};
+    const spry_context *context = device->context;
+    if (device->driver->massively_parallel) return spryi_class_named(context, class_of_gpu(device)->name);
+    return spryi_class_named(context, names[context->simd >= SPRYI_AVX512][context->amd]);
+}
+
+/* ---- policies ------------------------------------------------------------------------------------------ */
+
+spry_status spryi_check_policy(const char *policy, spry_error *err)
+{
+    static const char *const names[] = {"cost", "measure", "tree", "tree:memory", "tree:unpredictable"};
+    if (!policy) return SPRY_OK;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        if (strcmp(policy, names[n]) == 0) return SPRY_OK;
+    return spryi_fail(err, SPRY_UNKNOWN_NAME, "policy",
+                      "no policy \"%s\", expected cost, measure, tree, tree:memory or tree:unpredictable", policy);
+}
+
+int spryi_is_measured(const char *policy)
+{
+    return policy && strcmp(policy, "measure") == 0;
 }
 
 /* ---- what is decided without a look -------------------------------------------------------------------- */
@@ -71,18 +118,21 @@ static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
     return spryi_threads_for(A->context, spryi_arrays_bytes(&A->a), options->threads);
 }
 
-/* 1: conversions may pay, and products in csr take long enough for a look at the matrix. */
-static int may_look(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
+int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                   const spryi_device_class *device)
 {
     const int64_t calls = calls_a_conversion(options);
     const int on_cpu = strcmp(device->driver, "cpu") == 0;
+    *effort = SPRYI_FULL;
     if (has_few_calls(options) || A->a.nnz == 0) return 0;
     if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
+    if (spryi_is_measured(options->policy)) return 1; /* it takes longer than a look in any case */
     if (calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
-    return spryi_looking_pays(&A->a, options->op, device, calls);
+    return spryi_looking_pays(effort, &A->a, options->op, device, calls);
 }
 
-static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options)
+static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
+                          const spryi_device_class *device)
 {
     const char *cost = cost_of_csr(A);
     if (has_few_calls(options))
@@ -95,6 +145,12 @@ static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry
     else
         spryi_choose(choice, "csr", SPRY_REASON_FEW_CALLS, "%s for a look at the matrix to pay; %s",
                      options->expected_calls > 0 ? "too few calls expected" : "too few entries", cost);
+    if (A->a.nnz > 0 && options->op == SPRY_NO_TRANSPOSE)
+        choice->kernel = spryi_kernel_for_few(A, options->vector_type, device, spryi_calls_counted(options));
+    const size_t used = strlen(choice->reason);
+    if (choice->kernel)
+        snprintf(choice->reason + used, sizeof choice->reason - used, "; with %s, by the lengths of some rows",
+                 choice->kernel);
 }
 
 /* ---- by cost ------------------------------------------------------------------------------------------- */
@@ -108,23 +164,29 @@ static void tell_ranking(spryi_choice *choice, const spryi_ranking *r)
     for (int k = 0; k < r->allowed; k++)
         if (k != r->taken && used < sizeof others)
             used += (size_t)spryi_write(others + used, sizeof others - used, "%s%s %.3g", used ? ", " : "",
-                                        r->list[k].format, r->list[k].us);
+                                        r->list[k].kernel ? r->list[k].kernel : r->list[k].format, r->list[k].us);
     spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME,
-                 "%.3g us a product predicted, %s; set-up counted over %lld", taken->us,
+                 "%.3g us a product predicted%s%s, %s; set-up counted over %lld", taken->us,
+                 taken->kernel ? " with " : "", taken->kernel ? taken->kernel : "",
                  used ? others : "the only one that suits", (long long)r->calls);
 }
 
-static void take_ranked(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
-                        const spryi_ranking *ranking)
+void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place)
 {
-    const spryi_estimate *taken = &ranking->list[ranking->taken];
-    tell_ranking(choice, ranking);
+    const spryi_estimate *taken = &ranking->list[place];
+    if (!choice->format)
+        spryi_choose(choice, taken->format, SPRY_REASON_LEAST_TIME, "%.3g us a product predicted", taken->us);
     choice->us = taken->us;
     choice->csr_us = ranking->list[ranking->csr].us;
-    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
     if (strcmp(taken->format, "bsr") == 0) choice->parameters[0] = ranking->features.blocks.block;
-    if (strcmp(taken->format, "csr") == 0 && strcmp(ranking->device->driver, "cuda") == 0)
-        choice->kernel = spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &ranking->features.lengths);
+    choice->kernel = taken->kernel;
+}
+
+static void take_ranked(spryi_choice *choice, const spry_spmv_options *options, const spryi_ranking *ranking)
+{
+    tell_ranking(choice, ranking);
+    spryi_choose_ranked(choice, ranking, ranking->taken);
+    if (options->op == SPRY_TRANSPOSE) spryi_tell_transposed(choice->reason, sizeof choice->reason);
 }
 
 void spryi_tell_transposed(char *reason, size_t size)
@@ -135,7 +197,9 @@ void spryi_tell_transposed(char *reason, size_t size)
 
 int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device)
 {
-    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) && may_look(A, options, device);
+    spryi_effort effort;
+    return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) &&
+           spryi_may_look(&effort, A, options, device);
 }
 
 int64_t spryi_calls_counted(const spry_spmv_options *options)
@@ -147,28 +211,35 @@ int64_t spryi_calls_counted(const spry_spmv_options *options)
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
                            const spryi_device_class *device, spry_error *err)
 {
-    return spryi_rank(ranking, A, options->op, options->vector_type, device, threads_for(A, options),
-                      spryi_calls_counted(options), err);
+    spryi_rank_request request = {.A = A,
+                                  .op = options->op,
+                                  .vector_type = options->vector_type,
+                                  .device = device,
+                                  .threads = threads_for(A, options),
+                                  .calls = spryi_calls_counted(options)};
+    if (!spryi_may_look(&request.effort, A, options, device)) request.effort = SPRYI_FULL;
+    return spryi_rank(ranking, &request, err);
 }
 
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
                             const spryi_ranking *ranking, spryi_choice *choice, spry_error *err)
 {
     spryi_ranking made;
+    spryi_effort effort;
     if (spryi_is_tree(options->policy)) return spryi_follow_tree(choice, A, options, err);
-    if (!may_look(A, options, device)) {
-        choose_unseen(choice, A, options);
+    if (!spryi_may_look(&effort, A, options, device)) {
+        choose_unseen(choice, A, options, device);
         return SPRY_OK;
     }
     if (!ranking) SPRYI_OK_OR_RETURN(spryi_rank_for(&made, A, options, device, err));
-    take_ranked(choice, A, options, ranking ? ranking : &made);
+    take_ranked(choice, options, ranking ? ranking : &made);
     return SPRY_OK;
 }
 
-spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
                                 spryi_choice *choice, spry_error *err)
 {
-    return spryi_choose_on(A, options, spryi_class_of(A->context, device), NULL, choice, err);
+    return spryi_choose_on(A, options, spryi_class_of(device), NULL, choice, err);
 }
 
 void spryi_choose_instead(spryi_choice *choice, const char *refused)
@@ -178,31 +249,9 @@ void spryi_choose_instead(spryi_choice *choice, const char *refused)
 
 /* ---- kernels ------------------------------------------------------------------------------------------- */
 
-/*
- * Rows of f64 that are of similar lengths and not short are faster by row blocks (csr_adaptive_cuda: 1.1 times), all
- * others by entries (csr_merge_cuda, the last listed: up to 2.5 times on graphs), also where a long row keeps a small
- * matrix waiting or rows are few. Measured on an H200: docs/results/h200-2026-11-21.md.
- */
-const char *spryi_csr_kernel_on_gpu(const spry_arrays *a, spry_type value_type, const spryi_row_profile *rows)
-{
-    static const double LONG = 8, SHORT = 8; /* times the mean row; a mean row */
-    enum { LEAST_WITH_LONG_ROWS = 1 << 22 /* entries */, LEAST_ROWS = 1 << 15 /* fewer are too few blocks */ };
-    const int long_in_small = a->nnz < LEAST_WITH_LONG_ROWS && rows->longest > LONG * rows->mean;
-    if (value_type != SPRY_F64 || !spryi_rows_are_uniform(rows) || rows->mean < SHORT) return "csr_merge_cuda";
-    return a->rows < LEAST_ROWS || long_in_small ? "csr_merge_cuda" : "csr_adaptive_cuda";
-}
-
 /* Of csr3's two kernels the paper's rule picks: up to 8 entries a row on average GPUSpMV-3, above it GPUSpMV-3.5. */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device,
-                                spry_op op)
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device)
 {
-    spryi_row_profile rows;
-    if (!device->massively_parallel) return NULL;
-    if (strcmp(format->name, "csr3") == 0)
-        return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda"
-                                                                            : "csr3_gpuspmv35_cuda";
-    if (strcmp(format->name, "csr") != 0 || op != SPRY_NO_TRANSPOSE) return NULL;
-    if (A->a.device != 0 || A->a.value_type != SPRY_F64 || spryi_find_row_profile(&rows, A, NULL) != SPRY_OK)
-        return NULL;
-    return spryi_csr_kernel_on_gpu(&A->a, A->a.value_type, &rows);
+    if (!device->massively_parallel || strcmp(format->name, "csr3") != 0) return NULL;
+    return spryi_csrk_case_of(A->a.rows, A->a.nnz) == SPRYI_CSRK_CASE_1 ? "csr3_gpuspmv3_cuda" : "csr3_gpuspmv35_cuda";
 }

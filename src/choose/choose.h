@@ -20,11 +20,15 @@ typedef struct spryi_choice {
 /* SPRY_UNKNOWN_NAME where there is no such policy; NULL is the default one. */
 spry_status spryi_check_policy(const char *policy, spry_error *err);
 
-/* The table of rates that counts for a kind of device of the context. */
-const spryi_device_class *spryi_class_of(const spry_context *context, const spryi_driver *driver);
+/* The table of rates that counts for a device: the context's own of the class's name, else the library's. */
+const spryi_device_class *spryi_class_of(const spryi_device *device);
+/* Of a class by its name; NULL: there is none. */
+const spryi_device_class *spryi_class_named(const spry_context *context, const char *name);
+/* 1: the policy "measure", which chooses as "cost" does where nothing is measured (plan/measured.c). */
+int spryi_is_measured(const char *policy);
 
 /* A is sound; options is never NULL, its format "auto" or NULL, its vector_type one of x and y. */
-spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_driver *device,
+spry_status spryi_choose_format(const spry_matrix *A, const spry_spmv_options *options, const spryi_device *device,
                                 spryi_choice *choice, spry_error *err);
 
 /*
@@ -43,6 +47,16 @@ int64_t spryi_calls_counted(const spry_spmv_options *options);
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,
                            const spryi_device_class *device, spry_error *err);
 
+/*
+ * 1: conversions may pay and a look of *effort at A does, so that there is a ranking; 0: what is taken is known
+ * without.
+ */
+int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
+                   const spryi_device_class *device);
+
+/* The format at a place of the ranking, with all but the reason. */
+void spryi_choose_ranked(spryi_choice *choice, const spryi_ranking *ranking, int place);
+
 /* spryi_choose_format for a class of devices, here or not. ranking: spryi_rank_for's; NULL: made where it is needed. */
 spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *options, const spryi_device_class *device,
                             const spryi_ranking *ranking, spryi_choice *choice, spry_error *err);
@@ -51,14 +65,10 @@ spry_status spryi_choose_on(const spry_matrix *A, const spry_spmv_options *optio
  * The kernel of `format` on a kind of device that suits A best; NULL: the last one listed. It may be one that cannot
  * run here or lacks the product: the caller looks.
  */
-const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device,
-                                spry_op op);
+const char *spryi_choose_kernel(const spry_matrix *A, const spryi_format *format, const spryi_driver *device);
 
 /* csr, which never pads, for a format that the guard refuses; `refused` is its name. */
 void spryi_choose_instead(spryi_choice *choice, const char *refused);
-
-/* csr's kernel on a GPU for a product of values of that type. */
-const char *spryi_csr_kernel_on_gpu(const spry_arrays *a, spry_type value_type, const spryi_row_profile *rows);
 
 /* Takes the format of that name; the reason, a format for printf and its arguments, is told behind its name. */
 void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)

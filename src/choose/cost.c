@@ -15,60 +15,129 @@
 
 enum { SECTOR = 32 };
 
-static double time_of(const spryi_format_rates *r, const spryi_work *w, const spryi_device_class *c, double threads)
+/*
+ * Sectors of x far from the diagonal come from the last cache, or from memory where x is larger than the cache: they
+ * take so many times as long there.
+ */
+static double far_factor(const spryi_features *f, double cache)
 {
-    const double cache = c->cache_bytes * threads, memory = fmin(r->memory * threads, c->most_memory);
+    static const double FROM_MEMORY = 3;
+    const double share = fmin(fmax(2 * (double)f->cols * f->number_bytes / cache - 1, 0), 1);
+    return 1 + (FROM_MEMORY - 1) * share;
+}
+
+static int is_cpu(const spryi_device_class *c)
+{
+    return strcmp(c->driver, "cpu") == 0;
+}
+
+spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
+                         double threads)
+{
+    spryi_work w = is_cpu(c) ? spryi_work_on_cpu(r, f) : spryi_work_on_gpu(r, f, c->cache_bytes);
+    w.far *= far_factor(f, c->cache_bytes * threads);
+    return w;
+}
+
+double spryi_time_of(const spryi_format_rates *r, const spryi_work *w, const spryi_device_class *c, double threads)
+{
+    const double faster = c->faster_memory > 0 ? c->faster_memory : 1, cache = c->cache_bytes * threads;
+    const double memory = fmin(r->memory * faster * threads, c->most_memory);
     const double cached = fmin(fmax(2 - w->bytes / cache, 0), 1), ahead = w->ahead ? r->ahead : 0;
     const double stream = w->bytes * (cached / (r->cached * threads) + (1 - cached) / memory) * (1 - ahead);
     const double gather = r->gather > 0 ? SECTOR * w->sectors / (r->gather * threads) : 0;
     const double near = r->near > 0 ? SECTOR * w->near / (r->near * threads) : 0;
+    const double far = r->far > 0 ? SECTOR * w->far / (r->far * threads) : 0;
     const double steps = (w->steps * r->step + w->slices * r->slice + w->blocks * r->block + w->ragged * r->ragged +
                           w->columns * r->column) *
                          (1 + w->longest * r->longest) / threads;
-    const double sum = pow(stream, r->sharp) + pow(gather, r->sharp) + pow(near, r->sharp) + pow(steps, r->sharp);
+    const double sum = pow(stream, r->sharp) + pow(gather, r->sharp) + pow(near + far, r->sharp) + pow(steps, r->sharp);
     const double more = (1 + w->uneven * r->uneven) * (1 + w->holes * r->holes) * (1 + w->heaviest * r->heaviest);
     return r->launch + pow(sum, 1 / r->sharp) * more + w->chain * r->chain;
 }
 
-static double setup_of(const spryi_format_rates *r, const spryi_features *f, double threads)
+double spryi_setup_of(const spryi_format_rates *r, const spryi_features *f, double threads)
 {
     const double values = (double)f->nnz * f->value_bytes;
     const double us = r->setup_entry * (double)f->nnz + r->setup_row * (double)f->rows + r->setup_value * values;
     return r->setup + 1e-6 * us / threads;
 }
 
-/* Why a format is not to be taken; NULL: it may be, and times of such matrices are known. */
-static const char *why_refused(const char *format, const spryi_features *f, int on_gpu)
+/* ---- what is not to be taken ---------------------------------------------------------------------------- */
+
+/* Slots an entry of a format that pads; 1 where it does not. The padding guard refuses 3 and more. */
+static double padding_of(const char *format, const spryi_features *f)
+{
+    if (strcmp(format, "ell") == 0) return (double)f->rows * f->lengths.longest / (double)f->nnz;
+    return strcmp(format, "sell") == 0 ? f->slots : 1;
+}
+
+static int is(const spryi_format_rates *r, const char *format)
+{
+    return strcmp(r->format, format) == 0;
+}
+
+static const char *why_refused_on_gpu(const spryi_format_rates *r, const spryi_features *f)
 {
     enum { LEAST_WINDOWED = 1 << 19, LEAST_SWEPT = 3 << 19 /* entries */, LEAST_PACKED = 1 << 17 /* rows */ };
-    static const double PADDED = 1.5; /* slots of ell an entry */
-    const int windowed = strcmp(format, "windowed") == 0;
-    if (strcmp(format, "bsr") == 0 && f->blocks.block <= 1) return "a sample finds no blocks that save bytes";
-    if (windowed && f->windowed.columns <= 0) return "its windows cannot be told by a sample";
-    if (windowed && f->lengths.longest > SPRYI_WINDOWED_LONG) return "a row is longer than its windows take whole";
-    if (strcmp(format, "ell") == 0 && f->lengths.longest > PADDED * f->lengths.mean)
-        return "its longest row is over 1.5 times the mean: padding";
-    if (!on_gpu) return NULL;
-    if (strcmp(format, "packed") == 0 && f->rows < LEAST_PACKED) return "fewer than 131072 rows are too few slices";
-    if (strcmp(format, "swept") == 0 && f->nnz < LEAST_SWEPT) return "fewer than 1572864 entries are too few blocks";
-    if (strcmp(format, "swept") == 0 && !f->scattered) return "columns are not scattered";
-    return windowed && f->nnz < LEAST_WINDOWED ? "fewer than 524288 entries are too few windows" : NULL;
+    if (spryi_waits_for_rows(r, &f->lengths)) return "a row takes its lanes so many steps that the others wait";
+    if (is(r, "windowed") && f->lengths.longest > SPRYI_WINDOWED_LONG)
+        return "a row is longer than its windows take whole";
+    if (is(r, "packed") && f->rows < LEAST_PACKED) return "fewer than 131072 rows are too few slices";
+    if (is(r, "swept") && f->nnz < LEAST_SWEPT) return "fewer than 1572864 entries are too few blocks";
+    if (is(r, "swept") && !f->scattered) return "columns are not scattered";
+    return is(r, "windowed") && f->nnz < LEAST_WINDOWED ? "fewer than 524288 entries are too few windows" : NULL;
+}
+
+/* 1: the features tell the work of the format on such a device; a table of a user's may have rates of others. */
+static int is_ranked(const char *format, int on_gpu)
+{
+    static const char *const everywhere[] = {"csr", "sell", "ell", "hyb", "coo", "bsr", "packed", "windowed"};
+    for (size_t n = 0; n < sizeof everywhere / sizeof *everywhere; n++)
+        if (strcmp(format, everywhere[n]) == 0) return 1;
+    if (!on_gpu) return strcmp(format, "scoo") == 0;
+    return strcmp(format, "swept") == 0 || strcmp(format, "csr2") == 0 || strcmp(format, "csr3") == 0;
+}
+
+/* Why a format is not to be taken; NULL: it may be, and times of such matrices are known. */
+static const char *why_refused(const spryi_format_rates *r, const spryi_features *f, int on_gpu)
+{
+    static const double PADDED = 2.5;
+    if (!is_ranked(r->format, on_gpu)) return "it is not ranked on such a device";
+    if (is(r, "bsr") && f->blocks.block <= 1) return "a sample finds no blocks that save bytes";
+    if (is(r, "windowed") && f->effort == SPRYI_QUICK) return "too few calls expected for a look at windows to pay";
+    if (is(r, "windowed") && f->windowed.columns <= 0) return "its windows cannot be told by a sample";
+    if (padding_of(r->format, f) > PADDED) return "over 2.5 slots an entry: padding";
+    return on_gpu ? why_refused_on_gpu(r, f) : NULL;
+}
+
+/* 0: the features do not tell its work. */
+static int has_work(const spryi_format_rates *r, const spryi_features *f)
+{
+    if (is(r, "bsr")) return f->blocks.block > 1;
+    return !is(r, "windowed") || f->windowed.columns > 0;
+}
+
+/* A time that can be compared, whatever a table says. */
+static double time_within_reason(double us)
+{
+    static const double LEAST = 1e-3, MOST = 1e15;
+    return us >= LEAST && us <= MOST ? us : us < LEAST ? LEAST : MOST;
 }
 
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
 {
-    const int on_gpu = strcmp(c->driver, "cpu") != 0, compared = on_gpu ? 1 : SPRYI_COMPARED_THREADS;
+    const int on_gpu = !is_cpu(c), compared = on_gpu ? 1 : SPRYI_COMPARED_THREADS;
     double share = 1; /* of a time by the threads that are compared */
     for (int k = 0; k < c->formats; k++) {
         const spryi_format_rates *r = &c->rates[k];
-        list[k] = (spryi_estimate){.format = r->format, .refused = why_refused(r->format, f, on_gpu)};
-        if (strcmp(r->format, "bsr") == 0 && f->blocks.block <= 1) continue;
-        if (strcmp(r->format, "windowed") == 0 && f->windowed.columns <= 0) continue;
-        const spryi_work w = on_gpu ? spryi_work_on_gpu(r->format, f, c->cache_bytes) : spryi_work_on_cpu(r->format, f);
-        const double us = time_of(r, &w, c, compared);
-        if (k == 0 && !on_gpu) share = time_of(r, &w, c, threads) / us; /* csr */
+        list[k] = (spryi_estimate){.format = r->format, .kernel = r->kernel, .refused = why_refused(r, f, on_gpu)};
+        if (!has_work(r, f)) continue;
+        const spryi_work w = spryi_work_of(r, c, f, compared);
+        const double us = time_within_reason(spryi_time_of(r, &w, c, compared));
+        if (k == 0 && !on_gpu) share = time_within_reason(spryi_time_of(r, &w, c, threads)) / us; /* csr */
         list[k].us = share * us;
-        list[k].setup_us = share * setup_of(r, f, compared);
+        list[k].setup_us = share * time_within_reason(spryi_setup_of(r, f, compared));
         list[k].bytes = w.bytes;
     }
     return c->formats;

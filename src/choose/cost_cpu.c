@@ -15,11 +15,12 @@ static double vector_bytes(const spryi_features *f)
 static spryi_work work_of_csr(const spryi_features *f)
 {
     const double n = (double)f->nnz;
-    return (spryi_work){.bytes = n * (f->value_bytes + f->index_bytes * (1 - f->repeated)) +
+    return (spryi_work){.bytes = n * (f->value_bytes + f->index_bytes * (1 - f->relations.repeated)) +
                                  (double)f->rows * f->offset_bytes + vector_bytes(f),
-                        .sectors = f->slot_sectors * n * (1 - f->moved),
+                        .sectors = f->slot_sectors * n * (1 - f->relations.moved),
                         .near = f->near_sectors * n,
-                        .steps = n * (1 - f->moved) * (1 - f->adjacent),
+                        .far = f->far_sectors * n,
+                        .steps = n * (1 - f->relations.moved) * (1 - f->relations.adjacent),
                         .columns = n,
                         .slices = (double)f->rows,
                         .blocks = (double)f->rows * f->lengths.body_deviation};
@@ -32,6 +33,7 @@ static spryi_work work_of_sell(const spryi_features *f)
                                  vector_bytes(f),
                         .sectors = f->slot_sectors * n,
                         .near = f->near_sectors * n,
+                        .far = f->far_sectors * n,
                         .steps = n * f->slots,
                         .slices = (double)f->rows};
 }
@@ -45,6 +47,7 @@ static spryi_work work_of_bsr(const spryi_features *f)
     return (spryi_work){.bytes = f->blocks.bytes + vector_bytes(f),
                         .sectors = f->slot_sectors * n / b,
                         .near = f->near_sectors * n,
+                        .far = f->far_sectors * n,
                         .steps = stored,
                         .columns = has_holes ? stored : 0,
                         .slices = (double)f->rows / b,
@@ -57,6 +60,7 @@ static spryi_work work_of_packed(const spryi_features *f)
     return (spryi_work){.bytes = n * f->packed.bytes + vector_bytes(f),
                         .sectors = f->slot_sectors * n * gathered / b,
                         .near = f->near_sectors * n,
+                        .far = f->far_sectors * n,
                         .steps = n * f->slots * gathered / b,
                         .columns = n * f->slots,
                         .slices = (double)f->rows,
@@ -69,6 +73,7 @@ static spryi_work work_of_ell(const spryi_features *f)
     return (spryi_work){.bytes = slots * (f->value_bytes + f->index_bytes) + 4 * rows + vector_bytes(f),
                         .sectors = f->slot_sectors * (double)f->nnz,
                         .near = f->near_sectors * (double)f->nnz,
+                        .far = f->far_sectors * (double)f->nnz,
                         .steps = slots,
                         .slices = rows};
 }
@@ -80,6 +85,7 @@ static spryi_work work_of_hyb(const spryi_features *f)
                                  rest * (f->value_bytes + 2 * f->index_bytes) + vector_bytes(f),
                         .sectors = f->slot_sectors * (double)f->nnz,
                         .near = f->near_sectors * (double)f->nnz,
+                        .far = f->far_sectors * (double)f->nnz,
                         .steps = slots,
                         .columns = rest,
                         .slices = rows};
@@ -92,6 +98,7 @@ static spryi_work work_of_scoo(const spryi_features *f)
     const double n = (double)f->nnz;
     return (spryi_work){.bytes = n * (f->number_bytes + f->index_bytes + LOCAL_ROW) + vector_bytes(f),
                         .near = f->near_sectors * n,
+                        .far = f->far_sectors * n,
                         .steps = n,
                         .slices = (double)f->rows};
 }
@@ -113,13 +120,26 @@ static spryi_work work_of_windowed(const spryi_features *f)
                         .blocks = 32 * g->ragged * n};
 }
 
-spryi_work spryi_work_on_cpu(const char *format, const spryi_features *f)
+/* Entries by themselves: row and column are read of each. */
+static spryi_work work_of_coo(const spryi_features *f)
 {
-    if (strcmp(format, "sell") == 0) return work_of_sell(f);
-    if (strcmp(format, "bsr") == 0) return work_of_bsr(f);
-    if (strcmp(format, "packed") == 0) return work_of_packed(f);
-    if (strcmp(format, "ell") == 0) return work_of_ell(f);
-    if (strcmp(format, "hyb") == 0) return work_of_hyb(f);
-    if (strcmp(format, "scoo") == 0) return work_of_scoo(f);
-    return strcmp(format, "windowed") == 0 ? work_of_windowed(f) : work_of_csr(f);
+    const double n = (double)f->nnz;
+    spryi_work w = work_of_csr(f);
+    w.bytes = n * (f->number_bytes + 2 * f->index_bytes) + vector_bytes(f);
+    w.sectors = f->slot_sectors * n;
+    w.steps = n;
+    return w;
+}
+
+spryi_work spryi_work_on_cpu(const spryi_format_rates *r, const spryi_features *f)
+{
+    static const struct {
+        const char *format;
+        spryi_work (*work)(const spryi_features *f);
+    } works[] = {{"sell", work_of_sell}, {"bsr", work_of_bsr},  {"packed", work_of_packed},
+                 {"ell", work_of_ell},   {"hyb", work_of_hyb},  {"windowed", work_of_windowed},
+                 {"coo", work_of_coo},   {"scoo", work_of_scoo}};
+    for (size_t n = 0; n < sizeof works / sizeof *works; n++)
+        if (strcmp(r->format, works[n].format) == 0) return works[n].work(f);
+    return work_of_csr(f);
 }

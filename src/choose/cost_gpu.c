@@ -22,12 +22,85 @@ static spryi_work work_of_rows(const spryi_features *f)
                         .uneven = f->lengths.body_deviation};
 }
 
+static double csr_bytes(const spryi_features *f)
+{
+    return (double)f->nnz * (f->value_bytes + f->index_bytes) + (double)f->rows * f->offset_bytes + vector_bytes(f);
+}
+
+/* By entries: csr_merge_cuda, csr_adaptive_cuda. */
 static spryi_work work_of_csr(const spryi_features *f)
 {
-    const double n = (double)f->nnz;
     spryi_work w = work_of_rows(f);
-    w.bytes = n * (f->value_bytes + f->index_bytes) + (double)f->rows * f->offset_bytes + vector_bytes(f);
-    w.sectors = f->warp_sectors * n;
+    w.bytes = csr_bytes(f);
+    w.sectors = f->warp_sectors * (double)f->nnz;
+    return w;
+}
+
+/* Lanes of a row, as csr_vector_cuda has them: as many as the mean row needs. */
+static double lanes_of(const spryi_row_profile *rows)
+{
+    double lanes = 2;
+    while (lanes < LANES && lanes < rows->mean) lanes *= 2;
+    return lanes;
+}
+
+int spryi_waits_for_rows(const spryi_format_rates *r, const spryi_row_profile *rows)
+{
+    enum { MOST_STEPS = 192, MOST_ALONE = 64 };
+    if (r->kernel && strcmp(r->kernel, "csr_scalar_cuda") == 0) return rows->longest > MOST_ALONE;
+    if (strcmp(r->format, "csr2") != 0 && strcmp(r->format, "csr3") != 0 &&
+        !(r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0))
+        return 0;
+    return rows->longest > MOST_STEPS * lanes_of(rows);
+}
+
+/* A few lanes a row: csr_vector_cuda, csr2, csr3. */
+static spryi_work work_of_lanes(const spryi_features *f)
+{
+    const double lanes = lanes_of(&f->lengths);
+    spryi_work w = work_of_csr(f);
+    w.steps = (double)f->rows * lanes / LANES * ceil(f->lengths.mean / lanes);
+    w.chain = f->lengths.longest / lanes;
+    return w;
+}
+
+/* A thread a row: csr_scalar_cuda. Lanes read apart: what a row has beyond a sector is read again and again. */
+static spryi_work work_of_scalar(const spryi_features *f)
+{
+    spryi_work w = work_of_csr(f);
+    w.sectors = f->slot_sectors * (double)f->nnz;
+    w.columns = (double)f->nnz * fmin(f->lengths.mean, LANES) / LANES;
+    w.chain = f->lengths.longest;
+    return w;
+}
+
+static spryi_work work_of_coo(const spryi_features *f)
+{
+    spryi_work w = work_of_csr(f);
+    w.bytes = (double)f->nnz * (f->number_bytes + 2 * f->index_bytes) + vector_bytes(f);
+    return w;
+}
+
+static spryi_work work_of_ell(const spryi_features *f)
+{
+    const double slots = (double)f->rows * f->lengths.longest;
+    spryi_work w = work_of_rows(f);
+    w.bytes = slots * (f->number_bytes + f->index_bytes) + 4.0 * (double)f->rows + vector_bytes(f);
+    w.sectors = f->slot_sectors * (double)f->nnz;
+    w.steps = slots / LANES;
+    w.chain = f->lengths.longest;
+    return w;
+}
+
+static spryi_work work_of_hyb(const spryi_features *f)
+{
+    const double rows = (double)f->rows, slots = rows * floor(f->lengths.mean + 0.5), rest = f->lengths.beyond_mean;
+    spryi_work w = work_of_rows(f);
+    w.bytes = slots * (f->number_bytes + f->index_bytes) + 4 * rows + rest * (f->number_bytes + 2 * f->index_bytes) +
+              vector_bytes(f);
+    w.sectors = f->slot_sectors * (double)f->nnz;
+    w.steps = slots / LANES;
+    w.columns = rest;
     return w;
 }
 
@@ -112,11 +185,23 @@ static spryi_work work_of_swept(const spryi_features *f)
     return w;
 }
 
-spryi_work spryi_work_on_gpu(const char *format, const spryi_features *f, double cache_bytes)
+static spryi_work work_of_kernel(const spryi_format_rates *r, const spryi_features *f)
 {
-    if (strcmp(format, "sell") == 0) return work_of_sell(f);
-    if (strcmp(format, "bsr") == 0) return work_of_bsr(f);
-    if (strcmp(format, "packed") == 0) return work_of_packed(f);
-    if (strcmp(format, "windowed") == 0) return work_of_windowed(f, cache_bytes);
-    return strcmp(format, "swept") == 0 ? work_of_swept(f) : work_of_csr(f);
+    if (r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0) return work_of_lanes(f);
+    if (r->kernel && strcmp(r->kernel, "csr_scalar_cuda") == 0) return work_of_scalar(f);
+    return work_of_csr(f);
+}
+
+spryi_work spryi_work_on_gpu(const spryi_format_rates *r, const spryi_features *f, double cache_bytes)
+{
+    static const struct {
+        const char *format;
+        spryi_work (*work)(const spryi_features *f);
+    } works[] = {{"sell", work_of_sell},   {"bsr", work_of_bsr},    {"packed", work_of_packed},
+                 {"swept", work_of_swept}, {"coo", work_of_coo},    {"ell", work_of_ell},
+                 {"hyb", work_of_hyb},     {"csr2", work_of_lanes}, {"csr3", work_of_lanes}};
+    if (strcmp(r->format, "windowed") == 0) return work_of_windowed(f, cache_bytes);
+    for (size_t n = 0; n < sizeof works / sizeof *works; n++)
+        if (strcmp(r->format, works[n].format) == 0) return works[n].work(f);
+    return work_of_kernel(r, f);
 }

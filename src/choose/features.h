@@ -2,13 +2,14 @@
 #ifndef SPRYI_FEATURES_H
 #define SPRYI_FEATURES_H
 
+#include "choose/blocks.h"
 #include "choose/rows.h"
-#include "formats/bsr/bsr.h"
 #include "formats/packed/packed.h"
 #include "formats/windowed/windowed_guess.h"
 
 /* Of CSR in host memory. Sectors are 32 bytes of x; shares are by entry. */
 typedef struct spryi_features {
+    spryi_effort effort; /* of the look; SPRYI_QUICK leaves `windowed` unknown */
     int64_t rows, cols, nnz;
     int value_bytes, index_bytes, offset_bytes; /* value: 0 of a pattern, */
     int number_bytes;                           /* of x and y, and of values where a format needs a pattern's ones */
@@ -18,9 +19,8 @@ typedef struct spryi_features {
     double slot_sectors; /* that the n-th entries of 32 rows that follow each other meet, all n: an entry */
     double warp_sectors; /* that 32 entries that follow each other meet: an entry */
     double near_sectors; /* that 128 rows that follow each other meet: an entry */
-    double adjacent;     /* entries whose right neighbour is an entry too */
-    double repeated;     /* entries of rows whose columns are those of the row before, or one further */
-    double moved;        /* the latter alone */
+    double far_sectors;  /* of these, the ones over 512 KB of x from the diagonal */
+    spryi_row_relations relations;
     spryi_packed_guess packed;
     spryi_bsr_guess blocks;
     double longest_blocks; /* of the block row with the longest row; 0 without blocks */
@@ -28,8 +28,15 @@ typedef struct spryi_features {
     int scattered; /* 1: neighbouring entries gather x from all over: of row blocks that sweep it */
 } spryi_features;
 
-/* Looks at samples of the columns of csr, which has entries; values are not read. x is of vector_type. */
+/* For whom and how a look is taken. */
+typedef struct spryi_look {
+    spry_type vector_type; /* of x */
+    int on_gpu;            /* 1: features that matter to GPUs alone, too */
+    spryi_effort effort;
+} spryi_look;
+
+/* Looks at samples of the columns of csr, which has entries; values are not read. */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
-                                spry_type vector_type, const spryi_row_profile *lengths, spry_error *err);
+                                const spryi_row_profile *lengths, const spryi_look *look, spry_error *err);
 
 #endif

@@ -7,19 +7,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-int spryi_looking_pays(const spry_arrays *a, spry_op op, const spryi_device_class *c, int64_t calls)
+/* us that a look takes on one thread, about, of each effort: by itself, and for each of the first entries and rows. */
+static double look_us(const spry_arrays *a, spryi_effort effort)
 {
-    static const double SHARE = 0.03, LOOK = 300, LOOK_ENTRY = 0.003; /* us, us an entry of those looked at, */
-    static const double FETCH = 2000;                                 /* bytes a us from a device */
-    enum { LOOKED_AT = 1 << 20 };                                     /* which are at most so many */
+    static const struct {
+        double look, entry, most, row;
+    } costs[] = {[SPRYI_QUICK] = {120, 0.003, 1 << 16, 0}, [SPRYI_FULL] = {300, 0.004, 1 << 20, 0.0015}};
+    return costs[effort].look + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
+           costs[effort].row * (double)a->rows;
+}
+
+int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
+                       int64_t calls)
+{
+    static const double SHARE = 0.03, AT_LEAST = 30, FETCH = 2000; /* us; bytes a us from a device */
     const int on_gpu = strcmp(c->driver, "cpu") != 0;
     const double entry = (double)spry_type_bytes(a->value_type) + (double)spry_index_type_bytes(a->index_type);
     const double rate = c->rates[0].cached * (on_gpu ? 1 : SPRYI_COMPARED_THREADS);
     const double us = (on_gpu ? c->rates[0].launch : 0) + entry * (double)a->nnz / rate;
     const int fetched = on_gpu && (a->device > 0 || op == SPRY_TRANSPOSE);
     const double structure = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
-    const double look = LOOK + LOOK_ENTRY * fmin((double)a->nnz, LOOKED_AT) + (fetched ? structure / FETCH : 0);
-    return SHARE * (double)calls * us >= look;
+    const double budget = fmax(SHARE * (double)calls * us, AT_LEAST) - (fetched ? structure / FETCH : 0);
+    for (*effort = SPRYI_FULL; look_us(a, *effort) > budget; *effort = SPRYI_QUICK)
+        if (*effort == SPRYI_QUICK) return 0;
+    return 1;
 }
 
 static int by_time(const void *a, const void *b)
@@ -31,28 +42,33 @@ static int by_time(const void *a, const void *b)
 
 static void find_least(spryi_ranking *r)
 {
-    double least = INFINITY;
+    double least = INFINITY, least_csr = INFINITY;
     for (int k = 0; k < r->allowed; k++) {
         const double total = r->list[k].setup_us + (double)r->calls * r->list[k].us;
-        if (strcmp(r->list[k].format, "csr") == 0) r->csr = k;
+        const int is_csr = strcmp(r->list[k].format, "csr") == 0;
+        if (is_csr && total < least_csr) r->csr = k;
+        if (is_csr && total < least_csr) least_csr = total;
         if (total < least) r->taken = k;
         if (total < least) least = total;
     }
 }
 
-spry_status spryi_rank(spryi_ranking *r, const spry_matrix *A, spry_op op, spry_type vector_type,
-                       const spryi_device_class *device, int threads, int64_t calls, spry_error *err)
+spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spry_matrix *structure = NULL;
     spryi_row_profile rows;
-    *r = (spryi_ranking){.device = device, .threads = threads, .calls = calls};
-    SPRYI_TRY(spryi_structure_of(&structure, A, op, err));
-    SPRYI_TRY(spryi_find_row_profile(&rows, structure, err));
+    const spry_matrix *A = request->A;
+    const spryi_look look = {.vector_type = request->vector_type,
+                             .on_gpu = strcmp(request->device->driver, "cpu") != 0,
+                             .effort = request->effort};
+    *r = (spryi_ranking){.device = request->device, .threads = request->threads, .calls = request->calls};
+    SPRYI_TRY(spryi_structure_of(&structure, A, request->op, err));
+    SPRYI_TRY(spryi_find_row_profile(&rows, structure, request->effort, err));
     spry_arrays csr = structure->a;
     csr.value_type = A->a.value_type;
-    SPRYI_TRY(spryi_find_features(A->context, &r->features, &csr, vector_type, &rows, err));
-    r->count = spryi_estimate_all(r->list, device, &r->features, threads);
+    SPRYI_TRY(spryi_find_features(A->context, &r->features, &csr, &rows, &look, err));
+    r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);

@@ -18,17 +18,25 @@ typedef struct spryi_ranking {
 enum { SPRYI_MANY_CALLS = 10000 };
 
 /*
- * 1: looking at A costs at most 3 % of what so many products of csr take there; of a matrix in device memory, and of
- * one that a GPU transposes, columns are copied to the host for that. Then a ranking may be made; the time of a
- * conversion counts there.
+ * 1: a look at A costs at most 3 % of what so many products of csr take there, or 30 us, and *effort is the largest
+ * that does; of a matrix in device memory, and of one that a GPU transposes, columns are copied to the host for that.
+ * Then a ranking may be made; the time of a conversion counts there.
  */
-int spryi_looking_pays(const spry_arrays *a, spry_op op, const spryi_device_class *device, int64_t calls);
+int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *device,
+                       int64_t calls);
 
-/*
- * Of products with A, or with a copy of A^T as CSR where op is SPRY_TRANSPOSE. A has entries and is sound, x is of
- * vector_type; calls > 0. What is not CSR in host memory is converted or copied.
- */
-spry_status spryi_rank(spryi_ranking *ranking, const spry_matrix *A, spry_op op, spry_type vector_type,
-                       const spryi_device_class *device, int threads, int64_t calls, spry_error *err);
+/* What is ranked: products of op(A) with x of vector_type. */
+typedef struct spryi_rank_request {
+    const spry_matrix *A; /* has entries and is sound */
+    spry_op op;           /* SPRY_TRANSPOSE: with a copy of A^T as CSR */
+    spry_type vector_type;
+    const spryi_device_class *device;
+    int threads;
+    int64_t calls; /* > 0 */
+    spryi_effort effort;
+} spryi_rank_request;
+
+/* What is not CSR in host memory is converted or copied. */
+spry_status spryi_rank(spryi_ranking *ranking, const spryi_rank_request *request, spry_error *err);
 
 #endif

@@ -2,20 +2,24 @@
 #ifndef SPRYI_CHOOSE_ROWS_H
 #define SPRYI_CHOOSE_ROWS_H
 
-#include "core/matrix.h"
+#include "core/kernel.h"
 
 typedef struct spryi_row_profile {
     double mean, longest;
+    int64_t longest_row;   /* one of that length */
     double deviation;      /* of the lengths, as a share of their mean, */
     double body_deviation; /* and without the longest hundredth */
     double empty;          /* share of the rows */
     double long_rows;      /* rows of over SPRYI_LONG_ROW times the mean, */
     double excess;         /* and their entries beyond that */
     double beyond_mean;    /* entries of rows beyond the mean, which is rounded: COO's part of format hyb */
+    double variance;       /* of the lengths */
+    double quantiles[3];   /* lengths that a half, nine tenths and 99 hundredths of the rows do not pass */
 } spryi_row_profile;
 
-/* Of a matrix in host memory. */
-spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spry_error *err);
+/* Of a matrix in host memory; SPRYI_QUICK: of many rows a part is counted, and the longest is a guess. */
+spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spryi_effort effort,
+                                   spry_error *err);
 
 #define SPRYI_LONG_ROW 8 /* times the mean */
 

@@ -29,16 +29,6 @@ int spryi_is_tree(const char *policy)
     return policy && strncmp(policy, "tree", 4) == 0;
 }
 
-spry_status spryi_check_policy(const char *policy, spry_error *err)
-{
-    static const char *const names[] = {"cost", "tree", "tree:memory", "tree:unpredictable"};
-    if (!policy) return SPRY_OK;
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        if (strcmp(policy, names[n]) == 0) return SPRY_OK;
-    return spryi_fail(err, SPRY_UNKNOWN_NAME, "policy",
-                      "no policy \"%s\", expected cost, tree, tree:memory or tree:unpredictable", policy);
-}
-
 static void choose_by_rows(spryi_choice *choice, const spryi_row_profile *rows)
 {
     if (spryi_rows_are_uniform(rows)) {
@@ -73,7 +63,7 @@ spry_status spryi_follow_tree(spryi_choice *choice, const spry_matrix *A, const 
         spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries");
     if (choice->format) return SPRY_OK;
     SPRYI_TRY(spryi_structure_of(&structure, A, SPRY_NO_TRANSPOSE, err));
-    SPRYI_TRY(spryi_find_row_profile(&rows, structure, err));
+    SPRYI_TRY(spryi_find_row_profile(&rows, structure, SPRYI_FULL, err));
     choose_by_rows(choice, &rows);
 done:
     spryi_matrix_release(structure);

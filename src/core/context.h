@@ -2,8 +2,10 @@
 #define SPRYI_CONTEXT_H
 
 #include "core/block_cache.h"
+#include "core/choices.h"
 #include "core/cpu_features.h"
 #include "core/pool.h"
+#include "core/rates.h"
 #include "core/tuning.h"
 #include "spry/spry.h"
 
@@ -20,9 +22,13 @@ struct spry_context {
     int threads;
     int no_caches;                     /* 1: what is given back goes to the system at once */
     spryi_simd simd;                   /* what kernels may use: what the CPU has, lowered by SPRY_SIMD */
+    int amd;                           /* 1: the processor is AMD's, whose rates differ (choose/rates.c) */
     struct spryi_device_list *devices; /* device/devices.h */
     const struct spryi_device *(*device_at)(const spry_context *context, int number); /* spryi_device_at */
     spryi_tuning tuning;
+    const spryi_device_class *classes[SPRYI_MOST_OWN_CLASSES]; /* tables of rates that count before the library's */
+    int class_count;
+    spryi_choices choices;
     _Atomic int64_t bytes, peak_bytes;
     _Atomic int64_t references; /* the caller's handle, and those of what was made with it */
     void (*close)(spry_context *context);

@@ -31,10 +31,22 @@ spryi_simd spryi_cpu_simd(void)
     const uint32_t all512 = avx512f | avx512dq | avx512cd | avx512bw | avx512vl | bmi;
     return (kept & 0xe0) == 0xe0 && (b & all512) == all512 ? SPRYI_AVX512 : SPRYI_AVX2;
 }
+
+int spryi_cpu_is_amd(void)
+{
+    uint32_t a, b, c, d;
+    const uint32_t auth = 0x68747541; /* of "AuthenticAMD" */
+    return __get_cpuid(0, &a, &b, &c, &d) && b == auth;
+}
 #else
 spryi_simd spryi_cpu_simd(void)
 {
     return SPRYI_PORTABLE;
+}
+
+int spryi_cpu_is_amd(void)
+{
+    return 0;
 }
 #endif
 

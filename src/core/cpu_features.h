@@ -15,6 +15,8 @@ int spryi_allowed_simd(spryi_simd *level);
 
 const char *spryi_simd_name(spryi_simd level);
 
+int spryi_cpu_is_amd(void); /* 1: the processor says so of itself */
+
 /* "Intel(R) Xeon(R) Processor"; "unknown processor" if it cannot be told. Constant string. */
 const char *spryi_cpu_name(void);
 int64_t spryi_memory_bytes(void);     /* physical */

@@ -19,6 +19,9 @@ enum {
     SPRYI_OP_SPGEMM = 1u << 2
 };
 
+/* How large the samples are that a format's guesses rest on. */
+typedef enum spryi_effort { SPRYI_QUICK, SPRYI_FULL } spryi_effort;
+
 /* One product. Everything has been validated; kernels check nothing. */
 typedef struct spryi_run_args {
     const void *storage; /* the format's own struct, as its build made it */

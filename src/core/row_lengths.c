@@ -30,10 +30,43 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr)
     return longest;
 }
 
-void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most)
+/* type is a constant where it is inlined. */
+static inline __attribute__((always_inline)) int64_t count_of(const void *offsets, spry_index_type type, int64_t first,
+                                                              int64_t end, int64_t *rows_of, int64_t most)
 {
-    for (int64_t i = 0; i < csr->rows; i++) {
-        int64_t length = spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
+    int64_t longest = -1, at = first, before = spryi_index_at(offsets, type, first);
+    for (int64_t i = first; i < end; i++) {
+        const int64_t next = spryi_index_at(offsets, type, i + 1), length = next - before;
+        before = next;
+        if (length > longest) {
+            longest = length;
+            at = i;
+        }
         rows_of[length < most ? length : most]++;
     }
+    return at;
+}
+
+void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most)
+{
+    (void)spryi_count_some_lengths(csr, 0, csr->rows, rows_of, most);
+}
+
+int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most)
+{
+    return csr->offset_type == SPRY_I32 ? count_of(csr->offsets, SPRY_I32, first, end, rows_of, most)
+                                        : count_of(csr->offsets, SPRY_I64, first, end, rows_of, most);
+}
+
+int64_t spryi_row_of_entry(const spry_arrays *csr, int64_t k)
+{
+    int64_t low = 0, high = csr->rows;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (spryi_offset_of(csr, middle) <= k)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }

@@ -10,4 +10,10 @@ int64_t spryi_longest_row(const spry_context *context, const spry_arrays *csr);
 /* rows_of[length]++ for each row, those of `most` entries and more in rows_of[most]; the caller clears it before. */
 void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t most);
 
+/* The same of rows first .. end - 1, of which there is one; the first of the longest ones. */
+int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
+
+/* The row of entry k. */
+int64_t spryi_row_of_entry(const spry_arrays *csr, int64_t k);
+
 #endif

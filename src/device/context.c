@@ -46,6 +46,8 @@ static spry_status check_options(const spry_context_options *options, spry_error
 static void close_context(spry_context *context)
 {
     spryi_pool_close(&context->pool);
+    spryi_context_release_classes(context);
+    spryi_choices_close(context);
     spryi_close_devices(context);
     (void)spryi_block_cache_release(context);
     pthread_mutex_destroy(&context->cached_blocks.lock);
@@ -82,10 +84,12 @@ spry_status spry_context_create(spry_context **context, const spry_context_optio
         .no_caches = chosen.no_caches,
         .threads = chosen.threads > 0 ? chosen.threads : omp_get_max_threads(),
         .simd = simd,
+        .amd = spryi_cpu_is_amd(),
     };
     atomic_init(&made->references, 1);
     made->close = close_context;
     pthread_mutex_init(&made->cached_blocks.lock, NULL); /* cannot fail with default attributes where we build for */
+    spryi_choices_open(&made->choices);
     spryi_pool_open(&made->pool, &chosen, devices + 1);
     spryi_open_devices(made, devices);
     spryi_open_hooked_memory(made, &chosen);

@@ -10,11 +10,19 @@
  *     cuda whole 8 32          both sizes are rounded to whole eights, from 8 up to 32
  *     cuda case2 1.5 2         what both are multiplied by where 8 < d <= 16; case3: 16 < d <= 32, case4: above
  *
+ *     class avx512-amd cpu     rates of a class of devices and its kind (core/rates.h); what follows is of it:
+ *     title AMD processors     what it is, and to what it was fitted, for people
+ *     fitted to two threads of an AMD EPYC, 2026-11-25
+ *     number cache_bytes 1.6e7
+ *     rate csr launch 1.65     a rate of a format; of one of its kernels: rate csr:csr_vector_cuda launch 4
+ *
  * Blank lines, and what follows a #, mean nothing.
  */
+#include "io/tuning.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/float_env.h"
+#include "core/memory.h"
 #include "io/decimal.h"
 #include "spry/io.h"
 
@@ -22,31 +30,42 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
-enum { VERSION = 1, MOST_WORDS = 4, LINE_BYTES = 256 };
+enum { VERSION = 2, LINE_BYTES = 256 };
 static const double least_formula = -1e6, most_formula = 1e6;
 
-typedef struct line {
-    const char *words[MOST_WORDS + 1];
-    int count, number;
-    const char *path;
-} line;
+typedef spryi_tuning_line line;
+
+/* All of a table. */
+typedef struct table {
+    spryi_tuning sizes;
+    spryi_tuning_classes classes;
+} table;
 
 static void split(line *l, char *text)
 {
-    l->count = 0;
     text[strcspn(text, "#\r\n")] = '\0';
-    for (char *word = strtok_r(text, " \t", &text); word && l->count <= MOST_WORDS; word = strtok_r(NULL, " \t", &text))
+    const size_t blank = strspn(text, " \t"), word_end = blank + strcspn(text + blank, " \t");
+    snprintf(l->rest, sizeof l->rest, "%s", text + word_end + strspn(text + word_end, " \t"));
+    l->count = 0;
+    for (char *word = strtok_r(text, " \t", &text); word && l->count <= SPRYI_TUNING_WORDS;
+         word = strtok_r(NULL, " \t", &text))
         l->words[l->count++] = word;
 }
 
 static spry_status wrong(const line *l, const char *expected, spry_error *err)
 {
+    return spryi_tuning_wrong(l, expected, err);
+}
+
+spry_status spryi_tuning_wrong(const line *l, const char *expected, spry_error *err)
+{
     return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "%s is no line of a tuning table: expected %s",
                            l->count > 0 ? l->words[0] : "nothing", expected);
 }
 
-static int is_number(const char *word, double least, double most, double *value)
+int spryi_tuning_number(const char *word, double least, double most, double *value)
 {
     spryi_decimal d = {0};
     const char *end = word + strlen(word);
@@ -58,7 +77,7 @@ static int is_number(const char *word, double least, double most, double *value)
 static int is_size(const char *word, int64_t *size)
 {
     double value;
-    if (!is_number(word, 1, SPRYI_MOST_GROUP, &value) || value != floor(value)) return 0;
+    if (!spryi_tuning_number(word, 1, SPRYI_MOST_GROUP, &value) || value != floor(value)) return 0;
     *size = (int64_t)value;
     return 1;
 }
@@ -86,12 +105,12 @@ static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
         "\"cuda MAJOR\", \"cuda ssrs|srs CONSTANT FALL\", \"cuda whole STEP MOST\" or \"cuda "
         "case2|case3|case4 FACTOR FACTOR\" with numbers";
     double a, b;
-    if (l->count == 2 && is_number(l->words[1], 1, 99, &a) && a == floor(a)) {
+    if (l->count == 2 && spryi_tuning_number(l->words[1], 1, 99, &a) && a == floor(a)) {
         t->gpu_major = (int)a;
         return SPRY_OK;
     }
-    if (l->count != 4 || !is_number(l->words[2], least_formula, most_formula, &a) ||
-        !is_number(l->words[3], least_formula, most_formula, &b))
+    if (l->count != 4 || !spryi_tuning_number(l->words[2], least_formula, most_formula, &a) ||
+        !spryi_tuning_number(l->words[3], least_formula, most_formula, &b))
         return wrong(l, expected, err);
     spryi_size_formula *formula = strcmp(l->words[1], "ssrs") == 0  ? &t->ssrs
                                   : strcmp(l->words[1], "srs") == 0 ? &t->srs
@@ -114,27 +133,31 @@ static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
     return SPRY_OK;
 }
 
-static spry_status take_line(const line *l, int *headed, spryi_tuning *t, spry_error *err)
+static spry_status take_line(spry_context *context, const line *l, int *headed, table *t, spry_error *err)
 {
     if (!*headed) {
         double version;
-        if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 || !is_number(l->words[1], 1, 1e9, &version))
-            return wrong(l, "\"spry-tuning 1\" first", err);
+        if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 ||
+            !spryi_tuning_number(l->words[1], 1, 1e9, &version))
+            return wrong(l, "\"spry-tuning 2\" first", err);
         if (version > VERSION)
             return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
                                    "the table is of version %g, this library reads version %d", version, VERSION);
         *headed = 1;
         return SPRY_OK;
     }
-    if (strcmp(l->words[0], "cpu") == 0) return take_cpu(l, t, err);
-    if (strcmp(l->words[0], "cuda") == 0) return take_cuda(l, t, err);
-    return wrong(l, "cpu or cuda and what they say", err);
+    if (strcmp(l->words[0], "cpu") == 0) return take_cpu(l, &t->sizes, err);
+    if (strcmp(l->words[0], "cuda") == 0) return take_cuda(l, &t->sizes, err);
+    if (spryi_tuning_is_of_class(l)) return spryi_tuning_take_class(context, &t->classes, l, err);
+    return wrong(l, "cpu, cuda, class, title, fitted, number or rate and what they say", err);
 }
 
 /* A table that tells of a GPU has both formulas; factors that it leaves out are 1. */
-static spry_status complete(const line *l, int headed, spryi_tuning *t, spry_error *err)
+static spry_status complete(const line *l, int headed, table *all, spry_error *err)
 {
-    if (!headed) return wrong(l, "\"spry-tuning 1\" first", err);
+    spryi_tuning *t = &all->sizes;
+    if (!headed) return wrong(l, "\"spry-tuning 2\" first", err);
+    SPRYI_OK_OR_RETURN(spryi_tuning_check_classes(&all->classes, l, err));
     const int formulas = t->ssrs.constant != 0 && t->srs.constant != 0;
     if ((t->gpu_major > 0) != formulas)
         return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
@@ -147,7 +170,7 @@ static spry_status complete(const line *l, int headed, spryi_tuning *t, spry_err
     return SPRY_OK;
 }
 
-static spry_status read_table(FILE *file, const char *path, spryi_tuning *t, spry_error *err)
+static spry_status read_table(spry_context *context, FILE *file, const char *path, table *t, spry_error *err)
 {
     char text[LINE_BYTES];
     line l = {.path = path};
@@ -159,7 +182,7 @@ static spry_status read_table(FILE *file, const char *path, spryi_tuning *t, spr
                                    LINE_BYTES - 2);
         split(&l, text);
         if (l.count == 0) continue;
-        SPRYI_OK_OR_RETURN(take_line(&l, &headed, t, err));
+        SPRYI_OK_OR_RETURN(take_line(context, &l, &headed, t, err));
     }
     if (ferror(file)) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
     return complete(&l, headed, t, err);
@@ -169,11 +192,16 @@ spry_status spry_context_load_tuning(spry_context *context, const char *path, sp
 {
     if (!context || !path) return spryi_fail_missing(err, !context ? "context" : "path");
     SPRYI_DEFAULT_FLOATS;
-    spryi_tuning t = {0};
+    table t = {0};
+    struct stat kind;
+    if (stat(path, &kind) == 0 && !S_ISREG(kind.st_mode))
+        return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: it is no regular file");
     FILE *file = fopen(path, "r");
     if (!file) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
-    spry_status status = read_table(file, path, &t, err);
+    spry_status status = read_table(context, file, path, &t, err);
     fclose(file);
-    if (status == SPRY_OK) context->tuning = t;
+    if (status == SPRY_OK) status = spryi_context_adopt_classes(context, t.classes.list, t.classes.count, err);
+    if (status == SPRY_OK) context->tuning = t.sizes;
+    for (int n = 0; status != SPRY_OK && n < t.classes.count; n++) spryi_release(context, t.classes.list[n]);
     return status;
 }

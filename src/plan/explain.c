@@ -4,23 +4,12 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "plan/explanation.h"
+#include "plan/measured.h"
 #include "plan/plan.h"
-#include "spry/tools.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { MOST_FORMATS = 24 };
-
-struct spry_explanation {
-    spry_context *context;
-    spryi_ranking ranking;
-    spryi_choice choice;
-    spry_op op;
-    double csr_bytes; /* of plain CSR, x and y */
-    int candidates;
-    const char *formats[MOST_FORMATS]; /* of the candidates: those of the ranking in its order, then the others */
-};
 
 static spry_status check_index(int index, int count, spry_error *err)
 {
@@ -66,10 +55,10 @@ static spry_status find_class(const spryi_device_class **found, const spry_conte
         if (!device)
             return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "device", o->device, 0,
                                     "device is %d, the number of no device", o->device);
-        *found = spryi_class_of(context, device->driver);
+        *found = spryi_class_of(device);
         return SPRY_OK;
     }
-    *found = spryi_device_class_named(name);
+    *found = spryi_class_named(context, name);
     if (*found) return SPRY_OK;
     for (int n = 0; spryi_device_class_at(n) && used < sizeof known; n++)
         used += (size_t)spryi_write(known + used, sizeof known - used, "%s%s", n ? ", " : "",
@@ -83,12 +72,26 @@ static void list_formats(spry_explanation *e)
 {
     for (; e->candidates < e->ranking.count; e->candidates++)
         e->formats[e->candidates] = e->ranking.list[e->candidates].format;
-    for (int f = 0; spryi_format_at(f) && e->candidates < MOST_FORMATS; f++) {
+    for (int f = 0; spryi_format_at(f) && e->candidates < SPRYI_MOST_CANDIDATES; f++) {
         int ranked = 0;
         for (int k = 0; k < e->ranking.count; k++)
             ranked |= strcmp(e->ranking.list[k].format, spryi_format_at(f)->name) == 0;
         if (!ranked) e->formats[e->candidates++] = spryi_format_at(f)->name;
     }
+}
+
+/* Makes the plan, for the times that its trial finds, and what it takes after all. */
+_Static_assert(sizeof((spryi_choice *)0)->reason == sizeof((spry_spmv_plan *)0)->reason, "copied as a whole");
+static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
+{
+    spry_spmv_plan *plan = NULL;
+    e->trial.anew = 1;
+    SPRYI_OK_OR_RETURN(spryi_plan_create(e->context, &plan, A, o, &e->trial, err));
+    e->choice.format = plan->format;
+    e->choice.code = plan->reason_code;
+    memcpy(e->choice.reason, plan->reason, sizeof e->choice.reason);
+    spry_spmv_plan_destroy(plan);
+    return SPRY_OK;
 }
 
 static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
@@ -103,7 +106,7 @@ static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry
     e->op = o->op;
     e->csr_bytes = spryi_csr_bytes(a, a->nnz) + (double)spry_type_bytes(o->vector_type) * (double)(a->rows + a->cols);
     list_formats(e);
-    return SPRY_OK;
+    return spryi_is_measured(o->policy) ? measure(e, A, o, err) : SPRY_OK;
 }
 
 spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanation, const spry_matrix *A,
@@ -122,11 +125,16 @@ spry_status spry_spmv_explain(spry_context *context, spry_explanation **explanat
     o.format = o.kernel = o.ordering = NULL;
     SPRYI_OK_OR_RETURN(spryi_check_spmv_options(&o, err));
     SPRYI_OK_OR_RETURN(spryi_vector_type_of(&o.vector_type, A, &o, err));
+    if (given.device_class && spryi_is_measured(o.policy))
+        return spryi_fail(err, SPRY_UNSUPPORTED, "device_class",
+                          "device_class is %s, but the policy \"measure\" times on the plan's device: expected NULL",
+                          given.device_class);
     SPRYI_OK_OR_RETURN(find_class(&device, context, A, &o, given.device_class, err));
     SPRYI_OK_OR_RETURN(spryi_matrix_entries(A, &entries, err));
     SPRYI_TRY(SPRYI_NEW(context, &made, 1, "explanation", err));
     *made = (spry_explanation){.context = spryi_context_retain(context)};
-    SPRYI_TRY(explain(made, entries, &o, device, err));
+    spryi_copy_class(&made->own, device);
+    SPRYI_TRY(explain(made, entries, &o, &made->own.c, err));
     *explanation = made;
     made = NULL;
 done:
@@ -157,10 +165,17 @@ static const feature_text feature_texts[] =
      {"deviation", "deviation of row lengths, as a share of their mean"},
      {"body_deviation", "the same without the longest hundredth of the rows"},
      {"empty_rows", "share of the rows"},
+     {"variance", "of row lengths; regular: at most 10"},
+     {"median_row", "entries that half of the rows do not pass"},
+     {"row_90", "the same of nine tenths of the rows"},
+     {"row_99", "the same of 99 hundredths"},
+     {"ell_slots", "slots an entry of ell, all rows as long as the longest"},
+     {"hyb_rest", "share of entries beyond the mean row, which hyb keeps as coo"},
      {"slots", "slots an entry, of slices of 32 rows sorted by length among 256"},
      {"slot_sectors", "sectors (32 bytes) of x an entry that the n-th entries of 32 rows meet"},
      {"warp_sectors", "the same of 32 entries that follow each other"},
      {"near_sectors", "the same of 128 rows that follow each other"},
+     {"far_sectors", "those of these over 512 KB of x from the diagonal"},
      {"adjacent", "share of entries whose right neighbour is an entry too"},
      {"repeated", "share of entries whose columns follow from the row before"},
      {"block", "side of the blocks that a sample finds; 1: none that save bytes"},
@@ -176,12 +191,32 @@ enum { FEATURES = sizeof feature_texts / sizeof *feature_texts };
 static double feature_value(const spryi_features *f, int index)
 {
     const double nnz = f->nnz > 0 ? (double)f->nnz : 1;
-    const double values[FEATURES] =
-        {f->lengths.mean,           f->lengths.longest, f->lengths.deviation, f->lengths.body_deviation,
-         f->lengths.empty,          f->slots,           f->slot_sectors,      f->warp_sectors,
-         f->near_sectors,           f->adjacent,        f->repeated,          (double)f->blocks.block,
-         f->blocks.bytes / nnz,     f->packed.bytes,    f->packed.strided,    f->windowed.columns,
-         (double)f->windowed.group, f->scattered};
+    const spryi_row_profile *rows = &f->lengths;
+    const double values[FEATURES] = {rows->mean,
+                                     rows->longest,
+                                     rows->deviation,
+                                     rows->body_deviation,
+                                     rows->empty,
+                                     rows->variance,
+                                     rows->quantiles[0],
+                                     rows->quantiles[1],
+                                     rows->quantiles[2],
+                                     (double)f->rows * rows->longest / nnz,
+                                     rows->beyond_mean / nnz,
+                                     f->slots,
+                                     f->slot_sectors,
+                                     f->warp_sectors,
+                                     f->near_sectors,
+                                     f->far_sectors,
+                                     f->relations.adjacent,
+                                     f->relations.repeated,
+                                     (double)f->blocks.block,
+                                     f->blocks.bytes / nnz,
+                                     f->packed.bytes,
+                                     f->packed.strided,
+                                     f->windowed.columns,
+                                     (double)f->windowed.group,
+                                     f->scattered};
     return values[index];
 }
 
@@ -201,6 +236,7 @@ spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanatio
                                         .calls = e->ranking.calls,
                                         .threads = strcmp(c->driver, "cpu") == 0 ? e->ranking.threads : 0,
                                         .candidates = e->candidates,
+                                        .kernel = e->choice.kernel ? e->choice.kernel : "",
                                         .features = e->ranking.count > 0 ? FEATURES : 0};
     SPRYI_GIVE(info, &told);
     return SPRY_OK;
@@ -212,6 +248,16 @@ static int64_t break_even(const spryi_estimate *k, const spryi_estimate *csr)
     if (k->us >= csr->us) return SPRY_NEVER;
     const double calls = ceil((k->setup_us - csr->setup_us) / (csr->us - k->us));
     return calls > 0 ? (int64_t)calls : 0;
+}
+
+static void add_measured(const spryi_trial *trial, spry_candidate *told)
+{
+    for (int c = 0; c < trial->count; c++) {
+        const int other = told->kernel[0] && strcmp(trial->timed[c].kernel, told->kernel) != 0;
+        if (other || strcmp(trial->timed[c].format, told->format) != 0) continue;
+        told->measured_us = trial->timed[c].us;
+        told->measured_setup_us = trial->timed[c].setup_us;
+    }
 }
 
 static const char *why_not(const spry_explanation *e, const char *format)
@@ -230,10 +276,12 @@ spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candi
     spry_candidate told = {.struct_size = sizeof told,
                            .format = e->formats[index],
                            .refused = why_not(e, e->formats[index]),
+                           .kernel = "",
                            .break_even_calls = SPRY_NEVER};
     if (index < r->count) {
         const spryi_estimate *k = &r->list[index];
         told.refused = k->refused ? k->refused : "";
+        told.kernel = k->kernel ? k->kernel : "";
         told.predicted_us = k->us;
         told.setup_us = k->setup_us;
         told.total_us = k->us > 0 ? k->setup_us + (double)r->calls * k->us : 0;
@@ -241,6 +289,7 @@ spry_status spry_explanation_get_candidate(const spry_explanation *e, spry_candi
         if (r->device->copy > 0 && k->us > 0) told.roof = e->csr_bytes / r->device->copy / k->us;
         if (k->us > 0) told.break_even_calls = break_even(k, &r->list[r->csr]);
     }
+    add_measured(&e->trial, &told);
     SPRYI_GIVE(candidate, &told);
     return SPRY_OK;
 }

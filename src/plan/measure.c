@@ -24,8 +24,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static spry_status time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
-                             spry_error *err)
+spry_status spryi_time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
+                            spry_error *err)
 {
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
@@ -82,13 +82,13 @@ static spry_status measure(spry_spmv_plan *plan, spry_vector x, spry_vector y, s
 {
     double us, batch[BATCHES];
     int64_t runs = 1;
-    SPRYI_OK_OR_RETURN(time_runs(plan, x, y, 1, &m->first_us, err));
+    SPRYI_OK_OR_RETURN(spryi_time_runs(plan, x, y, 1, &m->first_us, err));
     do { /* warms up, too */
-        SPRYI_OK_OR_RETURN(time_runs(plan, x, y, runs, &us, err));
+        SPRYI_OK_OR_RETURN(spryi_time_runs(plan, x, y, runs, &us, err));
     } while (lengthen(&runs, us));
     double sum = 0;
     for (int b = 0; b < BATCHES; b++) {
-        SPRYI_OK_OR_RETURN(time_runs(plan, x, y, runs, &us, err));
+        SPRYI_OK_OR_RETURN(spryi_time_runs(plan, x, y, runs, &us, err));
         batch[b] = us / (double)runs;
         sum += batch[b];
         if (!lengthen(&runs, us)) continue;

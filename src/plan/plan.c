@@ -11,12 +11,14 @@
 #include "core/memory.h"
 #include "core/ordering.h"
 #include "core/team.h"
+#include "plan/measured.h"
 #include "plan/select.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { ZERO_BYTES = 64 };
+static const double MOST_BUDGET = 1e12; /* us, some days */
 
 spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err)
 {
@@ -39,6 +41,9 @@ spry_status spryi_check_spmv_options(const spry_spmv_options *o, spry_error *err
             return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, numbers[n].name, numbers[n].value,
                                     numbers[n].value < 0 ? 0 : numbers[n].most, "%s is %lld, expected 0 or %s",
                                     numbers[n].name, (long long)numbers[n].value, numbers[n].most == 1 ? "1" : "more");
+    if (!(o->budget_us >= 0 && o->budget_us <= MOST_BUDGET))
+        return spryi_fail(err, SPRY_INVALID_ARGUMENT, "budget_us", "budget_us is %g, expected 0 to %g microseconds",
+                          o->budget_us, MOST_BUDGET);
     if (o->vector_device < SPRY_CPU)
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "vector_device", o->vector_device, SPRY_CPU,
                                 "vector_device is %d, expected SPRY_DEVICE_DEFAULT, SPRY_CPU or the plan's GPU",
@@ -102,7 +107,7 @@ static spry_status select_kernel(spry_spmv_plan *plan, const spry_spmv_options *
     const spryi_device *d = plan->device;
     const spryi_selection_request request = request_for(plan, o);
     const char *reason;
-    if (!suits) suits = spryi_choose_kernel(plan->A, plan->format, d->driver, plan->options.op);
+    if (!suits) suits = spryi_choose_kernel(plan->A, plan->format, d->driver);
     spry_status status = spryi_select_kernel(d, &plan->kernel, plan->format, suits, &request, err);
     if (status == SPRY_OK) d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     return status;
@@ -172,6 +177,17 @@ static spry_status select_instead(spry_spmv_plan *plan, const spry_spmv_options 
     return select_kernel(plan, o, choice.kernel, err);
 }
 
+/* The format of a choice, with its reason. */
+static void take_choice(spry_spmv_plan *plan, const spryi_choice *choice)
+{
+    plan->format = choice->format;
+    plan->estimated_us = choice->us;
+    plan->estimated_csr_us = choice->csr_us;
+    memcpy(plan->parameters, choice->parameters, sizeof plan->parameters);
+    plan->reason_code = choice->code;
+    snprintf(plan->reason, sizeof plan->reason, "%s", choice->reason);
+}
+
 /* The library's choice: what a container holds, else what suits the matrix; *kernel: that suits, or NULL. */
 static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *o, const char **kernel, spry_error *err)
 {
@@ -183,14 +199,9 @@ static spry_status choose_format(spry_spmv_plan *plan, const spry_spmv_options *
         spryi_tell_stored(plan->reason, sizeof plan->reason, stored);
         return SPRY_OK;
     }
-    SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device->driver, &choice, err));
-    plan->format = choice.format;
-    plan->estimated_us = choice.us;
-    plan->estimated_csr_us = choice.csr_us;
+    SPRYI_OK_OR_RETURN(spryi_choose_format(plan->A, o, plan->device, &choice, err));
+    take_choice(plan, &choice);
     *kernel = choice.kernel;
-    memcpy(plan->parameters, choice.parameters, sizeof plan->parameters);
-    plan->reason_code = choice.code;
-    snprintf(plan->reason, sizeof plan->reason, "%s", choice.reason);
     return SPRY_OK;
 }
 
@@ -363,14 +374,89 @@ static void discard_build(spry_spmv_plan *plan)
     spryi_discard_storage(plan, &plan->stored);
 }
 
+void spryi_discard_built(spry_spmv_plan *plan)
+{
+    const spryi_device *d = plan->device;
+    void **const blocks[] = {&plan->workspace, &plan->x, &plan->y, &plan->zero_block};
+    discard_auxiliary(plan);
+    if (d) { /* the first that is found */
+        spryi_discard_storage(plan, &plan->stored);
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+            d->ops->release(d, *blocks[b]);
+            *blocks[b] = NULL;
+        }
+    }
+    spryi_release(plan->context, plan->host_x);
+    spryi_release(plan->context, plan->host_y);
+    plan->host_x = plan->host_y = NULL;
+}
+
+static void count_threads(spry_spmv_plan *plan)
+{
+    const int64_t bytes = plan->format->storage_bytes(plan->stored.storage);
+    plan->threads = spryi_threads_for(plan->context, bytes, plan->options.threads);
+}
+
+spry_status spryi_build_choice(spry_spmv_plan *plan, const spry_spmv_options *o, const spryi_choice *choice,
+                               spry_error *err)
+{
+    take_choice(plan, choice);
+    spry_status status = select_kernel(plan, o, choice->kernel, err);
+    if (status == SPRY_OK) status = build(plan, err);
+    if (status == SPRY_OK)
+        count_threads(plan);
+    else
+        spryi_discard_built(plan);
+    return status;
+}
+
+/* The format, its storage and what is beside it; csr where that is refused for its memory. */
+static spry_status choose_and_build(spry_spmv_plan *plan, const spry_spmv_options *o, spry_error *err)
+{
+    spry_error why = SPRY_ERROR_INIT; /* of a choice that csr takes the place of, which is no failure of the call */
+    spry_status status;
+    const double search = spryi_now_us();
+    SPRYI_OK_OR_RETURN(select_format(plan, o, err));
+    plan->search_us += spryi_now_us() - search;
+    while ((status = build(plan, &why)) == SPRY_TOO_LARGE && is_auto(o) && !plan->format->in_place) {
+        discard_build(plan);
+        SPRYI_OK_OR_RETURN(select_instead(plan, o, err));
+    }
+    if (status != SPRY_OK) return spryi_hand_on(err, &why);
+    count_threads(plan);
+    return SPRY_OK;
+}
+
+/* The plan, which has device, order and matrix, in the format that its policy takes; it may become another block. */
+static spry_status build_by_policy(spry_spmv_plan **plan, const spry_spmv_options *o, spryi_trial *trial,
+                                   spry_error *err)
+{
+    int done = 0;
+    if (is_auto(o) && spryi_is_measured(o->policy) && !(*plan)->A->stored)
+        SPRYI_OK_OR_RETURN(spryi_measure_plan(plan, o, trial, &done, err));
+    if (!done) SPRYI_OK_OR_RETURN(choose_and_build(*plan, o, err));
+    if (trial->note[0]) {
+        char *reason = (*plan)->reason;
+        const size_t used = strlen(reason);
+        snprintf(reason + used, sizeof(*plan)->reason - used, "%s", trial->note);
+    }
+    return SPRY_OK;
+}
+
 spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
                                   const spry_spmv_options *options, spry_error *err)
+{
+    spryi_trial trial = {0};
+    return spryi_plan_create(context, plan, A, options, &trial, err);
+}
+
+spry_status spryi_plan_create(spry_context *context, spry_spmv_plan **plan, const spry_matrix *A,
+                              const spry_spmv_options *options, spryi_trial *trial, spry_error *err)
 {
     const char *missing = !context ? "context" : !plan ? "plan" : !A ? "A" : NULL;
     if (missing) return spryi_fail_missing(err, missing);
     double start = spryi_now_us();
     spry_status status = SPRY_OK;
-    spry_error why = SPRY_ERROR_INIT; /* of a choice that csr takes the place of, which is no failure of the call */
     spry_spmv_plan *made = NULL;
     spry_spmv_options o = SPRY_INIT(spry_spmv_options);
     SPRYI_TRY(SPRYI_TAKE(&o, options, err));
@@ -398,15 +484,7 @@ spry_status spry_spmv_plan_create(spry_context *context, spry_spmv_plan **plan, 
     if (spryi_multiplies_transposed(made->device, made->A, &o)) SPRYI_TRY(spryi_flip_plan(made, err));
     o.op = made->options.op;
     made->nnz = made->A->a.nnz;
-    const double search = spryi_now_us();
-    SPRYI_TRY(select_format(made, &o, err));
-    made->search_us += spryi_now_us() - search;
-    while ((status = build(made, &why)) == SPRY_TOO_LARGE && is_auto(&o) && !made->format->in_place) {
-        discard_build(made);
-        SPRYI_TRY(select_instead(made, &o, err));
-    }
-    if (status != SPRY_OK) SPRYI_TRY(spryi_hand_on(err, &why));
-    made->threads = spryi_threads_for(context, made->format->storage_bytes(made->stored.storage), o.threads);
+    SPRYI_TRY(build_by_policy(&made, &o, trial, err));
     if (is_expanded(made)) tell_expansion(made);
     if (made->op != made->options.op) spryi_tell_transposed(made->reason, sizeof made->reason);
     spryi_drop_copy(made);
@@ -421,15 +499,7 @@ done:
 void spry_spmv_plan_destroy(spry_spmv_plan *plan)
 {
     if (!plan) return;
-    const spryi_device *d = plan->device;
-    discard_auxiliary(plan);
-    if (d) { /* the first that is found */
-        void *const blocks[] = {plan->workspace, plan->x, plan->y, plan->zero_block};
-        spryi_discard_storage(plan, &plan->stored);
-        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) d->ops->release(d, blocks[b]);
-    }
-    spryi_release(plan->context, plan->host_x);
-    spryi_release(plan->context, plan->host_y);
+    spryi_discard_built(plan);
     spryi_discard_ordering(plan);
     spry_ordering_destroy(plan->groups);
     spryi_matrix_release(plan->A);

@@ -182,6 +182,12 @@ double spryi_csr_bytes(const spry_arrays *given, int64_t nnz);
 /* Fills in the baseline and the predictions; bandwidths that nobody has measured yet are measured. */
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info);
 
+/* ---- measure.c --------------------------------------------------------------------------------------- */
+
+/* *us: what so many runs took, and waiting for the device. */
+spry_status spryi_time_runs(const spry_spmv_plan *plan, spry_vector x, spry_vector y, int64_t runs, double *us,
+                            spry_error *err);
+
 /* ---- run.c ------------------------------------------------------------------------------------------- */
 
 /* Lists the caller's arrays that runs read beside x, which y must not overlap. */

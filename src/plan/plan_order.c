@@ -150,7 +150,7 @@ int spryi_multiplies_transposed(const spryi_device *d, const spry_matrix *A, con
     const spryi_kernel *kernel;
     int64_t parameters[SPRYI_PARAMETERS];
     if (o->op != SPRY_TRANSPOSE || o->kernel || A->stored || !d->ops) return 0;
-    if (spryi_format_is_auto(o)) return spryi_wants_transposed(A, o, spryi_class_of(d->context, d->driver));
+    if (spryi_format_is_auto(o)) return spryi_wants_transposed(A, o, spryi_class_of(d));
     if (o->groups || spryi_parse_format(&format, parameters, o->format, NULL) != SPRY_OK) return 0;
     if (spryi_select_kernel(d, &kernel, format, NULL, &request, NULL) == SPRY_OK) return 0;
     request.operation = SPRYI_OP_SPMV;

@@ -51,7 +51,7 @@ static spry_status predict_choice(spry_context *context, spry_storage *storage, 
 {
     spryi_choice choice = {0};
     spry_spmv_options o = *options;
-    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, device_for(context, A, options)->driver, &choice, err));
+    SPRYI_OK_OR_RETURN(spryi_choose_format(A, options, device_for(context, A, options), &choice, err));
     o.format = choice.format->name;
     SPRYI_OK_OR_RETURN(predict(context, storage, A, &o, err));
     if (storage->refused && strcmp(o.format, "csr") != 0) {

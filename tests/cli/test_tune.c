@@ -111,8 +111,8 @@ static void search(void **state)
 static void command(void **state)
 {
     (void)state;
-    expect("tune gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --format csr2 -o $D/t.tuning --json", 0,
-           "\"levels\":2", "wrote ");
+    expect("tune gen:grid5,x=40,y=40 gen:banded,rows=900 --threads 1 --what sizes --format csr2 -o $D/t.tuning --json",
+           0, "\"levels\":2", "wrote ");
     char *table = read_file("t.tuning");
     assert_non_null(table);
     assert_int_equal(strncmp(table, "spry-tuning 1\n# ", 16), 0);
@@ -139,11 +139,45 @@ static void command(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
+/* Rates of this machine, and of records of spry bench: tables that are taken. */
+static void rates(void **state)
+{
+    (void)state;
+    char name[512];
+    expect("tune gen:grid5,x=40,y=40 gen:rgg,scale=10 --threads 1 --what rates --runs 2 -o $D/r.tuning", 0,
+           "2 matrices and types, ", "wrote ");
+    char *table = read_file("r.tuning");
+    assert_non_null(table);
+    assert_int_equal(strncmp(table, "spry-tuning 2\nclass ", 20), 0);
+    assert_non_null(strstr(table, "\nrate csr launch "));
+    assert_null(strstr(table, "cpu csr2"));
+    free(table);
+    snprintf(name, sizeof name, "%s/r.tuning", folder());
+    setenv("SPRY_TUNING", name, 1);
+    expect("explain gen:rgg,scale=12", 0, "(fitted to ", NULL);
+    unsetenv("SPRY_TUNING");
+    expect("bench gen:rgg,scale=10 --threads 1 --device cpu --runs 2 --formats csr,sell,packed --json=$D/r.jsonl", 0,
+           "packed", "note: ");
+    expect("tune gen:rgg,scale=10 --from $D/r.jsonl --class avx2 -o $D/f.tuning", 0, "3 times", "wrote ");
+    table = read_file("f.tuning");
+    assert_non_null(table);
+    assert_non_null(strstr(table, "class avx2 cpu\n"));
+    assert_non_null(strstr(table, "fitted to records of 1 file, 20"));
+    free(table);
+    expect("tune gen:grid5,x=9,y=9 --from $D/r.jsonl", 1, NULL, "nothing to fit");
+    expect("tune gen:grid5,x=9,y=9 --from $D/none.jsonl", 2, NULL, "none.jsonl cannot be read");
+    expect("tune --from $D/r.jsonl", 2, NULL, "name the matrices");
+    expect("tune --class h200", 2, NULL, "--class without --from");
+    expect("tune gen:rgg,scale=10 --from $D/r.jsonl --class abacus", 2, NULL, "no device class \"abacus\"");
+    expect("tune gen:rgg,scale=10 --from $D/r.jsonl --what sizes", 2, NULL, "records tell rates alone");
+    expect("tune gen:rgg,scale=10 --from $D/r.tuning", 2, NULL, "line 1 is no JSON object");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),   cmocka_unit_test(best),   cmocka_unit_test(formula),
-        cmocka_unit_test(factors), cmocka_unit_test(search), cmocka_unit_test(command),
+        cmocka_unit_test(sizes),  cmocka_unit_test(best),    cmocka_unit_test(formula), cmocka_unit_test(factors),
+        cmocka_unit_test(search), cmocka_unit_test(command), cmocka_unit_test(rates),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

@@ -178,7 +178,7 @@ static void expected_calls(void **state)
     int64_t storage[2];
     for (int many = 0; many < 2; many++) {
         spry_spmv_options o = SPRY_INIT(spry_spmv_options);
-        o.expected_calls = many ? 1000000 : 1;
+        o.format = "csr", o.expected_calls = many ? 1000000 : 1;
         spry_spmv_plan *plan = NULL;
         assert_int_equal(spry_spmv_plan_create(context, &plan, B, &o, NULL), SPRY_OK);
         storage[many] = info_of(plan).storage_bytes;

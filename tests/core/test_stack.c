@@ -105,6 +105,28 @@ static int plans(spry_matrix *A)
     return 1;
 }
 
+/* A trial of formats, and its file. */
+static int measures(spry_matrix *A)
+{
+    char folder[] = "/tmp/spry-stack-XXXXXX", path[64];
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    EXPECT(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/choices", folder);
+    OK(spry_context_set_choices(context, path, &fault));
+    o.policy = "measure";
+    o.budget_us = 300000;
+    for (int again = 0; again < 2; again++) {
+        spry_spmv_plan *plan = NULL;
+        OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
+        spry_spmv_plan_destroy(plan);
+    }
+    OK(spry_context_set_choices(context, path, &fault));
+    OK(spry_context_clear_choices(context, NULL, &fault));
+    OK(spry_context_set_choices(context, NULL, &fault));
+    (void)unlink(path);
+    return rmdir(folder) == 0;
+}
+
 static int kernels(spry_matrix *A)
 {
     spry_arrays a = SPRY_INIT(spry_arrays);
@@ -239,6 +261,7 @@ static int tear_down(void **state)
         assert_true(on_each(work));                                                                                    \
     }
 ON_EACH(plans)
+ON_EACH(measures)
 ON_EACH(kernels)
 ON_EACH(sparse_products)
 ON_EACH(orders)
@@ -274,7 +297,7 @@ static void threads_of_openmp(void **state)
 
 static int all(spry_matrix *A)
 {
-    return plans(A) && kernels(A) && sparse_products(A) && orders(A) && reads_and_writes(A) && solves(A);
+    return plans(A) && measures(A) && kernels(A) && sparse_products(A) && orders(A) && reads_and_writes(A) && solves(A);
 }
 
 /* What run_in_teams starts. */
@@ -291,13 +314,10 @@ int main(int count, char **arguments)
     own_path = arguments[0];
     if (count > 1) return in_teams(arguments[1]);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_sparse_products),
-        cmocka_unit_test(test_orders),
-        cmocka_unit_test(test_reads_and_writes),
-        cmocka_unit_test(test_solves),
-        cmocka_unit_test(threads_of_openmp),
+        cmocka_unit_test(test_plans),   cmocka_unit_test(test_measures),
+        cmocka_unit_test(test_kernels), cmocka_unit_test(test_sparse_products),
+        cmocka_unit_test(test_orders),  cmocka_unit_test(test_reads_and_writes),
+        cmocka_unit_test(test_solves),  cmocka_unit_test(threads_of_openmp),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

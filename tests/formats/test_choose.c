@@ -44,7 +44,8 @@ static void check_choices(const char *device, spryi_simd simd, const choice_case
         options.expected_calls = cases[c].calls;
         options.vector_type = SPRY_F64;
         if (spry_matrix_generate(context, &A, cases[c].spec, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
-        if (spryi_choose_format(A, &options, spryi_driver_named(device), &choice, &err) != SPRY_OK)
+        const char *class_name = strcmp(device, "cuda") == 0 ? "h200" : simd == SPRYI_AVX512 ? "avx512" : "avx2";
+        if (spryi_choose_on(A, &options, spryi_device_class_named(class_name), NULL, &choice, &err) != SPRY_OK)
             fail_msg("%s", err.message);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s on %s: %s", cases[c].spec, device, choice.reason);
@@ -67,19 +68,20 @@ static void choices_of_blocks(void **state)
     (void)state;
     enum { TWO_OF_16 = 1u << 3 | 1u << 13, HALF_OF_16 = 0xa5a5 };
     static const block_case cases[] = {
-        {"rgg20,scale=13", 3, 0, "cuda", "bsr", "us a product predicted"},
-        {"rgg20,scale=13", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as a flow's Jacobian has them */
+        {"rgg20,scale=14", 3, 0, "cuda", "bsr", "us a product predicted"},
+        {"rgg20,scale=11", 3, 0, "cuda", "csr",
+         "us a product predicted"}, /* small: launches of csr_merge_cuda overlap */
+        {"rgg20,scale=15", 4, TWO_OF_16, "cuda", "bsr", "us a product predicted"},  /* as a flow's Jacobian has them */
         {"grid7,x=40,y=40,z=40", 5, 0, "cuda", "packed", "us a product predicted"}, /* its slices step */
         {"grid7,x=20,y=20,z=20", 5, 0, "cuda", "bsr", "us a product predicted"},    /* too few slices for packed */
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
-        {"rgg20,scale=13", 2, 0, "cuda", "bsr", "us a product predicted"},          /* 17 entries a row */
-        {"rgg20,scale=12", 1, 0, "cuda", "sell", "us a product predicted"},
+        {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "us a product predicted"},
         {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "packed", "us a product predicted"},
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
         {"diagonal,rows=60000", 3, 0, "cpu", "ell", "us a product predicted"}, /* rows of one length */
         {"banded,rows=9000", 1, 0, "cpu", "packed", "us a product predicted"}, /* its slices step */
-        {"rgg20,scale=12", 1, 0, "cpu", "sell", "us a product predicted"},
+        {"rgg20,scale=12", 1, 0, "cpu", "packed", "us a product predicted"},
     };
     spry_context *context = chooser(SPRYI_AVX512);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -88,7 +90,9 @@ static void choices_of_blocks(void **state)
         spry_matrix *A = matrix_in_blocks(context, cases[c].spec, cases[c].b, cases[c].holes, SPRY_F64);
         options.device = strcmp(cases[c].device, "cpu") == 0 ? SPRY_CPU : 1;
         options.vector_type = SPRY_F64;
-        assert_int_equal(spryi_choose_format(A, &options, spryi_driver_named(cases[c].device), &choice, NULL), SPRY_OK);
+        const char *class_name = strcmp(cases[c].device, "cuda") == 0 ? "h200" : "avx512";
+        assert_int_equal(spryi_choose_on(A, &options, spryi_device_class_named(class_name), NULL, &choice, NULL),
+                         SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s in blocks of %d on %s: %s", cases[c].spec, cases[c].b, cases[c].device, choice.reason);
         spry_matrix_destroy(A);
@@ -105,16 +109,30 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for a look", 75}, /* 3 % of them */
+        {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 2000", 2000},     /* a quick look */
         {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 20000", 20000},
-        {"grid7,x=20,y=20,z=20", "sell", "", 0},         /* small, even rows */
-        {"rgg20,scale=16", "csr", "", 0},                /* uneven rows, all resident at once */
-        {"rgg20,scale=17", "packed", "", 0},             /* the same, large, with local columns */
-        {"rgg20,scale=19,shuffle=5", "windowed", "", 0}, /* neighbours that are numbered anyhow */
-        {"uniform,rows=60000,degree=12", "sell", "", 0}, /* even rows, which need their columns */
-        {"arrow,rows=400000", "csr", "", 0},             /* a row of all columns */
-        {"rmat16", "csr", "", 0},
-        {"rmat18", "swept", "csr ", 0},
+        {"grid7,x=20,y=20,z=20", "csr", "with csr_merge_cuda", 0}, /* small: its launches overlap */
+        {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
+        {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours that are numbered anyhow */
+        {"arrow,rows=400000", "csr", "with csr_merge_cuda", 0}, /* a row of all columns */
+        {"rmat16", "csr", "with csr_merge_cuda", 0},
+        {"rmat18", "swept", "csr_merge_cuda ", 0},
         {"uniform,rows=600000,degree=18", "swept", "", 0},
+    };
+    check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
+}
+
+/* Without a look: the kernel of csr that suits few products, by what it prepares and how it bears long rows. */
+static void kernels_for_few_calls(void **state)
+{
+    (void)state;
+    static const choice_case cases[] = {
+        {"grid5,x=200,y=200", "csr", "; with csr_vector_cuda", 1},
+        {"grid5,x=200,y=200", "csr", "; with csr_merge_cuda", 100}, /* products count more than set-up */
+        {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5},  /* five entries a row */
+        {"uniform,rows=5000,degree=40", "csr", "; with csr_vector_cuda", 5},
+        {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* a row of all columns: lanes would wait */
+        {"rgg20,scale=12", "csr", "; with csr_vector_cuda", 1},
     };
     check_choices("cuda", SPRYI_AVX2, cases, sizeof cases / sizeof *cases);
 }
@@ -123,14 +141,16 @@ static void choices_on_a_cpu(void **state)
 {
     (void)state;
     static const choice_case avx512[] = {
-        {"rgg20,scale=15", "sell", "csr ", 0},
+        {"rgg20,scale=15", "packed", "csr ", 0},
         {"rgg20,scale=17,shuffle=1", "sell", "windowed ", 0}, /* neighbours that are numbered anyhow */
         {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices step */
-        {"banded,rows=200000", "packed", "csr ", 0},          /* and so do csr's rows */
+        {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 100", 100},
+        {"banded,rows=200000", "packed", "csr ", 0}, /* and so do csr's rows */
         {"uniform,rows=200000,degree=18", "sell", "", 0},
         {"rmat16", "scoo", "packed ", 0},
         {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 10000", 0},
-        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 1000},
+        {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 1000", 1000},
+        {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 100},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
         {"rmat16,scale=10", "csr", "too few entries", 0},
         {"arrow,rows=4000", "csr", "too few entries", 0},
@@ -171,7 +191,8 @@ static void choices_of_the_tree(void **state)
         options.op = cases[c].op;
         options.vector_type = SPRY_F64;
         assert_int_equal(spry_matrix_generate(context, &A, cases[c].spec, NULL, NULL), SPRY_OK);
-        assert_int_equal(spryi_choose_format(A, &options, spryi_driver_named("cpu"), &choice, NULL), SPRY_OK);
+        assert_int_equal(spryi_choose_on(A, &options, spryi_device_class_named("avx512"), NULL, &choice, NULL),
+                         SPRY_OK);
         if (strcmp(choice.format->name, cases[c].format) != 0 || !strstr(choice.reason, cases[c].why))
             fail_msg("%s by %s: %s", cases[c].spec, cases[c].policy, choice.reason);
         spry_matrix_destroy(A);
@@ -184,7 +205,8 @@ static void choices_of_the_tree(void **state)
     assert_int_equal(spry_matrix_generate(context, &A, "grid5,x=9,y=9", NULL, NULL), SPRY_OK);
     assert_int_equal(spry_spmv_plan_create(context, &plan, A, &options, &err), SPRY_UNKNOWN_NAME);
     assert_string_equal(err.argument, "policy");
-    assert_string_equal(err.message, "no policy \"oracle\", expected cost, tree, tree:memory or tree:unpredictable");
+    assert_string_equal(err.message,
+                        "no policy \"oracle\", expected cost, measure, tree, tree:memory or tree:unpredictable");
     spry_matrix_destroy(A);
     assert_int_equal(spry_context_bytes(context), 0);
     spry_context_destroy(context);
@@ -241,8 +263,8 @@ static void refused_choices(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu), cmocka_unit_test(choices_on_a_cpu),
-                                       cmocka_unit_test(choices_of_the_tree), cmocka_unit_test(choices_of_blocks),
-                                       cmocka_unit_test(refused_choices)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(choices_on_a_gpu),      cmocka_unit_test(choices_on_a_cpu),
+                                       cmocka_unit_test(kernels_for_few_calls), cmocka_unit_test(choices_of_the_tree),
+                                       cmocka_unit_test(choices_of_blocks),     cmocka_unit_test(refused_choices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,12 +282,10 @@ static void test_choice_of_kernel(void **state)
     spry_context *context = context_of(1);
     spry_matrix *A = matrix_of(context, 10, 100, 71), *B = matrix_of(context, 10, 100, 72);
     assert_int_equal(80, A->a.nnz);
-    assert_string_equal("csr3_gpuspmv3_cuda",
-                        spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cuda"), SPRY_NO_TRANSPOSE));
-    assert_string_equal("csr3_gpuspmv35_cuda",
-                        spryi_choose_kernel(B, &spryi_format_csr3, spryi_driver_named("cuda"), SPRY_NO_TRANSPOSE));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cpu"), SPRY_NO_TRANSPOSE));
-    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, spryi_driver_named("cuda"), SPRY_NO_TRANSPOSE));
+    assert_string_equal("csr3_gpuspmv3_cuda", spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cuda")));
+    assert_string_equal("csr3_gpuspmv35_cuda", spryi_choose_kernel(B, &spryi_format_csr3, spryi_driver_named("cuda")));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr3, spryi_driver_named("cpu")));
+    assert_null(spryi_choose_kernel(A, &spryi_format_csr2, spryi_driver_named("cuda")));
     spry_matrix_destroy(A);
     spry_matrix_destroy(B);
     spry_context_destroy(context);

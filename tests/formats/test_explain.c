@@ -93,12 +93,12 @@ static void candidates_are_ranked(void **state)
                 spry_explanation *e = explained(*state, A, class.name, &o);
                 const spry_explanation_info info = info_of(e);
                 assert_string_equal(info.device_class, class.name);
-                assert_int_equal(info.candidates, spry_format_count());
+                assert_true(info.candidates >= spry_format_count()); /* kernels of csr are ranked apart */
                 assert_int_equal(info.calls, 10000);
                 assert_int_equal(info.threads > 0, strcmp(class.device_kind, "cpu") == 0);
                 double before = 0, least = INFINITY;
                 const char *taken = "";
-                int refused = 0;
+                int refused = 0, base = 0;
                 for (int k = 0; k < info.candidates; k++) {
                     spry_candidate c = SPRY_INIT(spry_candidate);
                     assert_int_equal(spry_explanation_get_candidate(e, &c, k, NULL), SPRY_OK);
@@ -107,10 +107,11 @@ static void candidates_are_ranked(void **state)
                     assert_true(refused || (c.predicted_us >= before && c.setup_us >= 0 && c.bytes > 0));
                     if (refused) continue;
                     before = c.predicted_us;
-                    if (strcmp(c.format, "csr") == 0) assert_int_equal(c.break_even_calls, 0);
+                    base |= strcmp(c.format, "csr") == 0 && c.break_even_calls == 0;
                     if (c.total_us < least) taken = c.format;
                     least = fmin(least, c.total_us);
                 }
+                assert_true(base);
                 if (info.reason_code == SPRY_REASON_LEAST_TIME) assert_string_equal(info.format, taken);
                 assert_true(strstr(info.reason, info.format) == info.reason);
                 spry_explanation_destroy(e);
@@ -178,7 +179,7 @@ static void refusals_have_reasons(void **state)
     assert_non_null(strstr(candidate_of(e, "packed").refused, "too few slices"));
     assert_non_null(strstr(candidate_of(e, "swept").refused, "too few blocks"));
     assert_non_null(strstr(candidate_of(e, "csc").refused, "transposed"));
-    assert_true(candidate_of(e, "coo").predicted_us == 0 && candidate_of(e, "coo").refused[0]);
+    assert_true(candidate_of(e, "scoo").predicted_us == 0 && candidate_of(e, "scoo").refused[0]);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
     A = generated(*state, "fem3,x=12,y=12,z=12");
@@ -209,7 +210,7 @@ static void errors_are_told(void **state)
     o.device_class = "abacus";
     assert_int_equal(spry_spmv_explain(*state, &e, A, &o, &err), SPRY_UNKNOWN_NAME);
     assert_string_equal(err.argument, "device_class");
-    assert_non_null(strstr(err.message, "h200, avx512, avx2"));
+    assert_non_null(strstr(err.message, "h200, h100, avx512, avx2"));
     o.device_class = NULL;
     o.spmv = &spmv;
     spmv.policy = "dice";

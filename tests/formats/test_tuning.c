@@ -136,11 +136,11 @@ static void bad_tables(void **state)
         const char *text, *message;
         int64_t line;
     } cases[] = {
-        {"", "nothing is no line of a tuning table: expected \"spry-tuning 1\" first", 0},
-        {"\ncpu csr2 96\n", "cpu is no line of a tuning table: expected \"spry-tuning 1\" first", 2},
-        {"spry-tuning 2\n", "the table is of version 2, this library reads version 1", 1},
+        {"", "nothing is no line of a tuning table: expected \"spry-tuning 2\" first", 0},
+        {"\ncpu csr2 96\n", "cpu is no line of a tuning table: expected \"spry-tuning 2\" first", 2},
+        {"spry-tuning 3\n", "the table is of version 3, this library reads version 2", 1},
         {"spry-tuning one\n", "spry-tuning is no line", 1},
-        {"spry-tuning 1\ngpu 9\n", "gpu is no line of a tuning table: expected cpu or cuda", 2},
+        {"spry-tuning 1\ngpu 9\n", "gpu is no line of a tuning table: expected cpu, cuda, class", 2},
         {"spry-tuning 1\ncpu csr2\n", "expected \"cpu csr2 SRS\"", 2},
         {"spry-tuning 1\ncpu csr2 0\n", "expected \"cpu csr2 SRS\"", 2},
         {"spry-tuning 1\ncpu csr2 32769\n", "expected \"cpu csr2 SRS\"", 2},

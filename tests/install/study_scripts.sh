@@ -42,6 +42,7 @@ expect() # STATUS TEXT ARGUMENT...: the script's exit status, and what it has to
     record b ours false 10 ok
     record b p1 true 80 ok
     record b p2 true 5 ok
+    echo '{"regret":{"matrix":"b","loss":1}}'
 } >"$folder/one.jsonl"
 {
     record a ours false 100 ok

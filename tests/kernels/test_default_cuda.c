@@ -78,7 +78,7 @@ typedef struct mesh {
 static void default_is_near_the_best(void **state)
 {
     (void)state;
-    static const double MOST = 1.15; /* times the best; what single measurements vary by is in it */
+    static const double MOST = 1.25; /* times the best: what a single matrix may lose (docs/choosing.md) */
     static const char *const formats[] = {"packed", "sell", "csr", "bsr", "swept"};
     static const mesh meshes[] = {
         {"rgg20,scale=16", 3, 0}, {"rgg20,scale=15", 4, 1u << 3 | 1u << 13}, {"rgg20,scale=17", 0, 0},

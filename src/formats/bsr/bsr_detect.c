@@ -59,8 +59,9 @@ typedef struct sample {
 enum { EIGHTH = 8 };
 typedef enum sample_part { WHOLE, AN_EIGHTH, THE_REST } sample_part;
 
-/* Adds groups of the sample. work has room for blocks of any size in it. */
-static void count_groups(const spry_arrays *A, sample *s, sample_part part, const spryi_bsr_scratch *work, int threads)
+/* Adds groups of the sample, the first `rows` rows of each. work has room for blocks of any size in it. */
+static void count_groups(const spry_arrays *A, sample *s, sample_part part, int64_t rows, const spryi_bsr_scratch *work,
+                         int threads)
 {
     const int64_t groups = spryi_bsr_groups(A->rows);
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
@@ -69,6 +70,7 @@ static void count_groups(const spry_arrays *A, sample *s, sample_part part, cons
         for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
             if (!s->wanted[r] || (part != WHOLE && (g % EIGHTH == 0) != (part == AN_EIGHTH))) continue;
             int64_t end, begin = spryi_bsr_group(A->rows, g, &end), count = 0, found = 0;
+            if (end > begin + rows) end = begin + rows;
             for (int64_t I = begin / r; I * r < end; I++)
                 count += steps->count(A, r, I, &work[omp_get_thread_num()], &found);
 #pragma omp atomic
@@ -90,12 +92,13 @@ static void drop_costly(const spry_arrays *A, sample *s)
     }
 }
 
-/*
- * *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. quick:
- * an eighth of the sample tells which sizes the rest of it is counted for.
- */
+/* Which parts of the sample are counted. IN_STEPS: what an eighth leaves, for the rest of it. */
+typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
+enum { FEW_ROWS = 120 /* of each group, where an eighth alone is counted: a multiple of all sizes but 7 */ };
+
+/* *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. */
 static spry_status detect(spry_context *context, const spry_arrays *A, int64_t longest, spryi_bsr_scratch *work,
-                          int threads, int quick, spryi_bsr_guess *guess, spry_error *err)
+                          int threads, counted how, spryi_bsr_guess *guess, spry_error *err)
 {
     /* columns of blocks of any size, at the width of 1 */
     enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
@@ -104,10 +107,10 @@ static spry_status detect(spry_context *context, const spry_arrays *A, int64_t l
     spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
     if (status != SPRY_OK) return status;
     for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s.wanted[r] = 1;
-    count_groups(A, &s, quick ? AN_EIGHTH : WHOLE, work, threads);
-    if (quick) {
+    count_groups(A, &s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, how == EIGHTH_ALONE ? FEW_ROWS : A->rows, work, threads);
+    if (how == IN_STEPS) {
         drop_costly(A, &s);
-        count_groups(A, &s, THE_REST, work, threads);
+        count_groups(A, &s, THE_REST, A->rows, work, threads);
     }
     spryi_bsr_scratch_release(context, work, threads);
     guess->block = spryi_bsr_cheapest(A, s.blocks, s.entries);
@@ -115,13 +118,15 @@ static spry_status detect(spry_context *context, const spry_arrays *A, int64_t l
     return SPRY_OK;
 }
 
-spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, spry_error *err)
+spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, int64_t longest,
+                               spryi_effort effort, spry_error *err)
 {
     spry_status status = SPRY_OK;
     spryi_bsr_scratch *work = NULL;
-    const int threads = spryi_threads(context, csr->rows + csr->nnz);
+    const int threads = effort == SPRYI_QUICK ? 1 : spryi_threads(context, csr->rows + csr->nnz);
+    const counted how = effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS;
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
-    SPRYI_TRY(detect(context, csr, spryi_longest_row(context, csr), work, threads, 1, guess, err));
+    SPRYI_TRY(detect(context, csr, longest, work, threads, how, guess, err));
 done:
     spryi_release(context, work);
     return status;
@@ -188,7 +193,7 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
         spryi_bsr_guess guess;
-        SPRYI_TRY(detect(context, A, longest, work, threads, 0, &guess, err));
+        SPRYI_TRY(detect(context, A, longest, work, threads, ALL_OF_IT, &guess, err));
         block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));

@@ -1,5 +1,6 @@
 /* Making the storage of format csr: arrays borrowed wherever the matrix already has them. */
 #include "formats/csr/csr.h"
+#include "formats/csr/relations.h"
 
 #include "core/assemble.h"
 #include "core/context.h"
@@ -73,8 +74,11 @@ spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_bu
                              spry_error *err)
 {
     enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
+    static const double FEW =
+        0.05; /* share of entries in rows that resemble the one before: hardly any block has runs */
     const spry_spmv_options *options = request->options;
-    const int lives = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
+    const int long_enough = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
+    const int lives = long_enough && spryi_find_relations(&s->a, SPRYI_QUICK).repeated >= FEW;
     spry_status status = SPRY_OK;
     s->vector_type = options->vector_type;
     SPRYI_TRY(spryi_csr_blocks_make(context, &s->blocks, &s->a, err));

@@ -2,13 +2,14 @@
  * csr_merge_cuda: CSR cut by entries, safe for any row lengths, without a conversion. The default.
  *
  * Idea: a block takes the rows that begin in its `tile` consecutive entries. It multiplies their entries into shared
- *       memory, side by side and from the beginning of a sector on, so in whole sectors whatever the rows, and then
- *       adds up row by row with as many lanes a row as it has. A row of more than 512 entries is cut into pieces,
- *       blocks of their own in the same launch; the piece that finishes last adds up the row's sums in order.
- *       Where a quarter of the entries is in such rows, only rows of more than 1024 are cut.
+ *       memory, side by side, so in whole sectors whatever the rows, and then adds up row by row with as many lanes a
+ *       row as it has, and with a whole warp where a row is far longer than the others. A row of more than 512 entries
+ *       is cut into pieces, blocks of their own in the same launch; the piece that finishes last adds up the row's sums
+ *       in order. Where a quarter of the entries is in such rows, only rows of more than 1024 are cut.
  * Work: nnz / tile blocks and one for each `piece` entries of a long row. Which rows a block has follows from the
- *       offsets alone, by one binary search a block when the plan is made; a block reads it in one go and can begin to
- *       load entries. No block has more than tile + 512 (1024) entries.
+ *       offsets alone, by one binary search a block when the plan is made; a block reads it in one go. Its columns it
+ *       does not wait for, as they begin at a place that its number tells. No block has more than tile + 512 (1024)
+ *       entries.
  * Cost: bytes of CSR, 32 a block, products once through shared memory.
  *       Deterministic: sums are added in an order that the matrix alone decides.
  * Source: the split by entries: Merrill and Garland, Merge-based parallel SpMV, 2016; products through shared memory:
@@ -21,43 +22,50 @@ extern "C" {
 }
 #include "device/cuda/kernels.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 /*
- * Measured on an H200 (docs/performance.md). Products of f64 take twice the shared memory, which the first-level cache
- * lacks then: it is where gathers of x that are on their way land, so that fewer of them can be.
+ * Measured on an H100: 256 x 4 of f32 is 4 to 9 % faster on graphs than 128 x 8 and 2.5 % slower on circuits. Products
+ * of f64 take twice the shared memory, which the first-level cache lacks then: it is where gathers of x that are on
+ * their way land, so that fewer of them can be. A tile is `slack` less than what the threads load at once: its last row
+ * reaches beyond it, and a block that has more waits for memory once more.
  */
 template <typename V> struct shape {
-    static const int threads = sizeof(V) == 8 ? 256 : 128;
-    static const int items = sizeof(V) == 8 ? 5 : 8; /* entries a thread has in flight */
-    static const int tile = threads * items;
-    static const int piece = 2 * tile;
+    static const int threads = 256;
+    static const int items = sizeof(V) == 8 ? 5 : 4; /* entries a thread has in flight */
+    static const int slack = 64;
+    static const int tile = threads * items - slack;
+    static const int piece = 2 * threads * items;
 };
 
 /*
- * Codes by what rows of over 512 entries, which are cut into pieces, have of all entries: up to a 16th, more, over a
- * quarter. FEW multiplies pieces as other kernels do; the loop with more in flight makes boyd1_kkt 1.2 times as fast
- * and, in f32, costs grids a tenth by what it does to the code of their tiles. In MANY only rows twice as long are cut,
- * and fewer threads a multiprocessor leave the first-level cache what larger tiles take from it: 3 to 4 % faster on
- * R-MAT graphs, up to 10 % slower elsewhere.
+ * Codes by what rows of over 512 entries, which are cut into pieces, have of all entries: up to a quarter, more. In
+ * MANY only rows twice as long are cut, and fewer threads a multiprocessor leave the first-level cache what larger
+ * tiles take from it: 3 to 4 % faster on R-MAT graphs, up to 10 % slower elsewhere.
  */
-enum { FEW, SOME, MANY };
+enum { FEW, MANY };
 template <int KIND> struct cut {
     static const int longest = KIND == MANY ? 1024 : 512;
     static const int resident = KIND == MANY ? 1536 : 2048; /* threads a multiprocessor */
 };
 
-/* SECTOR: entries, of which columns fill a sector of 32 bytes; FEW_SHARE, MANY_SHARE: 1 / bounds of FEW and MANY. */
-enum { SECTOR = 8, FEW_SHARE = 16, MANY_SHARE = 4 };
+/*
+ * MANY_SHARE: 1 / bound of MANY. MOST_STEPS: a row that takes a lane more steps is a whole warp's. The warp's other
+ * rows wait for that: with 32 steps web graphs are 9 % slower, and with 8 email-Enron takes 1.4 times as long as if
+ * no row were a warp's.
+ */
+enum { MANY_SHARE = 4, MOST_STEPS = 64 };
 
-typedef struct long_row {
-    int64_t row, first, pieces; /* its sums are partial[first .. first + pieces - 1] */
-} long_row;
-
-typedef struct piece {
-    int64_t begin, end; /* entries */
-    int64_t row;        /* index among the long rows */
-} piece;
+/* A piece of a long row; the row's pieces follow one another. */
+typedef struct __align__(16) piece
+{
+    int64_t begin, row;
+    int32_t count; /* entries */
+    int32_t part, parts;
+    int32_t index; /* of the row among the long ones */
+}
+piece;
 
 /* Rows of a block, its long row left out, and their entries. */
 typedef struct __align__(16) tile_rows
@@ -68,134 +76,138 @@ typedef struct __align__(16) tile_rows
 }
 tile_rows;
 
-/* The arrays that prepare keeps; pointers are device addresses. */
+/* What prepare keeps; pointers are device addresses. */
 typedef struct merge_splits {
-    int tile, piece_entries, kind;
-    int64_t blocks, long_count, piece_count;
+    int kind;
+    int overlaps; /* a launch may begin before the kernel before it has ended */
+    int64_t nnz, blocks, long_count, piece_count;
     tile_rows *tiles; /* blocks */
-    long_row *long_rows;
     piece *pieces;
 } merge_splits;
 
-/* The long row of a block, row -1 where it has none. */
-typedef struct found_row {
-    int64_t row, begin, end;
-} found_row;
-
-/* first_row[b] = the first row whose entries begin at or after b*tile; the last block takes trailing empty rows. */
-template <typename P>
-static __global__ void find_rows(const P *Ap, int64_t m, int tile, int64_t blocks, int64_t *first_row)
-{
-    int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (b > blocks) return;
-    int64_t low = 0, high = m, wanted = b * tile;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if ((int64_t)Ap[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    first_row[b] = b == blocks ? m : low;
-}
-
-/* Tiles, and the last row of each, if it is longer than `longest`; at most one of a block is. */
-template <typename P> static __global__ void
-describe_tiles(const P *Ap, int64_t blocks, int longest, const int64_t *first_row, tile_rows *tiles, found_row *found)
-{
-    int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (b >= blocks) return;
-    const int64_t first = first_row[b];
-    int64_t end = first_row[b + 1];
-    const int is_long = end > first && (int64_t)(Ap[end] - Ap[end - 1]) > longest;
-    if (is_long) end--;
-    found[b].row = is_long ? end : -1;
-    found[b].begin = is_long ? (int64_t)Ap[end] : 0;
-    found[b].end = is_long ? (int64_t)Ap[end + 1] : 0;
-    tiles[b].first = first;
-    tiles[b].base = (int64_t)Ap[first];
-    tiles[b].rows = (int32_t)(end - first);
-    tiles[b].count = (int32_t)(Ap[end] - Ap[first]);
-    tiles[b].unused = 0;
-}
-
 /* ---- the product ----------------------------------------------------------------------------------- */
 
-/* The thread's part of the sum of `count` entries; beyond the last that one is loaded again and left out. */
-template <typename V, typename J>
-static __device__ __forceinline__ V multiply_piece(int count, const J *__restrict__ Aj, const V *__restrict__ Ax,
-                                                   const V *__restrict__ x)
+/*
+ * Launched as launch() does on compute capability 9.0, blocks start before the kernel before has ended altogether,
+ * which saves about 1 microsecond a product, whatever that kernel is. Before this wait they read only what prepare
+ * has made. What kernels before may have written is loaded by `volatile` instructions that are not `nc`, so that no
+ * compiler moves them up; columns and offsets, which do not change while there is a plan, need not be.
+ */
+static __device__ __forceinline__ void wait_for_kernel_before(void)
 {
-    constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items;
-    V sum = 0;
-#pragma unroll 1
-    for (int k = threadIdx.x; k < count; k += ITEMS * THREADS) {
-        J j[ITEMS];
-        V a[ITEMS];
-#pragma unroll
-        for (int u = 0; u < ITEMS; u++) j[u] = load_once(Aj + min(k + u * THREADS, count - 1));
-#pragma unroll
-        for (int u = 0; u < ITEMS; u++) a[u] = Ax ? load_once(Ax + min(k + u * THREADS, count - 1)) : V(1);
-#pragma unroll
-        for (int u = 0; u < ITEMS; u++) a[u] *= x[j[u]];
-#pragma unroll
-        for (int u = 0; u < ITEMS; u++)
-            if (k + u * THREADS < count) sum += a[u];
-    }
-    return sum;
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+static __device__ __forceinline__ float load_value(const float *p)
+{
+    float v;
+    asm volatile("ld.global.L1::no_allocate.f32 %0, [%1];" : "=f"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ double load_value(const double *p)
+{
+    double v;
+    asm volatile("ld.global.L1::no_allocate.f64 %0, [%1];" : "=d"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ int32_t load_offset(const int32_t *p)
+{
+    int32_t v;
+    asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ int64_t load_offset(const int64_t *p)
+{
+    int64_t v;
+    asm volatile("ld.global.nc.b64 %0, [%1];" : "=l"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ float load_x(const float *p)
+{
+    float v;
+    asm volatile("ld.global.f32 %0, [%1];" : "=f"(v) : "l"(p));
+    return v;
+}
+static __device__ __forceinline__ double load_x(const double *p)
+{
+    double v;
+    asm volatile("ld.global.f64 %0, [%1];" : "=d"(v) : "l"(p));
+    return v;
 }
 
-/* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
-template <int KIND, typename V, typename J>
-static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const V *__restrict__ Ax,
-                                 const V *__restrict__ x, V *y, V alpha, V beta, V *partial, unsigned *arrived,
-                                 V *scratch)
-{
-    constexpr int THREADS = shape<V>::threads;
-    const piece mine = s.pieces[p];
-    const long_row row = s.long_rows[mine.row];
-    V sum;
-    if (KIND == FEW)
-        sum = strided_product<THREADS>(mine.begin + threadIdx.x, mine.end, Aj, Ax, x);
-    else
-        sum = multiply_piece((int)(mine.end - mine.begin), Aj + mine.begin, Ax ? Ax + mine.begin : Ax, x);
-    sum = sum_of_block<THREADS>(sum, scratch);
-    const int last =
-        add_part<THREADS>(&sum, p - row.first, row.pieces, partial + row.first, arrived + mine.row, scratch);
-    if (last && threadIdx.x == 0) put(y, row.row, sum, alpha, beta);
-}
-
-/* Rows of the block from shared products, LANES lanes a row. */
-template <int LANES, typename V, typename P> static __device__ void
-add_rows(const P *__restrict__ Ap, int64_t first, int rows, int64_t base, const V *products, V *y, V alpha, V beta)
-{
-    constexpr int THREADS = shape<V>::threads;
-    int lane = threadIdx.x % LANES;
-    for (int r = threadIdx.x / LANES; r - (int)(threadIdx.x / LANES) < rows; r += THREADS / LANES) {
-        V sum = 0;
-        if (r < rows)
-            for (int k = (int)(Ap[first + r] - base) + lane, end = (int)(Ap[first + r + 1] - base); k < end; k += LANES)
-                sum += products[k];
-#pragma unroll
-        for (int width = LANES / 2; width > 0; width /= 2) sum += __shfl_down_sync(0xffffffffu, sum, width, LANES);
-        if (r < rows && lane == 0) put(y, first + r, sum, alpha, beta);
-    }
-}
-
-/* Products of entries k, k + THREADS, ... N of them, all in flight at once; beyond `last` that one again. */
-template <int N, typename V, typename J> static __device__ __forceinline__ void
-multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, V *products)
+/*
+ * Products of entries k, k + THREADS, ... N of them, all in flight at once; beyond the last that one is loaded again.
+ * use(entry, product) gets each.
+ */
+template <int N, typename V, typename J, typename USE> static __device__ __forceinline__ void
+multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, USE use)
 {
     constexpr int THREADS = shape<V>::threads;
     J j[N];
     V a[N];
-    const int k_last = min(k + (N - 1) * THREADS, last); /* the only one that can be */
 #pragma unroll
-    for (int u = 0; u < N; u++) j[u] = load_once(Aj + (u < N - 1 ? k + u * THREADS : k_last));
+    for (int u = 0; u < N; u++) j[u] = load_once(Aj + min(k + u * THREADS, last));
 #pragma unroll
-    for (int u = 0; u < N; u++) a[u] = Ax ? load_once(Ax + (u < N - 1 ? k + u * THREADS : k_last)) : V(1);
+    for (int u = 0; u < N; u++) a[u] = Ax ? load_value(Ax + min(k + u * THREADS, last)) : V(1);
 #pragma unroll
-    for (int u = 0; u < N; u++) products[u < N - 1 ? k + u * THREADS : k_last] = a[u] * x[j[u]];
+    for (int u = 0; u < N; u++) a[u] *= load_x(x + j[u]);
+#pragma unroll
+    for (int u = 0; u < N; u++)
+        if (k + u * THREADS <= last) use(k + u * THREADS, a[u]);
+}
+
+/* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
+template <typename V, typename J>
+static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const V *__restrict__ Ax,
+                                 const V *__restrict__ x, V *y, scalar<V> alpha, scalar<V> beta, V *partial,
+                                 unsigned *arrived, V *scratch)
+{
+    constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items;
+    const piece mine = s.pieces[p];
+    wait_for_kernel_before();
+    Aj += mine.begin;
+    if (Ax) Ax += mine.begin;
+    V sum = 0;
+#pragma unroll 1
+    for (int k = threadIdx.x; k < mine.count; k += ITEMS * THREADS)
+        multiply<ITEMS>(k, mine.count - 1, Aj, Ax, x, [&](int, V product) { sum += product; });
+    sum = sum_of_block<THREADS>(sum, scratch);
+    const int last =
+        add_part<THREADS>(&sum, mine.part, mine.parts, partial + (p - mine.part), arrived + mine.index, scratch);
+    if (last && threadIdx.x == 0) put(y, mine.row, sum, alpha.get(), beta.get());
+}
+
+/*
+ * Rows of the block from shared products, LANES lanes a row. begin, end: products of the thread's first row, read
+ * before the products were there.
+ */
+template <int LANES, typename V, typename P>
+static __device__ __forceinline__ void add_rows(const P *__restrict__ Ap, int64_t start, int rows, const V *products,
+                                                V *y, V alpha, V beta, int begin, int end)
+{
+    constexpr int THREADS = shape<V>::threads;
+    const int lane = threadIdx.x % LANES, lane_of_warp = threadIdx.x % 32;
+#pragma unroll 1
+    for (int r = threadIdx.x / LANES; r - (int)(threadIdx.x / LANES) < rows; r += THREADS / LANES) {
+        V sum = 0;
+        if (r >= THREADS / LANES) {
+            begin = r < rows ? (int)(Ap[r] - start) : 0;
+            end = r < rows ? (int)(Ap[r + 1] - start) : 0;
+        }
+        const int is_long = end - begin > MOST_STEPS * LANES;
+        if (!is_long)
+            for (int k = begin + lane; k < end; k += LANES) sum += products[k];
+        sum = lanes_sum(sum, LANES);
+        for (unsigned left = __ballot_sync(0xffffffffu, is_long && lane == 0); left; left &= left - 1) {
+            const int whose = __ffs(left) - 1, last = __shfl_sync(0xffffffffu, end, whose);
+            V part = 0;
+            for (int k = __shfl_sync(0xffffffffu, begin, whose) + lane_of_warp; k < last; k += 32) part += products[k];
+            part = __shfl_sync(0xffffffffu, lanes_sum(part, 32), 0);
+            if (lane_of_warp == whose) sum = part;
+        }
+        if (r < rows && lane == 0) put(y, r, sum, alpha, beta);
+    }
 }
 
 template <int KIND, typename V, typename P, typename J>
@@ -204,165 +216,240 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
               const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given, scalar<V> beta_given, V *partial,
               unsigned *arrived)
 {
-    constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items;
-    __shared__ V products[shape<V>::tile + cut<KIND>::longest + SECTOR];
-    const V alpha = alpha_given.get(), beta = beta_given.get();
+    constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items, TILE = shape<V>::tile;
+    constexpr int BEYOND = cut<KIND>::longest - shape<V>::slack; /* at most so many entries are left over */
+    constexpr int MORE = (BEYOND + THREADS - 1) / THREADS;
+    __shared__ V products[TILE + cut<KIND>::longest];
     if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
-        run_piece<KIND>(s, blockIdx.x, Aj, Ax, x, y, alpha, beta, partial, arrived, products);
+        run_piece(s, blockIdx.x, Aj, Ax, x, y, alpha_given, beta_given, partial, arrived, products);
         return;
     }
-    const tile_rows mine = s.tiles[(int64_t)blockIdx.x - s.piece_count];
-    const int64_t first = mine.first, base = mine.base / SECTOR * SECTOR; /* products before mine.base are nobody's */
-    const int rows = mine.rows, count = mine.count + (int)(mine.base - base);
-    if (rows == 0) return;
-    Aj += base;
-    if (Ax) Ax += base;
+    const int64_t block = (int64_t)blockIdx.x - s.piece_count, start = block * TILE;
+    const tile_rows mine = s.tiles[block];
+    wait_for_kernel_before();
 
-    const int t = threadIdx.x;
-    int k = 0;
-#pragma unroll 1
-    for (; k + ITEMS * THREADS <= count; k += ITEMS * THREADS) multiply<ITEMS>(k + t, count - 1, Aj, Ax, x, products);
-    switch ((count - k + THREADS - 1) / THREADS) { /* what is left, at once too */
-    case 1: multiply<1>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 2: multiply<2>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 3: multiply<3>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 4: multiply<4>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 5: multiply < ITEMS<5 ? 1 : 5>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 6: multiply < ITEMS<5 ? 1 : 6>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 7: multiply < ITEMS<5 ? 1 : 7>(k + t, count - 1, Aj, Ax, x, products); break;
-    case 8: multiply < ITEMS<5 ? 1 : 8>(k + t, count - 1, Aj, Ax, x, products); break;
-    default: break;
+    /* Products and columns are numbered from `start` on; those before `low` are of a row of a block before. */
+    const int t = threadIdx.x, there = (int)min((int64_t)(ITEMS * THREADS), s.nnz - start);
+    J j[ITEMS];
+    V a[ITEMS];
+    Aj += start;
+    if (Ax) Ax += start;
+    if (there > 0) {
+#pragma unroll
+        for (int u = 0; u < ITEMS; u++) j[u] = load_once(Aj + min(t + u * THREADS, there - 1));
     }
+    const int rows = mine.rows, low = (int)(mine.base - start), high = low + mine.count;
+    if (rows == 0) return;
+    const int mean = mine.count / rows, shift = mean <= 8 ? 0 : mean <= 16 ? 1 : mean <= 32 ? 2 : 3;
+    Ap += mine.first;
+    y += mine.first;
+    unsigned range = 0; /* both ends in a register */
+    if (t >> shift < rows)
+        range = (unsigned)(load_offset(Ap + (t >> shift)) - start) |
+                (unsigned)(load_offset(Ap + (t >> shift) + 1) - start) << 16;
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) a[u] = Ax ? load_value(Ax + min(t + u * THREADS, max(high - 1, 0))) : V(1);
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++)
+        if (t + u * THREADS >= low && t + u * THREADS < high) a[u] *= load_x(x + j[u]);
+#pragma unroll
+    for (int u = 0; u < ITEMS; u++) products[t + u * THREADS] = a[u];
+#pragma unroll 1
+    for (int k = ITEMS * THREADS; k < high; k += MORE * THREADS)
+        multiply<MORE>(k + t, high - 1, Aj, Ax, x, [&](int entry, V product) { products[entry] = product; });
     __syncthreads();
 
-    const int mean = mine.count / rows;
-    if (mean <= 8)
-        add_rows<1>(Ap, first, rows, base, products, y, alpha, beta);
-    else if (mean <= 16)
-        add_rows<2>(Ap, first, rows, base, products, y, alpha, beta);
-    else if (mean <= 32)
-        add_rows<4>(Ap, first, rows, base, products, y, alpha, beta);
+    const V alpha = alpha_given.get(), beta = beta_given.get();
+    const int begin = range & 0xffff, end = range >> 16;
+    if (shift == 0)
+        add_rows<1>(Ap, start, rows, products, y, alpha, beta, begin, end);
+    else if (shift == 1)
+        add_rows<2>(Ap, start, rows, products, y, alpha, beta, begin, end);
+    else if (shift == 2)
+        add_rows<4>(Ap, start, rows, products, y, alpha, beta, begin, end);
     else
-        add_rows<8>(Ap, first, rows, base, products, y, alpha, beta);
+        add_rows<8>(Ap, start, rows, products, y, alpha, beta, begin, end);
 }
 
 /* ---- preparation ------------------------------------------------------------------------------------ */
+
+/* Rows that are cut, in any order. At most one begins in a tile. */
+typedef struct found_row {
+    int64_t row, begin, end;
+} found_row;
+typedef struct found_rows {
+    unsigned long long count, entries;
+    found_row list[1]; /* as many as blocks */
+} found_rows;
+
+enum { SPLIT_THREADS = 256, AT_FIRST = 64 /* found rows copied with their number */ };
+
+/*
+ * A thread a tile: its rows begin at the first one whose entries begin at or after block * tile; the last tile takes
+ * trailing empty rows. The last thread only tells where the tile of the one before ends.
+ */
+template <typename P> static __global__ void describe_tiles(const P *Ap, int64_t m, int tile, int64_t blocks,
+                                                            int longest, tile_rows *tiles, found_rows *found)
+{
+    __shared__ int64_t first_row[SPLIT_THREADS];
+    const int64_t b = (int64_t)blockIdx.x * (SPLIT_THREADS - 1) + threadIdx.x;
+    int64_t low = 0, high = m, wanted = b * tile;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if ((int64_t)Ap[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    first_row[threadIdx.x] = b < blocks ? low : m;
+    __syncthreads();
+    if (b >= blocks || threadIdx.x == SPLIT_THREADS - 1) return;
+    const int64_t first = first_row[threadIdx.x];
+    int64_t end = first_row[threadIdx.x + 1];
+    if (end > first && (int64_t)(Ap[end] - Ap[end - 1]) > longest) {
+        end--;
+        found_row *mine = found->list + atomicAdd(&found->count, 1ull);
+        mine->row = end;
+        mine->begin = (int64_t)Ap[end];
+        mine->end = (int64_t)Ap[end + 1];
+        atomicAdd(&found->entries, (unsigned long long)(Ap[end + 1] - Ap[end]));
+    }
+    tiles[b].first = first;
+    tiles[b].base = (int64_t)Ap[first];
+    tiles[b].rows = (int32_t)(end - first);
+    tiles[b].count = (int32_t)(Ap[end] - Ap[first]);
+    tiles[b].unused = 0;
+}
 
 static void discard(const spryi_device *device, void *auxiliary)
 {
     merge_splits *s = (merge_splits *)auxiliary;
     spry_cuda_free(device, s->tiles);
-    spry_cuda_free(device, s->long_rows);
     spry_cuda_free(device, s->pieces);
     free(s);
 }
 
-/* Long rows into pieces, on the host: they are few. found[b]: that of block b. */
-static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, const found_row *found, spry_error *err)
+static int by_row(const void *left, const void *right)
 {
-    spry_status status = SPRY_OK;
-    cudaError_t code = cudaSuccess;
-    long_row *rows = NULL;
-    piece *pieces = NULL;
-    int64_t l = 0;
-    for (int64_t b = 0; b < s->blocks; b++)
-        if (found[b].row >= 0) {
-            s->long_count++;
-            s->piece_count += ceil_div(found[b].end - found[b].begin, s->piece_entries);
+    const int64_t a = ((const found_row *)left)->row, b = ((const found_row *)right)->row;
+    return (a > b) - (a < b);
+}
+
+/* Long rows into pieces, on the host: they are few. */
+static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, int piece_entries, found_row *rows,
+                                 int64_t count, spry_error *err)
+{
+    qsort(rows, (size_t)count, sizeof *rows, by_row);
+    s->long_count = count;
+    for (int64_t l = 0; l < count; l++) s->piece_count += ceil_div(rows[l].end - rows[l].begin, piece_entries);
+    const size_t bytes = (size_t)s->piece_count * sizeof(piece);
+    piece *pieces = (piece *)calloc(1, bytes);
+    if (!pieces) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %lld long rows", (long long)count);
+    for (int64_t l = 0, p = 0; l < count; l++) {
+        const int64_t length = rows[l].end - rows[l].begin, parts = ceil_div(length, piece_entries);
+        for (int64_t q = 0; q < parts; q++, p++) {
+            pieces[p].begin = rows[l].begin + length * q / parts;
+            pieces[p].count = (int32_t)(length * (q + 1) / parts - length * q / parts);
+            pieces[p].row = rows[l].row;
+            pieces[p].part = (int32_t)q;
+            pieces[p].parts = (int32_t)parts;
+            pieces[p].index = (int32_t)l;
         }
-    if (s->long_count == 0) return SPRY_OK;
-    rows = (long_row *)calloc((size_t)s->long_count, sizeof *rows);
-    pieces = (piece *)calloc((size_t)s->piece_count, sizeof *pieces);
-    if (!rows || !pieces) {
-        status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %lld long rows", (long long)s->long_count);
-        goto done;
     }
-    for (int64_t b = 0, p = 0; b < s->blocks; b++) {
-        int64_t length = found[b].end - found[b].begin;
-        if (found[b].row < 0) continue;
-        rows[l].row = found[b].row;
-        rows[l].first = p;
-        rows[l].pieces = ceil_div(length, s->piece_entries);
-        for (int64_t q = 0; q < rows[l].pieces; q++, p++) {
-            pieces[p].begin = found[b].begin + length * q / rows[l].pieces;
-            pieces[p].end = found[b].begin + length * (q + 1) / rows[l].pieces;
-            pieces[p].row = l;
-        }
-        l++;
+    spry_status status = spry_cuda_new(device, (void **)&s->pieces, (int64_t)bytes, "pieces", err);
+    if (status == SPRY_OK) {
+        cudaError_t code = cudaMemcpy(s->pieces, pieces, bytes, cudaMemcpyHostToDevice);
+        if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: long rows");
     }
-    status = spry_cuda_new(device, (void **)&s->long_rows, s->long_count * (int64_t)sizeof *rows, "long rows", err);
-    if (status == SPRY_OK)
-        status = spry_cuda_new(device, (void **)&s->pieces, s->piece_count * (int64_t)sizeof *pieces, "pieces", err);
-    if (status != SPRY_OK) goto done;
-    code = cudaMemcpy(s->long_rows, rows, (size_t)s->long_count * sizeof *rows, cudaMemcpyHostToDevice);
-    if (code == cudaSuccess)
-        code = cudaMemcpy(s->pieces, pieces, (size_t)s->piece_count * sizeof *pieces, cudaMemcpyHostToDevice);
-    if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: long rows");
-done:
-    free(rows);
     free(pieces);
     return status;
 }
 
-static int kind_of(const found_row *found, int64_t blocks, int64_t nnz)
+/* Tiles, and up to AT_FIRST of the rows to be cut; returns when both are there. */
+template <typename P> static spry_status find_splits(const merge_splits *s, const spry_arrays *a, int tile,
+                                                     found_rows *found, found_rows *on_host, spry_error *err)
 {
-    int64_t entries = 0;
-    for (int64_t b = 0; b < blocks; b++) entries += found[b].end - found[b].begin;
-    return entries > nnz / MANY_SHARE ? MANY : entries > nnz / FEW_SHARE ? SOME : FEW;
+    const int longest = s->kind == MANY ? cut<MANY>::longest : cut<FEW>::longest;
+    const int64_t copied = s->blocks < AT_FIRST ? s->blocks : (int64_t)AT_FIRST;
+    cudaError_t code = cudaMemsetAsync(found, 0, offsetof(found_rows, list), NULL);
+    if (code == cudaSuccess) {
+        describe_tiles<<<(unsigned)ceil_div(s->blocks, SPLIT_THREADS - 1), SPLIT_THREADS>>>((const P *)a->offsets,
+                                                                                            a->rows, tile, s->blocks,
+                                                                                            longest, s->tiles, found);
+        code = cudaGetLastError();
+    }
+    if (code == cudaSuccess)
+        code = cudaMemcpy(on_host, found, offsetof(found_rows, list) + (size_t)copied * sizeof(found_row),
+                          cudaMemcpyDeviceToHost);
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "csr_merge_cuda: splits");
 }
 
-template <typename P>
-static spry_status find_splits(const spryi_device *device, merge_splits *s, const spry_arrays *a, spry_error *err)
+static spry_status split(const spryi_device *device, merge_splits *s, const spry_arrays *a, int tile, int piece_entries,
+                         spry_error *err)
 {
-    const P *Ap = (const P *)a->offsets;
-    const size_t bytes = (size_t)s->blocks * sizeof(found_row);
-    found_row *found = NULL, *on_host = NULL;
-    int64_t *first_row = NULL;
-    cudaError_t code = cudaSuccess;
+    found_rows *found = NULL;
+    found_row *rows = NULL, *all = NULL;
+    union {
+        found_rows head;
+        char room[sizeof(found_rows) + AT_FIRST * sizeof(found_row)];
+    } on_host;
     spry_status status =
         spry_cuda_new(device, (void **)&s->tiles, s->blocks * (int64_t)sizeof *s->tiles, "blocks", err);
     if (status == SPRY_OK)
-        status = spry_cuda_new(device, (void **)&first_row, (s->blocks + 1) * 8, "rows of blocks", err);
-    if (status == SPRY_OK) status = spry_cuda_new(device, (void **)&found, (int64_t)bytes, "long rows of blocks", err);
-    if (status != SPRY_OK) {
-        spry_cuda_free(device, first_row);
-        return status;
+        status = device->ops->allocate_in_order(device, (void **)&found,
+                                                (int64_t)sizeof *found + s->blocks * (int64_t)sizeof(found_row),
+                                                "long rows of blocks", err);
+    if (status != SPRY_OK) return status;
+    status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, &on_host.head, err));
+    if (status == SPRY_OK && (int64_t)on_host.head.entries > a->nnz / MANY_SHARE) {
+        s->kind = MANY;
+        status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, &on_host.head, err));
     }
-    find_rows<<<(unsigned)ceil_div(s->blocks + 1, 256), 256>>>(Ap, a->rows, s->tile, s->blocks, first_row);
-    on_host = (found_row *)malloc(bytes);
-    if (!on_host) status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: rows of blocks");
-    for (int attempt = 0; status == SPRY_OK && attempt < 2; attempt++) {
-        const int longest = attempt == 0 ? cut<SOME>::longest : cut<MANY>::longest;
-        describe_tiles<<<(unsigned)ceil_div(s->blocks, 256), 256>>>(Ap, s->blocks, longest, first_row, s->tiles, found);
-        status = launched(err, "csr_merge_cuda: splits");
-        if (status == SPRY_OK) code = cudaMemcpy(on_host, found, bytes, cudaMemcpyDeviceToHost);
-        if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: splits");
-        if (attempt == 0 && status == SPRY_OK) s->kind = kind_of(on_host, s->blocks, a->nnz);
-        if (s->kind != MANY) break;
+    const int64_t count = status == SPRY_OK ? (int64_t)on_host.head.count : 0;
+    rows = on_host.head.list;
+    if (count > AT_FIRST) {
+        rows = all = (found_row *)malloc((size_t)count * sizeof *all);
+        if (!all) {
+            status = spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: %lld long rows", (long long)count);
+        } else {
+            cudaError_t code = cudaMemcpy(all, found->list, (size_t)count * sizeof *all, cudaMemcpyDeviceToHost);
+            if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: long rows");
+        }
     }
-    if (status == SPRY_OK) status = cut_long_rows(device, s, on_host, err);
-    free(on_host);
-    spry_cuda_free(device, found);
-    spry_cuda_free(device, first_row);
+    if (status == SPRY_OK && count > 0) status = cut_long_rows(device, s, piece_entries, rows, count, err);
+    free(all);
+    device->ops->release_in_order(device, found);
     return status;
+}
+
+/* Kernels compiled for less than 9.0 do not wait for the kernel before. */
+static int may_overlap(const spryi_device *device)
+{
+    int major = 0;
+    cudaFuncAttributes attributes;
+    return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device->ordinal) == cudaSuccess &&
+           major >= 9 && cudaFuncGetAttributes(&attributes, describe_tiles<int32_t>) == cudaSuccess &&
+           attributes.ptxVersion >= 90;
 }
 
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;
+    const int tile = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::tile));
+    const int piece_entries = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::piece));
     merge_splits *s = (merge_splits *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
-    s->tile = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::tile));
-    s->piece_entries = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::piece));
-    s->blocks = a->nnz > 0 ? ceil_div(a->nnz, s->tile) : 1;
-    spry_status status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(request->device, s, a, err));
+    s->kind = FEW;
+    s->overlaps = may_overlap(request->device);
+    s->nnz = a->nnz;
+    s->blocks = a->nnz > 0 ? ceil_div(a->nnz, tile) : 1;
+    spry_status status = split(request->device, s, a, tile, piece_entries, err);
     if (status != SPRY_OK) {
         discard(request->device, s);
         return status;
     }
     *auxiliary = s;
-    *bytes = s->blocks * (int64_t)sizeof(tile_rows) + s->long_count * (int64_t)sizeof(long_row) +
-             s->piece_count * (int64_t)sizeof(piece);
+    *bytes = s->blocks * (int64_t)sizeof(tile_rows) + s->piece_count * (int64_t)sizeof(piece);
     return SPRY_OK;
 }
 
@@ -379,17 +466,19 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)(s->blocks + s->piece_count));
+    config.blockDim = dim3(shape<V>::threads);
+    config.stream = stream_of(args);
+    config.attrs = &early;
+    config.numAttrs = s->overlaps ? 1 : 0;
     unsigned *arrived = s->long_count > 0 ? (unsigned *)((char *)args->workspace + s->piece_count * 8) : NULL;
-    csr_merge<KIND, V, P, J>
-        <<<(unsigned)(s->blocks + s->piece_count), shape<V>::threads, 0, stream_of(args)>>>(*s, (const P *)a->offsets,
-                                                                                            (const J *)a->indices,
-                                                                                            (const V *)a->values,
-                                                                                            (const V *)args->x,
-                                                                                            (V *)args->y,
-                                                                                            SPRY_ALPHA(V, args),
-                                                                                            SPRY_BETA(V, args),
-                                                                                            (V *)args->workspace,
-                                                                                            arrived);
+    (void)cudaLaunchKernelEx(&config, csr_merge<KIND, V, P, J>, *s, (const P *)a->offsets, (const J *)a->indices,
+                             s->nnz > 0 ? (const V *)a->values : (const V *)NULL, (const V *)args->x, (V *)args->y,
+                             SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, arrived);
     return launched(err, "csr_merge_cuda");
 }
 
@@ -397,9 +486,7 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 {
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     if (((const spryi_csr *)args->storage)->a.rows == 0) return SPRY_OK;
-    if (s->kind == MANY) return launch<MANY, V, P, J>(args, err);
-    if (s->kind == SOME || sizeof(V) == 8) return launch<SOME, V, P, J>(args, err);
-    return launch < sizeof(V) == 8 ? SOME : FEW, V, P, J > (args, err);
+    return s->kind == MANY ? launch<MANY, V, P, J>(args, err) : launch<FEW, V, P, J>(args, err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);

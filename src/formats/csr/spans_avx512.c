@@ -12,10 +12,11 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 128,       /* places in the matrix that are looked at, ... */
-    SAMPLE_ROWS = 64,    /* ... of so many rows each */
-    SAMPLE_SPANS = 4096, /* of one place; where there are more, rows are long and need no least */
-    LEAST_ROWS = 64,     /* of a matrix */
+    SAMPLES = 128,        /* places in the matrix that are looked at, ... */
+    SAMPLE_ROWS = 64,     /* ... of so many rows each */
+    SAMPLE_ENTRIES = 512, /* of one place, about */
+    SAMPLE_SPANS = 4096,  /* of one place; where there are more, rows are long and need no least */
+    LEAST_ROWS = 64,      /* of a matrix */
     /* entries that spans need on average to be cheaper than single loads of x and as many columns */
     ROW_FILL = 3,
     GROUP_FILL_F32 = 4,
@@ -64,7 +65,8 @@ typedef struct span_sample {
 static void sample_block(const search *s, const spryi_csr_block *block, span_sample *sample, spryi_csr_span *w)
 {
     const int64_t end = block->end < block->begin + SAMPLE_ROWS ? block->end : block->begin + SAMPLE_ROWS;
-    for (int64_t i = block->begin; i < end; i++) {
+    const int64_t most = sample->entries + SAMPLE_ENTRIES;
+    for (int64_t i = block->begin; i < end && sample->entries < most; i++) {
         int64_t n = cut_rows(s, i, i + 1, 1, w, SAMPLE_SPANS);
         if (n < 0) break;
         sample->rows[n <= SPRYI_MAX_LEAST_SPANS ? n : SPRYI_MAX_LEAST_SPANS + 1]++;

@@ -103,11 +103,11 @@ done:
     return status;
 }
 
-spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
+spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort effort)
 {
-    enum { SAMPLES = 32 };
+    const int64_t most = effort == SPRYI_QUICK ? 4 : 32;
     const int64_t block = spryi_packed_find_block(csr), groups = spryi_packed_group_count(csr, block);
-    const int64_t samples = groups < SAMPLES ? groups : SAMPLES;
+    const int64_t samples = groups < most ? groups : most;
     spryi_packed_counts sum = {0};
     int64_t entries = 0, marked = 0, diagonals = 0;
     for (int64_t p = 0; p < samples; p++) {
@@ -128,9 +128,10 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr)
     const int64_t bytes = (sum.slots + sum.long_nnz) * (int64_t)spry_type_bytes(csr->value_type) +
                           sum.units * SPRYI_PACKED_INDEX_UNIT + sum.long_nnz * index_bytes +
                           sum.slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
+    const double slices = sum.slices > 0 ? (double)sum.slices : 1; /* none where all rows are long */
     return (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
                                 .block = block,
-                                .unmarked = 1 - (double)marked / (double)sum.slices,
-                                .strided = (double)diagonals / (double)sum.slices,
+                                .unmarked = 1 - (double)marked / slices,
+                                .strided = (double)diagonals / slices,
                                 .slices = (double)sum.slices * (double)groups / (double)samples};
 }

@@ -1,0 +1,132 @@
+/* What auto takes for a matrix: plans for each number of calls, and which of the group's cases they are. */
+#include "bench/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Sizes that were published, beside the defaults. SELL-C-sigma: chunks and windows (Kreutzer and others 2014). CSR-k:
+ * the formulas for each machine, and super-rows of the set that was searched on CPUs (Lane and Booth 2022). HYB: the
+ * width that a third of the rows reach (Bell and Garland 2009). Blocks: two to four unknowns.
+ */
+static const char *const published[] = {"sell:c=8:sigma=1",    "sell:c=8:sigma=512",   "sell:c=16:sigma=1",
+                                        "sell:c=16:sigma=512", "sell:c=16:sigma=4096", "sell:c=32:sigma=1",
+                                        "sell:c=32:sigma=512", "sell:c=32:sigma=4096", "csr2:srs=32",
+                                        "csr2:srs=96",         "csr2:srs=384",         "csr2:srs=1536",
+                                        "csr3:tuning=cpu",     "csr3:tuning=volta",    "csr3:tuning=ampere",
+                                        "csr3:tuning=hopper",  "hyb:share=67",         "bsr:block=2",
+                                        "bsr:block=3",         "bsr:block=4"};
+
+const char *regret_published(int index)
+{
+    return index < (int)(sizeof published / sizeof *published) ? published[index] : NULL;
+}
+
+/* ---- planning ------------------------------------------------------------------------------------- */
+
+/* What is planned for: a device, a policy and a number of calls. */
+typedef struct request {
+    spmv_group *group;
+    const bench_subject *subject;
+    const char *device, *policy;
+    int64_t calls;
+} request;
+
+static int plan(const request *r, const char *format, record *told, int *number)
+{
+    spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+    options.op = r->group->op;
+    options.format = format;
+    options.expected_calls = r->calls;
+    options.policy = strcmp(format, "auto") == 0 ? r->policy : NULL;
+    (void)!number_of_device(r->group->session->context, &options.device, r->device, NULL);
+    return spmv_add_choice(r->group, &options, format, r->device, told, number);
+}
+
+static regret_choice *append(spmv_choices *choices)
+{
+    const size_t room = (size_t)choices->count + 1;
+    regret_choice *items = realloc(choices->items, room * sizeof *items);
+    if (items) choices->items = items;
+    int *taken = realloc(choices->taken, room * sizeof *taken);
+    if (taken) choices->taken = taken;
+    int *csr = realloc(choices->csr, room * sizeof *csr);
+    if (csr) choices->csr = csr;
+    return items && taken && csr ? &items[choices->count++] : NULL;
+}
+
+/* One that cannot be planned has no times, and its record tells why. 0: out of memory. */
+static int add_choice(spmv_choices *choices, const request *r)
+{
+    record csr, taken;
+    regret_choice *c = append(choices);
+    const record *common = &r->group->common;
+    if (!c) return 0;
+    const int at = choices->count - 1;
+    if (!plan(r, "csr", &csr, &choices->csr[at]) || !plan(r, "auto", &taken, &choices->taken[at])) return 0;
+    *c = (regret_choice){.op = common->op,
+                         .type = common->type,
+                         .index = common->index,
+                         .policy = r->policy ? r->policy : "cost",
+                         .calls = r->calls,
+                         .taken = {.setup_us = taken.setup_us, .upload_us = taken.upload_us},
+                         .csr = {.setup_us = csr.setup_us, .upload_us = csr.upload_us},
+                         .predicted_us = taken.predicted_us,
+                         .baseline_us = taken.baseline_us,
+                         .break_even = taken.break_even};
+    RECORD_TEXT(c->matrix, common->matrix);
+    RECORD_TEXT(c->device, taken.device);
+    RECORD_TEXT(c->ordering, r->subject->ordering);
+    RECORD_TEXT(c->format, taken.format);
+    RECORD_TEXT(c->kernel, taken.kernel);
+    RECORD_TEXT(c->csr_kernel, csr.kernel);
+    return 1;
+}
+
+int spmv_add_choices(spmv_choices *choices, spmv_group *group, const bench_subject *subject)
+{
+    static const char *const kinds[] = {"cpu", "cuda"};
+    const char *policy = group->session->options->policy;
+    int good = 1;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        request r = {group, subject, kinds[k], policy, 0};
+        if (!bench_device_fits(group->session, subject->device, kinds[k], 0)) continue;
+        if (!bench_device_is_there(group->session, kinds[k])) continue;
+        for (int n = 0; good && n < REGRET_CALLS; n++) {
+            r.calls = regret_calls[n];
+            good = add_choice(choices, &r);
+        }
+        r.policy = "tree";
+        if (good && (!policy || strcmp(policy, "tree") != 0)) good = add_choice(choices, &r);
+    }
+    return good;
+}
+
+/* ---- handing on ----------------------------------------------------------------------------------- */
+
+static void take_times(regret_plan *plan, const spmv_group *group, int number)
+{
+    const record *r = &group->cases[number].record;
+    plan->time_us = is_live(r) ? r->time_us : NAN;
+    plan->spread_us = is_live(r) ? r->spread_us : NAN;
+}
+
+spry_status spmv_emit_choices(spmv_choices *choices, const spmv_group *group, spry_error *err)
+{
+    bench_session *session = group->session;
+    for (int c = 0; c < choices->count; c++) {
+        take_times(&choices->items[c].taken, group, choices->taken[c]);
+        take_times(&choices->items[c].csr, group, choices->csr[c]);
+    }
+    if (session->options->emit_choices(session->options->user, choices->items, choices->count) == 0) return SPRY_OK;
+    session->stopped = 1;
+    return bench_fail(err, SPRY_FILE_ERROR, "what auto took cannot be written");
+}
+
+void spmv_release_choices(spmv_choices *choices)
+{
+    free(choices->items);
+    free(choices->taken);
+    free(choices->csr);
+}

@@ -1,0 +1,392 @@
+#include "cli/tune_rates.h"
+
+#include "bench/bench.h"
+#include "common/clock.h"
+#include "common/input.h"
+#include "spry/io.h"
+#include "spry/tools.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Of every kind, from 50 thousand to four million entries. */
+static const char *const usual[] = {
+    "gen:grid5,x=120,y=120",
+    "gen:grid5,x=700,y=700",
+    "gen:grid7,x=20,y=20,z=20",
+    "gen:grid7,x=45,y=45,z=45",
+    "gen:grid7,x=80,y=80,z=80",
+    "gen:grid9,x=300,y=300",
+    "gen:grid27,x=40,y=40,z=40",
+    "gen:fem3,x=12,y=12,z=12",
+    "gen:fem3,x=22,y=22,z=22",
+    "gen:road,side=300",
+    "gen:road,side=900",
+    "gen:rgg,scale=14",
+    "gen:rgg,scale=16",
+    "gen:rgg,scale=18",
+    "gen:rgg,scale=17,shuffle=3",
+    "gen:grid7p,x=60,y=60,z=60",
+    "gen:rmat,scale=13",
+    "gen:rmat,scale=16",
+    "gen:rmat,scale=17",
+    "gen:uniform,rows=30000,degree=6",
+    "gen:uniform,rows=200000,degree=12",
+    "gen:uniform,rows=20000,degree=100",
+    "gen:circuit,rows=200000",
+    "gen:banded,rows=150000",
+    "gen:twin,rows=100000,entries=2000000,longest=60,kind=ball3",
+    "gen:twin,rows=150000,entries=800000,longest=30,kind=mesh2",
+};
+enum { USUAL = sizeof usual / sizeof *usual, TEXT_BYTES = 1 << 16, LINE_BYTES = 1 << 14 };
+
+/* Observations, and the explanations that they refer to. */
+typedef struct collected {
+    const tune_rates_request *request;
+    char device_class[32];
+    spry_observation *list;
+    int64_t count, room;
+    spry_explanation **explanations;
+    int64_t explanation_count;
+    const spry_explanation *now; /* of the matrix and type whose records come */
+    int status;                  /* CLI_GO_ON, or what went wrong */
+} collected;
+
+static int out_of_memory(void)
+{
+    cli_message("out of memory");
+    return CLI_UNSUCCESSFUL;
+}
+
+static int has_rates(const spry_explanation *e, const char *format, const char *kernel)
+{
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    if (spry_explanation_get_info(e, &info, NULL) != SPRY_OK) return 0;
+    for (int k = 0; k < info.candidates; k++) {
+        spry_candidate c = SPRY_INIT(spry_candidate);
+        if (spry_explanation_get_candidate(e, &c, k, NULL) == SPRY_OK && strcmp(c.format, format) == 0 &&
+            c.predicted_us > 0 && (!c.kernel[0] || strcmp(c.kernel, kernel) == 0))
+            return 1;
+    }
+    return 0;
+}
+
+static int add(collected *c, const char *format, const char *kernel, double us, double setup_us)
+{
+    spry_observation o = SPRY_INIT(spry_observation);
+    if (!(us > 0) || !has_rates(c->now, format, kernel)) return 1;
+    if (c->count == c->room) {
+        spry_observation *grown = realloc(c->list, (size_t)(2 * c->room + 64) * sizeof *grown);
+        if (!grown) return 0;
+        c->list = grown;
+        c->room = 2 * c->room + 64;
+    }
+    o.explanation = c->now;
+    o.format = format;
+    o.kernel = kernel;
+    o.time_us = us;
+    o.setup_us = setup_us > 0 ? setup_us : 0;
+    c->list[c->count++] = o;
+    return 1;
+}
+
+/* Looks at a matrix for the class: c->now. */
+static int look(collected *c, const char *path, spry_type type)
+{
+    spry_read_options read = SPRY_INIT(spry_read_options);
+    spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    spry_matrix *A = NULL;
+    spry_explanation *e = NULL;
+    spry_error err = {0};
+    c->now = NULL;
+    read.value_type = type;
+    if (spry_matrix_open(c->request->context, &A, path, &read, &err) != SPRY_OK) return cli_fail_reading(&err);
+    plan.vector_type = type;
+    o.spmv = &plan;
+    o.device_class = c->device_class;
+    const spry_status status = spry_spmv_explain(c->request->context, &e, A, &o, &err);
+    spry_matrix_destroy(A);
+    if (status != SPRY_OK) return cli_fail(&err);
+    spry_explanation **grown = realloc(c->explanations, (size_t)(c->explanation_count + 1) * sizeof *grown);
+    if (!grown) {
+        spry_explanation_destroy(e);
+        return out_of_memory();
+    }
+    c->explanations = grown;
+    c->explanations[c->explanation_count++] = e;
+    c->now = e;
+    return CLI_GO_ON;
+}
+
+static spry_type type_number(const tune_rates_request *r, int t)
+{
+    return r->types == 0 || (r->types == 2 && t == 1) ? SPRY_F32 : SPRY_F64;
+}
+
+/* ---- times of this machine ------------------------------------------------------------------------------ */
+
+static int keep(void *user, const record *records, int count)
+{
+    collected *c = user;
+    for (int r = 0; r < count && c->status == CLI_GO_ON; r++) {
+        const record *one = &records[r];
+        if (one->status == RECORD_WRONG || one->status == RECORD_FAILED) {
+            cli_message("%s, %s: %s", one->matrix, one->kernel, one->reason);
+            c->status = CLI_UNSUCCESSFUL;
+        } else if (one->status == RECORD_OK && one->deterministic) {
+            spry_kernel_info info =
+                SPRY_INIT(spry_kernel_info); /* records are gone when the fit begins: names that stay */
+            for (int k = 0; k < spry_kernel_count(); k++)
+                if (spry_kernel_get_info(c->request->context, &info, k, NULL) == SPRY_OK &&
+                    strcmp(info.name, one->kernel) == 0 &&
+                    !add(c, info.format, info.name, one->time_us, one->setup_us - fmax(one->upload_us, 0)))
+                    c->status = out_of_memory();
+        }
+    }
+    return c->status != CLI_GO_ON;
+}
+
+static void complain(void *user, const spry_error *err, int reading)
+{
+    ((collected *)user)->status = reading ? cli_fail_reading(err) : cli_fail(err);
+}
+
+/* Formats of the catalogue, on a GPU csr's kernels by name as well. */
+static void list_cases(const tune_rates_request *r, text_list *formats, text_list *kernels)
+{
+    static char *const on_gpu[] = {"csr_merge_cuda", "csr_adaptive_cuda", "csr_vector_cuda", "csr_scalar_cuda"};
+    for (int f = 0; f < spry_format_count(); f++) {
+        spry_format_info info = SPRY_INIT(spry_format_info);
+        if (spry_format_get_info(&info, f, NULL) != SPRY_OK || strcmp(info.name, "csc") == 0) continue;
+        if (strcmp(r->device, "cuda") == 0 ? strcmp(info.name, "csr") == 0 : strcmp(info.name, "swept") == 0) continue;
+        formats->items[formats->count++] = (char *)(uintptr_t)info.name;
+    }
+    for (size_t k = 0; strcmp(r->device, "cuda") == 0 && k < sizeof on_gpu / sizeof *on_gpu; k++)
+        kernels->items[kernels->count++] = on_gpu[k];
+}
+
+static int time_matrix(collected *c, const char *path, spry_type type)
+{
+    const tune_rates_request *r = c->request;
+    char *formats[64], *kernels[8], none[] = "none", *orderings[] = {none};
+    bench_source source = {.reason = ""};
+    bench_options o = {.sources = &source,
+                       .source_count = 1,
+                       .op = "spmv",
+                       .formats = {formats, 0},
+                       .kernels = {kernels, 0},
+                       .orderings = {orderings, 1},
+                       .device = r->device,
+                       .f32 = type == SPRY_F32,
+                       .f64 = type == SPRY_F64,
+                       .runs = r->runs,
+                       .skip_bandwidth = 1,
+                       .context = r->context,
+                       .emit = keep,
+                       .progress = cli_progress,
+                       .complain = complain,
+                       .user = c};
+    spry_error err = {0};
+    list_cases(r, &o.formats, &o.kernels);
+    RECORD_TEXT(source.path, path);
+    matrix_name(source.name, sizeof source.name, source.path);
+    int status = look(c, path, type);
+    if (status != CLI_GO_ON) return status;
+    c->status = CLI_GO_ON;
+    const spry_status done = bench_run(&o, &err);
+    return c->status == CLI_GO_ON && done != SPRY_OK ? cli_fail(&err) : c->status;
+}
+
+static int time_matrices(collected *c)
+{
+    const tune_rates_request *r = c->request;
+    const double start = now_us();
+    const int count = r->count > 0 ? r->count : USUAL, types = r->types == 2 ? 2 : 1;
+    int status = CLI_GO_ON;
+    for (int i = 0; i < count && status == CLI_GO_ON; i++) {
+        if (r->time_limit > 0 && i > 0 && now_us() - start > 1e6 * (double)r->time_limit) {
+            cli_message("note: the time limit of %lld s had passed after %d of %d matrices: the others are left out",
+                        (long long)r->time_limit, i, count);
+            break;
+        }
+        for (int t = 0; t < types && status == CLI_GO_ON; t++)
+            status = time_matrix(c, r->count > 0 ? r->paths[i] : usual[i], type_number(r, t));
+    }
+    return status;
+}
+
+/* ---- times of records ----------------------------------------------------------------------------------- */
+
+static const char *text_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+    return cJSON_IsString(item) ? item->valuestring : "";
+}
+
+static double number_of(const cJSON *o, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(o, name);
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+/* 1: a record of ours that counts, of the matrix, type and kind of device. */
+static int counts(const cJSON *o, const char *matrix, const char *type, const char *device)
+{
+    const char *ordering = text_of(o, "ordering");
+    return strcmp(text_of(o, "matrix"), matrix) == 0 && strcmp(text_of(o, "type"), type) == 0 &&
+           strcmp(text_of(o, "device"), device) == 0 && strcmp(text_of(o, "status"), "ok") == 0 &&
+           strcmp(text_of(o, "op"), "spmv") == 0 && (!ordering[0] || strcmp(ordering, "none") == 0) &&
+           cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "deterministic")) &&
+           !cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "peer"));
+}
+
+static int take_record(collected *c, const cJSON *o)
+{
+    for (int k = 0; k < spry_kernel_count(); k++) {
+        spry_kernel_info info = SPRY_INIT(spry_kernel_info);
+        if (spry_kernel_get_info(c->request->context, &info, k, NULL) != SPRY_OK ||
+            strcmp(info.name, text_of(o, "kernel")) != 0)
+            continue;
+        if (strchr(text_of(o, "format"), ':')) return 1; /* other parameters than the format's own */
+        return add(c, info.format, info.name, number_of(o, "time_us"),
+                   number_of(o, "setup_us") - number_of(o, "upload_us"));
+    }
+    return 1;
+}
+
+static int read_file(collected *c, const char *path, const char *matrix, const char *type)
+{
+    char *line = malloc(LINE_BYTES);
+    FILE *file = line ? fopen(path, "r") : NULL;
+    int good = 1, number = 0;
+    if (!file) {
+        free(line);
+        cli_message("--from: %s cannot be read", path);
+        return CLI_USAGE;
+    }
+    while (good == 1 && fgets(line, LINE_BYTES, file)) {
+        number++;
+        cJSON *o = cJSON_Parse(line);
+        if (!o) {
+            cli_message("--from: %s: line %d is no JSON object: expected JSON lines of spry bench", path, number);
+            good = -1;
+        } else if (counts(o, matrix, type, c->request->device)) {
+            good = take_record(c, o);
+        }
+        cJSON_Delete(o);
+    }
+    free(line);
+    fclose(file);
+    return good == 1 ? CLI_GO_ON : good == 0 ? out_of_memory() : CLI_USAGE;
+}
+
+static int read_records(collected *c)
+{
+    const tune_rates_request *r = c->request;
+    const int types = r->types == 2 ? 2 : 1;
+    int status = CLI_GO_ON;
+    for (int i = 0; i < r->count && status == CLI_GO_ON; i++)
+        for (int t = 0; t < types && status == CLI_GO_ON; t++) {
+            char name[256];
+            matrix_name(name, sizeof name, r->paths[i]);
+            cli_progress(name);
+            status = look(c, r->paths[i], type_number(r, t));
+            for (int f = 0; f < r->from->count && status == CLI_GO_ON; f++)
+                status = read_file(c, r->from->items[f], name, spry_type_name(type_number(r, t)));
+        }
+    return status;
+}
+
+/* ---- the fit -------------------------------------------------------------------------------------------- */
+
+/* The class of the device that is timed, where none is named. */
+static int find_class(collected *c)
+{
+    const tune_rates_request *r = c->request;
+    spry_matrix *A = NULL;
+    spry_explanation *e = NULL;
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
+    spry_error err = {0};
+    o.device_class = r->device_class;
+    o.spmv = &plan;
+    plan.device = !r->device_class && strcmp(r->device, "cuda") == 0 ? 1 : SPRY_CPU;
+    if (r->device_class && strcmp(r->device, "cuda") == 0) plan.device = SPRY_DEVICE_DEFAULT;
+    spry_status status = cli_one(r->context, &A, SPRY_F64, &err);
+    if (status == SPRY_OK) status = spry_spmv_explain(r->context, &e, A, &o, &err);
+    if (status == SPRY_OK) status = spry_explanation_get_info(e, &info, &err);
+    if (status == SPRY_OK) RECORD_TEXT(c->device_class, info.device_class);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+    return cli_certain(status, &err);
+}
+
+static void tell_what(char *text, size_t size, const collected *c)
+{
+    const tune_rates_request *r = c->request;
+    const int device = strcmp(r->device, "cuda") == 0;
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    char day[32] = "";
+    const time_t now = time(NULL);
+    struct tm when;
+    if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
+    spry_device_get_info(r->context, &info, device, NULL);
+    if (r->from->count > 0)
+        snprintf(text, size, "to records of %d file%s, %s", r->from->count, r->from->count == 1 ? "" : "s", day);
+    else
+        snprintf(text, size, "to %.96s, %s", info.description ? info.description : r->device, day);
+}
+
+static void tell_fit(const collected *c, const spry_rates_fit_info *fit)
+{
+    printf("rates of %s: %lld matrices and types, %lld times\n"
+           "  predictions are off by (median)          %5.1f %%, before %5.1f %%\n"
+           "  the format taken takes longer than the best (mean) %5.1f %%, before %5.1f %%; worst %.2f, before "
+           "%.2f\n\n",
+           c->device_class, (long long)fit->cases, (long long)c->count, 100 * (exp(fit->error) - 1),
+           100 * (exp(fit->error_before) - 1), 100 * (fit->loss - 1), 100 * (fit->loss_before - 1), fit->worst_loss,
+           fit->worst_loss_before);
+}
+
+static int fit(collected *c, char **text, int tell)
+{
+    spry_rates_fit_info told = SPRY_INIT(spry_rates_fit_info);
+    spry_context *context = c->request->context;
+    char what[160];
+    int64_t length = 0;
+    spry_error err = {0};
+    tell_what(what, sizeof what, c);
+    if (c->count == 0) {
+        cli_message("no time was found of any of the matrices: nothing to fit");
+        return CLI_UNSUCCESSFUL;
+    }
+    cli_progress("fitting");
+    if (spry_rates_fit(context, c->device_class, c->list, c->count, what, &told, &err) != SPRY_OK)
+        return cli_fail(&err);
+    cli_progress(NULL);
+    if (tell) tell_fit(c, &told);
+    *text = malloc(TEXT_BYTES);
+    if (!*text) return out_of_memory();
+    if (spry_rates_print(context, c->device_class, *text, TEXT_BYTES, &length, &err) != SPRY_OK) return cli_fail(&err);
+    return CLI_GO_ON;
+}
+
+int tune_rates(const tune_rates_request *request, char **text, int tell)
+{
+    collected c = {.request = request};
+    int status = find_class(&c);
+    *text = NULL;
+    if (status == CLI_GO_ON) status = request->from->count > 0 ? read_records(&c) : time_matrices(&c);
+    cli_progress(NULL);
+    if (status == CLI_GO_ON) status = fit(&c, text, tell);
+    for (int64_t n = 0; n < c.explanation_count; n++) spry_explanation_destroy(c.explanations[n]);
+    free(c.explanations);
+    free(c.list);
+    return status;
+}

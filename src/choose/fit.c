@@ -1,0 +1,317 @@
+/*
+ * The objective is the sum, over the rows of the table, of the mean Huber loss of the logarithms' errors, the expected
+ * logarithm of what a choice loses that takes rows by the odds of their predictions, and a small share of how far the
+ * rates have moved, so that rates that the cases do not tell stay. Rates move by factors: a search along each in turn,
+ * whose steps are halved when none helps any more.
+ */
+#include "choose/fit.h"
+
+#include "core/error.h"
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double HUBER = 0.15;    /* logarithms: errors up to it count by their square */
+static const double ODDS = 0.08;     /* the logarithm by which predictions differ that are taken e to 1 */
+static const double OF_LOSS = 10;    /* weight of what the choice loses beside the errors */
+static const double OF_MOVES = 1e-3; /* weight of the squared logarithm of how far a rate has moved */
+
+enum { MOST_PARAMETERS = 32 };
+
+typedef struct fitter {
+    spryi_own_class *own;
+    spryi_format_rates start[SPRYI_MOST_RATES];
+    const spryi_fit_case *cases;
+    int64_t count;
+    int rows, threads, relative; /* relative: errors are of shares of csr's time */
+    spryi_work *work;            /* of each case and row */
+    unsigned char *allowed;      /* the same: the row may be taken */
+    double *predicted;           /* logarithms, the same */
+} fitter;
+
+static int is_setup(const spryi_rate_name *name)
+{
+    return strncmp(name->name, "setup", 5) == 0;
+}
+
+static double huber(double error)
+{
+    const double size = fabs(error);
+    return size <= HUBER ? error * error / 2 : HUBER * (size - HUBER / 2);
+}
+
+static void predict_row(fitter *f, int r)
+{
+    for (int64_t i = 0; i < f->count; i++) {
+        const int64_t at = i * f->rows + r;
+        f->predicted[at] = log(spryi_time_of(&f->own->rates[r], &f->work[at], &f->own->c, f->threads));
+    }
+}
+
+/* Logarithm of predicted over measured time; 0 where it was not measured. */
+static double error_of(const fitter *f, int64_t i, int r)
+{
+    const spryi_fit_case *c = &f->cases[i];
+    const double *predicted = &f->predicted[i * f->rows];
+    if (c->us[r] <= 0) return 0;
+    const double error = predicted[r] - log(c->us[r]);
+    return r > 0 && f->relative && c->us[0] > 0 ? error - (predicted[0] - log(c->us[0])) : error;
+}
+
+static double least_of(const fitter *f, int64_t i)
+{
+    double least = INFINITY;
+    for (int r = 0; r < f->rows; r++)
+        if (f->cases[i].us[r] > 0) least = fmin(least, f->cases[i].us[r]);
+    return least;
+}
+
+/* The expected logarithm of what the choice loses in a case. */
+static double soft_loss(const fitter *f, int64_t i)
+{
+    const double *predicted = &f->predicted[i * f->rows];
+    const double least = log(least_of(f, i));
+    double first = INFINITY, odds = 0, loss = 0;
+    for (int r = 0; r < f->rows; r++)
+        if (f->cases[i].us[r] > 0 && f->allowed[i * f->rows + r]) first = fmin(first, predicted[r]);
+    for (int r = 0; r < f->rows; r++) {
+        if (f->cases[i].us[r] <= 0 || !f->allowed[i * f->rows + r]) continue;
+        const double odd = exp(-(predicted[r] - first) / ODDS);
+        odds += odd;
+        loss += odd * (log(f->cases[i].us[r]) - least);
+    }
+    return odds > 0 ? loss / odds : 0;
+}
+
+static double moved(const fitter *f, int r)
+{
+    double sum = 0;
+    for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
+        const double now = *spryi_rate(&f->own->rates[r], n), before = *spryi_rate((void *)&f->start[r], n);
+        if (now > 0 && before > 0) sum += log(now / before) * log(now / before);
+    }
+    return sum;
+}
+
+static double objective(const fitter *f)
+{
+    double errors = 0, losses = 0, moves = 0;
+    for (int64_t i = 0; i < f->count; i++) {
+        for (int r = 0; r < f->rows; r++) errors += huber(error_of(f, i, r));
+        losses += soft_loss(f, i);
+    }
+    for (int r = 0; r < f->rows; r++) moves += moved(f, r);
+    return (errors + OF_LOSS * HUBER * losses) / (double)f->count + OF_MOVES * moves;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------- */
+
+/* 1: some case that was measured has work of that rate. */
+static int is_told(const fitter *f, int r, const spryi_rate_name *name)
+{
+    static const double FACTOR = 1.5;
+    spryi_format_rates *rates = &f->own->rates[r];
+    double *rate = spryi_rate(rates, name), kept = *rate;
+    int told = 0;
+    for (int64_t i = 0; i < f->count && !told; i++) {
+        if (f->cases[i].us[r] <= 0) continue;
+        const spryi_work *w = &f->work[i * f->rows + r];
+        const double before = spryi_time_of(rates, w, &f->own->c, f->threads);
+        *rate = kept * FACTOR;
+        told = spryi_time_of(rates, w, &f->own->c, f->threads) != before;
+        *rate = kept;
+    }
+    return told;
+}
+
+/* One step of a rate by a factor, kept if the objective becomes less. */
+static int try_step(fitter *f, int r, const spryi_rate_name *name, double factor, double *least)
+{
+    enum { MOST_SHARP = 16 };
+    double *rate = spryi_rate(&f->own->rates[r], name), kept = *rate;
+    double next = kept * factor;
+    if (strcmp(name->name, "sharp") == 0) next = 1 + (kept - 1) * factor; /* from the sum on */
+    if (strcmp(name->name, "ahead") == 0 && next > 0.5) return 0;         /* a share of the streaming */
+    if (next > SPRYI_MOST_RATE || next < name->least || (strcmp(name->name, "sharp") == 0 && next > MOST_SHARP))
+        return 0;
+    *rate = next;
+    predict_row(f, r);
+    const double value = objective(f);
+    if (value < *least) {
+        *least = value;
+        return 1;
+    }
+    *rate = kept;
+    return 0;
+}
+
+/* A step of each rate that the cases tell, up or down; the objective. */
+static double sweep(fitter *f, const unsigned *told, double step, double least)
+{
+    for (int r = 0; r < f->rows; r++) {
+        for (int n = 0; spryi_rate_names[n].name; n++) {
+            if (!(told[r] >> n & 1)) continue;
+            if (!try_step(f, r, &spryi_rate_names[n], exp(step), &least))
+                (void)try_step(f, r, &spryi_rate_names[n], exp(-step), &least);
+        }
+        predict_row(f, r);
+    }
+    return least;
+}
+
+/* From large steps to small ones, some times over: a rate that is stuck may move when others have. */
+static void search_products(fitter *f)
+{
+    enum { ROUNDS = 5, MOST_SWEEPS = 40 };
+    static const double FIRST = 0.7, LAST = 0.02, LITTLE = 5e-4; /* logarithms of the steps; a share of the objective */
+    unsigned told[SPRYI_MOST_RATES] = {0};
+    for (int r = 0; r < f->rows; r++)
+        for (int n = 0; spryi_rate_names[n].name; n++)
+            if (!is_setup(&spryi_rate_names[n]) && is_told(f, r, &spryi_rate_names[n])) told[r] |= 1u << n;
+    double least = objective(f);
+    for (int round = 0; round < ROUNDS; round++)
+        for (double step = FIRST; step >= LAST; step /= 2)
+            for (int n = 0; n < MOST_SWEEPS; n++) {
+                const double before = least;
+                least = sweep(f, told, step, least);
+                if (before - least < LITTLE * before) break;
+            }
+}
+
+/* ---- set-up --------------------------------------------------------------------------------------------- */
+
+static double setup_objective(const fitter *f, int r)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < f->count; i++)
+        if (f->cases[i].setup_us[r] > 0)
+            sum += huber(log(spryi_setup_of(&f->own->rates[r], f->cases[i].features, f->threads) + 1) -
+                         log(f->cases[i].setup_us[r] + 1));
+    return sum / (double)f->count + OF_MOVES * moved(f, r);
+}
+
+static void search_setup(fitter *f, int r)
+{
+    static const double FIRST = 1.4, LAST = 0.03, LITTLE = 1e-3;
+    int measured = 0;
+    for (int64_t i = 0; i < f->count; i++) measured |= f->cases[i].setup_us[r] > 0;
+    if (!measured) return;
+    for (double step = FIRST; step >= LAST;) {
+        double least = setup_objective(f, r);
+        const double before = least;
+        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
+            if (!is_setup(n)) continue;
+            double *rate = spryi_rate(&f->own->rates[r], n);
+            if (*rate == 0) *rate = LITTLE;
+            for (int sign = -1; sign <= 1; sign += 2) {
+                const double kept = *rate;
+                *rate = kept * exp(sign * step);
+                const double value = *rate <= SPRYI_MOST_RATE ? setup_objective(f, r) : INFINITY;
+                if (value < least)
+                    least = value;
+                else
+                    *rate = kept;
+            }
+        }
+        if (before - least <= 1e-4 * before) step /= 2;
+    }
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static int by_size(const void *a, const void *b)
+{
+    const double one = *(const double *)a, other = *(const double *)b;
+    return (one > other) - (one < other);
+}
+
+/* The time of the row that is taken over the least; 1 where nothing of the case was measured. */
+static double hard_loss(const fitter *f, int64_t i)
+{
+    int taken = -1;
+    for (int r = 0; r < f->rows; r++) {
+        const int64_t at = i * f->rows + r;
+        if (f->cases[i].us[r] <= 0 || !f->allowed[at]) continue;
+        if (taken < 0 || f->predicted[at] < f->predicted[i * f->rows + taken]) taken = r;
+    }
+    return taken >= 0 ? f->cases[i].us[taken] / least_of(f, i) : 1;
+}
+
+static void judge(const fitter *f, double *errors, double *error, double *loss, double *worst)
+{
+    double sum = 0;
+    int64_t count = 0;
+    *worst = 1;
+    for (int64_t i = 0; i < f->count; i++) {
+        const double lost = hard_loss(f, i);
+        sum += log(lost);
+        *worst = fmax(*worst, lost);
+        for (int r = 0; r < f->rows; r++)
+            if (f->cases[i].us[r] > 0) errors[count++] = fabs(error_of(f, i, r));
+    }
+    qsort(errors, (size_t)count, sizeof *errors, by_size);
+    *error = count > 0 ? errors[count / 2] : 0;
+    *loss = exp(sum / (double)f->count);
+}
+
+/* Rates that are 0 because nobody knew them begin where they hardly count. */
+static void begin_rates(fitter *f)
+{
+    static const char *const times[] = {"step", "slice", "block", "column", "ragged", "chain"};
+    static const char *const speeds[] = {"gather", "near", "far"};
+    static const char *const shares[] = {"uneven", "holes", "longest", "heaviest"};
+    static const double LITTLE = 1e-7, SHARE = 1e-3, FAST = 1e8;
+    for (int r = 0; r < f->rows; r++)
+        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
+            double *rate = spryi_rate(&f->own->rates[r], n);
+            if (*rate > 0) continue;
+            for (size_t k = 0; k < sizeof times / sizeof *times; k++)
+                if (strcmp(n->name, times[k]) == 0) *rate = LITTLE;
+            for (size_t k = 0; k < sizeof speeds / sizeof *speeds; k++)
+                if (strcmp(n->name, speeds[k]) == 0) *rate = FAST;
+            for (size_t k = 0; k < sizeof shares / sizeof *shares; k++)
+                if (strcmp(n->name, shares[k]) == 0) *rate = SHARE;
+        }
+}
+
+static void find_works(fitter *f)
+{
+    for (int64_t i = 0; i < f->count; i++) {
+        spryi_estimate list[SPRYI_MOST_RATES];
+        (void)spryi_estimate_all(list, &f->own->c, f->cases[i].features, f->threads);
+        for (int r = 0; r < f->rows; r++) {
+            f->allowed[i * f->rows + r] = !list[r].refused;
+            f->work[i * f->rows + r] = spryi_work_of(&f->own->rates[r], &f->own->c, f->cases[i].features, f->threads);
+        }
+    }
+}
+
+spry_status spryi_fit(spry_context *context, spryi_own_class *own, const spryi_fit_case *cases, int64_t count,
+                      int threads, spryi_fit_result *result, spry_error *err)
+{
+    spry_status status = SPRY_OK;
+    double *errors = NULL;
+    fitter f = {.own = own, .cases = cases, .count = count, .rows = own->c.formats, .threads = threads};
+    const int64_t all = count * f.rows;
+    f.relative = strcmp(own->c.driver, "cpu") == 0;
+    SPRYI_TRY(SPRYI_NEW(context, &f.work, all, "work of cases", err));
+    SPRYI_TRY(SPRYI_NEW(context, &f.allowed, all, "cases", err));
+    SPRYI_TRY(SPRYI_NEW(context, &f.predicted, all, "predictions", err));
+    SPRYI_TRY(SPRYI_NEW(context, &errors, all, "errors of predictions", err));
+    find_works(&f);
+    for (int r = 0; r < f.rows; r++) predict_row(&f, r);
+    judge(&f, errors, &result->error_before, &result->loss_before, &result->worst_before);
+    begin_rates(&f);
+    memcpy(f.start, own->rates, sizeof f.start);
+    search_products(&f);
+    for (int r = 0; r < f.rows; r++) search_setup(&f, r);
+    judge(&f, errors, &result->error, &result->loss, &result->worst);
+done:
+    spryi_release(context, f.work);
+    spryi_release(context, f.allowed);
+    spryi_release(context, f.predicted);
+    spryi_release(context, errors);
+    return status;
+}

@@ -1,0 +1,117 @@
+/* --policy measure and the file of its choices: named, taken from the environment, listed, cleared. */
+#include "spawn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+#define GRID "gen:grid5,x=60,y=50"
+
+static void remembers(void **state)
+{
+    (void)state;
+    expect("spmv " GRID " --policy measure --budget 20s --cache $D/c", 0, " us measured, ", NULL);
+    expect("spmv " GRID " --policy measure --cache $D/c", 0, "; remembered from ", NULL);
+    expect("explain " GRID " --policy measure --budget 20s --cache $D/c", 0, "measured  of roof", NULL);
+    expect("tune --cache $D/c --list", 0, "\n1 choice in ", NULL);
+    setenv("SPRY_CHOICES", "/none/such", 1);
+    expect("spmv " GRID " --policy measure", 2, NULL, "/none/such");
+    expect("spmv " GRID, 0, "correct", NULL); /* it is of measure alone */
+    expect("spmv " GRID " --policy measure --cache $D/c", 0, "; remembered from ", NULL);
+    expect("tune --list", 2, NULL, "/none/such");
+    unsetenv("SPRY_CHOICES");
+    expect("tune --cache $D/c --clear", 0, NULL, NULL);
+    expect("tune --cache $D/c --list", 0, "0 choices in ", NULL);
+    outcome o = spry("spmv %s --policy measure --budget 20s --cache $D/c", GRID);
+    assert_int_equal(o.status, 0);
+    assert_null(strstr(o.out, "remembered"));
+    release(&o);
+}
+
+/* Processes that share a file lose nothing of it. */
+static void several_processes(void **state)
+{
+    (void)state;
+    outcome o = shell("for i in 1 2 3 4; do \"$SPRY\" spmv gen:grid5,x=4$i,y=50 --policy measure --budget 20s "
+                      "--cache $D/shared >/dev/null & done; wait; \"$SPRY\" tune --cache $D/shared --list");
+    if (!strstr(o.out, "\n4 choices in ")) fail_msg("%s%s", o.out, o.err);
+    release(&o);
+}
+
+static void in_json(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"fingerprint", "op", "device", "types", "format", "kernel", "date"};
+    static const char *const numbers[] = {"rows", "cols", "nnz", "calls", "measured_us", "predicted_us"};
+    outcome o = spry("explain %s --policy measure --budget 20s --cache $D/j --json", GRID);
+    assert_int_equal(o.status, 0);
+    cJSON *line = json_line(o.out, 0);
+    assert_non_null(line);
+    assert_string_equal(cJSON_GetObjectItem(line, "policy")->valuestring, "measure");
+    int measured = 0, candidates = 0;
+    const cJSON *c;
+    cJSON_ArrayForEach(c, cJSON_GetObjectItem(line, "candidates"))
+    {
+        const cJSON *us = cJSON_GetObjectItem(c, "measured_us");
+        assert_true(cJSON_IsNumber(us) || cJSON_IsNull(us));
+        measured += cJSON_IsNumber(us);
+        candidates++;
+    }
+    assert_true(measured >= 2 && measured < candidates);
+    cJSON_Delete(line);
+    release(&o);
+    o = spry("tune --cache $D/j --list --json");
+    assert_int_equal(o.status, 0);
+    assert_int_equal(count_lines(o.out), 1);
+    line = json_line(o.out, 0);
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        assert_true(cJSON_IsString(cJSON_GetObjectItem(line, texts[t])));
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        assert_true(cJSON_IsNumber(cJSON_GetObjectItem(line, numbers[n])));
+    cJSON_Delete(line);
+    release(&o);
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    write_file("thesis", "my thesis\n");
+    expect("spmv " GRID " --policy measure --cache $D/thesis", 2, NULL, "thesis:1: this is no file of choices");
+    expect("tune --cache $D/thesis --list", 2, NULL, "thesis:1: this is no file of choices");
+    expect("tune --cache $D/thesis --clear", 2, NULL, "stays as it is");
+    char *there = read_file("thesis");
+    assert_string_equal(there, "my thesis\n");
+    free(there);
+    write_file("old", "spry-choices 1 0.1.0\nend 0\n");
+    expect("explain " GRID " --policy measure --cache $D/old", 2, NULL,
+           "old:1: the choices are those of version 0.1.0");
+    expect("tune --cache $D/old --clear", 0, NULL, NULL);
+    expect("tune --cache $D/old --list", 0, "0 choices", NULL);
+    expect("tune --cache $D/nothing --clear", 2, NULL, "cannot be cleared");
+    expect("tune --list", 2, NULL, "SPRY_CHOICES names none");
+    expect("tune --cache $D/old", 2, NULL, "--cache goes with --list or --clear");
+    expect("tune --cache $D/old --list --clear", 2, NULL, "expected one of them");
+    expect("tune --cache $D/old --list $D/small.mtx", 2, NULL, "one argument too many");
+    expect("spmv " GRID " --budget 5ms", 2, NULL, "--budget is of --policy measure");
+    expect("explain " GRID " --policy cost --cache $D/old", 2, NULL, "--cache is of --policy measure");
+    expect("explain " GRID " --policy measure --device h200", 2, NULL, "needs a device that is here");
+    static const char *const times[] = {"5", "0ms", "-5ms", "5 ms", "ms", "5min", "1e30s", "nan", "infs"};
+    for (size_t t = 0; t < sizeof times / sizeof *times; t++) {
+        outcome o = spry("spmv %s --policy measure '--budget=%s'", GRID, times[t]);
+        if (o.status != 2 || !strstr(o.err, "expected a time above 0 such as 500us, 50ms or 2s"))
+            fail_msg("%s: %d, %s", times[t], o.status, o.err);
+        release(&o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(remembers), cmocka_unit_test(several_processes),
+                                       cmocka_unit_test(in_json), cmocka_unit_test(refuses)};
+    return cmocka_run_group_tests(tests, make_matrices, remove_folder);
+}

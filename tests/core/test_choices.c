@@ -1,0 +1,373 @@
+/* The policy "measure": what is measured, what is remembered, and for which matrices. */
+#include "../instrumented.h"
+#include "choices_support.h"
+#include "core/choices.h"
+#include "core/context.h"
+#include "core/matrix.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what is remembered ----------------------------------------------------------------------------------- */
+
+static void within_a_context(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID);
+    const int64_t bytes = spry_context_bytes(context);
+    spry_choice_info info = SPRY_INIT(spry_choice_info);
+    for (int op = 0; op < 2; op++) {
+        spry_spmv_options o = measuring(PLENTY);
+        o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        const told first = plan_with(context, A, &o), second = plan_with(context, A, &o);
+        check_told(&first, SPRY_REASON_MEASURED, " us measured, ");
+        check_told(&first, SPRY_REASON_MEASURED, " formats in ");
+        check_told(&second, SPRY_REASON_REMEMBERED, "; remembered from ");
+        assert_string_equal(first.format, second.format);
+        assert_string_equal(first.parameters, second.parameters);
+        assert_string_equal(first.kernel, second.kernel);
+        assert_int_equal(spry_choice_count(context), op + 1);
+        info = newest(context);
+        assert_int_equal(info.op, o.op);
+        assert_int_equal(strncmp(info.format, first.format, strlen(first.format)), 0);
+        assert_string_equal(info.kernel, first.kernel);
+        assert_string_equal(info.types, "f64 f64 32/32");
+        assert_int_equal(strncmp(info.device, "cpu ", 4), 0);
+        assert_int_equal(strlen(info.fingerprint), 16);
+        assert_int_equal(strlen(info.date), 10);
+        assert_true(info.rows == 3000 && info.cols == 3000 && info.nnz == spry_matrix_nnz(A) && info.calls == 0);
+        assert_true(info.measured_us > 0 && info.csr_us >= info.measured_us && info.predicted_us > 0);
+    }
+    expect_error(spry_choice_get_info(context, &info, 2, &err), SPRY_INVALID_ARGUMENT, "index");
+    expect_error(spry_choice_get_info(context, &info, -1, &err), SPRY_INVALID_ARGUMENT, "index");
+    expect_error(spry_choice_get_info(NULL, &info, 0, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_context_set_choices(NULL, path, &err), SPRY_INVALID_ARGUMENT, "context");
+    expect_error(spry_context_clear_choices(NULL, NULL, &err), SPRY_INVALID_ARGUMENT, "context");
+    assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_choice_count(context), 0);
+    assert_int_equal(spry_choice_count(NULL), 0);
+    expect_error(spry_choice_get_info(context, &info, 0, &err), SPRY_INVALID_ARGUMENT, "index");
+    assert_int_equal(spry_context_bytes(context), bytes);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* The fingerprint of a plan of A. */
+static spry_choice_info asked(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
+{
+    const told t = plan_with(context, A, o);
+    if (t.code != SPRY_REASON_MEASURED && t.code != SPRY_REASON_REMEMBERED) fail_msg("%d, %s", t.code, t.reason);
+    return newest(context);
+}
+
+static spry_matrix *converted(const spry_matrix *A, spry_layout layout, spry_index_type index)
+{
+    spry_context *context = A->context;
+    spry_matrix *B = NULL;
+    spry_convert_options o = SPRY_INIT(spry_convert_options);
+    o.layout = layout;
+    o.offset_type = o.index_type = index;
+    assert_int_equal(spry_matrix_convert(context, &B, A, &o, NULL), SPRY_OK);
+    return B;
+}
+
+static void fingerprints(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID);
+    spry_spmv_options o = measuring(PLENTY);
+    const spry_choice_info first = asked(context, A, &o);
+    for (int layout = 0; layout < 2; layout++) { /* the same entries */
+        spry_matrix *B = converted(A, layout ? SPRY_COO : SPRY_CSC, SPRY_I32);
+        const told same = plan_with(context, B, &o);
+        check_told(&same, SPRY_REASON_REMEMBERED, same.format);
+        spry_matrix_destroy(B);
+    }
+    ((double *)(uintptr_t)A->a.values)[7] = 3; /* values do not count */
+    o.expected_updates = 0;
+    const told values = plan_with(context, A, &o);
+    check_told(&values, SPRY_REASON_REMEMBERED, values.format);
+    assert_int_equal(spry_choice_count(context), 1);
+    int32_t *columns = (int32_t *)(uintptr_t)A->a.indices;
+    assert_true(columns[0] == 0 && columns[1] == 1);
+    columns[1] = 2; /* one entry that lies elsewhere */
+    const spry_choice_info moved = asked(context, A, &o);
+    assert_string_not_equal(moved.fingerprint, first.fingerprint);
+    assert_true(moved.nnz == first.nnz && spry_choice_count(context) == 2);
+    columns[1] = 1;
+    for (int c = 0; c < 6; c++) {
+        spry_matrix *B = c == 0 ? converted(A, SPRY_CSR, SPRY_I64) : NULL;
+        o = measuring(PLENTY);
+        if (c == 1) o.op = SPRY_TRANSPOSE;
+        if (c == 2) o.threads = 1;
+        if (c == 3) o.expected_calls = 1000000;
+        if (c == 4) o.allow_nondeterministic = 1;
+        if (c == 5) o.columns = 4;
+        const told another = plan_with(context, B ? B : A, &o);
+        check_told(&another, SPRY_REASON_MEASURED, c == 3 ? "set-up counted over 1000000" : another.format);
+        assert_int_equal(spry_choice_count(context), 3 + c);
+        assert_int_equal(newest(context).calls, c == 3 ? 1000000 : 0);
+        spry_matrix_destroy(B);
+    }
+    o = measuring(PLENTY);
+    o.expected_calls = 900000; /* of the class of a million */
+    const told alike = plan_with(context, A, &o);
+    check_told(&alike, SPRY_REASON_REMEMBERED, alike.format);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* ---- without a trial, or with little time ------------------------------------------------------------------ */
+
+/* A matrix of one row, of every second of so many columns. */
+static spry_matrix *one_row(spry_context *context)
+{
+    enum { ENTRIES = 300 };
+    static int32_t offsets[2] = {0, ENTRIES}, columns[ENTRIES];
+    static double values[ENTRIES];
+    spry_matrix *A = NULL;
+    for (int k = 0; k < ENTRIES; k++) {
+        columns[k] = 2 * k;
+        values[k] = 1 + k;
+    }
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 1, 2 * ENTRIES, offsets, columns, values, NULL), SPRY_OK);
+    return A;
+}
+
+static void little_time(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"dense,rows=40", "diagonal,rows=1", GRID, "rmat,scale=9", "arrow,rows=3000"};
+    enum { SPECS = sizeof specs / sizeof *specs };
+    spry_context *context = make_context(NULL, 2);
+    for (int c = 0; c <= SPECS; c++) {
+        spry_matrix *A = c < SPECS ? matrix(context, specs[c]) : one_row(context);
+        for (int op = 0; op < 2; op++) {
+            spry_spmv_options o = measuring(1), plenty = measuring(PLENTY);
+            o.op = plenty.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+            const int before = spry_choice_count(context);
+            const told t = plan_with(context, A, &o);
+            check_told(&t, SPRY_REASON_LEAST_TIME, "not measured, since ");
+            assert_int_equal(spry_choice_count(context), before);
+            const told measured = plan_with(context, A, &plenty);
+            assert_true(measured.code == SPRY_REASON_MEASURED || strstr(measured.reason, "no other is near"));
+        }
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
+}
+
+static void nothing_to_measure(void **state)
+{
+    (void)state;
+    static const int32_t offsets[4] = {0}, columns[1];
+    static const double values[1];
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = NULL, *B = matrix(context, GRID);
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options o = measuring(0);
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, 3, 4, offsets, columns, values, NULL), SPRY_OK);
+    const told empty = plan_with(context, A, &o);
+    check_told(&empty, SPRY_REASON_EMPTY, "no entries");
+    o.expected_calls = 3;
+    const told few = plan_with(context, B, &o);
+    check_told(&few, SPRY_REASON_FEW_CALLS, "too few calls");
+    o = measuring(0);
+    o.format = "sell";
+    const told named = plan_with(context, B, &o);
+    assert_int_equal(named.code, SPRY_REASON_NAMED);
+    assert_int_equal(spry_choice_count(context), 0);
+    static const double wrong[] = {-1, 1e13};
+    for (int n = 0; n < 3; n++) {
+        o = measuring(n < 2 ? wrong[n] : 0.0 / *(volatile double *)&(double){0});
+        expect_error(spry_spmv_plan_create(context, &plan, B, &o, &err), SPRY_INVALID_ARGUMENT, "budget_us");
+    }
+    /* a header without the budget */
+    o = measuring(PLENTY);
+    o.struct_size = offsetof(spry_spmv_options, budget_us);
+    const told earlier = plan_with(context, B, &o);
+    assert_true(earlier.code == SPRY_REASON_MEASURED || earlier.code == SPRY_REASON_LEAST_TIME);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+}
+
+/* What is remembered and refused makes way for what "cost" takes. */
+static void refused(void **state)
+{
+    (void)state;
+    static const char *const formats[] = {"hyb:width=none", "nosuch", "ell", "sell:c=16", "bsr:block=9999999"};
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, "arrow,rows=3000");
+    spry_spmv_options o = measuring(PLENTY), cost = SPRY_INIT(spry_spmv_options);
+    cost.expected_calls = 100000000; /* so many that a look pays */
+    (void)plan_with(context, A, &o);
+    if (spry_choice_count(context) == 0) { /* csr alone is near */
+        spry_matrix_destroy(A);
+        A = matrix(context, GRID);
+        (void)plan_with(context, A, &o);
+    }
+    assert_int_equal(spry_choice_count(context), 1);
+    const told by_cost = plan_with(context, A, &cost);
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        spry_choice_info *known = &context->choices.known.list[0];
+        snprintf(known->format, sizeof known->format, "%s", formats[f]);
+        const told t = plan_with(context, A, &o); /* right in any case */
+        if (t.code == SPRY_REASON_REMEMBERED) continue;
+        check_told(&t, SPRY_REASON_LEAST_TIME, ", which is remembered, was refused");
+        assert_non_null(strstr(t.reason, formats[f]));
+        assert_string_equal(t.format, by_cost.format);
+    }
+    snprintf(context->choices.known.list[0].kernel, 64, "no_such_kernel");
+    snprintf(context->choices.known.list[0].format, 96, "sell");
+    const told other_kernel = plan_with(context, A, &o);
+    assert_true(other_kernel.code == SPRY_REASON_REMEMBERED || other_kernel.code == SPRY_REASON_LEAST_TIME);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* ---- memory and threads ------------------------------------------------------------------------------------ */
+
+/* Each allocation refused in turn: the plan is made and right, or it is SPRY_OUT_OF_MEMORY; nothing is left. */
+static void refused_memory(void **state)
+{
+    (void)state;
+    spry_context *other = make_context(NULL, 1);
+    spry_matrix *A = matrix(other, "grid5,x=12,y=10");
+    for (int onwards = 0; onwards < 2; onwards++)
+        for (int64_t n = 1, more = 1; more; n++) {
+            hooks h = {0};
+            spry_context *context = make_context(&h, 1);
+            const int64_t before = h.calls;
+            spry_spmv_options o = measuring(INSTRUMENTED ? 40000 : 4000);
+            spry_spmv_plan *mark = (spry_spmv_plan *)(uintptr_t)1, *plan = mark;
+            spry_error err = SPRY_ERROR_INIT;
+            o.op = n % 2 ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+            h.fail_from = before + n;
+            h.fail_until = onwards ? INT64_MAX : before + n;
+            spry_status status = spry_context_set_choices(context, path, &err);
+            if (status == SPRY_OK) status = spry_spmv_plan_create(context, &plan, A, &o, &err);
+            more = h.calls - before >= n;
+            h.fail_from = 0;
+            if (status == SPRY_OK) {
+                check_product(other, plan, A, o.op);
+                spry_spmv_plan_destroy(plan);
+            } else {
+                check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
+                assert_ptr_equal(plan, mark);
+            }
+            assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_context_set_choices(context, NULL, NULL), SPRY_OK);
+            assert_int_equal(spry_context_bytes(context), 0);
+            spry_context_destroy(context);
+            assert_true(h.blocks == 0 && h.bytes == 0 && h.faults == 0);
+        }
+    spry_matrix_destroy(A);
+    spry_context_destroy(other);
+}
+
+typedef struct planner {
+    spry_context *context;
+    spry_matrix *const *A;
+    int measured, remembered;
+} planner;
+
+enum { MATRICES = 2, PLANNERS = 3 };
+
+static void *plan_all(void *argument)
+{
+    planner *p = argument;
+    for (int n = 0; n < 2 * MATRICES; n++) {
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+        const spry_spmv_options o = measuring(PLENTY);
+        if (spry_spmv_plan_create(p->context, &plan, p->A[n % MATRICES], &o, NULL) != SPRY_OK) return NULL;
+        if (spry_spmv_plan_get_info(plan, &info, NULL) != SPRY_OK) return NULL;
+        p->measured += info.reason_code == SPRY_REASON_MEASURED;
+        p->remembered += info.reason_code == SPRY_REASON_REMEMBERED;
+        spry_spmv_plan_destroy(plan);
+        (void)spry_choice_count(p->context);
+    }
+    return p;
+}
+
+/* Each matrix is measured once, whoever comes first. */
+static void at_once(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *const A[MATRICES] = {matrix(context, GRID), matrix(context, "grid5,x=50,y=60")};
+    planner p[PLANNERS];
+    pthread_t threads[PLANNERS];
+    int measured = 0, remembered = 0;
+    (void)unlink(path);
+    set_file(context);
+    for (int t = 0; t < PLANNERS; t++) {
+        p[t] = (planner){.context = context, .A = A};
+        assert_int_equal(pthread_create(&threads[t], NULL, plan_all, &p[t]), 0);
+    }
+    for (int t = 0; t < PLANNERS; t++) {
+        void *result = NULL;
+        assert_int_equal(pthread_join(threads[t], &result), 0);
+        assert_ptr_equal(result, &p[t]);
+        measured += p[t].measured;
+        remembered += p[t].remembered;
+    }
+    assert_int_equal(measured, MATRICES);
+    assert_int_equal(remembered, (2 * PLANNERS - 1) * MATRICES);
+    assert_int_equal(spry_choice_count(context), MATRICES);
+    for (int n = 0; n < MATRICES; n++) spry_matrix_destroy(A[n]);
+    spry_context_destroy(context);
+}
+
+/* ---- explanations ------------------------------------------------------------------------------------------- */
+
+static void explained(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID);
+    spry_spmv_options spmv = measuring(PLENTY);
+    spry_explain_options o = SPRY_INIT(spry_explain_options);
+    spry_explanation *e = NULL;
+    spry_explanation_info info = SPRY_INIT(spry_explanation_info);
+    o.spmv = &spmv;
+    for (int again = 0; again < 2; again++) {
+        double least = 0;
+        int measured = 0;
+        assert_int_equal(spry_spmv_explain(context, &e, A, &o, NULL), SPRY_OK);
+        assert_int_equal(spry_explanation_get_info(e, &info, NULL), SPRY_OK);
+        assert_int_equal(info.reason_code, SPRY_REASON_MEASURED); /* anew */
+        for (int k = 0; k < info.candidates; k++) {
+            spry_candidate c = SPRY_INIT(spry_candidate);
+            assert_int_equal(spry_explanation_get_candidate(e, &c, k, NULL), SPRY_OK);
+            assert_int_equal(c.measured_us > 0, c.measured_setup_us > 0);
+            measured += c.measured_us > 0;
+            if (c.measured_us > 0 && (least == 0 || c.measured_us < least)) least = c.measured_us;
+            if (strcmp(c.format, info.format) == 0) assert_true(c.measured_us > 0);
+        }
+        assert_true(measured >= 2 && measured <= 4);
+        assert_true(least == newest(context).measured_us);
+        spry_explanation_destroy(e);
+    }
+    o.device_class = "h200";
+    expect_error(spry_spmv_explain(context, &e, A, &o, &err), SPRY_UNSUPPORTED, "device_class");
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(within_a_context), cmocka_unit_test(fingerprints),
+        cmocka_unit_test(little_time),      cmocka_unit_test(nothing_to_measure),
+        cmocka_unit_test(refused),          cmocka_unit_test(refused_memory),
+        cmocka_unit_test(at_once),          cmocka_unit_test(explained),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,193 @@
+/* Files of choices that were measured: shared, damaged, foreign, cleared, and not to be written. */
+#include "choices_support.h"
+#include "core/choices.h"
+#include "core/context.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void over_contexts(void **state)
+{
+    (void)state;
+    const spry_spmv_options o = measuring(PLENTY);
+    spry_context *one = make_context(NULL, 2), *other = make_context(NULL, 2);
+    spry_matrix *A = matrix(one, GRID), *B = matrix(one, "grid5,x=50,y=60");
+    set_file(one);
+    set_file(other); /* neither loses what the other one finds */
+    const told a = plan_with(one, A, &o), b = plan_with(other, B, &o);
+    check_told(&a, SPRY_REASON_MEASURED, a.format);
+    check_told(&b, SPRY_REASON_MEASURED, b.format);
+    spry_context_destroy(other);
+    other = make_context(NULL, 2);
+    set_file(other);
+    assert_int_equal(spry_choice_count(other), 2);
+    const told again = plan_with(other, A, &o), too = plan_with(other, B, &o);
+    check_told(&again, SPRY_REASON_REMEMBERED, path);
+    check_told(&too, SPRY_REASON_REMEMBERED, path);
+    assert_string_equal(a.format, again.format);
+    assert_string_equal(a.parameters, again.parameters);
+    assert_string_equal(a.kernel, again.kernel);
+    assert_int_equal(spry_context_set_choices(other, NULL, NULL), SPRY_OK);
+    const told without = plan_with(other, A, &o);
+    check_told(&without, SPRY_REASON_REMEMBERED, "remembered from");
+    assert_null(strstr(without.reason, path));
+    set_file(other);
+    assert_int_equal(spry_context_clear_choices(other, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_choice_count(other), 0);
+    char *text = read_text();
+    assert_non_null(strstr(text, "end 0\n"));
+    free(text);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(one);
+    spry_context_destroy(other);
+}
+
+static const char *text_with(char *to, size_t size, const char *good, const char *from, const char *with)
+{
+    const char *at = strstr(good, from);
+    assert_non_null(at);
+    snprintf(to, size, "%.*s%s%s", (int)(at - good), good, with, at + strlen(from));
+    return to;
+}
+
+static void check_refused(spry_context *context, const char *text, int line, const char *why)
+{
+    char place[128];
+    spry_error err = SPRY_ERROR_INIT;
+    const int count = spry_choice_count(context);
+    write_text(text, strlen(text));
+    snprintf(place, sizeof place, "%s:%d: ", path, line);
+    const spry_status status = spry_context_set_choices(context, path, &err);
+    if (status != SPRY_BAD_FILE || err.line != line || strncmp(err.message, place, strlen(place)) != 0 ||
+        !strstr(err.message, why))
+        fail_msg("status %d, %s: expected line %d, %s", status, err.message, line, why);
+    assert_string_equal(err.file, path);
+    assert_int_equal(spry_choice_count(context), count); /* as it was */
+    char *there = read_text();
+    assert_string_equal(there, text);
+    free(there);
+}
+
+static void bad_files(void **state)
+{
+    (void)state;
+    const spry_spmv_options o = measuring(PLENTY);
+    spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
+    char text[4096];
+    (void)unlink(path);
+    set_file(context);
+    (void)plan_with(context, A, &o);
+    (void)plan_with(context, B, &o);
+    char *good = read_text();
+    check_refused(fresh, "%%MatrixMarket matrix\n", 1, "this is no file of choices");
+    check_refused(fresh, "spry-tuning 1\n", 1, "this is no file of choices");
+    check_refused(fresh, text_with(text, sizeof text, good, "choices 1 ", "choices 2 "), 1,
+                  "of version 2, this library");
+    check_refused(fresh, text_with(text, sizeof text, good, "choices 1 ", "choices 0 "), 1,
+                  "of version 0, this library");
+    check_refused(fresh, text_with(text, sizeof text, good, " 1 0.2.0\n", " 1 0.1.9\n"), 1, "those of version 0.1.9");
+    check_refused(fresh, text_with(text, sizeof text, good, " 3000 3000 ", " 3001 3000 "), 2, "the line is damaged");
+    check_refused(fresh, text_with(text, sizeof text, good, " f64_f64_32/32 ", " "), 2, "the line is damaged");
+    check_refused(fresh, text_with(text, sizeof text, good, "end 2\n", "end 3\n"), 4, "lines are missing");
+    check_refused(fresh, text_with(text, sizeof text, good, "end 2\n", ""), 3, "the file is cut");
+    check_refused(fresh, text_with(text, sizeof text, good, "end 2\n", "end 2\n\n"), 5, "text behind the end");
+    check_refused(fresh, text_with(text, sizeof text, good, "end 2\n", "end 2"), 4, "the line is cut");
+    snprintf(text, sizeof text, "%s", good);
+    text[strcspn(text, "\n") + 40] = '\0';
+    check_refused(fresh, text, 2, "the line is cut");
+    memset(text, 'x', 2000);
+    text[2000] = '\0';
+    check_refused(fresh, text, 1, "longer than");
+    for (size_t n = 0; n < strlen(good); n++) { /* every cut is told, but that to nothing */
+        write_text(good, n);
+        if ((spry_context_set_choices(fresh, path, NULL) == SPRY_OK) != (n == 0)) fail_msg("cut to %zu", n);
+    }
+    write_text(good, strlen(good));
+    set_file(fresh);
+    assert_int_equal(spry_choice_count(fresh), 2);
+    expect_error(spry_context_set_choices(fresh, folder, &err), SPRY_FILE_ERROR, NULL);
+    expect_error(spry_context_set_choices(fresh, "/dev/null", &err), SPRY_FILE_ERROR, NULL);
+    expect_error(spry_context_set_choices(fresh, "/none/such", &err), SPRY_FILE_ERROR, NULL);
+    assert_int_equal(spry_choice_count(fresh), 2);
+    free(good);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+    spry_context_destroy(fresh);
+}
+
+static void clearing(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    static const char old[] = "spry-choices 1 0.0.1\nsomething\n", foreign[] = "my thesis\n";
+    write_text(foreign, strlen(foreign));
+    expect_error(spry_context_clear_choices(context, path, &err), SPRY_BAD_FILE, NULL);
+    char *there = read_text();
+    assert_string_equal(there, foreign);
+    free(there);
+    write_text(old, strlen(old));
+    expect_error(spry_context_set_choices(context, path, &err), SPRY_BAD_FILE, NULL);
+    assert_int_equal(spry_context_clear_choices(context, path, NULL), SPRY_OK);
+    set_file(context);
+    assert_int_equal(spry_choice_count(context), 0);
+    assert_int_equal(unlink(path), 0);
+    expect_error(spry_context_clear_choices(context, path, &err), SPRY_FILE_ERROR, NULL);
+    assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK); /* before there is one */
+    spry_context_destroy(context);
+}
+
+/* A choice that cannot be written is told, and remembered all the same. */
+static void unwritten(void **state)
+{
+    (void)state;
+    const spry_spmv_options o = measuring(PLENTY);
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
+    (void)unlink(path);
+    set_file(context);
+    write_text("damaged\n", 8);
+    const told t = plan_with(context, A, &o);
+    check_told(&t, SPRY_REASON_MEASURED, "; not kept: ");
+    assert_non_null(strstr(t.reason, "this is no file of choices"));
+    assert_int_equal(spry_choice_count(context), 1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    const told u = plan_with(context, B, &o);
+    check_told(&u, SPRY_REASON_MEASURED, "; not kept: ");
+    const told again = plan_with(context, B, &o);
+    check_told(&again, SPRY_REASON_REMEMBERED, "");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+}
+
+static void oldest_make_way(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_choice_info info = SPRY_INIT(spry_choice_info);
+    for (int n = 0; n < SPRYI_MOST_CHOICES + 10; n++) {
+        snprintf(info.fingerprint, sizeof info.fingerprint, "%016x", n);
+        assert_int_equal(spryi_choice_put(context, &context->choices.known, &info, NULL), SPRY_OK);
+    }
+    assert_int_equal(spryi_choice_put(context, &context->choices.known, &info, NULL), SPRY_OK); /* in its own place */
+    assert_int_equal(spry_choice_count(context), SPRYI_MOST_CHOICES);
+    assert_int_equal(spry_choice_get_info(context, &info, 0, NULL), SPRY_OK);
+    assert_string_equal(info.fingerprint, "000000000000000a");
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(over_contexts), cmocka_unit_test(bad_files),
+                                       cmocka_unit_test(clearing), cmocka_unit_test(unwritten),
+                                       cmocka_unit_test(oldest_make_way)};
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

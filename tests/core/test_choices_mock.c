@@ -1,0 +1,127 @@
+/* The policy "measure" on a device with memory of its own: formats made there and on the host, vectors in both. */
+#include "choices_support.h"
+#include "core/matrix.h"
+#include "mock/mock.h"
+
+#include <string.h>
+
+static const void *on_device(spry_context *context, const void *array, int64_t bytes)
+{
+    void *there = NULL;
+    assert_int_equal(spry_device_allocate(context, &there, 1, bytes, NULL), SPRY_OK);
+    assert_int_equal(spry_device_copy(context, there, 1, array, 0, bytes, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_device_synchronize(context, 1, NULL, NULL), SPRY_OK);
+    return there;
+}
+
+/* The same matrix in the mock's memory; `arrays` to be freed. */
+static spry_matrix *there(spry_context *context, const spry_matrix *A, spry_arrays *arrays)
+{
+    spry_matrix *B = NULL;
+    *arrays = A->a;
+    arrays->device = 1;
+    arrays->ownership = SPRY_BORROW;
+    arrays->offsets = on_device(context, A->a.offsets, 4 * (A->a.rows + 1));
+    arrays->indices = on_device(context, A->a.indices, 4 * A->a.nnz);
+    arrays->values = on_device(context, A->a.values, 8 * A->a.nnz);
+    assert_int_equal(spry_matrix_create(context, &B, arrays, NULL), SPRY_OK);
+    return B;
+}
+
+static void free_arrays(spry_context *context, const spry_arrays *arrays)
+{
+    spry_device_free(context, 1, (void *)(uintptr_t)arrays->offsets);
+    spry_device_free(context, 1, (void *)(uintptr_t)arrays->indices);
+    spry_device_free(context, 1, (void *)(uintptr_t)arrays->values);
+}
+
+/* Plans B, whose product is that of A. With vectors in the mock's memory nothing is run but the trial. */
+static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, const spry_matrix *A, spry_op op,
+                                  int vectors_there)
+{
+    spry_spmv_options o = measuring(PLENTY);
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_error err = SPRY_ERROR_INIT;
+    o.device = 1;
+    o.vector_device = vectors_there ? 1 : SPRY_CPU;
+    o.op = op;
+    if (spry_spmv_plan_create(context, &plan, B, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    if (!vectors_there) check_product(context, plan, A, op);
+    if (info.reason_code == SPRY_REASON_MEASURED) assert_non_null(strstr(info.reason, " formats in "));
+    assert_int_equal(spry_spmv_plan_update(plan, NULL, &err), SPRY_OK);
+    if (!vectors_there) check_product(context, plan, A, op);
+    const spry_reason code = info.reason_code;
+    spry_spmv_plan_destroy(plan);
+    return code;
+}
+
+static void on_a_device(void **state)
+{
+    (void)state;
+    for (int converts = 0; converts < 2; converts++) {
+        spry_context *context = make_context(NULL, 2);
+        spry_matrix *A = matrix(context, GRID);
+        spry_arrays arrays;
+        mock.converts = converts;
+        spry_matrix *B = there(context, A, &arrays);
+        const int64_t blocks = mock.blocks;
+        for (int op = 0; op < 2; op++)
+            for (int vectors = 0; vectors < 2; vectors++)
+                for (int place = 0; place < 2; place++) {
+                    const int count = spry_choice_count(context);
+                    const spry_matrix *M = place ? B : A;
+                    const spry_op asked = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+                    const int known = op == 1 && place == 1; /* A^T is made in one place, wherever A is */
+                    assert_int_equal(plan_on_device(context, M, A, asked, vectors),
+                                     known ? SPRY_REASON_REMEMBERED : SPRY_REASON_MEASURED);
+                    assert_int_equal(spry_choice_count(context), known ? count : count + 1);
+                    assert_int_equal(strncmp(newest(context).device, "mock ", 5), 0);
+                    assert_int_equal(plan_on_device(context, M, A, asked, vectors), SPRY_REASON_REMEMBERED);
+                    assert_int_equal(mock.blocks, blocks);
+                }
+        spry_matrix_destroy(B);
+        free_arrays(context, &arrays);
+        spry_matrix_destroy(A);
+        spry_context_destroy(context);
+        assert_int_equal(mock.blocks, 0);
+    }
+    mock.converts = 0;
+}
+
+/* The device's allocations refused in turn: the plan is right, or SPRY_OUT_OF_MEMORY, and nothing is left. */
+static void refused_there(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    spry_matrix *A = matrix(context, "grid5,x=12,y=10");
+    for (int64_t n = 1, more = 1; more; n++) {
+        spry_spmv_options o = measuring(20000);
+        spry_spmv_plan *plan = NULL;
+        spry_error err = SPRY_ERROR_INIT;
+        o.device = 1;
+        o.vector_device = SPRY_CPU;
+        const int64_t before = mock.allocations;
+        mock.fail_at = before + n;
+        const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
+        more = mock.allocations - before >= n;
+        mock.fail_at = 0;
+        if (status == SPRY_OK)
+            check_product(context, plan, A, o.op);
+        else
+            check_error(status, &err, SPRY_OUT_OF_MEMORY, NULL, __FILE__, __LINE__);
+        spry_spmv_plan_destroy(plan);
+        assert_int_equal(mock.blocks, 0);
+        assert_int_equal(spry_context_clear_choices(context, NULL, NULL), SPRY_OK);
+    }
+    spry_matrix_destroy(A);
+    assert_int_equal(spry_context_bytes(context), 0);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(on_a_device), cmocka_unit_test(refused_there)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
