@@ -311,15 +311,15 @@ static double run_us(const spry_spmv_plan *plan, const device_rates *r, double s
 }
 
 /*
- * Of a product in csr by itself. The table of a GPU tells it; of a CPU it is told by the bandwidth that was measured
- * here, and the table by how much another format differs.
+ * Of a product in csr by itself. Where formats were ranked the class's table tells it, on a CPU not less than the
+ * bandwidth that was measured here allows; else that bandwidth does.
  */
 static double csr_us(const spry_spmv_plan *plan, const device_rates *r, double bytes, int threads)
 {
     const int host = plan->device->driver->host_memory;
     const double vectors = (double)plan->number_bytes * (double)(plan->x_length + plan->y_length);
     if (!host && plan->estimated_csr_us > 0) return plan->estimated_csr_us;
-    return move_us(r, bytes + vectors, host ? spryi_team(threads) : 1);
+    return fmax(plan->estimated_csr_us, move_us(r, bytes + vectors, host ? spryi_team(threads) : 1));
 }
 
 void spryi_predict_times(const spry_spmv_plan *plan, spry_spmv_plan_info *info)
