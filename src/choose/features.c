@@ -61,11 +61,6 @@ static inline int add(marked_set *set, int64_t number)
     return 1;
 }
 
-static int64_t length_of(const spry_arrays *csr, int64_t i)
-{
-    return spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
-}
-
 /* ---- slots -------------------------------------------------------------------------------------------- */
 
 /* Of rows in slices of LANES sorted by length. */
@@ -80,7 +75,7 @@ static int64_t sort_lengths(int64_t *sorted, const spry_arrays *csr, int64_t fir
     int16_t rows_of[BINS] = {0};
     int64_t count = 0, longest = 0;
     for (int64_t i = first; i < end; i++) {
-        const int64_t all = length_of(csr, i), length = all < most ? all : most;
+        const int64_t all = spryi_row_length(csr, i), length = all < most ? all : most;
         if (length < BINS) {
             rows_of[length]++;
             longest = length > longest ? length : longest;

@@ -17,8 +17,8 @@ static spryi_row_profile sample_rows(const spry_arrays *csr)
     spryi_row_profile rows = {.mean = (double)csr->nnz / (double)csr->rows};
     double sum = 0;
     for (int64_t s = 0; s < SAMPLES; s++) {
-        const int64_t i = spryi_row_of_entry(csr, csr->nnz / SAMPLES * s + csr->nnz / SAMPLES / 2);
-        const double length = (double)(spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i));
+        const int64_t i = spryi_sampled_row(csr, s, SAMPLES);
+        const double length = (double)spryi_row_length(csr, i);
         rows.longest = fmax(rows.longest, length);
         sum += length / SAMPLES;
     }

@@ -78,19 +78,14 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
     return SPRY_OK;
 }
 
-static int64_t length_of(const spry_arrays *csr, int64_t i)
-{
-    return spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
-}
-
 /* The longest of the rows that entries at equal distances belong to: long rows are met the more often. */
 static int64_t longest_met(const spry_arrays *csr)
 {
     enum { SAMPLES = 256 };
     int64_t longest = 0;
     for (int64_t s = 0; s < SAMPLES; s++) {
-        const int64_t i = spryi_row_of_entry(csr, csr->nnz / SAMPLES * s + csr->nnz / SAMPLES / 2);
-        if (length_of(csr, i) > length_of(csr, longest)) longest = i;
+        const int64_t i = spryi_sampled_row(csr, s, SAMPLES);
+        if (spryi_row_length(csr, i) > spryi_row_length(csr, longest)) longest = i;
     }
     return longest;
 }
@@ -109,7 +104,7 @@ static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort e
     for (int64_t b = 0; b < BLOCKS; b++) {
         const int64_t first = (a->rows - BLOCK) / (BLOCKS - 1) * b;
         const int64_t found = spryi_count_some_lengths(a, first, first + BLOCK, c->rows, LENGTHS);
-        if (length_of(a, found) > length_of(a, *longest)) *longest = found;
+        if (spryi_row_length(a, found) > spryi_row_length(a, *longest)) *longest = found;
     }
     return BLOCK * BLOCKS;
 }
@@ -129,7 +124,7 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
         a.offset_type = SPRY_I64;
     }
     const int64_t counted = count_rows(c, &a, effort, &longest_row);
-    const int64_t longest = a.rows > 0 ? length_of(&a, longest_row) : 0;
+    const int64_t longest = a.rows > 0 ? spryi_row_length(&a, longest_row) : 0;
     const double rows = a.rows > 0 ? (double)a.rows : 1, share = counted > 0 ? rows / (double)counted : 1;
     double in_long = (double)a.nnz / share;
     c->last = longest < LENGTHS ? longest : LENGTHS;

@@ -64,6 +64,11 @@ static inline int64_t spryi_offset_of(const spry_arrays *a, int64_t i)
 {
     return spryi_index_at(a->offsets, a->offset_type, i);
 }
+/* Entries of row i of CSR. */
+static inline int64_t spryi_row_length(const spry_arrays *csr, int64_t i)
+{
+    return spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
+}
 static inline int64_t spryi_minor_of(const spry_arrays *a, int64_t k)
 {
     return spryi_index_at(a->indices, a->index_type, k);

@@ -1,6 +1,7 @@
 #include "core/row_lengths.h"
 
 #include "core/assemble.h"
+#include "core/bisect.h"
 
 enum { ROWS = 4096 }; /* looked at together */
 
@@ -58,15 +59,10 @@ int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t 
                                         : count_of(csr->offsets, SPRY_I64, first, end, rows_of, most);
 }
 
-int64_t spryi_row_of_entry(const spry_arrays *csr, int64_t k)
+int64_t spryi_sampled_row(const spry_arrays *csr, int64_t s, int64_t samples)
 {
-    int64_t low = 0, high = csr->rows;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (spryi_offset_of(csr, middle) <= k)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    const int64_t distance = csr->nnz / samples, entry = distance * s + distance / 2;
+    int64_t row;
+    SPRYI_BISECT(row, 0, csr->rows - 1, spryi_offset_of(csr, row + 1) <= entry);
+    return row;
 }

@@ -13,7 +13,7 @@ void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t m
 /* The same of rows first .. end - 1, of which there is one; the first of the longest ones. */
 int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
 
-/* The row of entry k. */
-int64_t spryi_row_of_entry(const spry_arrays *csr, int64_t k);
+/* The row of the s-th of `samples` entries at equal distances: long rows are met the more often. */
+int64_t spryi_sampled_row(const spry_arrays *csr, int64_t s, int64_t samples);
 
 #endif

@@ -19,16 +19,11 @@ typedef void (*take_fn)(const spryi_hyb *h, const int64_t *offsets, void *column
 static const fill_fn fill_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(fill_rest);
 static const take_fn take_table[SPRYI_VALUE_TYPES][SPRYI_INDEX_PAIRS] = SPRYI_TABLE(take_rest);
 
-static int64_t length_of(const spry_arrays *csr, int64_t i)
-{
-    return spryi_index_at(csr->offsets, csr->offset_type, i + 1) - spryi_index_at(csr->offsets, csr->offset_type, i);
-}
-
 static int64_t rest_of_rows(const spry_arrays *csr, int64_t begin, int64_t end, int64_t width)
 {
     int64_t rest = 0;
     for (int64_t i = begin; i < end; i++) {
-        int64_t length = length_of(csr, i);
+        int64_t length = spryi_row_length(csr, i);
         rest += length > width ? length - width : 0;
     }
     return rest;

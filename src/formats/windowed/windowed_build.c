@@ -35,11 +35,6 @@ static void add(spryi_windowed_counts *sum, const spryi_windowed_counts *more)
     if (sum->staged < more->staged) sum->staged = more->staged;
 }
 
-static int64_t row_length(const spry_arrays *csr, int64_t i)
-{
-    return spryi_index_at(csr->offsets, csr->offset_type, i + 1) - spryi_index_at(csr->offsets, csr->offset_type, i);
-}
-
 static spry_status new_scratch(builder *b, spry_error *err)
 {
     const spry_status status = SPRYI_NEW(b->context, &b->scratch, b->threads, "windows", err);
@@ -101,7 +96,7 @@ static spry_status measure(builder *b, const spryi_build_request *request, spry_
     s->slots = sum->slots;
     s->staged = sum->staged;
     for (int64_t i = 0; b->order.count < s->a.rows && i < s->a.rows; i++) {
-        const int64_t length = row_length(b->csr, i);
+        const int64_t length = spryi_row_length(b->csr, i);
         if (length <= SPRYI_WINDOWED_LONG) continue;
         s->long_count++;
         s->piece_count += (length + SPRYI_WINDOWED_PIECE - 1) / SPRYI_WINDOWED_PIECE;
@@ -118,7 +113,7 @@ static void store_long_rows(const builder *b)
     const size_t index_bytes = spry_index_type_bytes(s->a.index_type), value_bytes = spry_type_bytes(s->a.value_type);
     int64_t rows = 0, pieces = 0, at = 0;
     for (int64_t i = 0; s->long_count > 0 && i < s->a.rows; i++) {
-        const int64_t length = row_length(b->csr, i);
+        const int64_t length = spryi_row_length(b->csr, i);
         const size_t from = (size_t)spryi_index_at(b->csr->offsets, b->csr->offset_type, i);
         if (length <= SPRYI_WINDOWED_LONG) continue;
         s->long_rows[rows] = i;

@@ -60,11 +60,6 @@ static int add(number_set *set, uint32_t number)
     return 1;
 }
 
-static int64_t length_of(const spry_arrays *csr, int64_t i)
-{
-    return spryi_offset_of(csr, i + 1) - spryi_offset_of(csr, i);
-}
-
 static int falling(const void *a, const void *b)
 {
     const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
@@ -99,7 +94,7 @@ static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int6
     clear(&g->columns);
     clear(&g->sectors);
     for (int64_t n = first; n < first + count; n++) {
-        const int64_t i = list ? (int64_t)list[n] : n, length = length_of(g->csr, i);
+        const int64_t i = list ? (int64_t)list[n] : n, length = spryi_row_length(g->csr, i);
         g->lengths[n - first] = length > SPRYI_WINDOWED_LONG ? 0 : length;
         if (length > SPRYI_WINDOWED_LONG) continue;
         const int64_t begin = spryi_offset_of(g->csr, i);
@@ -127,7 +122,7 @@ static int64_t grow_ball(guesser *g, int64_t center)
     (void)add(&g->rows, (uint32_t)center);
     g->queue[count++] = (uint32_t)center;
     while (head < count && count < g->window) {
-        const int64_t i = g->queue[head++], begin = spryi_offset_of(g->csr, i), length = length_of(g->csr, i);
+        const int64_t i = g->queue[head++], begin = spryi_offset_of(g->csr, i), length = spryi_row_length(g->csr, i);
         if (length > SPRYI_WINDOWED_LONG) continue;
         for (int64_t k = begin; k < begin + length && count < g->window; k++) {
             const int64_t j = spryi_minor_of(g->csr, k);
@@ -139,8 +134,8 @@ static int64_t grow_ball(guesser *g, int64_t center)
 
 static int same_pattern(const spry_arrays *csr, int64_t i, int64_t other)
 {
-    const int64_t length = length_of(csr, i), begin = spryi_offset_of(csr, i), at = spryi_offset_of(csr, other);
-    if (length_of(csr, other) != length) return 0;
+    const int64_t length = spryi_row_length(csr, i), begin = spryi_offset_of(csr, i), at = spryi_offset_of(csr, other);
+    if (spryi_row_length(csr, other) != length) return 0;
     for (int64_t k = 0; k < length; k++)
         if (spryi_minor_of(csr, begin + k) != spryi_minor_of(csr, at + k)) return 0;
     return 1;
@@ -167,7 +162,7 @@ static int64_t median_group(const spry_arrays *csr, int64_t *apart)
         if (csr->rows % parts != 0 || step == 0) continue;
         for (int64_t n = 0; n < SPRYI_WINDOWED_SAMPLES; n++) {
             const int64_t i = spryi_windowed_sample(csr->rows, n, SPRYI_WINDOWED_SAMPLES);
-            const int64_t length = length_of(csr, i);
+            const int64_t length = spryi_row_length(csr, i);
             if (length == 0 || length > SPRYI_WINDOWED_LONG) continue;
             sizes[group_size(csr, i, step)]++;
             seen++;

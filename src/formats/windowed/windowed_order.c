@@ -27,14 +27,9 @@ static const uint32_t none = SPRYI_WINDOWED_NO_ROW;
 
 /* ---- rows --------------------------------------------------------------------------------------------- */
 
-static int64_t length_of(const spry_arrays *csr, int64_t row)
-{
-    return spryi_offset_of(csr, row + 1) - spryi_offset_of(csr, row);
-}
-
 static uint64_t hash_of_row(const spry_arrays *csr, int64_t i)
 {
-    const int64_t begin = spryi_offset_of(csr, i), length = length_of(csr, i);
+    const int64_t begin = spryi_offset_of(csr, i), length = spryi_row_length(csr, i);
     uint64_t hash = spryi_windowed_hash_of_length(length);
     for (int64_t k = 0; k < length; k++) hash += spryi_windowed_hash_of_entry(k, spryi_minor_of(csr, begin + k));
     return hash;
@@ -44,15 +39,15 @@ static int same_pattern(const spry_arrays *csr, int64_t i, int64_t other)
 {
     const size_t bytes = spry_index_type_bytes(csr->index_type);
     const char *columns = csr->indices;
-    const int64_t length = length_of(csr, i);
-    return length_of(csr, other) == length &&
+    const int64_t length = spryi_row_length(csr, i);
+    return spryi_row_length(csr, other) == length &&
            (length == 0 || memcmp(columns + (size_t)spryi_offset_of(csr, i) * bytes,
                                   columns + (size_t)spryi_offset_of(csr, other) * bytes, (size_t)length * bytes) == 0);
 }
 
 static int is_of_runs(const spry_arrays *csr, int64_t i, int64_t run, int64_t stride)
 {
-    const int64_t begin = spryi_offset_of(csr, i), length = length_of(csr, i), count = length / run;
+    const int64_t begin = spryi_offset_of(csr, i), length = spryi_row_length(csr, i), count = length / run;
     if (length % run != 0) return 0;
     for (int64_t t = 0; t < count; t++) {
         const int64_t first = spryi_minor_of(csr, begin + (stride == 1 ? t * run : t));
@@ -126,7 +121,7 @@ static spry_status find_groups(maker *m, spry_error *err)
     int64_t count = 0, leaders = 0;
 #pragma omp parallel for num_threads(m->threads) schedule(static) reduction(+ : count)
     for (int64_t i = 0; i < rows; i++) {
-        const int64_t length = length_of(m->csr, i);
+        const int64_t length = spryi_row_length(m->csr, i);
         leader[i] = length > SPRYI_WINDOWED_LONG ? none : 0;
         count += length <= SPRYI_WINDOWED_LONG;
         if (leader[i] != none) m->hash[i] = hash_of_row(m->csr, i);
@@ -150,7 +145,7 @@ static spry_status find_groups(maker *m, spry_error *err)
 static int joins_groups(const maker *m, int64_t i, int64_t run, int64_t stride)
 {
     if (m->csr->rows != m->csr->cols) return 1;
-    const int64_t begin = spryi_offset_of(m->csr, i), count = length_of(m->csr, i) / run;
+    const int64_t begin = spryi_offset_of(m->csr, i), count = spryi_row_length(m->csr, i) / run;
     int64_t joined = 0;
     for (int64_t t = 0; t < count; t++) {
         const int64_t first = spryi_minor_of(m->csr, begin + (stride == 1 ? t * run : t));
@@ -166,7 +161,7 @@ static int mostly_of_runs(const maker *m, int64_t run, int64_t stride)
     int64_t seen = 0, made = 0;
     for (int64_t n = 0; n < samples; n++) {
         const int64_t i = spryi_windowed_sample(rows, n, samples);
-        if (m->order->leader[i] == none || length_of(m->csr, i) == 0) continue;
+        if (m->order->leader[i] == none || spryi_row_length(m->csr, i) == 0) continue;
         seen++;
         made += is_of_runs(m->csr, i, run, stride) && joins_groups(m, i, run, stride);
     }

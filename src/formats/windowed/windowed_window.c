@@ -88,11 +88,6 @@ static int64_t store_dictionary(const spryi_windowed_pass *pass, const int64_t *
     return pages;
 }
 
-static int64_t length_of(const spry_arrays *csr, int64_t row)
-{
-    return spryi_offset_of(csr, row + 1) - spryi_offset_of(csr, row);
-}
-
 /* The first column of run t of the row whose entries begin at `begin`. */
 static inline int64_t run_start(const spry_arrays *csr, int64_t begin, int64_t t, int64_t run, int64_t stride)
 {
@@ -109,7 +104,7 @@ static int find_columns(const spryi_windowed_pass *pass, spryi_windowed_scratch 
     for (int64_t p = first; p < end; p++) {
         const int64_t row = pass->order->row[p];
         if (p > first && pass->order->leader[row] == pass->order->leader[pass->order->row[p - 1]]) continue;
-        const int64_t begin = spryi_offset_of(csr, row), runs = length_of(csr, row) / run;
+        const int64_t begin = spryi_offset_of(csr, row), runs = spryi_row_length(csr, row) / run;
         for (int64_t t = 0; t < runs; t++) spryi_windowed_add(&scratch->columns, run_start(csr, begin, t, run, stride));
         if (scratch->columns.count > most) return 0;
     }
@@ -123,11 +118,11 @@ static void sort_rows(const spryi_windowed_pass *pass, spryi_windowed_scratch *s
     int32_t at[SPRYI_WINDOWED_LONG + 2] = {0}; /* where rows of LONG - n entries begin */
     for (int64_t p = first; p < end; p++) {
         const int64_t row = pass->order->row[p];
-        at[SPRYI_WINDOWED_LONG - length_of(pass->csr, row) + 1]++;
+        at[SPRYI_WINDOWED_LONG - spryi_row_length(pass->csr, row) + 1]++;
     }
     for (int n = 0; n <= SPRYI_WINDOWED_LONG; n++) at[n + 1] += at[n];
     for (int64_t p = first; p < end; p++) {
-        const int64_t row = pass->order->row[p], length = length_of(pass->csr, row);
+        const int64_t row = pass->order->row[p], length = spryi_row_length(pass->csr, row);
         const int32_t to = at[SPRYI_WINDOWED_LONG - length]++;
         scratch->row[to] = (uint32_t)row;
         scratch->length[to] = (uint16_t)(length / run);
