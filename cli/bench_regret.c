@@ -226,15 +226,13 @@ static void print_predictions(FILE *out, const regret_prediction *list, int coun
 {
     if (count > 0)
         fputs("Predicted over measured time, many calls, on a CPU both as a share of csr's; in brackets where auto "
-              "takes "
-              "another format than csr\n",
+              "takes another format than csr\n",
               out);
     for (int p = 0; p < count; p++) {
         const regret_prediction *a = &list[p];
         fprintf(out,
                 "  %s %s %s %s: within 15 %% %d of %d (%d of %d), within a factor of 2 %d (%d); break-even within 1.5 "
-                "in "
-                "%d of %d that gain 10 %%\n",
+                "in %d of %d that gain 10 %%\n",
                 a->of->op, a->of->device, a->of->type, a->of->policy, a->within_15, a->cases, a->others_within_15,
                 a->others, a->within_2, a->others_within_2, a->right, a->gains);
     }

@@ -21,7 +21,7 @@ typedef struct spryi_format_rates {
     double chain;              /* us of an entry of the longest row */
     double uneven, holes;      /* shares added by the deviation of row lengths, and by blocks with holes */
     double longest, heaviest;  /* shares added by the steps and the work of the heaviest window */
-    double ahead;              /* share of the streaming that asking ahead spares */
+    double ahead;              /* share of the streaming that prefetching spares */
     double setup, setup_entry; /* us, and us a million: entries, */
     double setup_row;          /* rows, */
     double setup_value;        /* and bytes of values */

@@ -115,8 +115,7 @@ spry_status spryi_tuning_check_classes(const spryi_tuning_classes *classes, cons
         if (!complete)
             return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
                                    "the table ends, and class %s lacks cache_bytes, most_memory, rates of csr first, "
-                                   "or "
-                                   "sharp, cached or memory of a format",
+                                   "or sharp, cached or memory of a format",
                                    c->name);
     }
     return SPRY_OK;

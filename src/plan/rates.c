@@ -17,9 +17,7 @@ static spry_status find_class(const spry_context *context, const spryi_device_cl
     *found = spryi_class_named(context, name);
     if (*found) return SPRY_OK;
     return spryi_fail(err, SPRY_UNKNOWN_NAME, "device_class",
-                      "no device class \"%s\"; spry_device_class_get_info lists "
-                      "them",
-                      name);
+                      "no device class \"%s\"; spry_device_class_get_info lists them", name);
 }
 
 /* The row of the table that a kernel's times are of, or its format's; -1: there is none. */
