@@ -54,6 +54,8 @@ typedef struct bench_options {
     text_list orderings;
     const char *device; /* "cpu", "cuda", "all" */
     int f32, f64;
+    int pattern;       /* 1: of matrices the structure alone; peers get ones for values. Not with op "spgemm" */
+    int arrays_on_gpu; /* 1: plans for a GPU get the matrix in its memory. Not with orderings of plans, or for peers */
     spry_index_type index[2]; /* of offsets and of columns */
     int64_t calls;            /* products that plans are told to expect; 0: many */
     int64_t updates;          /* and updates of values */

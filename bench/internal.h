@@ -126,6 +126,18 @@ void bench_flush_caches(const bench_session *session);
 spry_status bench_spmv(bench_session *session, const bench_subject *subject, spry_error *err);
 spry_status bench_spgemm(bench_session *session, const bench_subject *subject, spry_error *err);
 
+/* ---- a matrix on the first GPU (device_matrix.c) ------------------------------------------------------ */
+
+typedef struct device_matrix {
+    spry_matrix *A; /* NULL: not made yet */
+    void *arrays[3];
+    double upload_us;
+} device_matrix;
+
+/* From CSR in host memory; nothing is done where it is there. After a failure it may be tried again. */
+spry_status device_matrix_make(device_matrix *made, spry_context *context, const spry_arrays *host, spry_error *err);
+void device_matrix_release(device_matrix *made, const spry_context *context);
+
 /* ---- A*x: a matrix in one type with its vectors and the cases that run on it ------------------------ */
 
 typedef struct spmv_case {
@@ -151,9 +163,13 @@ enum { MOST_KNOWN_PRODUCTS = 32 };
 
 typedef struct spmv_group {
     bench_session *session;
-    const spry_matrix *A;
-    spry_arrays arrays;
-    record common; /* what all records of the group share */
+    const spry_matrix *A; /* in host memory */
+    spry_matrix *pattern; /* A where values are left out; NULL: they are not */
+    device_matrix on_gpu; /* A in the GPU's memory, for plans there, where that is asked for */
+    spry_arrays arrays;   /* with values, for peers; of a pattern ones, */
+    void *ones;           /* these; NULL else */
+    spry_type type;       /* of the vectors */
+    record common;        /* what all records of the group share */
     spry_op op;
     spry_context *planner; /* cases that are added get its threads */
     known_product known[MOST_KNOWN_PRODUCTS];

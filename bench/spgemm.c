@@ -46,34 +46,15 @@ static void close_group(spgemm_group *group)
         free(c->samples);
     }
     free(group->cases);
-    spry_matrix_destroy(group->device_A);
-    for (int i = 0; i < 3; i++) spry_device_free(group->session->context, 1, group->device_arrays[i]);
+    device_matrix_release(&group->on_gpu, group->session->context);
 }
 
 /* A's arrays on the GPU, and the GPU's bandwidth for the records. */
 static spry_status upload(spgemm_group *group, spry_error *err)
 {
-    spry_arrays a = group->arrays;
-    const void *from[3] = {a.offsets, a.indices, a.values};
-    const spry_context *context = group->session->context;
-    spry_status status = bench_measure_gpu_copy(group->session, err);
-    const double start = now_us();
-    for (int i = 0; i < 3 && status == SPRY_OK && !group->device_A; i++) {
-        const int64_t bytes = csr_part_bytes(&a, i);
-        if (group->device_arrays[i]) continue;
-        status = spry_device_allocate(context, &group->device_arrays[i], 1, bytes, err);
-        if (status == SPRY_OK && bytes > 0)
-            status = spry_device_copy(context, group->device_arrays[i], 1, from[i], 0, bytes, NULL, err);
-    }
-    if (status == SPRY_OK) status = spry_device_synchronize(context, 1, NULL, err);
-    if (status != SPRY_OK || group->device_A) return status;
-    group->upload_us = now_us() - start;
-    a.offsets = group->device_arrays[0];
-    a.indices = group->device_arrays[1];
-    a.values = group->device_arrays[2];
-    a.device = 1;
-    a.ownership = 0;
-    return spry_matrix_create(group->session->context, &group->device_A, &a, err);
+    const spry_status status = bench_measure_gpu_copy(group->session, err);
+    return status == SPRY_OK ? device_matrix_make(&group->on_gpu, group->session->context, &group->arrays, err)
+                             : status;
 }
 
 /* ---- cases -------------------------------------------------------------------------------------- */
@@ -138,7 +119,7 @@ static void measure_conversion(spgemm_group *group, spgemm_case *c)
 
 static spry_status make_plan(spgemm_group *group, spgemm_case *c, spry_error *err)
 {
-    const spry_matrix *A = c->device > 0 ? group->device_A : group->A;
+    const spry_matrix *A = c->device > 0 ? group->on_gpu.A : group->A;
     const double start = now_us();
     spry_status status = spry_spgemm_plan_create(group->session->context, &c->plan, A, A, &c->options, err);
     c->record.setup_us += now_us() - start;
@@ -170,7 +151,7 @@ static int add_ours(spgemm_group *group, const char *kernel, const char *device,
     if (c->device > 0 && status == SPRY_OK) {
         status = upload(group, &err);
         c->record.copy_gbps = group->session->gpu_copy_gbps;
-        c->record.setup_us = c->record.upload_us = group->upload_us;
+        c->record.setup_us = c->record.upload_us = group->on_gpu.upload_us;
     }
     if (status == SPRY_OK && call == PLANNED) status = make_plan(group, c, &err);
     if (status != SPRY_OK)

@@ -39,9 +39,7 @@ typedef struct spgemm_group {
     const char *wanted;   /* device: "cpu", "cuda", "all" */
     const spry_matrix *A; /* in host memory */
     spry_arrays arrays;
-    spry_matrix *device_A; /* on the first GPU, NULL until a case needs it */
-    void *device_arrays[3];
-    double upload_us;
+    device_matrix on_gpu; /* when a case needs it */
     record common;
     spry_spgemm_prediction estimate;
     spgemm_case *cases;

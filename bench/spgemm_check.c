@@ -28,7 +28,7 @@ static int run_peer(spgemm_group *group, spgemm_case *c, double *us)
 static spry_status run_ours(spgemm_group *group, spgemm_case *c, spry_error *err)
 {
     spry_context *context = group->session->context;
-    const spry_matrix *A = c->device > 0 ? group->device_A : group->A;
+    const spry_matrix *A = c->device > 0 ? group->on_gpu.A : group->A;
     spry_status status = c->plan ? spry_spgemm_plan_run(c->plan, NULL, err)
                                  : spry_spgemm(context, &c->C, A, A, &c->options, err);
     if (status == SPRY_OK && c->device > 0) status = spry_device_synchronize(context, c->device, NULL, err);

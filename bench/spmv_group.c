@@ -18,13 +18,12 @@ static int threads_of(const spmv_group *group)
 
 static spry_vector vector(const spmv_group *group, void *data, int64_t length, int device)
 {
-    return (
-        spry_vector){.data = data, .length = length, .type = group->arrays.value_type, .columns = 1, .device = device};
+    return (spry_vector){.data = data, .length = length, .type = group->type, .columns = 1, .device = device};
 }
 
 static size_t vector_bytes(const spmv_group *group, int64_t length)
 {
-    return (size_t)length * spry_type_bytes(group->arrays.value_type);
+    return (size_t)length * spry_type_bytes(group->type);
 }
 
 static uint64_t hash_of_y(const spmv_group *group)
@@ -34,6 +33,27 @@ static uint64_t hash_of_y(const spmv_group *group)
 
 /* ---- group -------------------------------------------------------------------------------------- */
 
+/* The plans' matrix becomes a pattern, peers' values ones. */
+static spry_status leave_out_values(spmv_group *group, spry_error *err)
+{
+    spry_arrays *a = &group->arrays, structure = *a;
+    structure.value_type = SPRY_PATTERN;
+    structure.values = NULL;
+    structure.ownership = SPRY_BORROW;
+    spry_status status = spry_matrix_create(group->session->context, &group->pattern, &structure, err);
+    if (status != SPRY_OK) return status;
+    group->A = group->pattern;
+    group->common.type = group->type == SPRY_F32 ? "pattern:f32" : "pattern:f64";
+    group->ones = allocate_pages((size_t)csr_part_bytes(a, 2));
+    if (!group->ones) {
+        spmv_group_close(group);
+        return bench_out_of_memory(err);
+    }
+    fill_constant(group->ones, a->nnz, group->type, 1, threads_of(group));
+    a->values = group->ones;
+    return SPRY_OK;
+}
+
 spry_status spmv_group_open(spmv_group *group, bench_session *session, const bench_subject *subject, spry_error *err)
 {
     *group = (spmv_group){.session = session,
@@ -42,15 +62,16 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
                           .arrays = SPRY_INIT(spry_arrays)};
     spry_status status = spry_matrix_get_arrays(group->A, &group->arrays, err);
     if (status == SPRY_OK) status = bench_describe(session, &group->common, subject, err);
+    group->type = group->arrays.value_type;
+    if (status == SPRY_OK && session->options->pattern) status = leave_out_values(group, err);
     if (status != SPRY_OK) return status;
     const spry_arrays *a = &group->arrays;
     const int transpose = strcmp(session->options->op, "spmv_t") == 0;
     group->op = transpose ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
     group->x_length = transpose ? a->rows : a->cols;
     group->y_length = transpose ? a->cols : a->rows;
-    double value = (double)spry_type_bytes(a->value_type);
-    group->csr_bytes = (double)(a->rows + a->cols) * value;
-    for (int part = 0; part < 3; part++) group->csr_bytes += (double)csr_part_bytes(a, part);
+    group->csr_bytes = (double)(a->rows + a->cols) * (double)spry_type_bytes(group->type);
+    for (int part = 0; part < 3 - (group->pattern != NULL); part++) group->csr_bytes += (double)csr_part_bytes(a, part);
     group->x = allocate_pages(vector_bytes(group, group->x_length));
     group->y = allocate_pages(vector_bytes(group, group->y_length));
     group->y_before = allocate_pages(vector_bytes(group, group->y_length));
@@ -58,8 +79,8 @@ spry_status spmv_group_open(spmv_group *group, bench_session *session, const ben
         spmv_group_close(group);
         return bench_out_of_memory(err);
     }
-    fill_random(group->x, group->x_length, a->value_type, 1, threads_of(group));
-    fill_random(group->y_before, group->y_length, a->value_type, 2, threads_of(group));
+    fill_random(group->x, group->x_length, group->type, 1, threads_of(group));
+    fill_random(group->y_before, group->y_length, group->type, 2, threads_of(group));
     return SPRY_OK;
 }
 
@@ -73,6 +94,9 @@ void spmv_group_close(spmv_group *group)
     }
     spry_device_free(group->session->context, 1, group->device_x);
     spry_device_free(group->session->context, 1, group->device_y);
+    device_matrix_release(&group->on_gpu, group->session->context);
+    spry_matrix_destroy(group->pattern);
+    free(group->ones);
     free(group->cases);
     free(group->x);
     free(group->y);
@@ -109,7 +133,7 @@ int spmv_run(spmv_group *group, spmv_case *c, double alpha, double beta)
         return record_fail(&c->record, RECORD_FAILED, "%s failed in a product", c->peer->name);
     }
     spry_error err = {0};
-    spry_type type = group->arrays.value_type;
+    spry_type type = group->type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_status status =
         spry_spmv_plan_run(c->plan, vector(group, y_of(group, c), group->y_length, c->device), scalar_pointer(&a, type),
@@ -195,7 +219,7 @@ static int verify(spmv_group *group, spmv_case *c, double alpha, double beta, co
             return 1;
         }
     spry_spmv_verification v = SPRY_INIT(spry_spmv_verification);
-    spry_type type = group->arrays.value_type;
+    spry_type type = group->type;
     scalar a = {(float)alpha, alpha}, b = {(float)beta, beta};
     spry_vector before = beta == 0 ? (spry_vector){0} : vector(group, group->y_before, group->y_length, 0);
     spry_status status = spry_spmv_verify(group->session->context, &v, group->A, group->op, scalar_pointer(&a, type),
@@ -231,7 +255,7 @@ static void copy_y_before(spmv_group *group)
 static void check(spmv_group *group, spmv_case *c)
 {
     if (c->device > 0 && !make_device_vectors(group, c)) return;
-    fill_constant(group->y, group->y_length, group->arrays.value_type, NAN, threads_of(group));
+    fill_constant(group->y, group->y_length, group->type, NAN, threads_of(group));
     if (!move_y(group, c, 1)) return;
     double start = now_us();
     if (!spmv_run(group, c, 1, 0) || !spmv_wait(group, c)) return;
@@ -290,13 +314,19 @@ static spry_status identify(spmv_case *c, spry_error *err)
     return SPRY_OK;
 }
 
+/* What a case is planned for. */
+static const spry_matrix *matrix_of(const spmv_group *group, const spmv_case *c)
+{
+    return c->device > 0 && group->on_gpu.A ? group->on_gpu.A : group->A;
+}
+
 /* Planning that is short is repeated, as far as there is memory for it: the least time counts. */
 static void plan_again(const spmv_group *group, spmv_case *c, const spry_spmv_options *options)
 {
     for (int p = 1; p < SHORT_PLANNINGS && c->record.setup_us < short_planning_us; p++) {
         spry_spmv_plan *plan = NULL;
         record again = c->record;
-        spry_status status = spry_spmv_plan_create(group->planner, &plan, group->A, options, NULL);
+        spry_status status = spry_spmv_plan_create(group->planner, &plan, matrix_of(group, c), options, NULL);
         if (status == SPRY_OK) status = record_take_plan(&again, plan, NULL);
         spry_spmv_plan_destroy(plan);
         if (status != SPRY_OK) return;
@@ -334,7 +364,13 @@ static int drop_repeated(spmv_group *group)
 
 static spry_status plan_case(spmv_group *group, spmv_case *c, const spry_spmv_options *options, spry_error *err)
 {
-    spry_status status = spry_spmv_plan_create(group->planner, &c->plan, group->A, options, err);
+    spry_status status = SPRY_OK;
+    if (c->device > 0 && group->session->options->arrays_on_gpu) {
+        spry_arrays arrays = SPRY_INIT(spry_arrays);
+        status = spry_matrix_get_arrays(group->A, &arrays, err);
+        if (status == SPRY_OK) status = device_matrix_make(&group->on_gpu, group->session->context, &arrays, err);
+    }
+    if (status == SPRY_OK) status = spry_spmv_plan_create(group->planner, &c->plan, matrix_of(group, c), options, err);
     if (status == SPRY_OK) status = record_take_plan(&c->record, c->plan, err);
     if (status != SPRY_OK || !group->session->options->regret) return status;
     c->few_calls = c->device == 0 && strcmp(c->record.format, "csr") == 0 && options->expected_calls > 0 &&

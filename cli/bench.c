@@ -106,6 +106,9 @@ static const cli_option options[] = {
      CLI_OWN, .take = take_orderings},
     {"device", 0, "cpu|cuda|all", "devices (default: all)", CLI_WORD, CLI_AT(o.device)},
     {"type", 0, "f32|f64|all", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(types)},
+    {"pattern", 0, NULL, "leave the values out: all are 1 (of peers, too)", CLI_FLAG, CLI_AT(o.pattern)},
+    {"arrays", 0, "host|gpu", "where the matrix is that plans for a GPU are made of (default: host)", CLI_CHOICE,
+     CLI_AT(o.arrays_on_gpu)},
     {"index", 0, "32/32|64/32|64/64", "bits of offsets/columns (default: 32/32)", CLI_INDEX, CLI_AT(o.index)},
     {"threads", 0, "N[,N...]",
      "threads of a product (default: as many as OpenMP would use); of a\n"
@@ -270,9 +273,12 @@ static int check_spgemm_formats(const arguments *a)
             return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
                                    "none, rcm, bandk, degree or bfs",
                                    a->o.orderings.items[i]);
-    if (a->o.policy || a->o.updates > 0)
-        return cli_usage_error("--%s goes with products with a vector, which --op spgemm does not make",
-                               a->o.policy ? "policy" : "updates");
+    const char *other = a->o.policy          ? "policy"
+                        : a->o.updates > 0   ? "updates"
+                        : a->o.pattern       ? "pattern"
+                        : a->o.arrays_on_gpu ? "arrays"
+                                             : NULL;
+    if (other) return cli_usage_error("--%s goes with products with a vector, which --op spgemm does not make", other);
     for (int i = 0; i < a->o.formats.count; i++)
         if (strcmp(a->o.formats.items[i], "auto") != 0 && strcmp(a->o.formats.items[i], "all") != 0)
             return cli_usage_error("--formats is '%s': matrices are squared as CSR, expected auto or all; --kernels "

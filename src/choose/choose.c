@@ -23,10 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    FEW_CALLS = 8,            /* conversions take a few products' time and save a share of one each */
-    LEAST_LOOKED_AT = 1 << 14 /* entries, on a CPU, where the caller expects no number of calls */
-};
+enum { FEW_CALLS = 8 /* conversions take a few products' time and save a share of one each */ };
 
 void spryi_choose(spryi_choice *choice, const char *format, spry_reason code, const char *reason, ...)
 {
@@ -107,6 +104,12 @@ static int64_t calls_a_conversion(const spry_spmv_options *options)
     return updates < calls ? calls / (1 + updates) : 1;
 }
 
+int64_t spryi_calls_counted(const spry_spmv_options *options)
+{
+    const int64_t calls = calls_a_conversion(options);
+    return calls > 0 ? calls : SPRYI_MANY_CALLS;
+}
+
 static int has_few_calls(const spry_spmv_options *options)
 {
     const int64_t calls = calls_a_conversion(options);
@@ -121,14 +124,12 @@ static int threads_for(const spry_matrix *A, const spry_spmv_options *options)
 int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_options *options,
                    const spryi_device_class *device)
 {
-    const int64_t calls = calls_a_conversion(options);
-    const int on_cpu = strcmp(device->driver, "cpu") == 0;
     *effort = SPRYI_FULL;
     if (has_few_calls(options) || A->a.nnz == 0) return 0;
     if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
     if (spryi_is_measured(options->policy)) return 1; /* it takes longer than a look in any case */
-    if (calls == 0) return !(on_cpu && A->a.nnz < LEAST_LOOKED_AT);
-    return spryi_looking_pays(effort, &A->a, options->op, device, calls);
+    if (calls_a_conversion(options) == 0 && strcmp(device->driver, "cpu") != 0) return 1;
+    return spryi_looking_pays(effort, &A->a, options->op, device, spryi_calls_counted(options));
 }
 
 static void choose_unseen(spryi_choice *choice, const spry_matrix *A, const spry_spmv_options *options,
@@ -200,12 +201,6 @@ int spryi_wants_transposed(const spry_matrix *A, const spry_spmv_options *option
     spryi_effort effort;
     return options->op == SPRY_TRANSPOSE && !spryi_is_tree(options->policy) &&
            spryi_may_look(&effort, A, options, device);
-}
-
-int64_t spryi_calls_counted(const spry_spmv_options *options)
-{
-    const int64_t calls = calls_a_conversion(options);
-    return calls > 0 ? calls : SPRYI_MANY_CALLS;
 }
 
 spry_status spryi_rank_for(spryi_ranking *ranking, const spry_matrix *A, const spry_spmv_options *options,

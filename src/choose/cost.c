@@ -8,6 +8,7 @@
  */
 #include "choose/cost.h"
 
+#include "core/assemble.h"
 #include "formats/windowed/windowed.h"
 
 #include <math.h>
@@ -105,7 +106,6 @@ static const char *why_refused(const spryi_format_rates *r, const spryi_features
     static const double PADDED = 2.5;
     if (!is_ranked(r->format, on_gpu)) return "it is not ranked on such a device";
     if (is(r, "bsr") && f->blocks.block <= 1) return "a sample finds no blocks that save bytes";
-    if (is(r, "windowed") && f->effort == SPRYI_QUICK) return "too few calls expected for a look at windows to pay";
     if (is(r, "windowed") && f->windowed.columns <= 0) return "its windows cannot be told by a sample";
     if (padding_of(r->format, f) > PADDED) return "over 2.5 slots an entry: padding";
     return on_gpu ? why_refused_on_gpu(r, f) : NULL;
@@ -125,17 +125,26 @@ static double time_within_reason(double us)
     return us >= LEAST && us <= MOST ? us : us < LEAST ? LEAST : MOST;
 }
 
+/* 1: so small a matrix on a CPU is one thread's (spryi_threads_for), which has no others to wake. */
+static int is_for_one_thread(const spryi_features *f)
+{
+    enum { BYTES = 2 * SPRYI_BYTES_A_THREAD };
+    const double entry = f->value_bytes + f->index_bytes, row = f->offset_bytes;
+    return (double)f->nnz * entry + (double)f->rows * row < BYTES;
+}
+
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
 {
-    const int on_gpu = !is_cpu(c), compared = on_gpu ? 1 : SPRYI_COMPARED_THREADS;
+    const int on_gpu = !is_cpu(c), alone = !on_gpu && is_for_one_thread(f);
+    const int compared = on_gpu || alone ? 1 : SPRYI_COMPARED_THREADS;
     double share = 1; /* of a time by the threads that are compared */
     for (int k = 0; k < c->formats; k++) {
         const spryi_format_rates *r = &c->rates[k];
         list[k] = (spryi_estimate){.format = r->format, .kernel = r->kernel, .refused = why_refused(r, f, on_gpu)};
         if (!has_work(r, f)) continue;
         const spryi_work w = spryi_work_of(r, c, f, compared);
-        const double us = time_within_reason(spryi_time_of(r, &w, c, compared));
-        if (k == 0 && !on_gpu) share = time_within_reason(spryi_time_of(r, &w, c, threads)) / us; /* csr */
+        const double us = time_within_reason(spryi_time_of(r, &w, c, compared) - (alone ? r->launch : 0));
+        if (k == 0 && !on_gpu && !alone) share = time_within_reason(spryi_time_of(r, &w, c, threads)) / us; /* csr */
         list[k].us = share * us;
         list[k].setup_us = share * time_within_reason(spryi_setup_of(r, f, compared));
         list[k].bytes = w.bytes;

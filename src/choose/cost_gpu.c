@@ -36,12 +36,24 @@ static spryi_work work_of_csr(const spryi_features *f)
     return w;
 }
 
-/* Lanes of a row, as csr_vector_cuda has them: as many as the mean row needs. */
+/* Lanes of a row: as csr_vector_cuda has them, as many as the mean row needs; csr2 so many as it fills. */
 static double lanes_of(const spryi_row_profile *rows)
 {
     double lanes = 2;
     while (lanes < LANES && lanes < rows->mean) lanes *= 2;
     return lanes;
+}
+
+static double csr2_lanes_of(const spryi_row_profile *rows)
+{
+    const double lanes = lanes_of(rows);
+    return lanes > 2 && lanes > rows->mean ? lanes / 2 : lanes;
+}
+
+/* By the shapes of its blocks; 1: a thread a row. */
+static double csr3_lanes_of(const spryi_row_profile *rows)
+{
+    return rows->mean <= 8 ? 1 : rows->mean <= 16 ? 4 : rows->mean <= 32 ? 8 : 16;
 }
 
 int spryi_waits_for_rows(const spryi_format_rates *r, const spryi_row_profile *rows)
@@ -54,24 +66,44 @@ int spryi_waits_for_rows(const spryi_format_rates *r, const spryi_row_profile *r
     return rows->longest > MOST_STEPS * lanes_of(rows);
 }
 
-/* A few lanes a row: csr_vector_cuda, csr2, csr3. */
-static spryi_work work_of_lanes(const spryi_features *f)
+/* A few lanes a row, of whose last step a half is idle on average. */
+static spryi_work work_of_lanes(const spryi_features *f, double lanes)
 {
-    const double lanes = lanes_of(&f->lengths);
     spryi_work w = work_of_csr(f);
-    w.steps = (double)f->rows * lanes / LANES * ceil(f->lengths.mean / lanes);
+    w.steps = (double)f->rows * (f->lengths.mean + lanes / 2) / LANES;
     w.chain = f->lengths.longest / lanes;
     return w;
 }
 
-/* A thread a row: csr_scalar_cuda. Lanes read apart: what a row has beyond a sector is read again and again. */
+static spryi_work work_of_vector(const spryi_features *f)
+{
+    return work_of_lanes(f, lanes_of(&f->lengths));
+}
+
+static spryi_work work_of_csr2(const spryi_features *f)
+{
+    return work_of_lanes(f, csr2_lanes_of(&f->lengths));
+}
+
+/*
+ * A thread a row: lanes read apart, each from its row. Where the rows of all threads of a processor do not fit in its
+ * first-level cache, sectors are read again and again.
+ */
 static spryi_work work_of_scalar(const spryi_features *f)
 {
+    static const double THREADS = 2048, FITS = 200 << 10; /* bytes */
+    const double rows = THREADS * f->lengths.mean * (f->value_bytes + f->index_bytes);
     spryi_work w = work_of_csr(f);
     w.sectors = f->slot_sectors * (double)f->nnz;
-    w.columns = (double)f->nnz * fmin(f->lengths.mean, LANES) / LANES;
+    w.columns = (double)f->nnz * fmin(fmax(rows / FITS - 1, 0), 1);
     w.chain = f->lengths.longest;
     return w;
+}
+
+static spryi_work work_of_csr3(const spryi_features *f)
+{
+    const double lanes = csr3_lanes_of(&f->lengths);
+    return lanes == 1 ? work_of_scalar(f) : work_of_lanes(f, lanes);
 }
 
 static spryi_work work_of_coo(const spryi_features *f)
@@ -187,7 +219,7 @@ static spryi_work work_of_swept(const spryi_features *f)
 
 static spryi_work work_of_kernel(const spryi_format_rates *r, const spryi_features *f)
 {
-    if (r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0) return work_of_lanes(f);
+    if (r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0) return work_of_vector(f);
     if (r->kernel && strcmp(r->kernel, "csr_scalar_cuda") == 0) return work_of_scalar(f);
     return work_of_csr(f);
 }
@@ -197,9 +229,9 @@ spryi_work spryi_work_on_gpu(const spryi_format_rates *r, const spryi_features *
     static const struct {
         const char *format;
         spryi_work (*work)(const spryi_features *f);
-    } works[] = {{"sell", work_of_sell},   {"bsr", work_of_bsr},    {"packed", work_of_packed},
-                 {"swept", work_of_swept}, {"coo", work_of_coo},    {"ell", work_of_ell},
-                 {"hyb", work_of_hyb},     {"csr2", work_of_lanes}, {"csr3", work_of_lanes}};
+    } works[] = {{"sell", work_of_sell},   {"bsr", work_of_bsr},   {"packed", work_of_packed},
+                 {"swept", work_of_swept}, {"coo", work_of_coo},   {"ell", work_of_ell},
+                 {"hyb", work_of_hyb},     {"csr2", work_of_csr2}, {"csr3", work_of_csr3}};
     if (strcmp(r->format, "windowed") == 0) return work_of_windowed(f, cache_bytes);
     for (size_t n = 0; n < sizeof works / sizeof *works; n++)
         if (strcmp(r->format, works[n].format) == 0) return works[n].work(f);

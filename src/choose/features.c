@@ -1,10 +1,12 @@
-/* Features of a matrix for the choice of a format, by samples of its columns. */
+/* Features of a matrix for the choice of a format, by samples of its columns, whose parts run side by side. */
 #include "choose/features.h"
 
 #include "choose/blocks.h"
+#include "core/assemble.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/number_set.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,40 +27,10 @@ typedef struct sample_sizes {
     int set_bits;                 /* of the set that these entries' sectors fit in */
 } sample_sizes;
 
-static const sample_sizes sizes_of[] =
-    {[SPRYI_QUICK] = {24, 32, 6, 1 << 13, 1 << 11, 12}, [SPRYI_FULL] = {128, 64, 16, 1 << 17, 1 << 13, 14}};
-
-/* A set of numbers below 2^40 that is emptied in no time: a slot has the set's mark above its number, or is free. */
-typedef struct marked_set {
-    uint64_t *slots, own; /* own: the mark, 1 and up */
-    int bits;
-} marked_set;
-
-enum { MARK_SHIFT = 40 };
-
-static spry_status make_set(spry_context *context, marked_set *set, int bits, spry_error *err)
+static const sample_sizes *sizes_of(spryi_effort effort)
 {
-    *set = (marked_set){.own = 1, .bits = bits};
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &set->slots, INT64_C(1) << bits, "sectors of x", err));
-    memset(set->slots, 0, sizeof *set->slots << bits);
-    return SPRY_OK;
-}
-
-/* Marks are used up after 2^24 emptyings, of which a look has a hundredth. */
-static inline void empty(marked_set *set)
-{
-    set->own++;
-}
-
-/* 1: it was not in the set. */
-static inline int add(marked_set *set, int64_t number)
-{
-    const uint64_t wanted = set->own << MARK_SHIFT | (uint64_t)number, mask = (UINT64_C(1) << set->bits) - 1;
-    uint64_t at = (uint64_t)number * 0x9E3779B97F4A7C15u >> (64 - set->bits);
-    while (set->slots[at] >> MARK_SHIFT == set->own && set->slots[at] != wanted) at = (at + 1) & mask;
-    if (set->slots[at] == wanted) return 0;
-    set->slots[at] = wanted;
-    return 1;
+    static const sample_sizes quick = {24, 32, 6, 1 << 13, 1 << 11, 12}, full = {128, 64, 16, 1 << 17, 1 << 13, 14};
+    return effort == SPRYI_FULL ? &full : &quick;
 }
 
 /* ---- slots -------------------------------------------------------------------------------------------- */
@@ -109,7 +81,7 @@ static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, in
  */
 static void find_slots(spryi_features *f, const spry_arrays *csr)
 {
-    const int64_t groups = (csr->rows + SORTED - 1) / SORTED, wanted = sizes_of[f->effort].sorted_places;
+    const int64_t groups = (csr->rows + SORTED - 1) / SORTED, wanted = sizes_of(f->effort)->sorted_places;
     const int64_t places = groups < wanted ? groups : wanted;
     const int64_t most = places == groups ? INT64_MAX : (int64_t)ceil(SPRYI_LONG_ROW * f->lengths.mean);
     slot_sums sums = {0};
@@ -147,53 +119,53 @@ static place place_at(const spry_arrays *csr, int64_t first, int64_t most, int64
     return (place){csr, first, end, all - begin > most ? begin + most : all, per_sector};
 }
 
-static void add_near(sector_sums *sums, marked_set *set, const place *p)
+static void add_near(sector_sums *sums, spryi_number_set *set, const place *p)
 {
     enum { FAR_BYTES = 1 << 19 }; /* what a processor's own cache holds beside the matrix */
     const int64_t far = FAR_BYTES / SECTOR;
     const double to_column = (double)p->csr->cols / (double)p->csr->rows;
-    empty(set);
+    spryi_number_set_empty(set);
     for (int64_t i = p->first; i < p->end; i++) {
         const int64_t middle = (int64_t)((double)i * to_column) / p->per_sector, end = spryi_offset_of(p->csr, i + 1);
         for (int64_t k = spryi_offset_of(p->csr, i); k < end && k < p->last; k++) {
             const int64_t sector = spryi_minor_of(p->csr, k) / p->per_sector;
-            if (!add(set, sector)) continue;
+            if (!spryi_number_set_add(set, sector)) continue;
             sums->near++;
             sums->far += sector > middle + far || sector < middle - far;
         }
     }
 }
 
-static void add_warps(sector_sums *sums, marked_set *set, const place *p)
+static void add_warps(sector_sums *sums, spryi_number_set *set, const place *p)
 {
     const int64_t begin = spryi_offset_of(p->csr, p->first);
     for (int64_t k = begin; k < p->last; k++) {
-        if ((k - begin) % LANES == 0) empty(set);
-        sums->warps += add(set, spryi_minor_of(p->csr, k) / p->per_sector);
+        if ((k - begin) % LANES == 0) spryi_number_set_empty(set);
+        sums->warps += spryi_number_set_add(set, spryi_minor_of(p->csr, k) / p->per_sector);
     }
 }
 
-static void add_slot_sectors(sector_sums *sums, marked_set *set, const place *p)
+static void add_slot_sectors(sector_sums *sums, spryi_number_set *set, const place *p)
 {
     for (int64_t slice = p->first; slice < p->end; slice += LANES) {
         const int64_t rows = slice + LANES < p->end ? slice + LANES : p->end;
         int64_t left = rows - slice;
         for (int64_t n = 0; left > 0; n++) {
             left = 0;
-            empty(set);
+            spryi_number_set_empty(set);
             for (int64_t i = slice; i < rows; i++) {
                 const int64_t k = spryi_offset_of(p->csr, i) + n;
                 if (k >= spryi_offset_of(p->csr, i + 1) || k >= p->last) continue;
-                sums->slots += add(set, spryi_minor_of(p->csr, k) / p->per_sector);
+                sums->slots += spryi_number_set_add(set, spryi_minor_of(p->csr, k) / p->per_sector);
                 left++;
             }
         }
     }
 }
 
-static void find_sectors(spryi_features *f, marked_set *set, const spry_arrays *csr, int on_gpu)
+static void find_sectors(spryi_features *f, spryi_number_set *set, const spry_arrays *csr, int on_gpu)
 {
-    const sample_sizes *sizes = &sizes_of[f->effort];
+    const sample_sizes *sizes = sizes_of(f->effort);
     const int64_t groups = (csr->rows + NEAR_ROWS - 1) / NEAR_ROWS;
     const double most = (double)sizes->entries / (NEAR_ROWS * fmax(f->lengths.mean, 1));
     const double wanted = fmin(fmax(most, (double)sizes->least_places), (double)sizes->places);
@@ -235,7 +207,7 @@ enum {
 };
 
 /* Share of distinct sectors of x among `entries` consecutive entries, by the sample. */
-static double scattered_share(marked_set *set, const spry_arrays *csr, int64_t per_sector, int64_t entries,
+static double scattered_share(spryi_number_set *set, const spry_arrays *csr, int64_t per_sector, int64_t entries,
                               int64_t tiles)
 {
     int64_t distinct = 0;
@@ -243,16 +215,16 @@ static double scattered_share(marked_set *set, const spry_arrays *csr, int64_t p
     for (int64_t t = 0; t < tiles; t++) {
         const int64_t tile = (csr->nnz - TILE) / (tiles - 1) * t;
         for (int64_t k = tile; k < tile + TILE; k++) {
-            if ((k - tile) % entries == 0) empty(set);
-            distinct += add(set, spryi_minor_of(csr, k) / per_sector);
+            if ((k - tile) % entries == 0) spryi_number_set_empty(set);
+            distinct += spryi_number_set_add(set, spryi_minor_of(csr, k) / per_sector);
         }
     }
     return (double)distinct / ((double)tiles * TILE);
 }
 
-static void find_scattered(spryi_features *f, marked_set *set, const spry_arrays *csr)
+static void find_scattered(spryi_features *f, spryi_number_set *set, const spry_arrays *csr)
 {
-    const int64_t size = f->number_bytes, tiles = f->effort == SPRYI_QUICK ? QUICK_TILES : TILES;
+    const int64_t size = f->number_bytes, tiles = f->effort == SPRYI_FULL ? TILES : QUICK_TILES;
     const int long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
     const int by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
     if (csr->nnz < LEAST_ENTRIES || csr->cols * size < LEAST_X_BYTES) return;
@@ -263,50 +235,116 @@ static void find_scattered(spryi_features *f, marked_set *set, const spry_arrays
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
 /* Blocks of the block row that has the longest row. */
-static void find_longest_blocks(spryi_features *f, marked_set *set, const spry_arrays *csr)
+static void find_longest_blocks(spryi_features *f, spryi_number_set *set, const spry_arrays *csr)
 {
-    const int64_t block = f->blocks.block, most = sizes_of[f->effort].most_entries;
+    const int64_t block = f->blocks.block, most = sizes_of(f->effort)->most_entries;
     const int64_t longest = f->lengths.longest_row;
     int64_t entries = 0;
-    if (block <= 1) return;
     const int64_t first = longest / block * block, end = first + block < csr->rows ? first + block : csr->rows;
-    empty(set);
+    spryi_number_set_empty(set);
     for (int64_t k = spryi_offset_of(csr, first); k < spryi_offset_of(csr, end) && entries < most; k++, entries++)
-        f->longest_blocks += add(set, spryi_minor_of(csr, k) / block);
+        f->longest_blocks += spryi_number_set_add(set, spryi_minor_of(csr, k) / block);
 }
 
-static spryi_features begin(const spry_arrays *csr, const spryi_row_profile *lengths, const spryi_look *look)
+/* ---- all of them ----------------------------------------------------------------------------------------- */
+
+/* What the parts of a look share; each writes members of f of its own. */
+typedef struct looker {
+    spry_context *context;
+    spryi_features *f;
+    const spry_arrays *csr;
+    spry_arrays with_values; /* as formats store it that have no patterns */
+    const spryi_look *look;
+} looker;
+
+static spry_status make_set(spryi_number_set *set, const looker *l, spry_error *err)
 {
-    return (spryi_features){.effort = look->effort,
-                            .rows = csr->rows,
-                            .cols = csr->cols,
-                            .nnz = csr->nnz,
-                            .value_bytes = (int)spry_type_bytes(csr->value_type),
-                            .index_bytes = (int)spry_index_type_bytes(csr->index_type),
-                            .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
-                            .number_bytes = (int)spry_type_bytes(look->vector_type),
-                            .lengths = *lengths};
+    return spryi_number_set_make(l->context, set, sizes_of(l->look->effort)->set_bits, "a sample of columns", err);
+}
+
+static spry_status look_at_sectors(const looker *l, spry_error *err)
+{
+    spryi_number_set set;
+    SPRYI_OK_OR_RETURN(make_set(&set, l, err));
+    find_sectors(l->f, &set, l->csr, l->look->on_gpu);
+    spryi_release(l->context, set.slots);
+    return SPRY_OK;
+}
+
+static spry_status look_at_tiles(const looker *l, spry_error *err)
+{
+    spryi_number_set set;
+    if (!l->look->on_gpu) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(make_set(&set, l, err));
+    find_scattered(l->f, &set, l->csr);
+    spryi_release(l->context, set.slots);
+    return SPRY_OK;
+}
+
+static spry_status look_at_packed(const looker *l, spry_error *err)
+{
+    (void)err;
+    find_slots(l->f, l->csr);
+    l->f->packed = spryi_packed_guess_of(l->csr, l->look->effort);
+    return SPRY_OK;
+}
+
+static spry_status look_at_blocks(const looker *l, spry_error *err)
+{
+    spryi_features *f = l->f;
+    spryi_number_set set;
+    f->relations = spryi_find_relations(l->csr, l->look->effort);
+    SPRYI_OK_OR_RETURN(spryi_find_blocks(&l->with_values, l->context, &f->blocks, f->relations.adjacent,
+                                         (int64_t)f->lengths.longest, l->look->effort, err));
+    if (f->blocks.block <= 1) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(make_set(&set, l, err));
+    find_longest_blocks(f, &set, l->csr);
+    spryi_release(l->context, set.slots);
+    return SPRY_OK;
+}
+
+static spry_status look_at_windows(const looker *l, spry_error *err)
+{
+    return spryi_windowed_guess_of(l->context, &l->f->windowed, &l->with_values, l->look->effort, err);
+}
+
+/* The longest first. */
+static spry_status (*const parts[])(const looker *l, spry_error *err) = {look_at_windows, look_at_sectors,
+                                                                         look_at_packed, look_at_blocks, look_at_tiles};
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* The parts on so many threads, which count their memory as the caller's. */
+static spry_status look_at_parts(const looker *l, int threads, spry_error *err)
+{
+    spry_status status[PARTS];
+    spry_error why[PARTS];
+    spryi_memory_limit *limit = spryi_get_memory_limit();
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+    for (int p = 0; p < PARTS; p++) {
+        spryi_memory_limit *before = spryi_set_memory_limit(limit);
+        why[p] = (spry_error)SPRY_ERROR_INIT;
+        status[p] = parts[p](l, &why[p]);
+        (void)spryi_set_memory_limit(before);
+    }
+    for (int p = 0; p < PARTS; p++)
+        if (status[p] != SPRY_OK) return spryi_hand_on(err, &why[p]);
+    return SPRY_OK;
 }
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
                                 const spryi_row_profile *lengths, const spryi_look *look, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    marked_set set = {0};
-    spry_arrays with_values = *csr; /* as formats store it that have no patterns */
-    with_values.value_type = look->vector_type;
-    *f = begin(csr, lengths, look);
-    SPRYI_TRY(make_set(context, &set, sizes_of[look->effort].set_bits, err));
-    find_slots(f, csr);
-    find_sectors(f, &set, csr, look->on_gpu);
-    f->relations = spryi_find_relations(csr, look->effort);
-    f->packed = spryi_packed_guess_of(csr, look->effort);
-    SPRYI_TRY(spryi_find_blocks(&with_values, context, &f->blocks, f->relations.adjacent, (int64_t)lengths->longest,
-                                look->effort, err));
-    find_longest_blocks(f, &set, csr);
-    if (look->on_gpu) find_scattered(f, &set, csr);
-    if (look->effort == SPRYI_FULL) SPRYI_TRY(spryi_windowed_guess_of(context, &f->windowed, &with_values, err));
-done:
-    spryi_release(context, set.slots);
-    return status;
+    looker l = {.context = context, .f = f, .csr = csr, .with_values = *csr, .look = look};
+    const int threads = spryi_threads(context, csr->nnz);
+    l.with_values.value_type = look->vector_type;
+    *f = (spryi_features){.effort = look->effort,
+                          .rows = csr->rows,
+                          .cols = csr->cols,
+                          .nnz = csr->nnz,
+                          .value_bytes = (int)spry_type_bytes(csr->value_type),
+                          .index_bytes = (int)spry_index_type_bytes(csr->index_type),
+                          .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
+                          .number_bytes = (int)spry_type_bytes(look->vector_type),
+                          .lengths = *lengths};
+    return look_at_parts(&l, threads < PARTS ? threads : PARTS, err);
 }

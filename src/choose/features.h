@@ -9,7 +9,7 @@
 
 /* Of CSR in host memory. Sectors are 32 bytes of x; shares are by entry. */
 typedef struct spryi_features {
-    spryi_effort effort; /* of the look; SPRYI_QUICK leaves `windowed` unknown */
+    spryi_effort effort; /* of the look */
     int64_t rows, cols, nnz;
     int value_bytes, index_bytes, offset_bytes; /* value: 0 of a pattern, */
     int number_bytes;                           /* of x and y, and of values where a format needs a pattern's ones */

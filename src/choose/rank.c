@@ -1,5 +1,6 @@
 #include "choose/rank.h"
 
+#include "choose/few.h"
 #include "choose/structure.h"
 #include "core/error.h"
 
@@ -7,27 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* us that a look takes on one thread, about, of each effort: by itself, and for each of the first entries and rows. */
+/* us that a look takes on two threads, about, of each effort: by itself, and for each of the first entries and rows. */
 static double look_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
         double look, entry, most, row;
-    } costs[] = {[SPRYI_QUICK] = {120, 0.003, 1 << 16, 0}, [SPRYI_FULL] = {300, 0.004, 1 << 20, 0.0015}};
+    } costs[] = {[SPRYI_QUICK] = {90, 0.004, 1 << 16, 0}, [SPRYI_FULL] = {200, 0.0035, 1 << 20, 0.0005}};
     return costs[effort].look + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
            costs[effort].row * (double)a->rows;
+}
+
+/* us of a product of csr, by what is known of A without a look; one thread of a CPU has no others to wake. */
+static double csr_us(const spry_arrays *a, const spryi_device_class *c)
+{
+    const spryi_format_rates *csr = &c->rates[0];
+    const spryi_features f = spryi_unseen_features(a, a->value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64);
+    const int on_cpu = strcmp(c->driver, "cpu") == 0;
+    const double threads = on_cpu ? SPRYI_COMPARED_THREADS : 1;
+    const spryi_work w = spryi_work_of(csr, c, &f, threads);
+    return spryi_time_of(csr, &w, c, threads) - (on_cpu ? csr->launch : 0);
 }
 
 int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
                        int64_t calls)
 {
     static const double SHARE = 0.03, AT_LEAST = 30, FETCH = 2000; /* us; bytes a us from a device */
-    const int on_gpu = strcmp(c->driver, "cpu") != 0;
-    const double entry = (double)spry_type_bytes(a->value_type) + (double)spry_index_type_bytes(a->index_type);
-    const double rate = c->rates[0].cached * (on_gpu ? 1 : SPRYI_COMPARED_THREADS);
-    const double us = (on_gpu ? c->rates[0].launch : 0) + entry * (double)a->nnz / rate;
-    const int fetched = on_gpu && (a->device > 0 || op == SPRY_TRANSPOSE);
+    const int fetched = strcmp(c->driver, "cpu") != 0 && (a->device > 0 || op == SPRY_TRANSPOSE);
     const double structure = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
-    const double budget = fmax(SHARE * (double)calls * us, AT_LEAST) - (fetched ? structure / FETCH : 0);
+    const double budget = fmax(SHARE * (double)calls * csr_us(a, c), AT_LEAST) - (fetched ? structure / FETCH : 0);
     for (*effort = SPRYI_FULL; look_us(a, *effort) > budget; *effort = SPRYI_QUICK)
         if (*effort == SPRYI_QUICK) return 0;
     return 1;

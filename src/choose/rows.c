@@ -78,29 +78,17 @@ static spry_status make_offsets(spry_context *context, int64_t **offsets, const 
     return SPRY_OK;
 }
 
-/* The longest of the rows that entries at equal distances belong to: long rows are met the more often. */
-static int64_t longest_met(const spry_arrays *csr)
-{
-    enum { SAMPLES = 256 };
-    int64_t longest = 0;
-    for (int64_t s = 0; s < SAMPLES; s++) {
-        const int64_t i = spryi_sampled_row(csr, s, SAMPLES);
-        if (spryi_row_length(csr, i) > spryi_row_length(csr, longest)) longest = i;
-    }
-    return longest;
-}
-
 /* Counts all rows, or blocks of them where there are many and the look is quick; *longest: the longest. How many. */
 static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort effort, int64_t *longest)
 {
-    enum { BLOCK = 512, BLOCKS = 32 };
+    enum { BLOCK = 512, BLOCKS = 32, RANGES = 256 };
     *longest = 0;
     if (a->rows == 0) return 0;
     if (effort == SPRYI_FULL || a->rows <= 2 * BLOCK * BLOCKS) {
         *longest = spryi_count_some_lengths(a, 0, a->rows, c->rows, LENGTHS);
         return a->rows;
     }
-    *longest = longest_met(a);
+    *longest = spryi_long_row(a, RANGES);
     for (int64_t b = 0; b < BLOCKS; b++) {
         const int64_t first = (a->rows - BLOCK) / (BLOCKS - 1) * b;
         const int64_t found = spryi_count_some_lengths(a, first, first + BLOCK, c->rows, LENGTHS);

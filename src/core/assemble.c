@@ -79,8 +79,7 @@ int spryi_threads(const spry_context *context, int64_t work)
  */
 int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked)
 {
-    enum { BYTES_A_THREAD = 64 << 10 };
-    const int64_t worth = storage_bytes / BYTES_A_THREAD;
+    const int64_t worth = storage_bytes / SPRYI_BYTES_A_THREAD;
     if (asked > 0) return asked;
     return worth < 1 ? 1 : worth < context->threads ? (int)worth : context->threads;
 }

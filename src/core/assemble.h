@@ -41,7 +41,11 @@ typedef struct spryi_entries {
 /* Threads worth starting for so many entries or rows: 1, or the context's. */
 int spryi_threads(const spry_context *context, int64_t work);
 
-/* Threads of a product that reads a storage of so many bytes, where `asked` are asked for; 0: up to the context's. */
+/*
+ * Threads of a product that reads a storage of so many bytes, where `asked` are asked for; 0: one for each
+ * SPRYI_BYTES_A_THREAD, up to the context's.
+ */
+enum { SPRYI_BYTES_A_THREAD = 64 << 10 };
 int spryi_threads_for(const spry_context *context, int64_t storage_bytes, int asked);
 
 /* Allocates the arrays of *a, whose sizes and types are set; offsets that are there stay. */

@@ -87,6 +87,10 @@ typedef struct spryi_vector_map {
     void *stream;
 } spryi_vector_map;
 
+typedef struct spryi_row_sums {
+    double longest, squares;
+} spryi_row_sums;
+
 typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVICE } spryi_copy;
 
 /* ---- the interface --------------------------------------------------------------------------------------- */
@@ -111,6 +115,11 @@ typedef struct spryi_device_ops {
     /* In the order of the stream; from or to pageable host memory it returns when the host side is done with. */
     spry_status (*copy)(const spryi_device *device, void *to, const void *from, int64_t bytes, spryi_copy kind,
                         void *stream, spry_error *err);
+    /*
+     * Of the row offsets of CSR in the device's memory: the longest row and the sum of the squared lengths. Waits.
+     * NULL: in host memory.
+     */
+    spry_status (*sum_rows)(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr, spry_error *err);
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
     /* Returns when the work of all streams is done. In host memory there are none: NULL. */
     spry_status (*finish)(const spryi_device *device, spry_error *err);

@@ -1,7 +1,6 @@
 #include "core/row_lengths.h"
 
 #include "core/assemble.h"
-#include "core/bisect.h"
 
 enum { ROWS = 4096 }; /* looked at together */
 
@@ -59,10 +58,36 @@ int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t 
                                         : count_of(csr->offsets, SPRY_I64, first, end, rows_of, most);
 }
 
-int64_t spryi_sampled_row(const spry_arrays *csr, int64_t s, int64_t samples)
+/* Of rows first .. end - 1, by halving. */
+static int64_t heaviest_row(const spry_arrays *csr, int64_t first, int64_t end)
 {
-    const int64_t distance = csr->nnz / samples, entry = distance * s + distance / 2;
-    int64_t row;
-    SPRYI_BISECT(row, 0, csr->rows - 1, spryi_offset_of(csr, row + 1) <= entry);
-    return row;
+    while (end - first > 1) {
+        const int64_t middle = first + (end - first) / 2, at = spryi_offset_of(csr, middle);
+        if (2 * at >= spryi_offset_of(csr, first) + spryi_offset_of(csr, end))
+            end = middle;
+        else
+            first = middle;
+    }
+    return first;
+}
+
+int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges)
+{
+    enum { HALVED = 4, MOST_RANGES = 256 };
+    int64_t entries[MOST_RANGES], longest = 0, before = 0;
+    ranges = ranges > MOST_RANGES ? MOST_RANGES : ranges > csr->rows ? csr->rows : ranges;
+    for (int64_t n = 0; n < ranges; n++) {
+        const int64_t end = spryi_offset_of(csr, spryi_range_of_rows(csr->rows, n + 1, ranges));
+        entries[n] = end - before;
+        before = end;
+    }
+    for (int64_t h = 0; h < HALVED && h < ranges; h++) {
+        int64_t most = 0;
+        for (int64_t n = 1; n < ranges; n++) most = entries[n] > entries[most] ? n : most;
+        entries[most] = -1;
+        const int64_t found = heaviest_row(csr, spryi_range_of_rows(csr->rows, most, ranges),
+                                           spryi_range_of_rows(csr->rows, most + 1, ranges));
+        if (h == 0 || spryi_row_length(csr, found) > spryi_row_length(csr, longest)) longest = found;
+    }
+    return longest;
 }

@@ -13,7 +13,16 @@ void spryi_count_row_lengths(const spry_arrays *csr, int64_t *rows_of, int64_t m
 /* The same of rows first .. end - 1, of which there is one; the first of the longest ones. */
 int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t end, int64_t *rows_of, int64_t most);
 
-/* The row of the s-th of `samples` entries at equal distances: long rows are met the more often. */
-int64_t spryi_sampled_row(const spry_arrays *csr, int64_t s, int64_t samples);
+/*
+ * One of the longest rows, the longest of all but by bad luck: of so many ranges of rows, those with the most entries
+ * are halved, again and again, and the half with more entries is kept.
+ */
+int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges);
+
+/* Where the n-th of so many ranges of rows begins. */
+static inline int64_t spryi_range_of_rows(int64_t rows, int64_t n, int64_t ranges)
+{
+    return rows / ranges * n + rows % ranges * n / ranges;
+}
 
 #endif

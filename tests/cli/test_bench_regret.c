@@ -151,7 +151,7 @@ static void known_lines(void **state)
 static void kernels(void **state)
 {
     (void)state;
-    outcome o = spry("bench gen:grid5,x=40,y=40 --regret --op spmv_t --device cpu --runs 1 --json");
+    outcome o = spry("bench gen:grid5,x=40,y=40 --regret --device cpu --runs 1 --json");
     int sell = 0;
     if (o.status != 0) fail_msg("%d\n%s", o.status, o.err);
     for (int l = 0; l < count_lines(o.out); l++) {

@@ -218,6 +218,7 @@ static int runs(spry_context *context, results *r)
         spry_spmv_plan *plan = NULL;
         double again[N];
         o.op = op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE;
+        o.format = op ? "csc" : "csr"; /* which have rows enough for several threads */
         o.threads = spry_context_threads(context);
         OK(spry_spmv_plan_create(context, &plan, A, &o, &fault));
         double *y = op ? r->transposed : r->y;

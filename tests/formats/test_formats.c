@@ -130,15 +130,16 @@ static void compare(const char *format, const char *name, const spry_arrays *a, 
     free(right);
 }
 
-/* Where time is short formats take turns: each meets every third family. */
+/* Where time is short formats take turns: each meets every third family, every sixth where races are looked for. */
+enum { TURNS = RACES_ALONE ? 6 : INSTRUMENTED ? 3 : 1 };
 static int first_family(int format)
 {
-    return INSTRUMENTED ? format % 3 : 0;
+    return format % TURNS;
 }
 
 static int next_family(int number, int haste)
 {
-    for (int steps = INSTRUMENTED ? 3 : 1; steps > 0; steps--) number = family_next(number, haste);
+    for (int steps = TURNS; steps > 0; steps--) number = family_next(number, haste);
     return number;
 }
 

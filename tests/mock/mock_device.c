@@ -152,6 +152,21 @@ static spry_status copy(const spryi_device *device, void *to, const void *from, 
     return SPRY_OK;
 }
 
+static spry_status sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr, spry_error *err)
+{
+    (void)device, (void)err;
+    *sums = (spryi_row_sums){0};
+    mock_finish();
+    mock_open_memory();
+    for (int64_t i = 0; i < csr->rows; i++) {
+        const double length = (double)spryi_row_length(csr, i);
+        sums->longest = length > sums->longest ? length : sums->longest;
+        sums->squares += length * length;
+    }
+    mock_close_memory();
+    return SPRY_OK;
+}
+
 static spry_status clear_memory(const spryi_device *device, void *pointer, int64_t bytes, spry_error *err)
 {
     (void)device, (void)err;
@@ -500,6 +515,7 @@ static int find(spry_context *context, spryi_device *devices, int most, const vo
                                          .release_in_order = release,
                                          .clear = clear_memory,
                                          .copy = copy,
+                                         .sum_rows = sum_rows,
                                          .synchronize = synchronize,
                                          .finish = finish,
                                          .enter = enter,

@@ -71,6 +71,8 @@ extern const struct spryi_spgemm_functions spry_cuda_spgemm; /* src/spgemm/cuda/
 /* memory.cu: the plug-in's device memory. */
 spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                spry_error *err);
+spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr,
+                               spry_error *err); /* row_sums.cu */
 spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                         spry_error *err);
 void spry_cuda_release(const spryi_device *device, void *pointer);

@@ -216,6 +216,7 @@ static spryi_device_ops make_ops(void)
     ops.release_in_order = spry_cuda_release_in_order;
     ops.clear = clear;
     ops.copy = copy;
+    ops.sum_rows = spry_cuda_sum_rows;
     ops.synchronize = synchronize;
     ops.finish = finish;
     ops.enter = enter;

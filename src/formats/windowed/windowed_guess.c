@@ -7,30 +7,30 @@
 #include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/number_set.h"
 #include "formats/windowed/windowed_layout.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-enum {
-    WINDOWS = 16,           /* under each order, */
-    LEAST_WINDOWS = 6,      /* or fewer, so that there are at most */
-    ENTRIES = 3 << 16,      /* under each order */
-    SLOTS_BITS = 16,        /* of the tables of columns, */
-    MOST_COLUMNS = 3 << 14, /* which hold so many */
-    SECTOR = 32,            /* bytes */
-};
+enum { SECTOR = 32 /* bytes */ };
 
-/* A set of numbers below 2^32, which is emptied at once: a slot has the set's mark above its number, or is free. */
-typedef struct number_set {
-    uint64_t slots[1 << SLOTS_BITS];
-    uint64_t mark; /* 1 and up */
-    int64_t count;
-} number_set;
+/* Sizes of the samples. */
+typedef struct sample_sizes {
+    int64_t windows, least; /* under each order, */
+    int64_t entries;        /* so that there are about so many in all of them */
+    int64_t grouped;        /* rows, for groups of one pattern */
+    int set_bits;           /* of the sets of columns */
+} sample_sizes;
+
+static const sample_sizes *sizes_of(spryi_effort effort)
+{
+    static const sample_sizes quick = {4, 1, 1 << 14, 48, 15}, full = {16, 6, 3 << 16, SPRYI_WINDOWED_SAMPLES, 16};
+    return effort == SPRYI_FULL ? &full : &quick;
+}
 
 typedef struct guesser {
     const spry_arrays *csr;
-    number_set columns, sectors, rows;
+    spryi_number_set columns, sectors, rows;
     uint32_t *queue;  /* of a ball: window rows */
     int64_t *lengths; /* of the rows of a window */
     int64_t window, per_sector, run;
@@ -41,24 +41,6 @@ typedef struct window_sums {
     double windows, rows, entries, columns, sectors, steps, ragged, slots;
     double most_work, most_steps; /* of a window */
 } window_sums;
-
-static void clear(number_set *set)
-{
-    set->mark++;
-    set->count = 0;
-}
-
-/* 1: it was not in the set. Sets that are full take nothing. */
-static int add(number_set *set, uint32_t number)
-{
-    const uint64_t own = set->mark << 32 | number;
-    uint32_t at = number * 0x9E3779B1u >> (32 - SLOTS_BITS);
-    while (set->slots[at] >> 32 == set->mark && set->slots[at] != own) at = (at + 1) % (1u << SLOTS_BITS);
-    if (set->slots[at] == own || set->count >= MOST_COLUMNS) return 0;
-    set->slots[at] = own;
-    set->count++;
-    return 1;
-}
 
 static int falling(const void *a, const void *b)
 {
@@ -91,8 +73,8 @@ static void add_steps(guesser *g, window_sums *sums, int64_t count)
 static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int64_t first, int64_t count)
 {
     int64_t entries = 0;
-    clear(&g->columns);
-    clear(&g->sectors);
+    spryi_number_set_empty(&g->columns);
+    spryi_number_set_empty(&g->sectors);
     for (int64_t n = first; n < first + count; n++) {
         const int64_t i = list ? (int64_t)list[n] : n, length = spryi_row_length(g->csr, i);
         g->lengths[n - first] = length > SPRYI_WINDOWED_LONG ? 0 : length;
@@ -101,7 +83,7 @@ static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int6
         entries += length;
         for (int64_t k = begin; k < begin + length; k++) {
             const int64_t j = spryi_minor_of(g->csr, k);
-            if (add(&g->columns, (uint32_t)j)) (void)add(&g->sectors, (uint32_t)(j / g->per_sector));
+            if (spryi_number_set_add(&g->columns, j)) (void)spryi_number_set_add(&g->sectors, j / g->per_sector);
         }
     }
     sums->windows++;
@@ -118,15 +100,15 @@ static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int6
 static int64_t grow_ball(guesser *g, int64_t center)
 {
     int64_t head = 0, count = 0;
-    clear(&g->rows);
-    (void)add(&g->rows, (uint32_t)center);
+    spryi_number_set_empty(&g->rows);
+    (void)spryi_number_set_add(&g->rows, center);
     g->queue[count++] = (uint32_t)center;
     while (head < count && count < g->window) {
         const int64_t i = g->queue[head++], begin = spryi_offset_of(g->csr, i), length = spryi_row_length(g->csr, i);
         if (length > SPRYI_WINDOWED_LONG) continue;
         for (int64_t k = begin; k < begin + length && count < g->window; k++) {
             const int64_t j = spryi_minor_of(g->csr, k);
-            if (add(&g->rows, (uint32_t)j)) g->queue[count++] = (uint32_t)j;
+            if (spryi_number_set_add(&g->rows, j)) g->queue[count++] = (uint32_t)j;
         }
     }
     return count;
@@ -152,7 +134,7 @@ static int64_t group_size(const spry_arrays *csr, int64_t i, int64_t apart)
 }
 
 /* The median size of groups of rows of one pattern by sampled rows; *apart: they lie so many rows apart. */
-static int64_t median_group(const spry_arrays *csr, int64_t *apart)
+static int64_t median_group(const spry_arrays *csr, int64_t samples, int64_t *apart)
 {
     int64_t best = 1;
     *apart = 1;
@@ -160,8 +142,8 @@ static int64_t median_group(const spry_arrays *csr, int64_t *apart)
         const int64_t step = parts == 1 ? 1 : csr->rows / parts;
         int64_t sizes[SPRYI_WINDOWED_LANES + 1] = {0}, seen = 0, below = 0, median = 0;
         if (csr->rows % parts != 0 || step == 0) continue;
-        for (int64_t n = 0; n < SPRYI_WINDOWED_SAMPLES; n++) {
-            const int64_t i = spryi_windowed_sample(csr->rows, n, SPRYI_WINDOWED_SAMPLES);
+        for (int64_t n = 0; n < samples; n++) {
+            const int64_t i = spryi_windowed_sample(csr->rows, n, samples);
             const int64_t length = spryi_row_length(csr, i);
             if (length == 0 || length > SPRYI_WINDOWED_LONG) continue;
             sizes[group_size(csr, i, step)]++;
@@ -183,45 +165,45 @@ static int64_t run_of(int64_t group)
     return run;
 }
 
-static void sample_windows(guesser *g, window_sums *natural, window_sums *balls)
+static void sample_windows(guesser *g, window_sums *natural, window_sums *balls, spryi_effort effort)
 {
     const spry_arrays *a = g->csr;
     const double mean = (double)a->nnz / (double)a->rows;
-    const double most = ENTRIES / ((double)g->window * (mean > 1 ? mean : 1));
-    const int64_t windows = most < LEAST_WINDOWS ? LEAST_WINDOWS : most > WINDOWS ? WINDOWS : (int64_t)most;
+    const sample_sizes *sizes = sizes_of(effort);
+    const int64_t most = (int64_t)((double)sizes->entries / ((double)g->window * (mean > 1 ? mean : 1)));
+    const int64_t enough = most > sizes->least ? most : sizes->least;
+    const int64_t windows = enough < sizes->windows ? enough : sizes->windows;
     for (int64_t n = 0; n < windows; n++) {
-        const int64_t first = spryi_windowed_sample(a->rows - g->window, n, windows);
+        /* in the middle of equal parts: ends are unlike the rest */
+        const int64_t first = spryi_windowed_sample(a->rows - g->window, 2 * n + 1, 2 * windows);
         add_window(g, natural, NULL, first, g->window);
         if (a->rows != a->cols) continue;
-        const int64_t count = grow_ball(g, spryi_windowed_sample(a->rows, n, windows));
+        const int64_t count = grow_ball(g, spryi_windowed_sample(a->rows, 2 * n + 1, 2 * windows));
         add_window(g, balls, g->queue, 0, count);
     }
 }
 
-spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, const spry_arrays *csr,
-                                    spry_error *err)
+static spry_status prepare(guesser *g, spry_context *context, const spry_arrays *csr, spryi_effort effort,
+                           spry_error *err)
 {
-    guesser *g = NULL;
-    window_sums natural = {0}, balls = {0};
+    enum { ROWS_BITS = 12 }; /* for SPRYI_WINDOWED_MOST_ROWS */
     spry_status status = SPRY_OK;
-    *guess = (spryi_windowed_guess){0};
-    if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->cols >= UINT32_MAX) return SPRY_OK;
-    SPRYI_TRY(SPRYI_NEW(context, &g, 1, "a sample of windows", err));
-    memset(g, 0, sizeof *g); /* the sets' slots are free */
+    const int64_t window = spryi_windowed_default_rows(csr->rows);
     g->csr = csr;
-    g->window = spryi_windowed_default_rows(csr->rows);
-    if (g->window > csr->rows) g->window = csr->rows;
+    g->window = window < csr->rows ? window : csr->rows;
     g->per_sector = SECTOR / (csr->value_type == SPRY_F32 ? 4 : 8);
+    SPRYI_TRY(spryi_number_set_make(context, &g->columns, sizes_of(effort)->set_bits, "a sample of columns", err));
+    SPRYI_TRY(spryi_number_set_make(context, &g->sectors, sizes_of(effort)->set_bits, "a sample of sectors", err));
+    SPRYI_TRY(spryi_number_set_make(context, &g->rows, ROWS_BITS, "a sample of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &g->queue, g->window, "a ball of rows", err));
     SPRYI_TRY(SPRYI_NEW(context, &g->lengths, g->window, "lengths of rows", err));
-    guess->group = median_group(csr, &guess->apart);
-    g->run = guess->run = run_of(guess->group);
-    sample_windows(g, &natural, &balls);
-    const int cells = balls.entries > 0 && 10 * balls.columns * natural.entries <= 9 * natural.columns * balls.entries;
-    const window_sums *w = cells ? &balls : &natural;
-    guess->cells = cells;
-    guess->windows = (double)csr->rows / (double)g->window;
-    if (w->entries == 0) goto done;
+done:
+    return status;
+}
+
+static void take_sums(spryi_windowed_guess *guess, const window_sums *w)
+{
+    if (w->entries == 0) return;
     guess->columns = w->columns / w->entries;
     guess->sectors = w->sectors / w->entries;
     guess->staged = w->columns / w->windows;
@@ -229,11 +211,28 @@ spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess 
     guess->longest = w->steps > 0 ? w->most_steps * w->windows / w->steps : 1;
     guess->steps = w->steps / w->entries;
     guess->ragged = w->ragged / w->entries;
+}
+
+spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, const spry_arrays *csr,
+                                    spryi_effort effort, spry_error *err)
+{
+    guesser g = {0};
+    window_sums natural = {0}, balls = {0};
+    spry_status status = SPRY_OK;
+    *guess = (spryi_windowed_guess){0};
+    if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->cols >= UINT32_MAX) return SPRY_OK;
+    SPRYI_TRY(prepare(&g, context, csr, effort, err));
+    guess->group = median_group(csr, sizes_of(effort)->grouped, &guess->apart);
+    g.run = guess->run = run_of(guess->group);
+    sample_windows(&g, &natural, &balls, effort);
+    guess->cells = balls.entries > 0 && 10 * balls.columns * natural.entries <= 9 * natural.columns * balls.entries;
+    guess->windows = (double)csr->rows / (double)g.window;
+    take_sums(guess, guess->cells ? &balls : &natural);
 done:
-    if (g) {
-        spryi_release(context, g->queue);
-        spryi_release(context, g->lengths);
-    }
-    spryi_release(context, g);
+    spryi_release(context, g.columns.slots);
+    spryi_release(context, g.sectors.slots);
+    spryi_release(context, g.rows.slots);
+    spryi_release(context, g.queue);
+    spryi_release(context, g.lengths);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef SPRYI_WINDOWED_GUESS_H
 #define SPRYI_WINDOWED_GUESS_H
 
-#include "core/matrix.h"
+#include "core/kernel.h"
 
 typedef struct spryi_windowed_guess {
     double columns, sectors; /* numbers of x that windows stage, and sectors of 32 bytes of it: an entry. 0: unknown */
@@ -18,6 +18,6 @@ typedef struct spryi_windowed_guess {
 } spryi_windowed_guess;
 
 spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, const spry_arrays *csr,
-                                    spry_error *err);
+                                    spryi_effort effort, spry_error *err);
 
 #endif
