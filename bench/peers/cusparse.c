@@ -7,6 +7,8 @@
  *   cusparse_bsr                           converted on the GPU by cusparse<t>csr2bsr (indices 32/32)
  *   cusparse_spmvop_alg1, cusparse_spmvop_alg2   cusparseSpMVOp of the caller's arrays (cuSPARSE 12.9.4), whose plan is
  *                                                linked by nvJitLink
+ *   the same with _f32, _f16, _bf16            values stored in that type beside f64 (_f32) and f32 vectors and sums, where
+ *                                              all of them are numbers of it: what is multiplied is the same matrix
  *
  * prepare uploads, converts, allocates the workspace and calls cusparseSpMV_preprocess, which every kernel is given
  * the benefit of; it returns when the GPU has finished. A matrix is kept in one layout alone. The library's handle is
@@ -158,18 +160,103 @@ static int upload_csr(preparation *p, memory *of, void **offsets, void **columns
     return SPRY_PEER_OK;
 }
 
-static int make_csr(preparation *p)
+static int make_csr_of(preparation *p, const void *stored, int value_bytes, cudaDataType type)
 {
     const spry_peer_matrix *a = p->a;
     void *offsets, *columns, *values;
-    SPRY_PEER_TRY(upload_csr(p, p->kept, &offsets, &columns, &values));
-    p->bytes = a->nnz * (a->value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
+    SPRY_PEER_TRY(upload_csr(p, p->kept, &offsets, &columns, NULL));
+    SPRY_PEER_TRY(upload(p, p->kept, &values, stored, a->nnz, value_bytes, "the values"));
+    p->bytes = a->nnz * (value_bytes + a->index_bytes) + (a->rows + 1) * a->offset_bytes;
     return answer(p,
                   cusparseCreateConstCsr(&p->s->A, a->rows, a->cols, a->nnz, offsets, columns, values,
                                          index_type(a->offset_bytes), index_type(a->index_bytes),
-                                         CUSPARSE_INDEX_BASE_ZERO, p->s->type),
+                                         CUSPARSE_INDEX_BASE_ZERO, type),
                   "cusparseCreateConstCsr");
 }
+
+static int make_csr(preparation *p)
+{
+    return make_csr_of(p, p->a->values, p->a->value_bytes, p->s->type);
+}
+
+/* ---- narrow values ------------------------------------------------------------------------------ */
+
+/* Each puts a number in a narrower type; 0: it is none of that type's finite ones. */
+static int put_f32(void *array, int64_t k, const void *values)
+{
+    const double value = ((const double *)values)[k];
+    ((float *)array)[k] = (float)value;
+    return (double)(float)value == value;
+}
+
+static int put_bf16(void *array, int64_t k, const void *values)
+{
+    uint32_t bits;
+    memcpy(&bits, (const float *)values + k, sizeof bits);
+    ((uint16_t *)array)[k] = (uint16_t)(bits >> 16);
+    return (bits & 0xffff) == 0 && (bits >> 23 & 255) != 255;
+}
+
+static int put_f16(void *array, int64_t k, const void *values)
+{
+    uint32_t bits;
+    memcpy(&bits, (const float *)values + k, sizeof bits);
+    const uint32_t sign = bits >> 31 << 15, fraction = bits & 0x7fffff;
+    const int exponent = (int)(bits >> 23 & 255) - 127;
+    const int dropped = exponent >= -14 ? 13 : -1 - exponent; /* bits: below 2^-14 numbers lose some at the top */
+    uint32_t half = 0;
+    if (exponent > 15 || (exponent < -24 && bits << 1 != 0)) return 0;
+    if (exponent >= -14)
+        half = (uint32_t)(exponent + 15) << 10 | fraction >> 13;
+    else if (bits << 1 != 0)
+        half = (fraction | 0x800000) >> dropped;
+    ((uint16_t *)array)[k] = (uint16_t)(sign | half);
+    return bits << 1 == 0 || ((fraction | 0x800000) & ((UINT32_C(1) << dropped) - 1)) == 0;
+}
+
+static const struct narrow_type {
+    const char *name;
+    int vector_bytes, bytes; /* of the vectors that it goes with, and of a number */
+    cudaDataType type;
+    int (*put)(void *array, int64_t k, const void *values);
+} f32_beside_f64 = {"f32", 8, 4, CUDA_R_32F, put_f32}, f16_beside_f32 = {"f16", 4, 2, CUDA_R_16F, put_f16},
+  bf16_beside_f32 = {"bf16", 4, 2, CUDA_R_16BF, put_bf16};
+
+static int make_narrow(preparation *p, const struct narrow_type *n)
+{
+    const spry_peer_matrix *a = p->a;
+    if (a->value_bytes != n->vector_bytes)
+        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "values stored as %s go with f%d vectors", n->name,
+                              8 * n->vector_bytes);
+    void *stored = malloc((size_t)a->nnz * (size_t)n->bytes + 1);
+    if (!stored) return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for the values as %s", n->name);
+    int64_t put = 0;
+    while (put < a->nnz && n->put(stored, put, a->values)) put++;
+    const int result = put == a->nnz
+                           ? make_csr_of(p, stored, n->bytes, n->type)
+                           : spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
+                                            "the value of entry %lld is no %s: it would be another matrix's product",
+                                            (long long)put, n->name);
+    free(stored);
+    return result;
+}
+
+static int make_csr_f32(preparation *p)
+{
+    return make_narrow(p, &f32_beside_f64);
+}
+
+static int make_csr_f16(preparation *p)
+{
+    return make_narrow(p, &f16_beside_f32);
+}
+
+static int make_csr_bf16(preparation *p)
+{
+    return make_narrow(p, &bf16_beside_f32);
+}
+
+/* ---- other layouts ------------------------------------------------------------------------------ */
 
 /* Row indices made on the host, as wide as the columns. */
 static int upload_rows(preparation *p, void **rows)
@@ -524,15 +611,40 @@ static int start(const preparation *p, spry_peer_cost *cost)
 }
 
 /* How each kernel stores and multiplies; the kernels' variants are numbers of these. */
-enum { CSR_ALG1, CSR_ALG2, CSC, COO_ALG1, COO_ALG2, SELL, BSR, OP_ALG1, OP_ALG2 };
+enum {
+    CSR_ALG1,
+    CSR_ALG2,
+    CSC,
+    COO_ALG1,
+    COO_ALG2,
+    SELL,
+    BSR,
+    OP_ALG1,
+    OP_ALG2,
+    CSR_F32,
+    CSR_F16,
+    CSR_BF16,
+    OP_ALG1_F32,
+    OP_ALG2_F32
+};
 static const struct {
     int (*make)(preparation *);
     cusparseSpMVAlg_t algorithm;
-} ways[] = {{make_csr, CUSPARSE_SPMV_CSR_ALG1},   {make_csr, CUSPARSE_SPMV_CSR_ALG2},
-            {make_csc, CUSPARSE_SPMV_CSR_ALG1},   {make_coo, CUSPARSE_SPMV_COO_ALG1},
-            {make_coo, CUSPARSE_SPMV_COO_ALG2},   {make_sell, CUSPARSE_SPMV_SELL_ALG1},
-            {make_bsr, CUSPARSE_SPMV_BSR_ALG1},   {make_csr, CUSPARSE_SPMV_ALG_DEFAULT},
-            {make_csr, CUSPARSE_SPMV_ALG_DEFAULT}};
+    int operation; /* number of SpMVOp's algorithm; 0: cusparseSpMV */
+} ways[] = {[CSR_ALG1] = {make_csr, CUSPARSE_SPMV_CSR_ALG1, 0},
+            [CSR_ALG2] = {make_csr, CUSPARSE_SPMV_CSR_ALG2, 0},
+            [CSC] = {make_csc, CUSPARSE_SPMV_CSR_ALG1, 0},
+            [COO_ALG1] = {make_coo, CUSPARSE_SPMV_COO_ALG1, 0},
+            [COO_ALG2] = {make_coo, CUSPARSE_SPMV_COO_ALG2, 0},
+            [SELL] = {make_sell, CUSPARSE_SPMV_SELL_ALG1, 0},
+            [BSR] = {make_bsr, CUSPARSE_SPMV_BSR_ALG1, 0},
+            [OP_ALG1] = {make_csr, CUSPARSE_SPMV_ALG_DEFAULT, 1},
+            [OP_ALG2] = {make_csr, CUSPARSE_SPMV_ALG_DEFAULT, 2},
+            [CSR_F32] = {make_csr_f32, CUSPARSE_SPMV_CSR_ALG1, 0},
+            [CSR_F16] = {make_csr_f16, CUSPARSE_SPMV_CSR_ALG1, 0},
+            [CSR_BF16] = {make_csr_bf16, CUSPARSE_SPMV_CSR_ALG1, 0},
+            [OP_ALG1_F32] = {make_csr_f32, CUSPARSE_SPMV_ALG_DEFAULT, 1},
+            [OP_ALG2_F32] = {make_csr_f32, CUSPARSE_SPMV_ALG_DEFAULT, 2}};
 
 static int prepare(void **state, const spry_peer_request *request, spry_peer_cost *cost, spry_peer_error *error)
 {
@@ -547,12 +659,13 @@ static int prepare(void **state, const spry_peer_request *request, spry_peer_cos
     p.s->type = a->value_bytes == 8 ? CUDA_R_64F : CUDA_R_32F;
     p.s->op = request->transpose ? CUSPARSE_OPERATION_TRANSPOSE : CUSPARSE_OPERATION_NON_TRANSPOSE;
     p.s->algorithm = ways[request->variant].algorithm;
+    const int operation = ways[request->variant].operation;
     int result = ways[request->variant].make(&p);
     if (result == SPRY_PEER_OK) result = make_vectors(&p);
     if (result == SPRY_PEER_OK)
-        result = request->variant == OP_ALG1   ? plan_operation(&p, CUSPARSE_SPMVOP_ALG1)
-                 : request->variant == OP_ALG2 ? plan_operation(&p, CUSPARSE_SPMVOP_ALG2)
-                                               : preprocess(&p);
+        result = operation == 1   ? plan_operation(&p, CUSPARSE_SPMVOP_ALG1)
+                 : operation == 2 ? plan_operation(&p, CUSPARSE_SPMVOP_ALG2)
+                                  : preprocess(&p);
     free_arrays(&p.temporary);
     cost->upload_us = p.upload_us;
     cost->bytes = p.bytes;
@@ -591,7 +704,17 @@ static const spry_peer_kernel kernels[] =
       run, destroy, SELL},
      {"cusparse_bsr", "bsr", "cuda", "cuSPARSE SpMV BSR_ALG1", -1, prepare, run, destroy, BSR},
      {"cusparse_spmvop_alg1", "csr", "cuda", "cuSPARSE SpMVOp ALG1", -1, prepare, run, destroy, OP_ALG1},
-     {"cusparse_spmvop_alg2", "csr", "cuda", "cuSPARSE SpMVOp ALG2", -1, prepare, run, destroy, OP_ALG2}};
+     {"cusparse_spmvop_alg2", "csr", "cuda", "cuSPARSE SpMVOp ALG2", -1, prepare, run, destroy, OP_ALG2},
+     {"cusparse_csr_alg1_f32", "csr", "cuda", "cuSPARSE SpMV CSR_ALG1, values stored as f32", 0, prepare, run, destroy,
+      CSR_F32},
+     {"cusparse_csr_alg1_f16", "csr", "cuda", "cuSPARSE SpMV CSR_ALG1, values stored as f16", 0, prepare, run, destroy,
+      CSR_F16},
+     {"cusparse_csr_alg1_bf16", "csr", "cuda", "cuSPARSE SpMV CSR_ALG1, values stored as bf16", 0, prepare, run,
+      destroy, CSR_BF16},
+     {"cusparse_spmvop_alg1_f32", "csr", "cuda", "cuSPARSE SpMVOp ALG1, values stored as f32", -1, prepare, run,
+      destroy, OP_ALG1_F32},
+     {"cusparse_spmvop_alg2_f32", "csr", "cuda", "cuSPARSE SpMVOp ALG2, values stored as f32", -1, prepare, run,
+      destroy, OP_ALG2_F32}};
 
 static int part_of_version(libraryPropertyType part)
 {

@@ -6,30 +6,45 @@
 #include "core/error.h"
 #include "device/drivers.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #define FAMILY(name) &spryi_family_##name,
 static const spryi_family *const families[] = {SPRYI_FAMILIES(FAMILY)};
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* The one numbered `index` of a list that ends with NULL; otherwise NULL, and *index less the list's length. */
-#define ENTRY_OF(list, index)                                                                                          \
-    for (int n_ = 0; (list) && (list)[n_]; n_++)                                                                       \
-        if ((index)-- == 0) return (list)[n_];
+/* The families' and drivers' lists, which end with NULL, behind one another: planning goes through them many times. */
+enum { MOST_FORMATS = 64, MOST_KERNELS = 512 };
+static const spryi_format *formats[MOST_FORMATS];
+static const spryi_kernel *kernels[MOST_KERNELS];
+static int format_count, kernel_count;
+static pthread_once_t listed = PTHREAD_ONCE_INIT;
+
+static void add_kernels(const spryi_kernel *const *list)
+{
+    for (int n = 0; list && list[n] && kernel_count < MOST_KERNELS; n++) kernels[kernel_count++] = list[n];
+}
+
+static void list_all(void)
+{
+    for (int f = 0; f < FAMILIES; f++) {
+        const spryi_format *const *list = families[f]->formats;
+        for (int n = 0; list && list[n] && format_count < MOST_FORMATS; n++) formats[format_count++] = list[n];
+        add_kernels(families[f]->kernels);
+    }
+    for (int d = 0; d < spryi_driver_count; d++) add_kernels(spryi_drivers[d]->kernels);
+}
 
 const spryi_format *spryi_format_at(int index)
 {
-    if (index < 0) return NULL;
-    for (int f = 0; f < FAMILIES; f++) ENTRY_OF(families[f]->formats, index)
-    return NULL;
+    (void)pthread_once(&listed, list_all);
+    return index >= 0 && index < format_count ? formats[index] : NULL;
 }
 
 const spryi_kernel *spryi_kernel_at(int index)
 {
-    if (index < 0) return NULL;
-    for (int f = 0; f < FAMILIES; f++) ENTRY_OF(families[f]->kernels, index)
-    for (int d = 0; d < spryi_driver_count; d++) ENTRY_OF(spryi_drivers[d]->kernels, index)
-    return NULL;
+    (void)pthread_once(&listed, list_all);
+    return index >= 0 && index < kernel_count ? kernels[index] : NULL;
 }
 
 const spryi_format *spryi_find_format(const char *name)

@@ -32,7 +32,7 @@ static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
                        int64_t calls)
 {
-    static const double SHARE = 0.03, AT_LEAST = 30, FETCH = 2000; /* us; bytes a us from a device */
+    static const double SHARE = 0.03, AT_LEAST = 30, FETCH = 10000; /* us; bytes a us from a device */
     const int fetched = strcmp(c->driver, "cpu") != 0 && (a->device > 0 || op == SPRY_TRANSPOSE);
     const double structure = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
     const double budget = fmax(SHARE * (double)calls * csr_us(a, c), AT_LEAST) - (fetched ? structure / FETCH : 0);

@@ -161,7 +161,7 @@ static const spryi_format_rates hopper[] = {
     },
     {
         .format = "sell",
-        .launch = 2.848,
+        .launch = 1.64,
         .sharp = 1.674,
         .cached = 6.438e+06,
         .memory = 4.137e+06,
@@ -178,7 +178,7 @@ static const spryi_format_rates hopper[] = {
     },
     {
         .format = "bsr",
-        .launch = 3.571,
+        .launch = 2.42,
         .sharp = 1.237,
         .cached = 4.916e+06,
         .memory = 6.162e+06,
@@ -194,7 +194,7 @@ static const spryi_format_rates hopper[] = {
     },
     {
         .format = "packed",
-        .launch = 4.416,
+        .launch = 3.25,
         .sharp = 1.933,
         .cached = 5.651e+06,
         .memory = 4.174e+06,
@@ -210,7 +210,7 @@ static const spryi_format_rates hopper[] = {
     },
     {
         .format = "windowed",
-        .launch = 6.206,
+        .launch = 4.93,
         .sharp = 2.628,
         .cached = 3.631e+06,
         .memory = 2.604e+06,

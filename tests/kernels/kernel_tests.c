@@ -56,10 +56,14 @@ static int takes_part(const spry_kernel_info *kernel, int k, const material *s, 
     return !forms[h].brief || (number + 3 * type + h) % FORMS == pair;
 }
 
-/* The other tests take a half of the kernels on each family, and a sixteenth where time is short. */
+/*
+ * The other tests take a half of the kernels on each family, a sixteenth where time is short, and less where races
+ * alone are looked for.
+ */
 static int is_due(int kernel, int number)
 {
-    return (kernel + number / 4) % (tested_briefly ? 16 : 2) == 0; /* tests choose types by number % 4 */
+    const int turns = tested_briefly ? 16 + 32 * RACES_ALONE : 2;
+    return (kernel + number / 4) % turns == 0; /* tests choose types by number % 4 */
 }
 
 /* Rows and entries with which a family, in most of its forms, meets two scalings instead of all. */

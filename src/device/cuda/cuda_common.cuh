@@ -44,6 +44,39 @@ template <typename V> static __device__ __forceinline__ void put(V *y, int64_t i
 /* SPRY_DEVICE_FAILED with CUDA's words; SPRY_OUT_OF_MEMORY where it says so. */
 spry_status spry_cuda_fail(spry_error *err, cudaError_t code, const char *what);
 
+/*
+ * Products that follow each other, launched by launch_early, begin before the kernel before has ended altogether,
+ * whatever that is, which saves about a microsecond each. Each thread of such a kernel calls wait_for_kernel_before
+ * before all else, those that have nothing to do, too: who waits for this kernel relies on its having waited.
+ */
+static __device__ __forceinline__ void wait_for_kernel_before(void)
+{
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* 1: the device and what was compiled for it can do that (plugin.cu). `device` is CUDA's number and current. */
+int spry_cuda_launches_early(int device);
+
+/* kernel<<<blocks, threads, shared, the run's stream>>>(a...), early where that can be; launched() tells how it went. */
+template <typename... PARAMETERS, typename... ARGUMENTS>
+static inline void launch_early(const spryi_run_args *args, void (*kernel)(PARAMETERS...), int64_t blocks, int threads,
+                                int64_t shared, ARGUMENTS... a)
+{
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3((unsigned)threads);
+    config.dynamicSmemBytes = (size_t)shared;
+    config.stream = (cudaStream_t)args->stream;
+    config.attrs = &early;
+    config.numAttrs = spry_cuda_launches_early(args->device) ? 1 : 0;
+    (void)cudaLaunchKernelEx(&config, kernel, PARAMETERS(a)...);
+}
+
 /* After a launch. */
 static inline spry_status launched(spry_error *err, const char *kernel)
 {

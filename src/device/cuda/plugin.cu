@@ -120,6 +120,25 @@ static __global__ void copy_kernel(double2 *to, const double2 *from, int64_t len
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < length; i += step) to[i] = from[i];
 }
 
+/* Kernels compiled for less than 9.0 do not wait for the kernel before. */
+int spry_cuda_launches_early(int device)
+{
+    enum { MOST = 64, NO = 1, YES = 2 };
+    static int known[MOST]; /* 0: not yet; whoever finds it out writes the same */
+    if (device < 0 || device >= MOST) return 0;
+    int answer = __atomic_load_n(&known[device], __ATOMIC_RELAXED);
+    if (answer == 0) {
+        int major = 0;
+        cudaFuncAttributes attributes;
+        const int can = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess &&
+                        major >= 9 && cudaFuncGetAttributes(&attributes, copy_kernel) == cudaSuccess &&
+                        attributes.ptxVersion >= 90;
+        answer = can ? YES : NO;
+        __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
+    }
+    return answer == YES;
+}
+
 static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, double *gbps, spry_error *err)
 {
     enum { BATCHES = 9, RUNS = 10 };

@@ -39,8 +39,9 @@ template <typename P> static __global__ void __launch_bounds__(THREADS)
 template <typename P> static void start(const spry_arrays *csr, row_words *words)
 {
     const int64_t blocks = ceil_div(csr->rows, THREADS);
-    sum_rows_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS), THREADS>>>((const P *)csr->offsets,
-                                                                                          csr->rows, words);
+    sum_rows_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (int64_t)MOST_BLOCKS), THREADS>>>((const P *)
+                                                                                                       csr->offsets,
+                                                                                                   csr->rows, words);
 }
 
 spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr,

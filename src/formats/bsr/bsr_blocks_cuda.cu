@@ -136,6 +136,7 @@ template <int R, typename V> static __global__ void __launch_bounds__(BSR_THREAD
     bsr_blocks(const bsr_view s, const bsr_splits c, const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha,
                scalar<V> beta, V *partial, unsigned *arrived)
 {
+    wait_for_kernel_before();
     if ((int64_t)blockIdx.x < c.piece_count) { /* they last longest */
         run_piece<R>(s, c, blockIdx.x, x, y, alpha.get(), beta.get(), partial, arrived);
         return;
@@ -176,10 +177,8 @@ template <typename V> struct blocks_launch {
     {
         const int64_t blocks = c->piece_count + ceil_div(s.block_rows, BSR_THREADS / c->lanes);
         unsigned *arrived = (unsigned *)((char *)args->workspace + sum_bytes(c, s.block));
-        bsr_blocks<R, V><<<(unsigned)blocks, BSR_THREADS, 0, stream_of(args)>>>(s, *c, (const V *)args->x, (V *)args->y,
-                                                                                SPRY_ALPHA(V, args), SPRY_BETA(V, args),
-                                                                                (V *)args->workspace,
-                                                                                c->long_count > 0 ? arrived : NULL);
+        launch_early(args, bsr_blocks<R, V>, blocks, BSR_THREADS, 0, s, *c, (const V *)args->x, (V *)args->y,
+                     SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, c->long_count > 0 ? arrived : NULL);
     }
 };
 

@@ -79,7 +79,6 @@ tile_rows;
 /* What prepare keeps; pointers are device addresses. */
 typedef struct merge_splits {
     int kind;
-    int overlaps; /* a launch may begin before the kernel before it has ended */
     int64_t nnz, blocks, long_count, piece_count;
     tile_rows *tiles; /* blocks */
     piece *pieces;
@@ -88,17 +87,10 @@ typedef struct merge_splits {
 /* ---- the product ----------------------------------------------------------------------------------- */
 
 /*
- * Launched as launch() does on compute capability 9.0, blocks start before the kernel before has ended altogether,
- * which saves about 1 microsecond a product, whatever that kernel is. Before this wait they read only what prepare
- * has made. What kernels before may have written is loaded by `volatile` instructions that are not `nc`, so that no
- * compiler moves them up; columns and offsets, which do not change while there is a plan, need not be.
+ * Before its blocks wait for the kernel before they read only what prepare has made. What kernels before may have
+ * written is loaded by `volatile` instructions that are not `nc`, so that no compiler moves them up; columns and
+ * offsets, which do not change while there is a plan, need not be.
  */
-static __device__ __forceinline__ void wait_for_kernel_before(void)
-{
-#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
 static __device__ __forceinline__ float load_value(const float *p)
 {
     float v;
@@ -422,16 +414,6 @@ static spry_status split(const spryi_device *device, merge_splits *s, const spry
     return status;
 }
 
-/* Kernels compiled for less than 9.0 do not wait for the kernel before. */
-static int may_overlap(const spryi_device *device)
-{
-    int major = 0;
-    cudaFuncAttributes attributes;
-    return cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device->ordinal) == cudaSuccess &&
-           major >= 9 && cudaFuncGetAttributes(&attributes, describe_tiles<int32_t>) == cudaSuccess &&
-           attributes.ptxVersion >= 90;
-}
-
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;
@@ -440,7 +422,6 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     merge_splits *s = (merge_splits *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
     s->kind = FEW;
-    s->overlaps = may_overlap(request->device);
     s->nnz = a->nnz;
     s->blocks = a->nnz > 0 ? ceil_div(a->nnz, tile) : 1;
     spry_status status = split(request->device, s, a, tile, piece_entries, err);
@@ -466,19 +447,11 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const merge_splits *s = (const merge_splits *)args->auxiliary;
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(s->blocks + s->piece_count));
-    config.blockDim = dim3(shape<V>::threads);
-    config.stream = stream_of(args);
-    config.attrs = &early;
-    config.numAttrs = s->overlaps ? 1 : 0;
     unsigned *arrived = s->long_count > 0 ? (unsigned *)((char *)args->workspace + s->piece_count * 8) : NULL;
-    (void)cudaLaunchKernelEx(&config, csr_merge<KIND, V, P, J>, *s, (const P *)a->offsets, (const J *)a->indices,
-                             s->nnz > 0 ? (const V *)a->values : (const V *)NULL, (const V *)args->x, (V *)args->y,
-                             SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace, arrived);
+    launch_early(args, csr_merge<KIND, V, P, J>, s->blocks + s->piece_count, shape<V>::threads, 0, *s,
+                 (const P *)a->offsets, (const J *)a->indices, s->nnz > 0 ? (const V *)a->values : (const V *)NULL,
+                 (const V *)args->x, (V *)args->y, SPRY_ALPHA(V, args), SPRY_BETA(V, args), (V *)args->workspace,
+                 arrived);
     return launched(err, "csr_merge_cuda");
 }
 

@@ -235,6 +235,7 @@ __launch_bounds__(narrow_shape<V, CLASS, SIMPLE>::threads, narrow_shape<V, CLASS
     constexpr int WARPS = shape::threads / LANES;
     const int count = (int)s.slice_count, slices = shape::slices == 1 ? 1 : most; /* of a warp */
     int k = (int)blockIdx.x * (WARPS * slices) + (int)threadIdx.x / LANES;
+    wait_for_kernel_before();
     if (k >= count) return;
     spryi_packed_slice slice = load_slice(s.slices + k);
     int32_t extra = __ldg(s.extras + k);

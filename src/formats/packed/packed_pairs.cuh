@@ -153,6 +153,7 @@ template <typename V, bool ONES> static __global__ void __launch_bounds__(PAIRS_
     const int lane = threadIdx.x % LANES;
     const int64_t first = ((int64_t)blockIdx.x * PAIRS_WARPS + threadIdx.x / LANES) * PAIRS_SLICES;
     const int count = (int)min((int64_t)PAIRS_SLICES, s.slice_count - first);
+    wait_for_kernel_before();
     if (count <= 0) return;
     uint4 record = make_uint4(0, 0, 0, 0);
     uint32_t extra = 0;

@@ -12,11 +12,11 @@ template <typename V, bool ONES, int CLASS, bool SIMPLE> static void launch_narr
     const spryi_packed *s = (const spryi_packed *)args->storage;
     const int64_t at_once = UNITS * shape::blocks * (shape::threads / LANES);
     const int slices = slices_of_warp(s, shape::slices, at_once);
-    const unsigned blocks = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * slices);
+    const int64_t blocks = ceil_div(s->slice_count, shape::threads / LANES * slices);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const V *x = (const V *)args->x;
-    packed_narrow<V, CLASS, ONES, SIMPLE>
-        <<<blocks, shape::threads, 0, stream_of(args)>>>(*s, x, (V *)args->y, alpha, beta, slices);
+    launch_early(args, packed_narrow<V, CLASS, ONES, SIMPLE>, blocks, shape::threads, 0, *s, x, (V *)args->y, alpha,
+                 beta, slices);
 }
 
 template <typename V, bool ONES, int CLASS> static void launch_narrow(const spryi_run_args *args)
@@ -31,10 +31,10 @@ template <typename V, bool ONES, int CLASS> static void launch_narrow(const spry
 template <typename V, bool ONES> static void launch_pairs(const spryi_run_args *args)
 {
     const spryi_packed *s = (const spryi_packed *)args->storage;
-    const unsigned blocks = (unsigned)ceil_div(s->slice_count, PAIRS_WARPS * PAIRS_SLICES);
+    const int64_t blocks = ceil_div(s->slice_count, PAIRS_WARPS * PAIRS_SLICES);
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const V *x = (const V *)args->x;
-    packed_pairs<V, ONES><<<blocks, PAIRS_WARPS * LANES, 0, stream_of(args)>>>(*s, x, (V *)args->y, alpha, beta);
+    launch_early(args, packed_pairs<V, ONES>, blocks, PAIRS_WARPS * LANES, 0, *s, x, (V *)args->y, alpha, beta);
 }
 
 /* The mean slice's width decides, and whether all slices are of DIAGONALS; ONES: a pattern. Measured on an H200. */

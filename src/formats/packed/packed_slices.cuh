@@ -165,6 +165,7 @@ static __global__ void __launch_bounds__(diagonal_shape<V, B>::threads, diagonal
     constexpr int R = diagonal_shape<V, B>::slices, N = diagonal_shape<V, B>::slots;
     const int lane = threadIdx.x % LANES;
     const int64_t first = ((int64_t)blockIdx.x * (blockDim.x / LANES) + threadIdx.x / LANES) * R;
+    wait_for_kernel_before();
     if (first >= s.slice_count) return;
     const int64_t left = s.slice_count - first;
     const int own = lane < R && lane < left ? lane : 0;
@@ -366,6 +367,7 @@ template <typename V, int B, bool ONES> static __global__ void __launch_bounds__
     const int64_t first = (int64_t)blockIdx.x * (WARPS * run), last = first + WARPS * run;
     const int64_t end = last < s.slice_count ? last : s.slice_count;
     int64_t k = first + threadIdx.x / LANES;
+    wait_for_kernel_before();
     if (k >= end) return;
     spryi_packed_slice slice = load_slice(s.slices + k);
     int32_t extra = __ldg(s.extras + k);
@@ -432,6 +434,7 @@ template <typename V, int B, bool ONES> static __global__ void __launch_bounds__
     const int lane = threadIdx.x % LANES, warp = threadIdx.x / LANES, part = warp % parts;
     const int64_t k = (int64_t)blockIdx.x * (WARPS / parts) + warp / parts;
     const bool is_there = k < s.slice_count;
+    wait_for_kernel_before();
     const spryi_packed_slice slice = load_slice(s.slices + (is_there ? k : 0));
     const int32_t extra = __ldg(s.extras + (is_there ? k : 0));
     const V a = alpha.get(), b = beta.get();
@@ -496,15 +499,15 @@ template <typename V, bool ONES, int B> static void launch_slices(const spryi_ru
     V *y = (V *)args->y;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
     const int parts = parts_of_slice(s), run = slices_of_warp(s, MIXED_SLICES, UNITS * mixed_shape<B>::blocks * WARPS);
-    const unsigned pairs = (unsigned)ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
-    const unsigned runs = (unsigned)ceil_div(s->slice_count, WARPS * run);
-    const unsigned wide = (unsigned)ceil_div(s->slice_count, WARPS / parts);
+    const int64_t pairs = ceil_div(s->slice_count, shape::threads / LANES * shape::slices);
+    const int64_t runs = ceil_div(s->slice_count, WARPS * run);
+    const int64_t wide = ceil_div(s->slice_count, WARPS / parts);
     if (s->indexed == 0)
-        packed_diagonals<V, B, ONES><<<pairs, shape::threads, 0, stream_of(args)>>>(*s, x, y, alpha, beta);
+        launch_early(args, packed_diagonals<V, B, ONES>, pairs, shape::threads, 0, *s, x, y, alpha, beta);
     else if (parts > 1)
-        packed_wide<V, B, ONES><<<wide, MIXED_THREADS, 0, stream_of(args)>>>(*s, x, y, alpha, beta, parts);
+        launch_early(args, packed_wide<V, B, ONES>, wide, MIXED_THREADS, 0, *s, x, y, alpha, beta, parts);
     else
-        packed_mixed<V, B, ONES><<<runs, MIXED_THREADS, 0, stream_of(args)>>>(*s, x, y, alpha, beta, run);
+        launch_early(args, packed_mixed<V, B, ONES>, runs, MIXED_THREADS, 0, *s, x, y, alpha, beta, run);
 }
 
 /* Slices whose lanes may be rows of blocks of B x B; a module defines the instances of one size. */

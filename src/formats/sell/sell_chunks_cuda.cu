@@ -238,6 +238,7 @@ template <typename V, int U, int BLOCK, bool ONES> static __global__ void __laun
 {
     const int64_t l = (int64_t)blockIdx.x * BLOCK + threadIdx.x;
     const int lane = threadIdx.x % LANES;
+    wait_for_kernel_before();
     if (l - lane >= s.a.rows) return;
     const int4 loaded = __ldg((const int4 *)(chunks + l / LANES));
     const int width = loaded.y, kind = loaded.z & KIND, count = loaded.z >> 8;
@@ -327,16 +328,11 @@ template <typename V, int U, int BLOCK> static void launch_lanes(const spryi_run
 {
     const spryi_sell *s = (const spryi_sell *)args->storage;
     const sell_auxiliary *made = (const sell_auxiliary *)args->auxiliary;
-    const unsigned blocks = (unsigned)ceil_div(s->a.rows, BLOCK);
-    if (s->a.value_type == SPRY_PATTERN)
-        sell_lanes<V, U, BLOCK, true><<<blocks, BLOCK, 0, stream_of(args)>>>(*s, made->chunks, made->table, NULL,
-                                                                             (const V *)args->x, (V *)args->y,
-                                                                             SPRY_ALPHA(V, args), SPRY_BETA(V, args));
-    else
-        sell_lanes<V, U, BLOCK, false><<<blocks, BLOCK, 0, stream_of(args)>>>(*s, made->chunks, made->table,
-                                                                              (const V *)s->values, (const V *)args->x,
-                                                                              (V *)args->y, SPRY_ALPHA(V, args),
-                                                                              SPRY_BETA(V, args));
+    const int64_t blocks = ceil_div(s->a.rows, BLOCK);
+    const bool ones = s->a.value_type == SPRY_PATTERN;
+    launch_early(args, ones ? sell_lanes<V, U, BLOCK, true> : sell_lanes<V, U, BLOCK, false>, blocks, BLOCK, 0, *s,
+                 made->chunks, made->table, ones ? NULL : (const V *)s->values, (const V *)args->x, (V *)args->y,
+                 SPRY_ALPHA(V, args), SPRY_BETA(V, args));
 }
 
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)

@@ -492,6 +492,7 @@ static __global__ void __launch_bounds__(staged_shape<V, C>::threads, staged_sha
     __shared__ window_table table;
     __shared__ V cut[2 * staged_shape<V, C>::threads / LANES][LANES];
     V *xs = (V *)shared;
+    wait_for_kernel_before();
     const staged_window w = window_of(s, order ? __ldg(order + blockIdx.x) : blockIdx.x);
     const lane_ahead next = first_ahead<V, ONES>(s, w, ahead);
     if (C == 1 || w.run == 1)
@@ -526,12 +527,11 @@ template <typename V, int C, bool ONES> static cudaError_t launch_windows(const 
         const cudaError_t code = allow_shared_memory(windowed_staged<V, C, ONES>, bytes);
         if (code != cudaSuccess) return code;
     }
-    const unsigned blocks = (unsigned)s->window_count, threads = staged_shape<V, C>::threads;
     const windowed_plan *plan = (const windowed_plan *)args->auxiliary;
     const V *x = (const V *)args->x;
     const scalar<V> alpha = SPRY_ALPHA(V, args), beta = SPRY_BETA(V, args);
-    windowed_staged<V, C, ONES><<<blocks, threads, (size_t)bytes, stream_of(args)>>>(*s, plan->order, x, (V *)args->y,
-                                                                                     alpha, beta, plan->ahead);
+    launch_early(args, windowed_staged<V, C, ONES>, s->window_count, staged_shape<V, C>::threads, bytes, *s,
+                 (const uint32_t *)plan->order, x, (V *)args->y, alpha, beta, plan->ahead);
     return cudaSuccess;
 }
 
