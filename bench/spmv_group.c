@@ -390,6 +390,7 @@ int spmv_add_choice(spmv_group *group, const spry_spmv_options *options, const c
     spry_spmv_options given = *options;
     spry_error err = {0};
     given.vector_device = c->device > 0 ? c->device : SPRY_CPU;
+    given.vector_type = group->type;
     const spry_status status = plan_case(group, c, &given, &err);
     if (label && !regret) RECORD_TEXT(c->record.format, label);
     if (label && strcmp(label, "auto") == 0) c->record.policy = given.policy ? given.policy : "cost";

@@ -66,11 +66,12 @@ int spryi_waits_for_rows(const spryi_format_rates *r, const spryi_row_profile *r
     return rows->longest > MOST_STEPS * lanes_of(rows);
 }
 
-/* A few lanes a row, of whose last step a half is idle on average. */
+/* A few lanes a row, of whose last step a half is idle on average; what is done once a row takes each of its lanes. */
 static spryi_work work_of_lanes(const spryi_features *f, double lanes)
 {
     spryi_work w = work_of_csr(f);
     w.steps = (double)f->rows * (f->lengths.mean + lanes / 2) / LANES;
+    w.slices = (double)f->rows * lanes / LANES;
     w.chain = f->lengths.longest / lanes;
     return w;
 }

@@ -65,14 +65,39 @@ static void types_and_indices(void **state)
     }
 }
 
+/* Of structures alone every value is 1, of a peer too; with a GPU plans may be made of arrays in its memory. */
+static void patterns(void **state)
+{
+    (void)state;
+    cJSON *records = records_of("bench $D/small.mtx --pattern --type all --formats csr,packed,auto --kernels csr_plain "
+                                "--peers --runs 1 --device cpu --json 2>/dev/null",
+                                0);
+    int of_f32 = 0, peers = 0;
+    const cJSON *r;
+    cJSON_ArrayForEach(r, records)
+    {
+        const int peer = cJSON_IsTrue(cJSON_GetObjectItem(r, "peer")), ok = strcmp(text_of(r, "status"), "ok") == 0;
+        assert_true(ok || (peer && strcmp(text_of(r, "status"), "skipped") == 0)); /* its module may be left out */
+        assert_int_equal(strncmp(text_of(r, "type"), "pattern:f", 9), 0);
+        of_f32 += strcmp(text_of(r, "type"), "pattern:f32") == 0;
+        peers += peer;
+    }
+    assert_int_equal(2 * of_f32, cJSON_GetArraySize(records));
+    assert_int_equal(peers, 2);
+    cJSON_Delete(records);
+    expect("bench $D/small.mtx --arrays gpu --device cpu --runs 1", 0, "csr_", NULL);
+    expect("bench $D/small.mtx --arrays device", 2, NULL, "--arrays is 'device', expected one of: host, gpu");
+    expect("bench $D/small.mtx --pattern --op spgemm", 2, NULL, "--pattern goes with products with a vector");
+}
+
 /* --formats all is every kernel of the operation that `spry kernels` lists, but for a GPU's where there is none. */
 static void all_kernels(void **state)
 {
     (void)state;
     outcome o = spry("kernels --json");
     for (int squares = 0; squares < 2; squares++) {
-        cJSON *records = records_of(squares ? "bench gen:rmat,scale=9 --op spgemm --formats all --json"
-                                            : "bench gen:rmat,scale=11 --formats all --json",
+        cJSON *records = records_of(squares ? "bench gen:rmat,scale=9 --op spgemm --formats all --runs 3 --json"
+                                            : "bench gen:rmat,scale=11 --formats all --runs 3 --json",
                                     0);
         int expected = 0;
         for (int l = 0; l < count_lines(o.out); l++) {
@@ -334,17 +359,12 @@ static void spmv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_record),
-        cmocka_unit_test(types_and_indices),
-        cmocka_unit_test(all_kernels),
-        cmocka_unit_test(cases_of_a_gpu),
-        cmocka_unit_test(orderings),
-        cmocka_unit_test(cold),
-        cmocka_unit_test(suites),
-        cmocka_unit_test(short_runs),
-        cmocka_unit_test(parts_of_suites),
-        cmocka_unit_test(mistakes),
-        cmocka_unit_test(bad_matrix_among_good_ones),
+        cmocka_unit_test(one_record),     cmocka_unit_test(types_and_indices),
+        cmocka_unit_test(patterns),       cmocka_unit_test(all_kernels),
+        cmocka_unit_test(cases_of_a_gpu), cmocka_unit_test(orderings),
+        cmocka_unit_test(cold),           cmocka_unit_test(suites),
+        cmocka_unit_test(short_runs),     cmocka_unit_test(parts_of_suites),
+        cmocka_unit_test(mistakes),       cmocka_unit_test(bad_matrix_among_good_ones),
         cmocka_unit_test(spmv),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);

@@ -1,5 +1,7 @@
 /* The policy "measure" on a device with memory of its own: formats made there and on the host, vectors in both. */
 #include "choices_support.h"
+#include "choose/choose.h"
+#include "choose/few.h"
 #include "core/matrix.h"
 #include "mock/mock.h"
 
@@ -120,8 +122,33 @@ static void refused_there(void **state)
     spry_context_destroy(context);
 }
 
+/* For few products a kernel of csr is taken by the rows, wherever the arrays are. */
+static void few_products_of_device_arrays(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *spec, *kernel;
+    } cases[] = {{"gen:grid5,x=200,y=200", "csr_vector_cuda"}, {"gen:arrow,rows=100000", "csr_merge_cuda"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_context *context = make_context(NULL, 2);
+        const spryi_device_class *h100 = spryi_class_named(context, "h100");
+        spry_matrix *A = matrix(context, cases[c].spec);
+        spry_arrays arrays;
+        spry_matrix *B = there(context, A, &arrays);
+        const int64_t copied = mock.copies_back;
+        assert_string_equal(spryi_kernel_for_few(A, SPRY_F64, h100, 1), cases[c].kernel);
+        assert_string_equal(spryi_kernel_for_few(B, SPRY_F64, h100, 1), cases[c].kernel);
+        assert_int_equal(mock.copies_back, copied); /* the rows are summed up where they are */
+        spry_matrix_destroy(B);
+        spry_matrix_destroy(A);
+        free_arrays(context, &arrays);
+        spry_context_destroy(context);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(on_a_device), cmocka_unit_test(refused_there)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(few_products_of_device_arrays), cmocka_unit_test(on_a_device),
+                                       cmocka_unit_test(refused_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

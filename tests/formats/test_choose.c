@@ -105,12 +105,12 @@ static void choices_on_a_gpu(void **state)
 {
     (void)state;
     static const choice_case cases[] = {
-        {"grid7,x=60,y=60,z=60", "packed", "us a product predicted, sell ", 0},
+        {"grid7,x=80,y=80,z=80", "packed", "us a product predicted, sell ", 0},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 3},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls", 20},
         {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for a look", 75}, /* 3 % of them */
-        {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 2000", 2000},     /* a quick look */
-        {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 20000", 20000},
+        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},     /* a quick look */
+        {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
         {"grid7,x=20,y=20,z=20", "csr", "with csr_merge_cuda", 0}, /* small: its launches overlap */
         {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
         {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours that are numbered anyhow */
