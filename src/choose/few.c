@@ -1,6 +1,6 @@
 /*
  * Kernels of csr differ by what they prepare (on a GPU from 10 us to some hundreds) and by how they bear long rows.
- * Some rows at equal distances tell how long rows are, and one of the longest; where the offsets lie on a device, all
+ * Rows at equal distances tell how long rows are, and one of the longest; where the offsets lie on a device, all
  * rows do. What columns would tell is set to what most matrices have.
  */
 #include "choose/few.h"
@@ -12,18 +12,24 @@
 #include <math.h>
 #include <string.h>
 
-enum { SAMPLES = 64 };
-
-/* Of CSR in host memory, by rows at equal distances and one of the longest. */
+/* Of CSR in host memory, by rows at equal distances with some behind them, and by one of the longest. */
 static spryi_row_sums sample_rows(const spry_arrays *csr)
 {
-    const int64_t samples = csr->rows < SAMPLES ? csr->rows : SAMPLES;
-    spryi_row_sums sums = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, SAMPLES))};
-    for (int64_t n = 0; n < samples; n++) {
-        const double length = (double)spryi_row_length(csr, spryi_range_of_rows(csr->rows, n, samples));
-        sums.longest = fmax(sums.longest, length);
-        sums.squares += length * length * (double)csr->rows / (double)samples;
+    enum { PLACES = 64, ROWS = 7 /* whose offsets share a line of the cache */ };
+    const int64_t places = csr->rows < PLACES ? csr->rows : PLACES;
+    spryi_row_sums sums = {.longest = (double)spryi_row_length(csr, spryi_long_row(csr, PLACES))};
+    double seen = 0;
+    for (int64_t n = 0; n < places; n++) {
+        const int64_t first = spryi_range_of_rows(csr->rows, n, places);
+        const int64_t end = first + ROWS < csr->rows ? first + ROWS : csr->rows;
+        for (int64_t i = first; i < end; i++) {
+            const double length = (double)spryi_row_length(csr, i);
+            sums.longest = fmax(sums.longest, length);
+            sums.squares += length * length;
+        }
+        seen += (double)(end - first);
     }
+    sums.squares *= (double)csr->rows / seen;
     return sums;
 }
 
@@ -64,22 +70,45 @@ spryi_features spryi_unseen_features(const spry_arrays *csr, spry_type vector_ty
                             .near_sectors = NEAR};
 }
 
-const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
-                                 int64_t calls)
+/* us of set-up and so many products. What lies on the device is not moved there. */
+static double cost_of(const spryi_format_rates *rates, const spryi_device_class *device, const spryi_features *f,
+                      int64_t calls, int is_there)
 {
-    const char *best = NULL;
-    double least = INFINITY;
-    if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
-    spryi_features f = spryi_unseen_features(&A->a, vector_type);
-    if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
+    const spryi_work w = spryi_work_of(rates, device, f, 1);
+    const double setup = is_there ? rates->setup : spryi_setup_of(rates, f, 1);
+    return setup + (double)calls * spryi_time_of(rates, &w, device, 1);
+}
+
+/* The least of csr's kernels; NULL: all would wait for long rows. */
+static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, int64_t calls,
+                                          int is_there, double *us)
+{
+    const spryi_format_rates *best = NULL;
+    *us = INFINITY;
     for (int r = 0; r < device->formats; r++) {
         const spryi_format_rates *rates = &device->rates[r];
         if (strcmp(rates->format, "csr") != 0 || !rates->kernel) continue;
-        if (spryi_waits_for_rows(rates, &f.lengths)) continue;
-        const spryi_work w = spryi_work_of(rates, device, &f, 1);
-        const double us = spryi_setup_of(rates, &f, 1) + (double)calls * spryi_time_of(rates, &w, device, 1);
-        if (us < least) best = rates->kernel;
-        if (us < least) least = us;
+        if (spryi_waits_for_rows(rates, &f->lengths)) continue;
+        const double cost = cost_of(rates, device, f, calls, is_there);
+        if (cost < *us) best = rates;
+        if (cost < *us) *us = cost;
     }
     return best;
+}
+
+const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
+                                 int64_t calls)
+{
+    static const double SUMS = 25; /* us that sums of rows take on a device */
+    const int is_there = A->a.device > 0;
+    double us;
+    if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
+    spryi_features f = spryi_unseen_features(&A->a, vector_type);
+    if (is_there) { /* is there anything to gain, were the rows alike? */
+        (void)least_of(device, &f, calls, is_there, &us);
+        if (cost_of(&device->rates[0], device, &f, calls, is_there) - us < SUMS) return NULL;
+    }
+    if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
+    const spryi_format_rates *best = least_of(device, &f, calls, is_there, &us);
+    return best ? best->kernel : NULL;
 }

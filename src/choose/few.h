@@ -6,8 +6,8 @@
 
 /*
  * Of the kernels of csr that have rates there, the one of the least set-up and `calls` products, by the lengths of some
- * rows; NULL: the one that csr takes by itself, where only that has rates or A is no CSR. Takes a microsecond or two,
- * and some 15 where the arrays lie on a device. A has entries.
+ * rows; NULL: the one that csr takes by itself, where only that has rates or A is no CSR. Takes 2 to 5 us, and some 25
+ * where the arrays lie on a device, if there may be more to gain. A has entries.
  */
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls);
