@@ -7,8 +7,8 @@
  *   cusparse_bsr                           converted on the GPU by cusparse<t>csr2bsr (indices 32/32)
  *   cusparse_spmvop_alg1, cusparse_spmvop_alg2   cusparseSpMVOp of the caller's arrays (cuSPARSE 12.9.4), whose plan is
  *                                                linked by nvJitLink
- *   the same with _f32, _f16, _bf16            values stored in that type beside f64 (_f32) and f32 vectors and sums, where
- *                                              all of them are numbers of it: what is multiplied is the same matrix
+ *   the same with _f32, _f16, _bf16            values stored in that type beside f64 (_f32) or f32 vectors and sums,
+ *                                              where all are numbers of it: the matrix multiplied is the same
  *
  * prepare uploads, converts, allocates the workspace and calls cusparseSpMV_preprocess, which every kernel is given
  * the benefit of; it returns when the GPU has finished. A matrix is kept in one layout alone. The library's handle is

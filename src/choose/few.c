@@ -70,18 +70,17 @@ spryi_features spryi_unseen_features(const spry_arrays *csr, spry_type vector_ty
                             .near_sectors = NEAR};
 }
 
-/* us of set-up and so many products. What lies on the device is not moved there. */
+/* us of set-up and so many products. */
 static double cost_of(const spryi_format_rates *rates, const spryi_device_class *device, const spryi_features *f,
-                      int64_t calls, int is_there)
+                      int64_t calls)
 {
     const spryi_work w = spryi_work_of(rates, device, f, 1);
-    const double setup = is_there ? rates->setup : spryi_setup_of(rates, f, 1);
-    return setup + (double)calls * spryi_time_of(rates, &w, device, 1);
+    return spryi_setup_of(rates, f, 1) + (double)calls * spryi_time_of(rates, &w, device, 1);
 }
 
 /* The least of csr's kernels; NULL: all would wait for long rows. */
 static const spryi_format_rates *least_of(const spryi_device_class *device, const spryi_features *f, int64_t calls,
-                                          int is_there, double *us)
+                                          double *us)
 {
     const spryi_format_rates *best = NULL;
     *us = INFINITY;
@@ -89,7 +88,7 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
         const spryi_format_rates *rates = &device->rates[r];
         if (strcmp(rates->format, "csr") != 0 || !rates->kernel) continue;
         if (spryi_waits_for_rows(rates, &f->lengths)) continue;
-        const double cost = cost_of(rates, device, f, calls, is_there);
+        const double cost = cost_of(rates, device, f, calls);
         if (cost < *us) best = rates;
         if (cost < *us) *us = cost;
     }
@@ -100,15 +99,14 @@ const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, co
                                  int64_t calls)
 {
     static const double SUMS = 25; /* us that sums of rows take on a device */
-    const int is_there = A->a.device > 0;
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     spryi_features f = spryi_unseen_features(&A->a, vector_type);
-    if (is_there) { /* is there anything to gain, were the rows alike? */
-        (void)least_of(device, &f, calls, is_there, &us);
-        if (cost_of(&device->rates[0], device, &f, calls, is_there) - us < SUMS) return NULL;
+    if (A->a.device > 0) { /* is there anything to gain, were the rows alike? */
+        (void)least_of(device, &f, calls, &us);
+        if (cost_of(&device->rates[0], device, &f, calls) - us < SUMS) return NULL;
     }
     if (find_rows(&f.lengths, A) != SPRY_OK) return NULL;
-    const spryi_format_rates *best = least_of(device, &f, calls, is_there, &us);
+    const spryi_format_rates *best = least_of(device, &f, calls, &us);
     return best ? best->kernel : NULL;
 }
