@@ -72,6 +72,14 @@ static inline int64_t spry_peer_index(int bytes, const void *array, int64_t k)
     return bytes == 8 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
 }
 
+static inline void spry_peer_put_index(int bytes, void *array, int64_t k, int64_t value)
+{
+    if (bytes == 8)
+        ((int64_t *)array)[k] = value;
+    else
+        ((int32_t *)array)[k] = (int32_t)value;
+}
+
 typedef struct spry_peer_request {
     spry_peer_matrix matrix;
     int variant;            /* the kernel's */

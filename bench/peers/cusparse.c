@@ -17,6 +17,8 @@
 #include "bench/peer.h"
 #include "bench/peers/blocks.h"
 #include "bench/peers/cusparse_spgemm.h"
+#include "bench/peers/narrow.h"
+#include "bench/peers/sell.h"
 #include "common/clock.h"
 
 /* cusparse<t>csr2bsr is on its way out and has no successor. */
@@ -34,9 +36,7 @@
 /* The first with SpMVOp as it is used here. */
 #define HAS_SPMVOP (CUSPARSE_VERSION >= 12904)
 
-enum { MOST_ARRAYS = 8, SLICE = 32 };
-/* Padding that SELL may have: the library refuses its own from there. */
-enum { MOST_PADDING = 2, SMALL_PADDING = 4096 };
+enum { MOST_ARRAYS = 8 };
 
 static cusparseHandle_t handle; /* NULL until the first prepare */
 
@@ -137,14 +137,6 @@ static int64_t offset_at(const spry_peer_matrix *a, int64_t i)
     return spry_peer_index(a->offset_bytes, a->offsets, i);
 }
 
-static void put_index(int bytes, void *array, int64_t k, int64_t value)
-{
-    if (bytes == 8)
-        ((int64_t *)array)[k] = value;
-    else
-        ((int32_t *)array)[k] = (int32_t)value;
-}
-
 static int is_narrow(const spry_peer_matrix *a)
 {
     return a->offset_bytes == 4 && a->index_bytes == 4 && a->rows < INT32_MAX && a->cols < INT32_MAX;
@@ -179,84 +171,30 @@ static int make_csr(preparation *p)
     return make_csr_of(p, p->a->values, p->a->value_bytes, p->s->type);
 }
 
-/* ---- narrow values ------------------------------------------------------------------------------ */
-
-/* Each puts a number in a narrower type; 0: it is none of that type's finite ones. */
-static int put_f32(void *array, int64_t k, const void *values)
+/* The values as numbers of a narrower type. */
+static int make_narrow(preparation *p, const peer_narrow_type *narrow, cudaDataType type)
 {
-    const double value = ((const double *)values)[k];
-    ((float *)array)[k] = (float)value;
-    return (double)(float)value == value;
-}
-
-static int put_bf16(void *array, int64_t k, const void *values)
-{
-    uint32_t bits;
-    memcpy(&bits, (const float *)values + k, sizeof bits);
-    ((uint16_t *)array)[k] = (uint16_t)(bits >> 16);
-    return (bits & 0xffff) == 0 && (bits >> 23 & 255) != 255;
-}
-
-static int put_f16(void *array, int64_t k, const void *values)
-{
-    uint32_t bits;
-    memcpy(&bits, (const float *)values + k, sizeof bits);
-    const uint32_t sign = bits >> 31 << 15, fraction = bits & 0x7fffff;
-    const int exponent = (int)(bits >> 23 & 255) - 127;
-    const int dropped = exponent >= -14 ? 13 : -1 - exponent; /* bits: below 2^-14 numbers lose some at the top */
-    uint32_t half = 0;
-    if (exponent > 15 || (exponent < -24 && bits << 1 != 0)) return 0;
-    if (exponent >= -14)
-        half = (uint32_t)(exponent + 15) << 10 | fraction >> 13;
-    else if (bits << 1 != 0)
-        half = (fraction | 0x800000) >> dropped;
-    ((uint16_t *)array)[k] = (uint16_t)(sign | half);
-    return bits << 1 == 0 || ((fraction | 0x800000) & ((UINT32_C(1) << dropped) - 1)) == 0;
-}
-
-static const struct narrow_type {
-    const char *name;
-    int vector_bytes, bytes; /* of the vectors that it goes with, and of a number */
-    cudaDataType type;
-    int (*put)(void *array, int64_t k, const void *values);
-} f32_beside_f64 = {"f32", 8, 4, CUDA_R_32F, put_f32}, f16_beside_f32 = {"f16", 4, 2, CUDA_R_16F, put_f16},
-  bf16_beside_f32 = {"bf16", 4, 2, CUDA_R_16BF, put_bf16};
-
-static int make_narrow(preparation *p, const struct narrow_type *n)
-{
-    const spry_peer_matrix *a = p->a;
-    if (a->value_bytes != n->vector_bytes)
-        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "values stored as %s go with f%d vectors", n->name,
-                              8 * n->vector_bytes);
-    void *stored = malloc((size_t)a->nnz * (size_t)n->bytes + 1);
-    if (!stored) return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for the values as %s", n->name);
-    int64_t put = 0;
-    while (put < a->nnz && n->put(stored, put, a->values)) put++;
-    const int result = put == a->nnz
-                           ? make_csr_of(p, stored, n->bytes, n->type)
-                           : spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
-                                            "the value of entry %lld is no %s: it would be another matrix's product",
-                                            (long long)put, n->name);
+    void *stored;
+    SPRY_PEER_TRY(peer_narrow(&stored, p->a, narrow, p->error));
+    const int result = make_csr_of(p, stored, narrow->bytes, type);
     free(stored);
     return result;
 }
 
 static int make_csr_f32(preparation *p)
 {
-    return make_narrow(p, &f32_beside_f64);
+    return make_narrow(p, &peer_f32, CUDA_R_32F);
 }
 
 static int make_csr_f16(preparation *p)
 {
-    return make_narrow(p, &f16_beside_f32);
+    return make_narrow(p, &peer_f16, CUDA_R_16F);
 }
 
 static int make_csr_bf16(preparation *p)
 {
-    return make_narrow(p, &bf16_beside_f32);
+    return make_narrow(p, &peer_bf16, CUDA_R_16BF);
 }
-
-/* ---- other layouts ------------------------------------------------------------------------------ */
 
 /* Row indices made on the host, as wide as the columns. */
 static int upload_rows(preparation *p, void **rows)
@@ -268,7 +206,7 @@ static int upload_rows(preparation *p, void **rows)
     if (!host) return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for the row indices");
 #pragma omp parallel for schedule(static) num_threads(p->request->threads)
     for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++) put_index(a->index_bytes, host, k, i);
+        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++) spry_peer_put_index(a->index_bytes, host, k, i);
     int result = upload(p, p->kept, rows, host, a->nnz, a->index_bytes, "the row indices");
     free(host);
     return result;
@@ -326,90 +264,7 @@ static int make_csc(preparation *p)
                   "cusparseCreateConstCsc");
 }
 
-/* Sliced ELL in host memory: an entry of row i, slot s of its slice lies at offsets[i / 32] + 32 * s + i % 32. */
-typedef struct sell_arrays {
-    int64_t slices, slots;
-    void *offsets; /* slices + 1, of the matrix's offset type */
-    char *columns; /* -1 where no entry is */
-    char *values;
-} sell_arrays;
-
-static void sell_free(sell_arrays *sell)
-{
-    free(sell->offsets);
-    free(sell->columns);
-    free(sell->values);
-}
-
-/* 0: out of memory. slots is resolved even where there are too many of them for the offsets. */
-static int sell_offsets(const spry_peer_matrix *a, sell_arrays *sell)
-{
-    sell->slices = (a->rows + SLICE - 1) / SLICE;
-    sell->slots = 0;
-    sell->offsets = malloc((size_t)(sell->slices + 1) * (size_t)a->offset_bytes);
-    if (!sell->offsets) return 0;
-    for (int64_t s = 0; s <= sell->slices; s++) {
-        put_index(a->offset_bytes, sell->offsets, s, sell->slots);
-        int64_t end = (s + 1) * SLICE < a->rows ? (s + 1) * SLICE : a->rows, widest = 0;
-        for (int64_t i = s * SLICE; i < end; i++) {
-            int64_t width = offset_at(a, i + 1) - offset_at(a, i);
-            if (width > widest) widest = width;
-        }
-        sell->slots += widest * SLICE;
-    }
-    return 1;
-}
-
-/* count items of 4 or 8 bytes, SLICE places apart in to. */
-static void spread(char *to, const char *from, int64_t count, int bytes)
-{
-    if (bytes == 8)
-        for (int64_t k = 0; k < count; k++) memcpy(to + k * SLICE * 8, from + k * 8, 8);
-    else
-        for (int64_t k = 0; k < count; k++) memcpy(to + k * SLICE * 4, from + k * 4, 4);
-}
-
-/* 0: out of memory. */
-static int sell_fill(const spry_peer_matrix *a, sell_arrays *sell, int threads)
-{
-    size_t column_bytes = (size_t)a->index_bytes * SLICE, value_bytes = (size_t)a->value_bytes * SLICE;
-    sell->columns = malloc((size_t)sell->slots * (size_t)a->index_bytes + 1);
-    sell->values = malloc((size_t)sell->slots * (size_t)a->value_bytes + 1);
-    if (!sell->columns || !sell->values) return 0;
-#pragma omp parallel for schedule(dynamic, 256) num_threads(threads)
-    for (int64_t s = 0; s < sell->slices; s++) {
-        int64_t start = spry_peer_index(a->offset_bytes, sell->offsets, s);
-        size_t width = (size_t)(spry_peer_index(a->offset_bytes, sell->offsets, s + 1) - start) / SLICE;
-        char *columns = sell->columns + start * a->index_bytes, *values = sell->values + start * a->value_bytes;
-        memset(columns, 0xff, width * column_bytes);
-        memset(values, 0, width * value_bytes);
-        for (int64_t i = s * SLICE; i < (s + 1) * SLICE && i < a->rows; i++) {
-            int64_t first = offset_at(a, i), count = offset_at(a, i + 1) - first, lane = i % SLICE;
-            spread(columns + lane * a->index_bytes, (const char *)a->columns + first * a->index_bytes, count,
-                   a->index_bytes);
-            spread(values + lane * a->value_bytes, (const char *)a->values + first * a->value_bytes, count,
-                   a->value_bytes);
-        }
-    }
-    return 1;
-}
-
-static int sell_build(const preparation *p, sell_arrays *sell)
-{
-    const spry_peer_matrix *a = p->a;
-    int made = sell_offsets(a, sell);
-    if (made && a->offset_bytes == 4 && sell->slots > INT32_MAX)
-        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED, "32-bit offsets cannot tell so many slots of SELL");
-    if (made && sell->slots - a->nnz > MOST_PADDING * a->nnz + SMALL_PADDING)
-        return spry_peer_fail(p->error, SPRY_PEER_UNSUPPORTED,
-                              "slices of %d rows would store %lld zeros beside %lld entries, over %d each", SLICE,
-                              (long long)(sell->slots - a->nnz), (long long)a->nnz, MOST_PADDING);
-    if (made && sell_fill(a, sell, p->request->threads)) return SPRY_PEER_OK;
-    return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for sliced ELL with %lld slots",
-                          (long long)sell->slots);
-}
-
-static int sell_upload(preparation *p, const sell_arrays *sell)
+static int sell_upload(preparation *p, const peer_sell *sell)
 {
     const spry_peer_matrix *a = p->a;
     void *offsets, *columns, *values;
@@ -419,18 +274,18 @@ static int sell_upload(preparation *p, const sell_arrays *sell)
     SPRY_PEER_TRY(upload(p, p->kept, &values, sell->values, sell->slots, a->value_bytes, "the values of the slices"));
     p->bytes = sell->slots * (a->value_bytes + a->index_bytes) + (sell->slices + 1) * a->offset_bytes;
     return answer(p,
-                  cusparseCreateConstSlicedEll(&p->s->A, a->rows, a->cols, a->nnz, sell->slots, SLICE, offsets, columns,
-                                               values, index_type(a->offset_bytes), index_type(a->index_bytes),
-                                               CUSPARSE_INDEX_BASE_ZERO, p->s->type),
+                  cusparseCreateConstSlicedEll(&p->s->A, a->rows, a->cols, a->nnz, sell->slots, PEER_SELL_SLICE,
+                                               offsets, columns, values, index_type(a->offset_bytes),
+                                               index_type(a->index_bytes), CUSPARSE_INDEX_BASE_ZERO, p->s->type),
                   "cusparseCreateConstSlicedEll");
 }
 
 static int make_sell(preparation *p)
 {
-    sell_arrays sell = {0};
-    int result = sell_build(p, &sell);
+    peer_sell sell;
+    int result = peer_sell_build(&sell, p->a, p->request->threads, p->error);
     if (result == SPRY_PEER_OK) result = sell_upload(p, &sell);
-    sell_free(&sell);
+    peer_sell_release(&sell);
     return result;
 }
 

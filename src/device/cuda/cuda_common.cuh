@@ -59,7 +59,7 @@ static __device__ __forceinline__ void wait_for_kernel_before(void)
 /* 1: the device and what was compiled for it can do that (plugin.cu). `device` is CUDA's number and current. */
 int spry_cuda_launches_early(int device);
 
-/* kernel<<<blocks, threads, shared, the run's stream>>>(a...), early where that can be; launched() tells how it went. */
+/* kernel<<<blocks, threads, shared, the run's stream>>>(a...), early where that can be; launched() tells how it went */
 template <typename... PARAMETERS, typename... ARGUMENTS>
 static inline void launch_early(const spryi_run_args *args, void (*kernel)(PARAMETERS...), int64_t blocks, int threads,
                                 int64_t shared, ARGUMENTS... a)
