@@ -128,7 +128,7 @@ int spryi_may_look(spryi_effort *effort, const spry_matrix *A, const spry_spmv_o
     if (has_few_calls(options) || A->a.nnz == 0) return 0;
     if (options->op == SPRY_TRANSPOSE && options->memory_limit_bytes > 0) return 0;
     if (spryi_is_measured(options->policy)) return 1; /* it takes longer than a look in any case */
-    if (calls_a_conversion(options) == 0 && strcmp(device->driver, "cpu") != 0) return 1;
+    if (calls_a_conversion(options) == 0 && !spryi_class_is_cpu(device)) return 1;
     return spryi_looking_pays(effort, &A->a, options->op, device, spryi_calls_counted(options));
 }
 

@@ -27,15 +27,10 @@ static double far_factor(const spryi_features *f, double cache)
     return 1 + (FROM_MEMORY - 1) * share;
 }
 
-static int is_cpu(const spryi_device_class *c)
-{
-    return strcmp(c->driver, "cpu") == 0;
-}
-
 spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *c, const spryi_features *f,
                          double threads)
 {
-    spryi_work w = is_cpu(c) ? spryi_work_on_cpu(r, f) : spryi_work_on_gpu(r, f, c->cache_bytes);
+    spryi_work w = spryi_class_is_cpu(c) ? spryi_work_on_cpu(r, f) : spryi_work_on_gpu(r, f, c->cache_bytes);
     w.far *= far_factor(f, c->cache_bytes * threads);
     return w;
 }
@@ -135,7 +130,7 @@ static int is_for_one_thread(const spryi_features *f)
 
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
 {
-    const int on_gpu = !is_cpu(c), alone = !on_gpu && is_for_one_thread(f);
+    const int on_gpu = !spryi_class_is_cpu(c), alone = !on_gpu && is_for_one_thread(f);
     const int compared = on_gpu || alone ? 1 : SPRYI_COMPARED_THREADS;
     double share = 1; /* of a time by the threads that are compared */
     for (int k = 0; k < c->formats; k++) {

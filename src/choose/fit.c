@@ -295,7 +295,7 @@ spry_status spryi_fit(spry_context *context, spryi_own_class *own, const spryi_f
     double *errors = NULL;
     fitter f = {.own = own, .cases = cases, .count = count, .rows = own->c.formats, .threads = threads};
     const int64_t all = count * f.rows;
-    f.relative = strcmp(own->c.driver, "cpu") == 0;
+    f.relative = spryi_class_is_cpu(&own->c);
     SPRYI_TRY(SPRYI_NEW(context, &f.work, all, "work of cases", err));
     SPRYI_TRY(SPRYI_NEW(context, &f.allowed, all, "cases", err));
     SPRYI_TRY(SPRYI_NEW(context, &f.predicted, all, "predictions", err));

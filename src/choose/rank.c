@@ -23,7 +23,7 @@ static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 {
     const spryi_format_rates *csr = &c->rates[0];
     const spryi_features f = spryi_unseen_features(a, a->value_type == SPRY_F32 ? SPRY_F32 : SPRY_F64);
-    const int on_cpu = strcmp(c->driver, "cpu") == 0;
+    const int on_cpu = spryi_class_is_cpu(c);
     const double threads = on_cpu ? SPRYI_COMPARED_THREADS : 1;
     const spryi_work w = spryi_work_of(csr, c, &f, threads);
     return spryi_time_of(csr, &w, c, threads) - (on_cpu ? csr->launch : 0);
@@ -33,7 +33,7 @@ int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, c
                        int64_t calls)
 {
     static const double SHARE = 0.03, AT_LEAST = 30, FETCH = 10000; /* us; bytes a us from a device */
-    const int fetched = strcmp(c->driver, "cpu") != 0 && (a->device > 0 || op == SPRY_TRANSPOSE);
+    const int fetched = !spryi_class_is_cpu(c) && (a->device > 0 || op == SPRY_TRANSPOSE);
     const double structure = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
     const double budget = fmax(SHARE * (double)calls * csr_us(a, c), AT_LEAST) - (fetched ? structure / FETCH : 0);
     for (*effort = SPRYI_FULL; look_us(a, *effort) > budget; *effort = SPRYI_QUICK)
@@ -68,7 +68,7 @@ spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry
     spryi_row_profile rows;
     const spry_matrix *A = request->A;
     const spryi_look look = {.vector_type = request->vector_type,
-                             .on_gpu = strcmp(request->device->driver, "cpu") != 0,
+                             .on_gpu = !spryi_class_is_cpu(request->device),
                              .effort = request->effort};
     *r = (spryi_ranking){.device = request->device, .threads = request->threads, .calls = request->calls};
     SPRYI_TRY(spryi_structure_of(&structure, A, request->op, err));

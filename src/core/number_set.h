@@ -35,13 +35,18 @@ static inline void spryi_number_set_empty(spryi_number_set *set)
     set->count = 0;
 }
 
+static inline int spryi_number_set_is_full(const spryi_number_set *set)
+{
+    return 4 * set->count >= 3 << set->bits;
+}
+
 /* 1: it was not in the set and is now. */
 static inline int spryi_number_set_add(spryi_number_set *set, int64_t number)
 {
     const uint64_t own = set->mark << SPRYI_SET_MARK_SHIFT | (uint64_t)number, last = (UINT64_C(1) << set->bits) - 1;
     uint64_t at = (uint64_t)number * 0x9E3779B97F4A7C15u >> (64 - set->bits);
     while (set->slots[at] >> SPRYI_SET_MARK_SHIFT == set->mark && set->slots[at] != own) at = (at + 1) & last;
-    if (set->slots[at] == own || 4 * set->count >= 3 << set->bits) return 0;
+    if (set->slots[at] == own || spryi_number_set_is_full(set)) return 0;
     set->slots[at] = own;
     set->count++;
     return 1;

@@ -8,6 +8,8 @@
 
 #include "spry/spry.h"
 
+#include <string.h>
+
 /* us, and bytes a us; of a CPU by one thread. */
 typedef struct spryi_format_rates {
     const char *format; /* as the catalogue names it, */
@@ -41,6 +43,12 @@ typedef struct spryi_device_class {
     const spryi_format_rates *rates; /* csr's first */
     int formats;
 } spryi_device_class;
+
+/* 1: of CPUs, whose times are compared as shares of csr's; 0: of GPUs. */
+static inline int spryi_class_is_cpu(const spryi_device_class *c)
+{
+    return strcmp(c->driver, "cpu") == 0;
+}
 
 #define SPRYI_MOST_RATE 1e15 /* that a table may say */
 

@@ -234,7 +234,7 @@ spry_status spry_explanation_get_info(const spry_explanation *e, spry_explanatio
                                         .reason_code = e->choice.code,
                                         .reason = e->choice.reason,
                                         .calls = e->ranking.calls,
-                                        .threads = strcmp(c->driver, "cpu") == 0 ? e->ranking.threads : 0,
+                                        .threads = spryi_class_is_cpu(c) ? e->ranking.threads : 0,
                                         .candidates = e->candidates,
                                         .kernel = e->choice.kernel ? e->choice.kernel : "",
                                         .features = e->ranking.count > 0 ? FEATURES : 0};

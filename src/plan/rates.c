@@ -81,7 +81,7 @@ static spry_status fit(spry_context *context, spryi_own_class *own, const spry_o
         }
         threads = o->explanation->ranking.threads;
     }
-    if (strcmp(own->c.driver, "cpu") != 0) threads = 1;
+    if (!spryi_class_is_cpu(&own->c)) threads = 1;
     SPRYI_TRY(spryi_fit(context, own, cases, n, threads, &result, err));
     *told = (spry_rates_fit_info){.struct_size = sizeof *told,
                                   .cases = n,

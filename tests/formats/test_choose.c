@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "../instrumented.h"
 #include "../kernels/in_blocks.h"
 #include "choose/choose.h"
 #include "core/context.h"
@@ -32,10 +33,11 @@ static spry_context *chooser(spryi_simd simd)
     return context;
 }
 
+/* Under a sanitizer every third case: the answers are the release's to check. */
 static void check_choices(const char *device, spryi_simd simd, const choice_case *cases, size_t count)
 {
     spry_context *context = chooser(simd);
-    for (size_t c = 0; c < count; c++) {
+    for (size_t c = 0; c < count; c += INSTRUMENTED ? 3 : 1) {
         spry_matrix *A = NULL;
         spryi_choice choice = {0};
         spry_spmv_options options = SPRY_INIT(spry_spmv_options);

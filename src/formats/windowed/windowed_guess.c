@@ -69,10 +69,13 @@ static void add_steps(guesser *g, window_sums *sums, int64_t count)
     if (steps > sums->most_steps) sums->most_steps = steps;
 }
 
-/* Rows first .. first + count - 1 of a list, or of the matrix where there is none, as a window. */
+/*
+ * Rows first .. first + count - 1 of a list, or of the matrix where there is none, as a window. Where the set of
+ * columns becomes full, the entries behind that are taken to meet as many new ones as those before.
+ */
 static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int64_t first, int64_t count)
 {
-    int64_t entries = 0;
+    int64_t entries = 0, counted = 0; /* counted: until the set is full */
     spryi_number_set_empty(&g->columns);
     spryi_number_set_empty(&g->sectors);
     for (int64_t n = first; n < first + count; n++) {
@@ -81,6 +84,8 @@ static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int6
         if (length > SPRYI_WINDOWED_LONG) continue;
         const int64_t begin = spryi_offset_of(g->csr, i);
         entries += length;
+        if (spryi_number_set_is_full(&g->columns)) continue;
+        counted += length;
         for (int64_t k = begin; k < begin + length; k++) {
             const int64_t j = spryi_minor_of(g->csr, k);
             if (spryi_number_set_add(&g->columns, j)) (void)spryi_number_set_add(&g->sectors, j / g->per_sector);
@@ -89,10 +94,12 @@ static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int6
     sums->windows++;
     sums->rows += (double)count;
     sums->entries += (double)entries;
-    sums->columns += (double)g->columns.count;
-    sums->sectors += (double)g->sectors.count;
+    double more = counted > 0 ? (double)entries / (double)counted : 1;
+    if (more * (double)g->columns.count > (double)g->csr->cols) more = (double)g->csr->cols / (double)g->columns.count;
+    sums->columns += more * (double)g->columns.count;
+    sums->sectors += more * (double)g->sectors.count;
     add_steps(g, sums, count);
-    const double work = (double)(entries + g->columns.count);
+    const double work = (double)entries + more * (double)g->columns.count;
     if (work > sums->most_work) sums->most_work = work;
 }
 
