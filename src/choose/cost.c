@@ -35,11 +35,22 @@ spryi_work spryi_work_of(const spryi_format_rates *r, const spryi_device_class *
     return w;
 }
 
+/*
+ * Share of a product's bytes that are still in the last cache from the product before. GPUs keep all of what fits with
+ * some room beside it, and of more about half as much as would be left: lines that are needed soon are thrown out.
+ */
+static double share_in_cache(double bytes, double cache, int on_gpu)
+{
+    static const double ROOM = 0.07, KEPT = 0.5;
+    if (on_gpu && bytes <= (1 - ROOM) * cache) return 1;
+    return (on_gpu ? KEPT : 1) * fmin(fmax(2 - bytes / cache, 0), 1);
+}
+
 double spryi_time_of(const spryi_format_rates *r, const spryi_work *w, const spryi_device_class *c, double threads)
 {
     const double faster = c->faster_memory > 0 ? c->faster_memory : 1, cache = c->cache_bytes * threads;
     const double memory = fmin(r->memory * faster * threads, c->most_memory);
-    const double cached = fmin(fmax(2 - w->bytes / cache, 0), 1), ahead = w->ahead ? r->ahead : 0;
+    const double cached = share_in_cache(w->bytes, cache, !spryi_class_is_cpu(c)), ahead = w->ahead ? r->ahead : 0;
     const double stream = w->bytes * (cached / (r->cached * threads) + (1 - cached) / memory) * (1 - ahead);
     const double gather = r->gather > 0 ? SECTOR * w->sectors / (r->gather * threads) : 0;
     const double near = r->near > 0 ? SECTOR * w->near / (r->near * threads) : 0;

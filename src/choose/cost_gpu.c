@@ -172,16 +172,17 @@ static double packed_warps(double slices)
 
 static spryi_work work_of_packed(const spryi_features *f)
 {
-    static const double STEPPED = 0.8, OF_STEPPED = 0.3; /* slices of diagonals: most; their share of the gathers */
-    enum { LONG = 512 };                                 /* entries; longer rows lie apart */
-    const double n = (double)f->nnz, share = f->packed.strided > STEPPED ? OF_STEPPED : 1;
+    static const double OF_STRIDED =
+        0.3; /* share of the gathers of slices of diagonals, whose lanes read side by side */
+    const double mean = f->lengths.mean, strided = f->packed.strided, share = 1 - (1 - OF_STRIDED) * strided;
+    const double apart = fmax(SPRYI_PACKED_LONG_LEAST, SPRYI_PACKED_LONG_MEANS * mean); /* entries; longer rows are */
     spryi_work w = work_of_rows(f);
-    w.bytes = n * f->packed.bytes + vector_bytes(f);
-    w.sectors = share * f->slot_sectors * n / (double)f->packed.block;
+    w.bytes = (double)f->nnz * f->packed.bytes + vector_bytes(f);
+    w.sectors = share * f->slot_sectors * (double)f->nnz / (double)f->packed.block;
     w.near *= share;
     w.steps *= f->slots;
     w.slices = f->packed.slices;
-    w.chain = fmin(f->lengths.longest, LONG) / packed_warps(f->packed.slices);
+    w.chain = (1 - strided) * fmin(f->lengths.longest, apart) / packed_warps(f->packed.slices);
     return w;
 }
 
