@@ -27,12 +27,21 @@ static double csr_bytes(const spryi_features *f)
     return (double)f->nnz * (f->value_bytes + f->index_bytes) + (double)f->rows * f->offset_bytes + vector_bytes(f);
 }
 
-/* By entries: csr_merge_cuda, csr_adaptive_cuda. */
+/* By entries. */
 static spryi_work work_of_csr(const spryi_features *f)
 {
     spryi_work w = work_of_rows(f);
     w.bytes = csr_bytes(f);
     w.sectors = f->warp_sectors * (double)f->nnz;
+    return w;
+}
+
+/* A block has the rows of so many entries, however many they are: its threads go by them in turns. */
+static spryi_work work_of_merge(const spryi_features *f)
+{
+    static const double ENTRIES = 4; /* of a block, a thread */
+    spryi_work w = work_of_csr(f);
+    w.chain = ENTRIES / f->lengths.mean;
     return w;
 }
 
@@ -145,6 +154,7 @@ static spryi_work work_of_sell(const spryi_features *f)
     w.sectors = f->slot_sectors * n;
     w.steps *= f->slots;
     w.chain = f->lengths.longest;
+    w.holes = f->lengths.empty;
     return w;
 }
 
@@ -183,6 +193,7 @@ static spryi_work work_of_packed(const spryi_features *f)
     w.steps *= f->slots;
     w.slices = f->packed.slices;
     w.chain = (1 - strided) * fmin(f->lengths.longest, apart) / packed_warps(f->packed.slices);
+    w.holes = f->lengths.empty;
     return w;
 }
 
@@ -195,12 +206,14 @@ static spryi_work work_of_windowed(const spryi_features *f, double cache_bytes)
     const double n = (double)f->nnz, run = (double)g->run, more = g->cells ? OF_CELLS : 1;
     const double cut = fmax(1, more * g->staged / MOST), columns = more * g->columns * sqrt(cut);
     const double index = run > 1 ? 2 / (run * (double)g->group) : 1.5 / (double)g->group;
-    const double rounds = fmax(1, g->windows * cut / AT_ONCE);
+    const double windows = g->windows * cut, rounds = fmax(1, windows / AT_ONCE);
+    const double idle = fmax(1, AT_ONCE / windows); /* fewer windows than there is room for */
     spryi_work w = {.sectors = (g->cells ? SECTORS_OF_CELLS : 1) * g->sectors * n * sqrt(cut),
-                    .steps = g->steps * n,
-                    .slices = (double)f->rows / LANES,
-                    .ragged = g->ragged * n,
-                    .columns = columns * n,
+                    .steps = g->steps * n * idle,
+                    .slices = (double)f->rows / LANES * idle,
+                    .ragged = g->ragged * n * idle,
+                    .columns = columns * n * idle,
+                    .holes = f->lengths.empty,
                     .longest = (g->longest - 1) / rounds,
                     .heaviest = (g->heaviest - 1) / rounds};
     w.bytes = n * (f->value_bytes + index + 2 * columns / run) + OF_ROW * (double)f->rows + vector_bytes(f);
@@ -223,6 +236,7 @@ static spryi_work work_of_kernel(const spryi_format_rates *r, const spryi_featur
 {
     if (r->kernel && strcmp(r->kernel, "csr_vector_cuda") == 0) return work_of_vector(f);
     if (r->kernel && strcmp(r->kernel, "csr_scalar_cuda") == 0) return work_of_scalar(f);
+    if (r->kernel && strcmp(r->kernel, "csr_merge_cuda") == 0) return work_of_merge(f);
     return work_of_csr(f);
 }
 

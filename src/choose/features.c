@@ -3,6 +3,7 @@
 
 #include "choose/blocks.h"
 #include "core/assemble.h"
+#include "core/context.h"
 #include "core/element.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -29,7 +30,7 @@ typedef struct sample_sizes {
 
 static const sample_sizes *sizes_of(spryi_effort effort)
 {
-    static const sample_sizes quick = {24, 32, 6, 1 << 13, 1 << 11, 12}, full = {128, 64, 16, 1 << 17, 1 << 13, 14};
+    static const sample_sizes quick = {16, 24, 4, 1 << 12, 1 << 10, 12}, full = {128, 64, 16, 1 << 17, 1 << 13, 14};
     return effort == SPRYI_FULL ? &full : &quick;
 }
 
@@ -313,29 +314,27 @@ static spry_status (*const parts[])(const looker *l, spry_error *err) = {look_at
                                                                          look_at_packed, look_at_blocks, look_at_tiles};
 enum { PARTS = sizeof parts / sizeof *parts };
 
-/* The parts on so many threads, which count their memory as the caller's. */
-static spry_status look_at_parts(const looker *l, int threads, spry_error *err)
-{
+typedef struct parts_job {
+    const looker *l;
+    spryi_memory_limit *limit; /* the caller's, for all threads */
     spry_status status[PARTS];
     spry_error why[PARTS];
-    spryi_memory_limit *limit = spryi_get_memory_limit();
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
-    for (int p = 0; p < PARTS; p++) {
-        spryi_memory_limit *before = spryi_set_memory_limit(limit);
-        why[p] = (spry_error)SPRY_ERROR_INIT;
-        status[p] = parts[p](l, &why[p]);
-        (void)spryi_set_memory_limit(before);
-    }
-    for (int p = 0; p < PARTS; p++)
-        if (status[p] != SPRY_OK) return spryi_hand_on(err, &why[p]);
-    return SPRY_OK;
+} parts_job;
+
+static void run_part(void *argument, int p)
+{
+    parts_job *job = argument;
+    spryi_memory_limit *before = spryi_set_memory_limit(job->limit);
+    job->why[p] = (spry_error)SPRY_ERROR_INIT;
+    job->status[p] = parts[p](job->l, &job->why[p]);
+    (void)spryi_set_memory_limit(before);
 }
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
                                 const spryi_row_profile *lengths, const spryi_look *look, spry_error *err)
 {
     looker l = {.context = context, .f = f, .csr = csr, .with_values = *csr, .look = look};
-    const int threads = spryi_threads(context, csr->nnz);
+    parts_job job = {.l = &l, .limit = spryi_get_memory_limit()};
     l.with_values.value_type = look->vector_type;
     *f = (spryi_features){.effort = look->effort,
                           .rows = csr->rows,
@@ -346,5 +345,8 @@ spry_status spryi_find_features(spry_context *context, spryi_features *f, const 
                           .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
                           .number_bytes = (int)spry_type_bytes(look->vector_type),
                           .lengths = *lengths};
-    return look_at_parts(&l, threads < PARTS ? threads : PARTS, err);
+    spryi_parallel(&context->pool, PARTS, run_part, &job);
+    for (int p = 0; p < PARTS; p++)
+        if (job.status[p] != SPRY_OK) return spryi_hand_on(err, &job.why[p]);
+    return SPRY_OK;
 }

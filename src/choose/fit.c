@@ -19,8 +19,8 @@
 
 static const double HUBER = 0.15;    /* logarithms: errors up to it count by their square */
 static const double ODDS = 0.08;     /* the logarithm by which predictions differ that are taken e to 1 */
-static const double OF_LOSS = 0.5;    /* weight of what the choice loses beside the errors */
-static const double OF_MOVES = 3e-4; /* weight of the squared logarithm of how far a rate has moved */
+static const double OF_LOSS = 0.5;   /* weight of what the choice loses beside the errors */
+static const double OF_MOVES = 3e-4; /* weight of the squared logarithm of how far a rate has moved that was known */
 static const double NEAR = 1.5;      /* times the least: errors of slower rows count by the square of their distance */
 static const double REFUSED = 0.1;   /* weight of the errors of rows that are refused */
 
@@ -240,7 +240,7 @@ static void add_case(double matrix[][MOST_PARAMETERS], double *right, const doub
 /* The normal equations at s->x, where errors beyond HUBER count as its slope tells. slopes: of each case. */
 static void make_equations(row_search *s, double *slopes, double matrix[][MOST_PARAMETERS], double *right)
 {
-    static const double STEP = 0.01;
+    static const double STEP = 0.01, FREE = 1e-6; /* keeps the equations solvable */
     fitter *f = s->f;
     const int n = s->count;
     for (int j = 0; j < n; j++) {
@@ -253,8 +253,9 @@ static void make_equations(row_search *s, double *slopes, double matrix[][MOST_P
     set_numbers(s, s->x);
     memset(matrix, 0, sizeof(double[MOST_PARAMETERS][MOST_PARAMETERS]));
     for (int j = 0; j < n; j++) {
-        right[j] = -2 * OF_MOVES * (s->x[j] - s->start[j]);
-        matrix[j][j] = 2 * OF_MOVES;
+        const int known = *spryi_rate(&f->start[s->r], s->names[j]) > 0;
+        right[j] = known ? -2 * OF_MOVES * (s->x[j] - s->start[j]) : 0;
+        matrix[j][j] = known ? 2 * OF_MOVES : FREE;
     }
     for (int64_t i = 0; i < f->count; i++) {
         const int64_t at = i * f->rows + s->r;
@@ -426,18 +427,40 @@ static void judge(const fitter *f, double *errors, double *error, double *loss, 
     *loss = exp(sum / (double)f->count);
 }
 
-/* Rates that are 0 because nobody knew them begin where they hardly count. */
-static void begin_rates(fitter *f)
+/* The most by which a rate changes the prediction of a case that was measured, from `without` it on; a logarithm. */
+static double effect_of(const fitter *f, int r, const double *without)
 {
-    static const double LITTLE = 1e-7, SHARE = 1e-3, FAST = 1e8;
+    double most = 0;
+    for (int64_t i = 0; i < f->count; i++)
+        if (f->cases[i].us[r] > 0) most = fmax(most, fabs(f->predicted[i * f->rows + r] - without[i]));
+    return most;
+}
+
+/* A rate that is 0 because nobody knew it begins where it counts a little in the case that has most of its work. */
+static void begin_rate(fitter *f, int r, const spryi_rate_name *name, double *without)
+{
+    enum { MOST_STEPS = 60 };
+    static const double LITTLE = 1e-9, FAST = 1e12, STEP = 3, COUNTS = 0.1;
+    double *rate = spryi_rate(&f->own->rates[r], name);
+    const double first = is_one_of(name, speeds) ? FAST : LITTLE;
+    double now = first;
+    for (int64_t i = 0; i < f->count; i++) without[i] = f->predicted[i * f->rows + r];
+    for (int n = 0; n < MOST_STEPS && effect_of(f, r, without) < COUNTS; n++) {
+        *rate = now;
+        predict_row(f, r);
+        now = is_one_of(name, speeds) ? now / STEP : now * STEP;
+    }
+    if (effect_of(f, r, without) < COUNTS) *rate = first; /* no case has such work */
+    predict_row(f, r);
+}
+
+static void begin_rates(fitter *f, double *scratch)
+{
     for (int r = 0; r < f->rows; r++)
-        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++) {
-            double *rate = spryi_rate(&f->own->rates[r], n);
-            if (*rate > 0) continue;
-            if (is_one_of(n, times)) *rate = LITTLE;
-            if (is_one_of(n, speeds)) *rate = FAST;
-            if (is_one_of(n, shares)) *rate = SHARE;
-        }
+        for (const spryi_rate_name *n = spryi_rate_names; n->name; n++)
+            if (*spryi_rate(&f->own->rates[r], n) == 0 &&
+                (is_one_of(n, times) || is_one_of(n, speeds) || is_one_of(n, shares)))
+                begin_rate(f, r, n, scratch);
 }
 
 static void find_works(fitter *f)
@@ -481,8 +504,8 @@ spry_status spryi_fit(spry_context *context, spryi_own_class *own, const spryi_f
     find_weights(&f);
     for (int r = 0; r < f.rows; r++) predict_row(&f, r);
     judge(&f, errors, &result->error_before, &result->loss_before, &result->worst_before);
-    begin_rates(&f);
     memcpy(f.start, own->rates, sizeof f.start);
+    begin_rates(&f, slopes);
     search_products(&f, slopes);
     for (int r = 0; r < f.rows; r++) search_setup(&f, r);
     judge(&f, errors, &result->error, &result->loss, &result->worst);

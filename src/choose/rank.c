@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* us that a look takes on two threads, about, of each effort: by itself, and for each of the first entries and rows. */
+/* us that a look takes, about, of each effort: by itself, and for each of the first entries and rows. */
 static double look_us(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
         double look, entry, most, row;
-    } costs[] = {[SPRYI_QUICK] = {90, 0.004, 1 << 16, 0}, [SPRYI_FULL] = {200, 0.0035, 1 << 20, 0.0005}};
+    } costs[] = {[SPRYI_QUICK] = {70, 0.004, 1 << 16, 0}, [SPRYI_FULL] = {150, 0.004, 1 << 20, 0.0005}};
     return costs[effort].look + costs[effort].entry * fmin((double)a->nnz, costs[effort].most) +
            costs[effort].row * (double)a->rows;
 }
@@ -33,11 +33,18 @@ int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, c
                        int64_t calls)
 {
     static const double SHARE = 0.03, AT_LEAST = 30, FETCH = 10000; /* us; bytes a us from a device */
-    const int fetched = !spryi_class_is_cpu(c) && (a->device > 0 || op == SPRY_TRANSPOSE);
+    const int is_transposed = op == SPRY_TRANSPOSE, fetched = a->device > 0 || is_transposed;
     const double structure = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
-    const double budget = fmax(SHARE * (double)calls * csr_us(a, c), AT_LEAST) - (fetched ? structure / FETCH : 0);
-    for (*effort = SPRYI_FULL; look_us(a, *effort) > budget; *effort = SPRYI_QUICK)
-        if (*effort == SPRYI_QUICK) return 0;
+    spry_arrays looked_at = *a;
+    if (is_transposed) {
+        looked_at.rows = a->cols;
+        looked_at.cols = a->rows;
+    }
+    const double all = fmax(SHARE * (double)calls * csr_us(&looked_at, c), AT_LEAST);
+    const double left = fetched && !spryi_class_is_cpu(c) ? all - structure / FETCH : all;
+    if (look_us(&looked_at, SPRYI_QUICK) > left) return 0;
+    /* A^T is looked at when it has been made, as any matrix */
+    *effort = look_us(&looked_at, SPRYI_FULL) <= (is_transposed ? all : left) ? SPRYI_FULL : SPRYI_QUICK;
     return 1;
 }
 

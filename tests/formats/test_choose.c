@@ -113,7 +113,7 @@ static void choices_on_a_gpu(void **state)
         {"grid7,x=60,y=60,z=60", "csr", "too few calls expected for a look", 75}, /* 3 % of them */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 2000", 2000},     /* a quick look */
         {"grid7,x=80,y=80,z=80", "packed", "set-up counted over 20000", 20000},
-        {"grid7,x=20,y=20,z=20", "csr", "with csr_merge_cuda", 0}, /* small: its launches overlap */
+        {"grid7,x=20,y=20,z=20", "sell", "csr_merge_cuda ", 0}, /* rows of one length */
         {"rgg20,scale=16", "csr", "with csr_merge_cuda", 0},
         {"rgg20,scale=19,shuffle=5", "windowed", "", 0},        /* neighbours that are numbered anyhow */
         {"arrow,rows=400000", "csr", "with csr_merge_cuda", 0}, /* a row of all columns */
@@ -130,8 +130,8 @@ static void kernels_for_few_calls(void **state)
     (void)state;
     static const choice_case cases[] = {
         {"grid5,x=200,y=200", "csr", "; with csr_vector_cuda", 1},
-        {"grid5,x=200,y=200", "csr", "; with csr_merge_cuda", 100}, /* products count more than set-up */
-        {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5},  /* five entries a row */
+        {"rgg20,scale=16", "csr", "; with csr_merge_cuda", 60},    /* products count more than set-up */
+        {"grid5,x=700,y=700", "csr", "; with csr_scalar_cuda", 5}, /* five entries a row */
         {"uniform,rows=5000,degree=40", "csr", "; with csr_vector_cuda", 5},
         {"arrow,rows=100000", "csr", "; with csr_merge_cuda", 1}, /* a row of all columns: lanes would wait */
         {"rgg20,scale=12", "csr", "; with csr_vector_cuda", 1},

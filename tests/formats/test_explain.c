@@ -233,6 +233,35 @@ static void errors_are_told(void **state)
     spry_matrix_destroy(A);
 }
 
+/* A plan of a transposed product decides by A, and again by A^T that it makes: to the same, which is what is told. */
+static void transposed_as_planned(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {"random,rows=40000,cols=20,density=0.05",
+                                        "random,rows=20,cols=40000,density=0.05", "grid5,x=60,y=60", "rmat,scale=10"};
+    static const int64_t calls[] = {0, 30, 100, 300, 1000, 10000};
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+            spry_matrix *A = generated(context, specs[s]);
+            spry_spmv_plan *plan = NULL;
+            spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.op = SPRY_TRANSPOSE;
+            o.expected_calls = calls[c];
+            spry_explanation *e = explained(context, A, NULL, &o);
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, NULL), SPRY_OK);
+            assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+            assert_string_equal(info.format, info_of(e).format);
+            assert_true(!strstr(info.reason, "too few") || !strstr(info.reason, "transposed matrix"));
+            spry_spmv_plan_destroy(plan);
+            spry_explanation_destroy(e);
+            spry_matrix_destroy(A);
+        }
+    spry_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +269,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_plan_agrees, setup, teardown),
         cmocka_unit_test_setup_teardown(features_are_known, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_have_reasons, setup, teardown),
+        cmocka_unit_test(transposed_as_planned),
         cmocka_unit_test_setup_teardown(errors_are_told, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,15 +121,8 @@ static spry_status detect(spry_context *context, const spry_arrays *A, int64_t l
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, int64_t longest,
                                spryi_effort effort, spry_error *err)
 {
-    spry_status status = SPRY_OK;
-    spryi_bsr_scratch *work = NULL;
-    const int threads = effort == SPRYI_QUICK ? 1 : spryi_threads(context, csr->rows + csr->nnz);
-    const counted how = effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS;
-    SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
-    SPRYI_TRY(detect(context, csr, longest, work, threads, how, guess, err));
-done:
-    spryi_release(context, work);
-    return status;
+    spryi_bsr_scratch work; /* of one thread: others look at other things meanwhile */
+    return detect(context, csr, longest, &work, 1, effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS, guess, err);
 }
 
 /*

@@ -14,9 +14,12 @@ static int step_of(const spry_arrays *a, int64_t before, int64_t begin, int64_t 
 
 spryi_row_relations spryi_find_relations(const spry_arrays *csr, spryi_effort effort)
 {
-    enum { PLACES = 128, ROWS = 64, QUICK_PLACES = 32, QUICK_ROWS = 24 };
+    enum { PLACES = 128, ROWS = 64, QUICK_PLACES = 16, QUICK_ROWS = 24, QUICK_LEAST = 6, QUICK_ENTRIES = 1 << 13 };
     const int quick = effort == SPRYI_QUICK;
-    const int64_t places = quick ? QUICK_PLACES : PLACES, rows = quick ? QUICK_ROWS : ROWS;
+    const int64_t places = quick ? QUICK_PLACES : PLACES,
+                  enough = QUICK_ENTRIES * csr->rows / (places * (csr->nnz + 1));
+    const int64_t quick_rows = enough < QUICK_LEAST ? QUICK_LEAST : enough < QUICK_ROWS ? enough : QUICK_ROWS;
+    const int64_t rows = quick ? quick_rows : ROWS;
     int64_t seen = 0, adjacent = 0, repeated = 0, moved = 0, compared = 0;
     for (int64_t p = 0; p < places; p++) {
         const int64_t first = csr->rows * p / places, most = csr->rows * (p + 1) / places;

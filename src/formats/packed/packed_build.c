@@ -103,20 +103,32 @@ done:
     return status;
 }
 
+/* Rows of a group that a sample looks at: of a quick look as many as have enough entries, whole slices. */
+static int64_t sampled_rows(const spryi_packed_group *g, spryi_effort effort)
+{
+    enum { ENOUGH = 1 << 14, SLICES = 4 /* at least */ };
+    const int64_t slice = (int64_t)SPRYI_PACKED_LANES * g->b, rows = g->end - g->begin;
+    const int64_t entries = spryi_offset_of(g->csr, g->end) - spryi_offset_of(g->csr, g->begin);
+    if (effort == SPRYI_FULL || entries <= ENOUGH) return rows;
+    const int64_t slices = ENOUGH * rows / (entries * slice), taken = (slices > SLICES ? slices : SLICES) * slice;
+    return taken < rows ? taken : rows;
+}
+
 spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort effort)
 {
-    const int64_t most = effort == SPRYI_QUICK ? 4 : 32;
+    const int64_t most = effort == SPRYI_QUICK ? 2 : 32;
     const int64_t block = spryi_packed_find_block(csr), groups = spryi_packed_group_count(csr, block);
     const int64_t samples = groups < most ? groups : most;
     spryi_packed_counts sum = {0};
-    int64_t entries = 0, marked = 0, diagonals = 0;
+    int64_t rows = 0, entries = 0, marked = 0, diagonals = 0;
     for (int64_t p = 0; p < samples; p++) {
         spryi_packed_plan plan;
         spryi_packed_group g = spryi_packed_group_of(csr, block, &plan, groups * p / samples);
+        g.end = g.begin + sampled_rows(&g, effort);
         spryi_packed_make_slices(&g);
         add(&sum, &g.at);
-        entries += spryi_index_at(csr->offsets, csr->offset_type, g.end) -
-                   spryi_index_at(csr->offsets, csr->offset_type, g.begin);
+        rows += g.end - g.begin;
+        entries += spryi_offset_of(csr, g.end) - spryi_offset_of(csr, g.begin);
         for (int n = 0; n < g.taken; n++) {
             const int is_diagonals = plan.choice[n].kind == SPRYI_PACKED_DIAGONALS;
             marked += plan.choice[n].b == 1 && !is_diagonals;
@@ -133,5 +145,5 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort ef
                                 .block = block,
                                 .unmarked = 1 - (double)marked / slices,
                                 .strided = (double)diagonals / slices,
-                                .slices = (double)sum.slices * (double)groups / (double)samples};
+                                .slices = (double)sum.slices * (double)csr->rows / (double)rows};
 }

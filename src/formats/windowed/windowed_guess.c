@@ -10,8 +10,6 @@
 #include "core/number_set.h"
 #include "formats/windowed/windowed_layout.h"
 
-#include <stdlib.h>
-
 enum { SECTOR = 32 /* bytes */ };
 
 /* Sizes of the samples. */
@@ -24,7 +22,7 @@ typedef struct sample_sizes {
 
 static const sample_sizes *sizes_of(spryi_effort effort)
 {
-    static const sample_sizes quick = {4, 1, 1 << 14, 48, 15}, full = {16, 6, 3 << 16, SPRYI_WINDOWED_SAMPLES, 16};
+    static const sample_sizes quick = {2, 1, 1 << 13, 32, 13}, full = {16, 6, 3 << 16, SPRYI_WINDOWED_SAMPLES, 14};
     return effort == SPRYI_FULL ? &full : &quick;
 }
 
@@ -34,6 +32,7 @@ typedef struct guesser {
     uint32_t *queue;  /* of a ball: window rows */
     int64_t *lengths; /* of the rows of a window */
     int64_t window, per_sector, run;
+    int64_t most; /* entries of a window that are counted */
 } guesser;
 
 /* What windows under one order take, added up. */
@@ -42,10 +41,14 @@ typedef struct window_sums {
     double most_work, most_steps; /* of a window */
 } window_sums;
 
-static int falling(const void *a, const void *b)
+/* Lengths of up to SPRYI_WINDOWED_LONG, the longest first. */
+static void sort_lengths(int64_t *lengths, int64_t count)
 {
-    const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
-    return one < other ? 1 : one > other ? -1 : 0;
+    int16_t rows_of[SPRYI_WINDOWED_LONG + 1] = {0};
+    int64_t at = 0;
+    for (int64_t n = 0; n < count; n++) rows_of[lengths[n]]++;
+    for (int64_t length = SPRYI_WINDOWED_LONG; length >= 0; length--)
+        for (int n = 0; n < rows_of[length]; n++) lengths[at++] = length;
 }
 
 /*
@@ -56,7 +59,7 @@ static void add_steps(guesser *g, window_sums *sums, int64_t count)
 {
     const int64_t at_once = g->run == 1 ? 8 : g->run <= 3 ? 4 : 2;
     double steps = 0;
-    qsort(g->lengths, (size_t)count, sizeof *g->lengths, falling);
+    sort_lengths(g->lengths, count);
     for (int64_t n = 0; n < count; n += SPRYI_WINDOWED_LANES) {
         const int64_t last = n + SPRYI_WINDOWED_LANES <= count ? n + SPRYI_WINDOWED_LANES - 1 : count - 1;
         const int64_t width = g->lengths[n] / g->run, whole = g->lengths[last] / g->run,
@@ -70,12 +73,13 @@ static void add_steps(guesser *g, window_sums *sums, int64_t count)
 }
 
 /*
- * Rows first .. first + count - 1 of a list, or of the matrix where there is none, as a window. Where the set of
- * columns becomes full, the entries behind that are taken to meet as many new ones as those before.
+ * Rows first .. first + count - 1 of a list, or of the matrix where there is none, as a window. Where it has very many
+ * entries or the set of columns becomes full, the entries behind that are taken to meet as many new ones as those
+ * before.
  */
 static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int64_t first, int64_t count)
 {
-    int64_t entries = 0, counted = 0; /* counted: until the set is full */
+    int64_t entries = 0, counted = 0;
     spryi_number_set_empty(&g->columns);
     spryi_number_set_empty(&g->sectors);
     for (int64_t n = first; n < first + count; n++) {
@@ -84,7 +88,7 @@ static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int6
         if (length > SPRYI_WINDOWED_LONG) continue;
         const int64_t begin = spryi_offset_of(g->csr, i);
         entries += length;
-        if (spryi_number_set_is_full(&g->columns)) continue;
+        if (counted >= g->most || spryi_number_set_is_full(&g->columns)) continue;
         counted += length;
         for (int64_t k = begin; k < begin + length; k++) {
             const int64_t j = spryi_minor_of(g->csr, k);
@@ -180,6 +184,7 @@ static void sample_windows(guesser *g, window_sums *natural, window_sums *balls,
     const int64_t most = (int64_t)((double)sizes->entries / ((double)g->window * (mean > 1 ? mean : 1)));
     const int64_t enough = most > sizes->least ? most : sizes->least;
     const int64_t windows = enough < sizes->windows ? enough : sizes->windows;
+    g->most = 2 * sizes->entries / windows;
     for (int64_t n = 0; n < windows; n++) {
         /* in the middle of equal parts: ends are unlike the rest */
         const int64_t first = spryi_windowed_sample(a->rows - g->window, 2 * n + 1, 2 * windows);
