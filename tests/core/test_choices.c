@@ -56,6 +56,26 @@ static void within_a_context(void **state)
     spry_context_destroy(context);
 }
 
+/* Whatever a plan tells of its parameters is taken from memory again: hyb of rows with few entries has width 0. */
+static void without_width(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, "uniform,rows=3000,degree=1");
+    const spry_spmv_options o = measuring(PLENTY);
+    (void)plan_with(context, A, &o);
+    assert_int_equal(spry_choice_count(context), 1);
+    spry_choice_info *known = context->choices.known.list;
+    snprintf(known->format, sizeof known->format, "hyb:width=0");
+    snprintf(known->kernel, sizeof known->kernel, "hyb_portable_cpu");
+    const told t = plan_with(context, A, &o);
+    check_told(&t, SPRY_REASON_REMEMBERED, "remembered from");
+    assert_string_equal(t.format, "hyb");
+    assert_string_equal(t.parameters, "width=0");
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
 /* The fingerprint of a plan of A. */
 static spry_choice_info asked(spry_context *context, const spry_matrix *A, const spry_spmv_options *o)
 {
@@ -364,10 +384,11 @@ static void explained(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(within_a_context), cmocka_unit_test(fingerprints),
-        cmocka_unit_test(little_time),      cmocka_unit_test(nothing_to_measure),
-        cmocka_unit_test(refused),          cmocka_unit_test(refused_memory),
-        cmocka_unit_test(at_once),          cmocka_unit_test(explained),
+        cmocka_unit_test(within_a_context),   cmocka_unit_test(without_width),
+        cmocka_unit_test(fingerprints),       cmocka_unit_test(little_time),
+        cmocka_unit_test(nothing_to_measure), cmocka_unit_test(refused),
+        cmocka_unit_test(refused_memory),     cmocka_unit_test(at_once),
+        cmocka_unit_test(explained),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
