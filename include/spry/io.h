@@ -121,6 +121,9 @@ SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector 
  * rates that "auto" predicts times by (docs/choosing.md), of one or several classes of devices. Plans made from then on
  * follow it: sizes on the CPU and on GPUs of the compute capability that they were fitted for, rates on devices of
  * their class. Not while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
+ * That is told also of a table that is cut (the last line is "end N", N being the facts before it), of one of another
+ * version, which `spry tune` makes anew, and of a class that spry_device_class_get_info (tools.h) does not list, or
+ * lists with another kind of device.
  */
 SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
 

@@ -228,9 +228,9 @@ SPRY_API spry_status spry_rates_fit(spry_context *context, const char *device_cl
                                     spry_rates_fit_info *info, spry_error *err);
 
 /*
- * The rates of a class as lines of a table that spry_context_load_tuning reads (behind a first line, "spry-tuning 2"),
- * into text of `size` bytes, 0 at the end. *length: bytes without that 0, also where they do not fit, which is
- * SPRY_TOO_LARGE; text may be NULL with size 0.
+ * The rates of a class as lines of a table that spry_context_load_tuning reads, behind a first line, "spry-tuning 3",
+ * and before a last one, "end N", N being the lines between them; into text of `size` bytes, 0 at the end. *length:
+ * bytes without that 0, also where they do not fit, which is SPRY_TOO_LARGE; text may be NULL with size 0.
  */
 SPRY_API spry_status spry_rates_print(const spry_context *context, const char *device_class, char *text, int64_t size,
                                       int64_t *length, spry_error *err);
