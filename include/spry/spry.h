@@ -603,7 +603,8 @@ typedef struct spry_spmv_options {
      * its file (spry_context_set_choices in io.h): a plan of a matrix of the same structure takes it without timing.
      * What is measured differs from run to run, and with the format the last bits of results; a plan's stay the same.
      * Until the trial is over up to four storages are held at once, of which each keeps memory_limit_bytes; one that is
-     * refused, also for want of memory, is left out. Trials in one context wait for each other. "tree": the decision
+     * refused, also for want of memory, is left out. Without memory for the vectors nothing is timed: the plan is that
+     * of "cost", and its reason tells so. Trials in one context wait for each other. "tree": the decision
      * tree of Sparse Methods by row lengths alone, for comparison; what it asks the caller stands behind its name,
      * "tree:memory" (it is scarce) or "tree:unpredictable" (the rows are).
      */
