@@ -738,7 +738,7 @@ typedef struct spry_spmv_plan_info {
     const char *kernel;      /* "csr_avx512_cpu", ... */
     const char *ordering;    /* "none", ... */
     spry_reason reason_code; /* why this format ... */
-    const char *reason;      /* ... and one sentence about it, the same in every locale */
+    const char *reason;      /* ... and one sentence, which names it; the same in every locale */
     int deterministic;       /* 1: the same bits in every run */
     int threads;             /* threads a run may use; 0 on a GPU */
     int values_in_place;     /* 1: runs read the caller's values where they are */
