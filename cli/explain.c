@@ -126,22 +126,57 @@ static int is_taken(const spry_candidate *c, const spry_explanation_info *info)
     return strcmp(c->format, info->format) == 0 && (!info->kernel[0] || strcmp(c->kernel, info->kernel) == 0);
 }
 
-/* What would be next, by the time with set-up. */
-static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info)
+/* What would be next among those of which there are times of the kind that decided. */
+typedef struct runner_up {
+    spry_candidate taken, next;
+    int measured, set_up; /* 1: times were measured; set-up counts in */
+} runner_up;
+
+static double product_of(const runner_up *r, const spry_candidate *c)
 {
-    spry_candidate taken = SPRY_INIT(spry_candidate), next = SPRY_INIT(spry_candidate);
+    return r->measured ? c->measured_us : c->predicted_us;
+}
+
+static double total_of(const runner_up *r, const spry_candidate *c, int64_t calls)
+{
+    return r->measured ? c->measured_setup_us + (double)calls * c->measured_us : c->total_us;
+}
+
+/* What the choice went by. */
+static double cost_of(const runner_up *r, const spry_candidate *c, int64_t calls)
+{
+    return r->set_up ? total_of(r, c, calls) : product_of(r, c);
+}
+
+static void find_runner_up(runner_up *r, const spry_explanation *e, const spry_explanation_info *info)
+{
     for (int k = 0; k < info->candidates; k++) {
         spry_candidate c = SPRY_INIT(spry_candidate);
-        if (spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK || c.refused[0] || c.predicted_us <= 0) continue;
-        if (is_taken(&c, info) && !taken.format)
-            taken = c;
-        else if (!next.format || c.total_us < next.total_us)
-            next = c;
+        if (spry_explanation_get_candidate(e, &c, k, NULL) != SPRY_OK || c.refused[0] || product_of(r, &c) <= 0)
+            continue;
+        if (is_taken(&c, info) && !r->taken.format)
+            r->taken = c;
+        else if (!r->next.format || cost_of(r, &c, info->calls) < cost_of(r, &r->next, info->calls))
+            r->next = c;
     }
-    if (taken.format && next.format)
-        printf("  runner-up %s takes %.2f times as long a product as %s, %.2f times with set-up\n",
-               next.kernel[0] ? next.kernel : next.format, next.predicted_us / taken.predicted_us,
-               taken.kernel[0] ? taken.kernel : taken.format, next.total_us / taken.total_us);
+}
+
+/* counted: set-up is counted in by policy "measure". */
+static void print_runner_up(const spry_explanation *e, const spry_explanation_info *info, int counted)
+{
+    const int measured = info->reason_code == SPRY_REASON_MEASURED;
+    runner_up r = {.taken = SPRY_INIT(spry_candidate),
+                   .next = SPRY_INIT(spry_candidate),
+                   .measured = measured,
+                   .set_up = !measured || counted};
+    find_runner_up(&r, e, info);
+    if (!r.taken.format || !r.next.format) return;
+    printf("  runner-up %s %s %.2f times as long a product as %s", r.next.kernel[0] ? r.next.kernel : r.next.format,
+           measured ? "took" : "takes", product_of(&r, &r.next) / product_of(&r, &r.taken),
+           r.taken.kernel[0] ? r.taken.kernel : r.taken.format);
+    if (r.set_up)
+        printf(", %.2f times with set-up", total_of(&r, &r.next, info->calls) / total_of(&r, &r.taken, info->calls));
+    printf("\n");
 }
 
 static int has_measured(const spry_explanation *e, const spry_explanation_info *info)
@@ -153,15 +188,16 @@ static int has_measured(const spry_explanation *e, const spry_explanation_info *
     return 0;
 }
 
-static int print_explanation(const char *name, const spry_explanation *e, spry_error *err)
+static int print_explanation(const char *name, const spry_explanation *e, int counted, spry_error *err)
 {
     spry_explanation_info info = SPRY_INIT(spry_explanation_info);
     if (spry_explanation_get_info(e, &info, err) != SPRY_OK) return cli_fail(err);
     printf("%s\n  takes     %s\n", name, info.reason);
-    printf("  for       %s products on %s (fitted %s)", cli_count(info.calls).s, info.device_class, info.fitted);
+    printf("  for       %s product%s on %s (fitted %s)", cli_count(info.calls).s, info.calls == 1 ? "" : "s",
+           info.device_class, info.fitted);
     if (info.threads > 0) printf(", %d thread%s", info.threads, info.threads == 1 ? "" : "s");
     printf("\n");
-    print_runner_up(e, &info);
+    print_runner_up(e, &info, counted);
     const int measured = has_measured(e, &info);
     printf("\n  %-19s %10s ", "format or kernel", "a product");
     if (measured) printf("%10s ", "measured");
@@ -239,10 +275,19 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
 
 static int check_device(const arguments *a)
 {
-    if (!is_measured(a) || !a->device || strcmp(a->device, "cpu") == 0 || strcmp(a->device, "cuda") == 0)
-        return CLI_GO_ON;
-    return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
-                           a->device);
+    char names[160] = "";
+    if (!a->device || strcmp(a->device, "cpu") == 0 || strcmp(a->device, "cuda") == 0) return CLI_GO_ON;
+    if (is_measured(a))
+        return cli_usage_error("--device is '%s', but --policy measure needs a device that is here: cpu or cuda",
+                               a->device);
+    for (int n = 0; n < spry_device_class_count(); n++) {
+        spry_device_class_info info = SPRY_INIT(spry_device_class_info);
+        if (spry_device_class_get_info(&info, n, NULL) != SPRY_OK) continue;
+        if (strcmp(info.name, a->device) == 0) return CLI_GO_ON;
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "", info.name);
+    }
+    return cli_usage_error("--device is '%s', expected cpu, cuda or a class of devices: %s", a->device, names);
 }
 
 static int explain(const cli_input *input, arguments *a)
@@ -256,7 +301,8 @@ static int explain(const cli_input *input, arguments *a)
     if (status == CLI_GO_ON) {
         status = CLI_OK;
         if (a->json.wanted && !json_line(a, input, e)) status = CLI_UNSUCCESSFUL;
-        if (cli_for_people(&a->json) && status == CLI_OK) status = print_explanation(input->name, e, &err);
+        if (cli_for_people(&a->json) && status == CLI_OK)
+            status = print_explanation(input->name, e, a->calls > 0, &err);
         status = cli_json_close(&a->json, status);
     }
     spry_explanation_destroy(e);

@@ -328,7 +328,8 @@ static void write_gpu(FILE *out, const tuning *t, int capability)
         fprintf(out, "cuda case%d %.4g %.4g\n", c + 2, ssrs->factor[c], srs->factor[c]);
 }
 
-static void write_table(FILE *out, const tuning *t)
+/* What a table tells of the device here, a fact a line, but for comments. */
+static void write_facts(FILE *out, const tuning *t)
 {
     spry_device_info device = SPRY_INIT(spry_device_info);
     char day[32] = "";
@@ -336,7 +337,6 @@ static void write_table(FILE *out, const tuning *t)
     struct tm when;
     if (gmtime_r(&now, &when)) strftime(day, sizeof day, "%Y-%m-%d", &when);
     spry_device_get_info(t->context, &device, on_gpu(t), NULL);
-    fprintf(out, "spry-tuning %d\n", t->rates ? 2 : 1);
     if (t->rates) fputs(t->rates, out);
     if (t->found_count == 0) return;
     fprintf(out, "# %s, %s, fitted over %d matrices with spry tune, %s\n", device.description ? device.description : "",
@@ -350,6 +350,22 @@ static void write_table(FILE *out, const tuning *t)
             fputc('\n', out);
         }
     }
+}
+
+/* The facts between the first line and the last, which tells how many they are. 0: out of memory. */
+static int write_table(FILE *out, const tuning *t)
+{
+    char *facts = NULL;
+    size_t size = 0;
+    int count = 0;
+    FILE *memory = open_memstream(&facts, &size);
+    if (!memory) return 0;
+    write_facts(memory, t);
+    const int good = fclose(memory) == 0;
+    for (const char *line = facts; good && *line; line = strchr(line, '\n') + 1) count += line[0] != '#';
+    if (good) fprintf(out, "spry-tuning 3\n%send %d\n", facts, count);
+    free(facts);
+    return good;
 }
 
 static int report(tuning *t)
@@ -367,8 +383,9 @@ static int report(tuning *t)
     cli_output table;
     status = cli_output_open(&table, a->out);
     if (status != CLI_GO_ON) return status;
-    write_table(table.stream, t);
-    status = cli_output_close(&table, CLI_OK);
+    status = write_table(table.stream, t) ? CLI_OK : CLI_UNSUCCESSFUL;
+    if (status != CLI_OK) cli_message("out of memory");
+    status = cli_output_close(&table, status);
     if (status == CLI_OK && a->out && !cli_is_dash(a->out))
         cli_message("wrote %s; the command line takes it with SPRY_TUNING=%s, a program with spry_context_load_tuning",
                     a->out, a->out);

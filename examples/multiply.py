@@ -61,7 +61,7 @@ for step in range(2):
     print("{:g} {:g} {:g}".format(*y))
     values[0] = 400
 call("spry_spmv_plan_get_info", plan, info)
-print(info.format.decode(), "because", info.reason.decode(), file=sys.stderr)
+print(info.reason.decode(), file=sys.stderr)
 # Handles may go in any order: each keeps what it needs.
 library.spry_context_destroy(context)
 library.spry_matrix_destroy(A)

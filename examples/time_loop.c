@@ -39,7 +39,7 @@ int main(void)
         for (int i = 0; i < N; i++) T[i] = next[i];
     }
     if (spry_spmv_plan_get_info(plan, &info, &err) != SPRY_OK) goto done;
-    printf("middle %.4f, %s: %s\n", T[N / 2], info.format, info.reason);
+    printf("middle %.4f, %s\n", T[N / 2], info.reason);
     printf("set-up %.1f us, update %.1f us, run %.2f us, ", info.setup_us, info.update_us, info.predicted_us);
     if (info.break_even_calls == 0)
         printf("nothing to pay\n"); /* csr, as it is */

@@ -121,6 +121,9 @@ SPRY_API spry_status spry_vector_write(spry_context *context, spry_const_vector 
  * rates that "auto" predicts times by (docs/choosing.md), of one or several classes of devices. Plans made from then on
  * follow it: sizes on the CPU and on GPUs of the compute capability that they were fitted for, rates on devices of
  * their class. Not while another thread uses the context. SPRY_BAD_FILE, with the line, leaves the context as it was.
+ * That is told also of a table that is cut (the last line is "end N", N being the facts before it), of one of another
+ * version, which `spry tune` makes anew, and of a class that spry_device_class_get_info (tools.h) does not list, or
+ * lists with another kind of device.
  */
 SPRY_API spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err);
 
@@ -153,14 +156,16 @@ typedef struct spry_choice_info {
 
 /*
  * Lets the context remember choices in a file: reads those that are there, in place of what it remembers, and writes
- * each new one into the file at once. The file need not exist, or may be empty; a folder that takes new files must be
- * there. It is text, a choice a line with a checksum, the newest last, at most 4096 of them, and is replaced as a whole
- * under a lock (of its folder), so that processes may share it. path NULL: none any more; what the context remembers
- * stays. Not while another thread uses the context.
+ * each new one into the file at once. The file may be empty, and need not be there where its folder takes new files;
+ * behind a symbolic link it is made where the link leads. One that can be read but not replaced serves, too: its
+ * choices are taken, and new ones are not written. It is text, a choice a line with a checksum, the newest last, at
+ * most 4096 of them, and is replaced as a whole under a lock (of its folder), so that processes may share it. path
+ * NULL: none any more; what the context remembers stays. Not while another thread uses the context.
  * SPRY_BAD_FILE, with the line, where the file is damaged, cut, foreign, or written by another version of the library;
- * SPRY_FILE_ERROR where it cannot be read or replaced: the context is as it was. When a choice cannot be written later
- * (the disk is full, the file is damaged, the lock is held for a second), the plan is made all the same, the context
- * remembers it, and spry_spmv_plan_info.reason tells what was wrong ("; not kept: ...").
+ * SPRY_FILE_ERROR where it cannot be read, or is not there and cannot be made: the context is as it was. When a choice
+ * cannot be written later (nobody may write there, the disk is full, the file is damaged, the lock is held for a
+ * second), the plan is made all the same, the context remembers it, and spry_spmv_plan_info.reason tells what was wrong
+ * ("; not kept: ...").
  */
 SPRY_API spry_status spry_context_set_choices(spry_context *context, const char *path, spry_error *err);
 

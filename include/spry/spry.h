@@ -603,7 +603,8 @@ typedef struct spry_spmv_options {
      * its file (spry_context_set_choices in io.h): a plan of a matrix of the same structure takes it without timing.
      * What is measured differs from run to run, and with the format the last bits of results; a plan's stay the same.
      * Until the trial is over up to four storages are held at once, of which each keeps memory_limit_bytes; one that is
-     * refused, also for want of memory, is left out. Trials in one context wait for each other. "tree": the decision
+     * refused, also for want of memory, is left out. Without memory for the vectors nothing is timed: the plan is that
+     * of "cost", and its reason tells so. Trials in one context wait for each other. "tree": the decision
      * tree of Sparse Methods by row lengths alone, for comparison; what it asks the caller stands behind its name,
      * "tree:memory" (it is scarce) or "tree:unpredictable" (the rows are).
      */
@@ -737,7 +738,7 @@ typedef struct spry_spmv_plan_info {
     const char *kernel;      /* "csr_avx512_cpu", ... */
     const char *ordering;    /* "none", ... */
     spry_reason reason_code; /* why this format ... */
-    const char *reason;      /* ... and one sentence about it, the same in every locale */
+    const char *reason;      /* ... and one sentence, which names it; the same in every locale */
     int deterministic;       /* 1: the same bits in every run */
     int threads;             /* threads a run may use; 0 on a GPU */
     int values_in_place;     /* 1: runs read the caller's values where they are */

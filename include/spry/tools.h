@@ -217,20 +217,20 @@ typedef struct spry_rates_fit_info {
 
 /*
  * Fits the rates of a class of devices to observations, starting from those that the context has. Plans of the
- * context follow them from then on. `fitted` says to what, for people: a line of at most 159
- * characters without a #. Formats without an
- * observation keep their rates. Takes seconds. Not while another thread uses the context.
- * Explanations are of this context and class; SPRY_INVALID_ARGUMENT names the first that is not, a format without rates
- * or a time that is none. count >= 1. info may be NULL.
+ * context follow them from then on. `fitted` says to what, for people: a line of at most 159 characters without a #.
+ * Formats without an observation keep their rates. Takes seconds. Not while another thread uses the context.
+ * Explanations are of this context and class, struct_size is that of spry_observation, time_us from 0.001 to 1e12 and
+ * setup_us from 0 to 1e12; SPRY_INVALID_ARGUMENT names the first observation that is not so, or of a format without
+ * rates or a kernel that is none of the format. count >= 1. info may be NULL.
  */
 SPRY_API spry_status spry_rates_fit(spry_context *context, const char *device_class,
                                     const spry_observation *observations, int64_t count, const char *fitted,
                                     spry_rates_fit_info *info, spry_error *err);
 
 /*
- * The rates of a class as lines of a table that spry_context_load_tuning reads (behind a first line, "spry-tuning 2"),
- * into text of `size` bytes, 0 at the end. *length: bytes without that 0, also where they do not fit, which is
- * SPRY_TOO_LARGE; text may be NULL with size 0.
+ * The rates of a class as lines of a table that spry_context_load_tuning reads, behind a first line, "spry-tuning 3",
+ * and before a last one, "end N", N being the lines between them; into text of `size` bytes, 0 at the end. *length:
+ * bytes without that 0, also where they do not fit, which is SPRY_TOO_LARGE; text may be NULL with size 0.
  */
 SPRY_API spry_status spry_rates_print(const spry_context *context, const char *device_class, char *text, int64_t size,
                                       int64_t *length, spry_error *err);

@@ -58,7 +58,7 @@ static spry_status parse_parameter(const spryi_format *format, int64_t *paramete
         return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "format", value, p->most,
                                 "format %s: \"%.*s\", expected %s=NUMBER from %lld to %lld (%s)", format->name,
                                 (int)length, text, p->name, (long long)p->least, (long long)p->most, p->text);
-    parameters[slot] = value;
+    parameters[slot] = value == 0 ? SPRYI_GIVEN_ZERO : value;
     return SPRY_OK;
 }
 

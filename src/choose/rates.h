@@ -7,10 +7,4 @@
 extern const spryi_device_class spryi_class_h200, spryi_class_h100, spryi_class_avx512, spryi_class_avx2,
     spryi_class_avx512_amd, spryi_class_avx2_amd;
 
-/* Number n of the classes; NULL: there are fewer. */
-const spryi_device_class *spryi_device_class_at(int n);
-
-/* NULL: there is none of that name. */
-const spryi_device_class *spryi_device_class_named(const char *name);
-
 #endif

@@ -68,7 +68,7 @@ typedef struct spryi_parameter {
     const char *text; /* what it is, one line */
 } spryi_parameter;
 
-enum { SPRYI_PARAMETERS = 4 };
+enum { SPRYI_PARAMETERS = 4, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
 
 /* What a format is asked to build, or to predict. */
 typedef struct spryi_build_request {
@@ -88,7 +88,7 @@ typedef struct spryi_build_request {
     int shared_bytes;       /* that a block of threads may have; 0: not known */
     int copied;             /* 1: what is built will be copied to a device's memory, so that the plan owns all of it */
     const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
-    int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given */
+    int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given; SPRYI_GIVEN_ZERO */
     struct spryi_cost *cost;              /* where build tells what it makes, as predict would; NULL: nobody asks */
 } spryi_build_request;
 

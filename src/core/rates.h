@@ -44,6 +44,10 @@ typedef struct spryi_device_class {
     int formats;
 } spryi_device_class;
 
+/* choose/rates.c: number n of the library's classes; NULL: there are fewer. Or by name; NULL: there is none. */
+const spryi_device_class *spryi_device_class_at(int n);
+const spryi_device_class *spryi_device_class_named(const char *name);
+
 /* 1: of CPUs, whose times are compared as shares of csr's; 0: of GPUs. */
 static inline int spryi_class_is_cpu(const spryi_device_class *c)
 {

@@ -183,6 +183,13 @@ static spry_status take_line(reader *r, char *line, spry_error *err)
                                "the line is damaged: expected a choice of %d words, the last the checksum of the "
                                "others",
                                WORDS);
+    if (spryi_choice_is_there(r->list, choice.fingerprint))
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "fingerprint %s is there a second time, expected one line of each", choice.fingerprint);
+    if (r->list->count == SPRYI_MOST_CHOICES)
+        return spryi_fail_file(err, SPRY_BAD_FILE, r->path, r->number,
+                               "there are more than %d choices, expected \"end %d\"", SPRYI_MOST_CHOICES,
+                               SPRYI_MOST_CHOICES);
     return spryi_choice_put(r->context, r->list, &choice, err);
 }
 
@@ -260,8 +267,8 @@ done:
     return status;
 }
 
-/* Finds out whether the file can be replaced, as long as there is somebody to tell. */
-static spry_status check_replaceable(spry_context *context, const char *path, spry_error *err)
+/* Finds out whether the file can be made, as long as there is somebody to tell. */
+static spry_status check_makeable(spry_context *context, const char *path, spry_error *err)
 {
     writer *w = NULL;
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &w, 1, "buffer for choices", err));
@@ -284,10 +291,7 @@ static spry_status take_lock(int *lock, const char *path, spry_error *err)
     const struct timespec pause = {0, 5000000};
     char folder[PATH_MAX];
     *lock = -1;
-    if (!realpath(path, folder)) {
-        if (strlen(path) >= sizeof folder) return spryi_fail_errno(err, path, "cannot be locked", ENAMETOOLONG);
-        memcpy(folder, path, strlen(path) + 1);
-    }
+    if (!spryi_output_target(folder, path)) return spryi_fail_errno(err, path, "cannot be locked", errno);
     char *slash = strrchr(folder, '/');
     if (slash) slash[slash == folder] = '\0';
     *lock = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -350,7 +354,7 @@ spry_status spry_context_set_choices(spry_context *context, const char *path, sp
     if (path) {
         SPRYI_TRY(read_file(context, path, &list, err));
         SPRYI_TRY(make_absolute(context, &absolute, path, err));
-        SPRYI_TRY(check_replaceable(context, absolute, err));
+        if (access(absolute, F_OK) != 0) SPRYI_TRY(check_makeable(context, absolute, err));
         spryi_choice_list_clear(context, &choices->known);
         choices->known = list;
         list = (spryi_choice_list){0};

@@ -102,6 +102,31 @@ static spry_status open_direct(spryi_output *output, const char *path, spry_erro
     return output->fd >= 0 ? SPRY_OK : spryi_fail_errno(err, output->name, "cannot be opened for writing", errno);
 }
 
+int spryi_output_target(char target[PATH_MAX], const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    char to[PATH_MAX];
+    if (realpath(path, target)) return 1;
+    size_t begin = 0, length = strlen(path);
+    const char *from = path;
+    for (int links = 0; links < MOST_LINKS; links++) {
+        if (begin + length >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return 0;
+        }
+        memcpy(target + begin, from, length);
+        target[begin + length] = '\0';
+        const ssize_t count = readlink(target, to, sizeof to);
+        if (count < 0) return 1; /* no link */
+        const char *slash = to[0] == '/' ? NULL : strrchr(target, '/');
+        begin = slash ? (size_t)(slash + 1 - target) : 0;
+        length = (size_t)count;
+        from = to;
+    }
+    errno = ELOOP;
+    return 0;
+}
+
 spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err)
 {
     output->name = path;
@@ -121,12 +146,8 @@ spry_status spryi_output_open(spryi_output *output, const char *path, spry_error
         return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "is a directory, expected a file to write");
     if (exists && !S_ISREG(facts.st_mode)) return open_direct(output, path, err);
     if (exists && access(path, W_OK) != 0) return spryi_fail_errno(err, path, "cannot be replaced", errno);
-    /* A link stays a link: what it leads to is replaced. */
-    if (!exists || !realpath(path, output->target)) {
-        if (strlen(path) >= sizeof output->target)
-            return spryi_fail_errno(err, path, "cannot be created", ENAMETOOLONG);
-        memcpy(output->target, path, strlen(path) + 1);
-    }
+    /* A link stays a link: what it leads to is made, or replaced. */
+    if (!spryi_output_target(output->target, path)) return spryi_fail_errno(err, path, "cannot be created", errno);
     spry_status status = open_beside(output, err);
     if (status == SPRY_OK && exists) (void)fchmod(output->fd, facts.st_mode & 07777);
     return status;

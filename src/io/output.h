@@ -23,6 +23,12 @@ typedef struct spryi_output {
 /* 1: path ends with the suffix, and something stands before it. */
 int spryi_output_named(const char *path, const char *suffix);
 
+/*
+ * What path leads to behind symbolic links, of which the last may lead to what is not there yet. 0: it is too long, or
+ * they form a ring, as errno tells.
+ */
+int spryi_output_target(char target[PATH_MAX], const char *path);
+
 /* path "-" is standard output. fd is to be -1 before, and is after a failure. */
 spry_status spryi_output_open(spryi_output *output, const char *path, spry_error *err);
 spry_status spryi_output_write(const spryi_output *output, const void *data, size_t bytes, spry_error *err);

@@ -1,7 +1,7 @@
 /*
  * Tuning tables: text, a fact a line, in any order.
  *
- *     spry-tuning 1            first: the version
+ *     spry-tuning 3            first: the version
  *     cpu csr2 96              rows a super-row on CPUs
  *     cpu csr3 96 8            the same of csr3, super-rows a super-super-row
  *     cuda 9                   the compute capability, major number, that the rest is for
@@ -15,6 +15,8 @@
  *     fitted to two threads of an AMD EPYC, 2026-11-25
  *     number cache_bytes 1.6e7
  *     rate csr launch 1.65     a rate of a format; of one of its kernels: rate csr:csr_vector_cuda launch 4
+ *
+ *     end 13                   last: how many facts there are
  *
  * Blank lines, and what follows a #, mean nothing.
  */
@@ -32,7 +34,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { VERSION = 2, LINE_BYTES = 256 };
+enum { VERSION = 3, LINE_BYTES = 256 };
+static const char first_line[] = "\"spry-tuning 3\" first";
 static const double least_formula = -1e6, most_formula = 1e6;
 
 typedef spryi_tuning_line line;
@@ -41,6 +44,7 @@ typedef spryi_tuning_line line;
 typedef struct table {
     spryi_tuning sizes;
     spryi_tuning_classes classes;
+    int headed, ended, facts;
 } table;
 
 static void split(line *l, char *text)
@@ -133,30 +137,49 @@ static spry_status take_cuda(const line *l, spryi_tuning *t, spry_error *err)
     return SPRY_OK;
 }
 
-static spry_status take_line(spry_context *context, const line *l, int *headed, table *t, spry_error *err)
+static spry_status take_head(const line *l, table *t, spry_error *err)
 {
-    if (!*headed) {
-        double version;
-        if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 ||
-            !spryi_tuning_number(l->words[1], 1, 1e9, &version))
-            return wrong(l, "\"spry-tuning 2\" first", err);
-        if (version > VERSION)
-            return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
-                                   "the table is of version %g, this library reads version %d", version, VERSION);
-        *headed = 1;
-        return SPRY_OK;
-    }
+    double version;
+    if (l->count != 2 || strcmp(l->words[0], "spry-tuning") != 0 || !spryi_tuning_number(l->words[1], 1, 1e9, &version))
+        return wrong(l, first_line, err);
+    if (version != VERSION)
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
+                               "the table is of version %g, this library reads version %d%s", version, VERSION,
+                               version < VERSION ? ": make it anew with 'spry tune'" : "");
+    t->headed = 1;
+    return SPRY_OK;
+}
+
+static spry_status take_end(const line *l, table *t, spry_error *err)
+{
+    double facts;
+    if (l->count != 2 || !spryi_tuning_number(l->words[1], 0, INT32_MAX, &facts) || facts != t->facts)
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "lines are missing: expected \"end %d\"",
+                               t->facts);
+    t->ended = 1;
+    return SPRY_OK;
+}
+
+static spry_status take_line(spry_context *context, const line *l, table *t, spry_error *err)
+{
+    if (!t->headed) return take_head(l, t, err);
+    if (t->ended) return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "there is text behind the end");
+    if (strcmp(l->words[0], "end") == 0) return take_end(l, t, err);
+    t->facts++;
     if (strcmp(l->words[0], "cpu") == 0) return take_cpu(l, &t->sizes, err);
     if (strcmp(l->words[0], "cuda") == 0) return take_cuda(l, &t->sizes, err);
     if (spryi_tuning_is_of_class(l)) return spryi_tuning_take_class(context, &t->classes, l, err);
-    return wrong(l, "cpu, cuda, class, title, fitted, number or rate and what they say", err);
+    return wrong(l, "cpu, cuda, class, title, fitted, number or rate and what they say, or end", err);
 }
 
 /* A table that tells of a GPU has both formulas; factors that it leaves out are 1. */
-static spry_status complete(const line *l, int headed, table *all, spry_error *err)
+static spry_status complete(const line *l, table *all, spry_error *err)
 {
     spryi_tuning *t = &all->sizes;
-    if (!headed) return wrong(l, "\"spry-tuning 2\" first", err);
+    if (!all->headed) return wrong(l, first_line, err);
+    if (!all->ended)
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
+                               "the table is cut: expected \"end %d\" behind this line", all->facts);
     SPRYI_OK_OR_RETURN(spryi_tuning_check_classes(&all->classes, l, err));
     const int formulas = t->ssrs.constant != 0 && t->srs.constant != 0;
     if ((t->gpu_major > 0) != formulas)
@@ -170,22 +193,40 @@ static spry_status complete(const line *l, int headed, table *all, spry_error *e
     return SPRY_OK;
 }
 
+/* The next line, without its newline; *more 0: there is none. */
+static spry_status next_line(line *l, char text[LINE_BYTES], FILE *file, int *more, spry_error *err)
+{
+    int length = 0, c;
+    while ((c = getc(file)) != EOF && c != '\n') {
+        if (length == 0) l->number++;
+        if (c == '\0')
+            return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "the line has a NUL byte, expected text");
+        if (length == LINE_BYTES - 2)
+            return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "the line is longer than %d characters",
+                                   LINE_BYTES - 2);
+        text[length++] = (char)c;
+    }
+    if (ferror(file)) return spryi_fail_errno(err, l->path, "cannot be read", errno);
+    *more = c != EOF;
+    if (*more && length == 0) l->number++;
+    if (!*more && length > 0)
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number,
+                               "the table is cut in this line: expected the rest of it, and \"end N\" behind it");
+    text[length] = '\0';
+    return SPRY_OK;
+}
+
 static spry_status read_table(spry_context *context, FILE *file, const char *path, table *t, spry_error *err)
 {
     char text[LINE_BYTES];
     line l = {.path = path};
-    int headed = 0;
-    while (fgets(text, sizeof text, file)) {
-        l.number++;
-        if (strlen(text) + 1 == sizeof text && text[sizeof text - 2] != '\n')
-            return spryi_fail_file(err, SPRY_BAD_FILE, path, l.number, "the line is longer than %d characters",
-                                   LINE_BYTES - 2);
+    int more;
+    for (;;) {
+        SPRYI_OK_OR_RETURN(next_line(&l, text, file, &more, err));
+        if (!more) return complete(&l, t, err);
         split(&l, text);
-        if (l.count == 0) continue;
-        SPRYI_OK_OR_RETURN(take_line(context, &l, &headed, t, err));
+        if (l.count > 0) SPRYI_OK_OR_RETURN(take_line(context, &l, t, err));
     }
-    if (ferror(file)) return spryi_fail_file(err, SPRY_FILE_ERROR, path, 0, "cannot be read: %s", strerror(errno));
-    return complete(&l, headed, t, err);
 }
 
 spry_status spry_context_load_tuning(spry_context *context, const char *path, spry_error *err)

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "io/tuning.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const words[] = {"class", "title", "fitted", "number", "rate"};
@@ -16,6 +17,23 @@ int spryi_tuning_is_of_class(const spryi_tuning_line *l)
     return 0;
 }
 
+/* Of the library's classes, and as the library knows them: devices have no others. */
+static spry_status check_class(const spryi_tuning_line *l, spry_error *err)
+{
+    const spryi_device_class *known = spryi_device_class_named(l->words[1]);
+    char names[160] = "";
+    size_t used = 0;
+    if (known && strcmp(known->driver, l->words[2]) == 0) return SPRY_OK;
+    if (known)
+        return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "class %s is of %s, not of %s", known->name,
+                               known->driver, l->words[2]);
+    for (int n = 0; spryi_device_class_at(n) && used < sizeof names; n++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n > 0 ? ", " : "",
+                                 spryi_device_class_at(n)->name);
+    return spryi_fail_file(err, SPRY_BAD_FILE, l->path, l->number, "no device has the class \"%s\", expected one of %s",
+                           l->words[1], names);
+}
+
 static spry_status begin_class(spry_context *context, spryi_tuning_classes *classes, const spryi_tuning_line *l,
                                spry_error *err)
 {
@@ -24,6 +42,7 @@ static spry_status begin_class(spry_context *context, spryi_tuning_classes *clas
                      strlen(l->words[2]) < sizeof own->driver;
     if (!fits || (strcmp(l->words[2], "cpu") != 0 && strcmp(l->words[2], "cuda") != 0))
         return spryi_tuning_wrong(l, "\"class NAME cpu\" or \"class NAME cuda\", a name of at most 31 characters", err);
+    SPRYI_OK_OR_RETURN(check_class(l, err));
     for (int n = 0; n < classes->count; n++)
         if (strcmp(classes->list[n]->name, l->words[1]) == 0) return spryi_tuning_wrong(l, "each class once", err);
     if (classes->count == SPRYI_MOST_OWN_CLASSES) return spryi_tuning_wrong(l, "at most 8 classes", err);

@@ -80,6 +80,17 @@ static void list_formats(spry_explanation *e)
     }
 }
 
+/* The name of a kernel that is ranked apart from others of its format; NULL: the format takes it by itself. */
+static const char *ranked_kernel(const spryi_ranking *r, const spry_spmv_plan *plan)
+{
+    for (int k = 0; k < r->count; k++) {
+        const spryi_estimate *e = &r->list[k];
+        if (e->kernel && strcmp(e->format, plan->format->name) == 0 && strcmp(e->kernel, plan->kernel->name) == 0)
+            return e->kernel;
+    }
+    return NULL;
+}
+
 /* Makes the plan, for the times that its trial finds, and what it takes after all. */
 _Static_assert(sizeof((spryi_choice *)0)->reason == sizeof((spry_spmv_plan *)0)->reason, "copied as a whole");
 static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o, spry_error *err)
@@ -88,10 +99,24 @@ static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry
     e->trial.anew = 1;
     SPRYI_OK_OR_RETURN(spryi_plan_create(e->context, &plan, A, o, &e->trial, err));
     e->choice.format = plan->format;
+    e->choice.kernel = ranked_kernel(&e->ranking, plan);
     e->choice.code = plan->reason_code;
     memcpy(e->choice.reason, plan->reason, sizeof e->choice.reason);
     spry_spmv_plan_destroy(plan);
     return SPRY_OK;
+}
+
+/*
+ * csr that is taken without a look: with so few products a CPU's looks for no spans in the rows, and with fewer not for
+ * runs of them either, which take half a product (formats/csr/csr_format.c).
+ */
+static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
+{
+    enum { CALLS_FOR_RUNS = 3, CALLS_FOR_SPANS = 16 };
+    spryi_estimate *csr = &r->list[r->csr];
+    if (choice->code != SPRY_REASON_FEW_CALLS || !spryi_class_is_cpu(r->device)) return;
+    if (o->expected_calls == 0 || o->expected_calls >= CALLS_FOR_SPANS) return;
+    csr->setup_us = o->expected_calls < CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, csr->us / 2);
 }
 
 static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,
@@ -101,6 +126,7 @@ static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry
     const int has_entries = a->nnz > 0;
     if (has_entries) SPRYI_OK_OR_RETURN(spryi_rank_for(&e->ranking, A, o, device, err));
     SPRYI_OK_OR_RETURN(spryi_choose_on(A, o, device, has_entries ? &e->ranking : NULL, &e->choice, err));
+    if (has_entries) spare_setup(&e->ranking, &e->choice, o);
     e->ranking.device = device;
     e->ranking.calls = spryi_calls_counted(o);
     e->op = o->op;

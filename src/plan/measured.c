@@ -39,7 +39,7 @@ typedef struct trial {
     int count;
     char refused[64];    /* names of those that were */
     int short_of_memory; /* 1: one was refused for want of memory, which another day may have */
-    spry_error why;      /* of the first refusal */
+    spry_error why;      /* of csr's refusal, which needs least, else of the first */
 } trial;
 
 /* ---- vectors to measure with ---------------------------------------------------------------------------- */
@@ -80,6 +80,17 @@ done:
     return status;
 }
 
+/* *made = 0: there is no memory for them. */
+static spry_status make_vectors(trial *t, int *made, spry_error *err)
+{
+    spry_error why = SPRY_ERROR_INIT;
+    spry_status status = make_vector(t->base, &t->x, t->base->x_length, 1, &why);
+    if (status == SPRY_OK) status = make_vector(t->base, &t->y, t->base->y_length, 0, &why);
+    *made = status == SPRY_OK;
+    if (status == SPRY_OK || status == SPRY_OUT_OF_MEMORY || status == SPRY_TOO_LARGE) return SPRY_OK;
+    return spryi_hand_on(err, &why);
+}
+
 /* ---- formats that are tried ----------------------------------------------------------------------------- */
 
 static void discard(spry_spmv_plan *plan)
@@ -93,7 +104,7 @@ static void discard(spry_spmv_plan *plan)
 static void note_refusal(trial *t, const char *format, const spry_error *why)
 {
     const size_t used = strlen(t->refused);
-    if (t->why.status == SPRY_OK) t->why = *why;
+    if (t->why.status == SPRY_OK || strcmp(format, "csr") == 0) t->why = *why;
     t->short_of_memory |= why->status == SPRY_OUT_OF_MEMORY;
     snprintf(t->refused + used, sizeof t->refused - used, "%s%s", used ? ", " : "", format);
 }
@@ -225,11 +236,15 @@ static void tell(const trial *t, int best)
     plan->reason_code = SPRY_REASON_MEASURED;
 }
 
-/* Of one format there is nothing to compare: the reason is that of "cost". */
-static void tell_alone(const trial *t, spryi_trial *told)
+/* Of one format there is nothing to compare, and without vectors nothing is: the reason is that of "cost". */
+static void tell_untimed(const trial *t, spryi_trial *told)
 {
     int places[SPRYI_MOST_TRIED];
-    if (t->refused[0])
+    if (t->count > 1)
+        (void)spryi_write(told->note, sizeof told->note,
+                          "; not measured, since there is no memory for vectors of %lld and %lld entries",
+                          (long long)t->base->x_length, (long long)t->base->y_length);
+    else if (t->refused[0])
         (void)spryi_write(told->note, sizeof told->note, "; nothing to compare it with, refused: %s", t->refused);
     else if (list_places(&t->ranking, places) > 1)
         (void)spryi_write(told->note, sizeof told->note,
@@ -295,17 +310,16 @@ static spry_status try_formats(spry_spmv_plan **plan, const spry_spmv_options *o
     t.budget = o->budget_us > 0 ? o->budget_us : USUAL_BUDGET;
     t.end = spryi_now_us() + t.budget;
     SPRYI_TRY(begin_all(&t, err));
-    int best = 0;
-    if (t.count > 1) {
-        SPRYI_TRY(make_vector(t.base, &t.x, t.base->x_length, 1, err));
-        SPRYI_TRY(make_vector(t.base, &t.y, t.base->y_length, 0, err));
+    int best = 0, timed = 0;
+    if (t.count > 1) SPRYI_TRY(make_vectors(&t, &timed, err));
+    if (timed) {
         SPRYI_TRY(time_all(&t, err));
         best = best_of(&t);
         tell(&t, best);
         fill_told(&t, told);
         remember(&t, best, asked);
     } else {
-        tell_alone(&t, told);
+        tell_untimed(&t, told);
     }
     take_best(&t, best, plan);
 done:

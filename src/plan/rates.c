@@ -1,4 +1,5 @@
 /* Rates of classes of devices: fitting them to times, and telling them. */
+#include "catalogue/catalogue.h"
 #include "choose/fit.h"
 #include "core/context.h"
 #include "core/error.h"
@@ -33,19 +34,33 @@ static int row_of(const spryi_own_class *own, const spry_observation *o)
     return of_format;
 }
 
-static const double MOST_US = 1e12;
+static const double LEAST_US = 1e-3, MOST_US = 1e12;
+
+/* 1: a kernel is named, but none of the format that is. */
+static int has_wrong_kernel(const spry_observation *o)
+{
+    const spryi_kernel *kernel = o->kernel && o->kernel[0] ? spryi_find_kernel(o->kernel) : NULL;
+    return o->kernel && o->kernel[0] && (!kernel || strcmp(kernel->format, o->format) != 0);
+}
 
 static spry_status check(const spry_observation *o, int64_t n, const spryi_own_class *own, const spry_context *context,
                          spry_error *err)
 {
+    if (o->struct_size != sizeof *o)
+        return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "struct_size", (int64_t)o->struct_size, sizeof *o,
+                                "observation %lld has struct_size %zu, expected %zu: set it with SPRY_INIT",
+                                (long long)n, o->struct_size, sizeof *o);
     const char *wrong = !o->explanation || !o->format        ? "has no explanation or no format"
                         : o->explanation->context != context ? "is of another context"
                         : strcmp(o->explanation->ranking.device->name, own->name) != 0
                             ? "is of another class of devices"
                         : o->explanation->ranking.count == 0 ? "is of a matrix without entries"
+                        : has_wrong_kernel(o)                ? "names a kernel that is none of its format"
                         : row_of(own, o) < 0                 ? "is of a format without rates"
-                        : !(o->time_us > 0 && o->time_us <= MOST_US) || !(o->setup_us >= 0 && o->setup_us <= MOST_US)
-                            ? "has a time that is no number of microseconds"
+                        : !(o->time_us >= LEAST_US && o->time_us <= MOST_US)
+                            ? "has a time that is no number of microseconds from 0.001 to 1e12"
+                        : !(o->setup_us >= 0 && o->setup_us <= MOST_US)
+                            ? "has a set-up that is no number of microseconds from 0 to 1e12"
                             : NULL;
     if (!wrong) return SPRY_OK;
     return spryi_fail_value(err, SPRY_INVALID_ARGUMENT, "observations", n, 0, "observation %lld %s", (long long)n,

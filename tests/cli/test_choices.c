@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #define GRID "gen:grid5,x=60,y=50"
@@ -41,6 +42,29 @@ static void several_processes(void **state)
                       "--cache $D/shared >/dev/null & done; wait; \"$SPRY\" tune --cache $D/shared --list");
     if (!strstr(o.out, "\n4 choices in ")) fail_msg("%s%s", o.out, o.err);
     release(&o);
+}
+
+/* The runner-up is one of those that were measured, by the measured times. */
+static void runner_up(void **state)
+{
+    (void)state;
+    for (int counted = 0; counted < 2; counted++) {
+        char next[32] = "", taken[32] = "", measured[80];
+        double ratio = 0;
+        outcome o = spry("explain %s --policy measure --budget 20s%s", GRID, counted ? " --calls 1000000" : "");
+        const char *line = strstr(o.out, "  runner-up ");
+        assert_int_equal(o.status, 0);
+        if (!line ||
+            sscanf(line, " runner-up %31s took %lf times as long a product as %31[a-z0-9]", next, &ratio, taken) != 3)
+            fail_msg("%s", o.out);
+        snprintf(measured, sizeof measured, "%s: ", taken);
+        assert_non_null(strstr(o.out, measured));
+        snprintf(measured, sizeof measured, ", %s ", next); /* of the reason */
+        if (!strstr(o.out, measured) || (!counted && ratio < 0.99)) fail_msg("%s", o.out);
+        const char *set_up = strstr(line, " times with set-up");
+        assert_int_equal(counted, set_up && set_up < strchr(line, '\n'));
+        release(&o);
+    }
 }
 
 static void in_json(void **state)
@@ -112,6 +136,7 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(remembers), cmocka_unit_test(several_processes),
-                                       cmocka_unit_test(in_json), cmocka_unit_test(refuses)};
+                                       cmocka_unit_test(runner_up), cmocka_unit_test(in_json),
+                                       cmocka_unit_test(refuses)};
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

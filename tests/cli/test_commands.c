@@ -237,7 +237,11 @@ static void explain(void **state)
     expect("explain gen:fem3,x=20,y=20,z=20 --device h200", 0, "bsr: ", NULL);
     expect("explain gen:grid5 --device h200 --calls 3", 0, "csr: too few calls expected", NULL);
     expect("explain gen:grid5,x=300,y=300 --device h200 --policy tree", 0, "ell: rows are uniform", NULL);
-    expect("explain $D/small.mtx --device abacus", 2, NULL, "no device class \"abacus\", expected one of h200");
+    expect("explain $D/small.mtx --device abacus", 2, NULL,
+           "--device is 'abacus', expected cpu, cuda or a class of devices: h200");
+    expect("explain $D/small.mtx --device cuda:1", 2, NULL, "--device is 'cuda:1', expected cpu, cuda or a class of");
+    expect("explain gen:grid5,x=120,y=120 --calls 1", 0, "  for       1 product on ", NULL);
+    expect("explain gen:grid5,x=120,y=120 --calls 2", 0, "  for       2 products on ", NULL);
     expect("explain $D/small.mtx --policy dice", 2, NULL, "no policy \"dice\", expected cost, measure, tree");
     expect("explain $D/small.mtx --calls 0", 2, NULL, "--calls is 0, expected 1 to");
     expect("explain $D/none.mtx", 2, NULL, "none.mtx");

@@ -115,9 +115,10 @@ static void command(void **state)
            0, "\"levels\":2", "wrote ");
     char *table = read_file("t.tuning");
     assert_non_null(table);
-    assert_int_equal(strncmp(table, "spry-tuning 1\n# ", 16), 0);
+    assert_int_equal(strncmp(table, "spry-tuning 3\n# ", 16), 0);
     assert_non_null(strstr(table, "fitted over 2 matrices"));
     assert_non_null(strstr(table, "\ncpu csr2 "));
+    assert_non_null(strstr(table, "\nend 1\n"));
     free(table);
     char name[512];
     snprintf(name, sizeof name, "%s/t.tuning", folder());
@@ -148,7 +149,7 @@ static void rates(void **state)
            "2 matrices and types, ", "wrote ");
     char *table = read_file("r.tuning");
     assert_non_null(table);
-    assert_int_equal(strncmp(table, "spry-tuning 2\nclass ", 20), 0);
+    assert_int_equal(strncmp(table, "spry-tuning 3\nclass ", 20), 0);
     assert_non_null(strstr(table, "\nrate csr launch "));
     assert_null(strstr(table, "cpu csr2"));
     free(table);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* ---- what is remembered ----------------------------------------------------------------------------------- */
@@ -52,6 +53,114 @@ static void within_a_context(void **state)
     assert_int_equal(spry_choice_count(NULL), 0);
     expect_error(spry_choice_get_info(context, &info, 0, &err), SPRY_INVALID_ARGUMENT, "index");
     assert_int_equal(spry_context_bytes(context), bytes);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* Whatever a plan tells of its parameters is taken from memory again: hyb of rows with few entries has width 0. */
+static void without_width(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, "uniform,rows=3000,degree=1");
+    const spry_spmv_options o = measuring(PLENTY);
+    (void)plan_with(context, A, &o);
+    assert_int_equal(spry_choice_count(context), 1);
+    spry_choice_info *known = context->choices.known.list;
+    snprintf(known->format, sizeof known->format, "hyb:width=0");
+    snprintf(known->kernel, sizeof known->kernel, "hyb_portable_cpu");
+    const told t = plan_with(context, A, &o);
+    check_told(&t, SPRY_REASON_REMEMBERED, "remembered from");
+    assert_string_equal(t.format, "hyb");
+    assert_string_equal(t.parameters, "width=0");
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* The least limit that works is told, csr's, whatever was refused first. */
+static void least_limit(void **state)
+{
+    static const char *const policies[] = {"measure", "tree", "tree:unpredictable", "cost"};
+    static const char *const specs[] = {GRID, "grid7,x=30,y=30,z=30", "uniform,rows=3000,degree=1"};
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        spry_matrix *A = matrix(context, specs[s]);
+        for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
+            spry_spmv_options o = measuring(PLENTY);
+            spry_spmv_plan *plan = NULL;
+            spry_error err = SPRY_ERROR_INIT, less = SPRY_ERROR_INIT;
+            o.policy = policies[p];
+            o.memory_limit_bytes = 1;
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_TOO_LARGE);
+            if (!strstr(err.message, "a plan in csr would own")) fail_msg("%s: %s", policies[p], err.message);
+            o.memory_limit_bytes = err.value - 1;
+            assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &less), SPRY_TOO_LARGE);
+            assert_int_equal(less.value, err.value);
+            o.memory_limit_bytes = err.value;
+            const told t = plan_with(context, A, &o);
+            assert_string_equal(t.format, "csr");
+        }
+        spry_matrix_destroy(A);
+    }
+    spry_context_destroy(context);
+}
+
+/* Without memory for the vectors of a trial the plan is that of cost, which needs none. */
+static void no_vectors(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID);
+    const spry_spmv_options plenty = measuring(PLENTY);
+    spry_spmv_options o = measuring(PLENTY);
+    o.columns = INT64_MAX / 2;
+    const told t = plan_with(context, A, &o);
+    if (t.code == SPRY_REASON_MEASURED || !strstr(t.reason, "; not measured, since there is no memory for vectors"))
+        fail_msg("%d, %s", t.code, t.reason);
+    assert_int_equal(spry_choice_count(context), 0);
+    o.policy = "cost";
+    const told same = plan_with(context, A, &o);
+    assert_string_equal(t.format, same.format);
+    assert_string_equal(t.parameters, same.parameters);
+    assert_true(strncmp(t.reason, same.reason, strlen(same.reason)) == 0);
+    const told after = plan_with(context, A, &plenty);
+    assert_int_equal(after.code, SPRY_REASON_MEASURED);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* 16 GB of x, in a process of 2 GB. */
+static void too_many_columns(void **state)
+{
+    enum { ROWS = 3000, EACH = 8 };
+    static int32_t offsets[ROWS + 1], columns[ROWS * EACH];
+    static double values[ROWS * EACH];
+    (void)state;
+    if (INSTRUMENTED) skip(); /* sanitizers need the addresses */
+    const spry_spmv_options o = measuring(PLENTY);
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = NULL;
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_error err = SPRY_ERROR_INIT;
+    struct rlimit before, few;
+    for (int i = 0; i < ROWS; i++) {
+        offsets[i + 1] = (i + 1) * EACH;
+        for (int k = 0; k < EACH; k++) columns[i * EACH + k] = i + 17 * k;
+    }
+    assert_int_equal(spry_matrix_borrow_csr_f64(context, &A, ROWS, INT32_MAX, offsets, columns, values, NULL), SPRY_OK);
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    few = before;
+    few.rlim_cur = (rlim_t)2 << 30;
+    assert_int_equal(setrlimit(RLIMIT_AS, &few), 0);
+    const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    if (status != SPRY_OK) fail_msg("%s", err.message);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    if (!strstr(info.reason, "there is no memory for vectors of 2147483647 and 3000 entries"))
+        fail_msg("%s", info.reason);
+    spry_spmv_plan_destroy(plan);
     spry_matrix_destroy(A);
     spry_context_destroy(context);
 }
@@ -364,7 +473,9 @@ static void explained(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(within_a_context), cmocka_unit_test(fingerprints),
+        cmocka_unit_test(within_a_context), cmocka_unit_test(without_width),
+        cmocka_unit_test(least_limit),      cmocka_unit_test(no_vectors),
+        cmocka_unit_test(too_many_columns), cmocka_unit_test(fingerprints),
         cmocka_unit_test(little_time),      cmocka_unit_test(nothing_to_measure),
         cmocka_unit_test(refused),          cmocka_unit_test(refused_memory),
         cmocka_unit_test(at_once),          cmocka_unit_test(explained),

@@ -142,6 +142,100 @@ static void clearing(void **state)
     spry_context_destroy(context);
 }
 
+/* Lines that are intact, but of which a file has too many. */
+static void repeated(void **state)
+{
+    (void)state;
+    const spry_spmv_options o = measuring(PLENTY);
+    spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID);
+    char text[4096];
+    (void)unlink(path);
+    set_file(context);
+    (void)plan_with(context, A, &o);
+    char *good = read_text();
+    const char *line = strchr(good, '\n') + 1;
+    const int length = (int)(strchr(line, '\n') + 1 - line);
+    snprintf(text, sizeof text, "%.*s%.*s%.*send 2\n", (int)(line - good), good, length, line, length, line);
+    check_refused(fresh, text, 3, "is there a second time, expected one line of each");
+    free(good);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    spry_context_destroy(fresh);
+}
+
+/* What a link leads to is made, and the link stays. */
+static void behind_links(void **state)
+{
+    (void)state;
+    char link[128], farther[128], target[128], there[128];
+    struct stat facts;
+    const spry_spmv_options o = measuring(PLENTY);
+    spry_context *context = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID);
+    snprintf(target, sizeof target, "%s/target", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    snprintf(farther, sizeof farther, "%s/farther", folder);
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(symlink(link, farther), 0);
+    if (spry_context_set_choices(context, farther, NULL) != SPRY_OK) fail_msg("%s", farther);
+    (void)plan_with(context, A, &o);
+    assert_true(lstat(link, &facts) == 0 && S_ISLNK(facts.st_mode));
+    assert_true(lstat(farther, &facts) == 0 && S_ISLNK(facts.st_mode));
+    assert_true(lstat(target, &facts) == 0 && S_ISREG(facts.st_mode));
+    assert_int_equal(readlink(link, there, sizeof there), strlen("target"));
+    assert_true(unlink(link) == 0 && unlink(farther) == 0 && unlink(target) == 0);
+    assert_int_equal(symlink("none/such", link), 0);
+    expect_error(spry_context_set_choices(context, link, &err), SPRY_FILE_ERROR, NULL);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink("link", link), 0);
+    expect_error(spry_context_set_choices(context, link, &err), SPRY_FILE_ERROR, NULL);
+    assert_int_equal(unlink(link), 0);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* As somebody who may read the folder alone: the superuser may do all. */
+static int become(uid_t user)
+{
+    return geteuid() == user || setresuid(user, user, 0) == 0;
+}
+
+static void read_alone(void **state)
+{
+    (void)state;
+    const uid_t me = geteuid(), other = me == 0 ? 65534 : me;
+    const spry_spmv_options o = measuring(PLENTY);
+    spry_context *context = make_context(NULL, 2), *fresh = make_context(NULL, 2);
+    spry_matrix *A = matrix(context, GRID), *B = matrix(context, "grid5,x=50,y=60");
+    char absent[128];
+    (void)unlink(path);
+    set_file(context);
+    (void)plan_with(context, A, &o);
+    char *before = read_text();
+    snprintf(absent, sizeof absent, "%s/absent", folder);
+    assert_true(chmod(folder, 0555) == 0 && chmod(path, 0444) == 0 && become(other));
+    set_file(fresh);
+    assert_int_equal(spry_choice_count(fresh), 1);
+    const told known = plan_with(fresh, A, &o), new = plan_with(fresh, B, &o), again = plan_with(fresh, B, &o);
+    spry_error err = SPRY_ERROR_INIT;
+    const spry_status status = spry_context_set_choices(fresh, absent, &err);
+    assert_true(become(me) && chmod(folder, 0755) == 0);
+    check_told(&known, SPRY_REASON_REMEMBERED, path);
+    check_told(&new, SPRY_REASON_MEASURED, "; not kept: ");
+    assert_non_null(strstr(new.reason, "Permission denied"));
+    check_told(&again, SPRY_REASON_REMEMBERED, "remembered from");
+    assert_int_equal(status, SPRY_FILE_ERROR);
+    char *after = read_text();
+    assert_string_equal(after, before);
+    free(before);
+    free(after);
+    spry_matrix_destroy(A);
+    spry_matrix_destroy(B);
+    spry_context_destroy(context);
+    spry_context_destroy(fresh);
+}
+
 /* A choice that cannot be written is told, and remembered all the same. */
 static void unwritten(void **state)
 {
@@ -187,7 +281,8 @@ static void oldest_make_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(over_contexts), cmocka_unit_test(bad_files),
-                                       cmocka_unit_test(clearing), cmocka_unit_test(unwritten),
-                                       cmocka_unit_test(oldest_make_way)};
+                                       cmocka_unit_test(clearing),      cmocka_unit_test(unwritten),
+                                       cmocka_unit_test(repeated),      cmocka_unit_test(behind_links),
+                                       cmocka_unit_test(read_alone),    cmocka_unit_test(oldest_make_way)};
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -142,6 +142,36 @@ static void the_plan_agrees(void **state)
     spry_matrix_destroy(A);
 }
 
+/* csr that is taken for want of calls has no set-up that others are ahead of. */
+static void few_calls(void **state)
+{
+    static const char *const specs[] = {"grid5,x=120,y=120", "rgg,scale=13", "uniform,rows=9000,degree=9"};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+        spry_matrix *A = generated(*state, specs[s]);
+        spry_explanation *many = explained(*state, A, "avx512", NULL);
+        for (int calls = 1; calls < 8; calls++) {
+            spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+            o.expected_calls = calls;
+            spry_explanation *e = explained(*state, A, "avx512", &o);
+            const spry_candidate csr = candidate_of(e, "csr");
+            assert_int_equal(info_of(e).reason_code, SPRY_REASON_FEW_CALLS);
+            assert_string_equal(info_of(e).format, "csr");
+            if (calls < 3) assert_true(csr.setup_us == 0 && csr.total_us == calls * csr.predicted_us);
+            assert_true(csr.setup_us <= csr.predicted_us / 2);
+            assert_true(csr.setup_us <= candidate_of(many, "csr").setup_us);
+            assert_int_equal(csr.break_even_calls, 0);
+            for (int k = 0; calls < 3 && k < info_of(e).candidates; k++) {
+                spry_candidate c = SPRY_INIT(spry_candidate);
+                assert_int_equal(spry_explanation_get_candidate(e, &c, k, NULL), SPRY_OK);
+                if (c.predicted_us > 0 && c.total_us < csr.total_us) fail_msg("%s: %s", specs[s], c.format);
+            }
+            spry_explanation_destroy(e);
+        }
+        spry_explanation_destroy(many);
+        spry_matrix_destroy(A);
+    }
+}
+
 /* Features of matrices whose numbers are known, and what they do to the costs. */
 static void features_are_known(void **state)
 {
@@ -267,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(candidates_are_ranked, setup, teardown),
         cmocka_unit_test_setup_teardown(the_plan_agrees, setup, teardown),
+        cmocka_unit_test_setup_teardown(few_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(features_are_known, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_have_reasons, setup, teardown),
         cmocka_unit_test(transposed_as_planned),

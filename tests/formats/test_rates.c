@@ -33,12 +33,14 @@ static int close_all(void **state)
     return unlink(path);
 }
 
-static void write_table(const char *head, const char *text)
+/* Lines of facts, as a whole table. */
+static void write_table(const char *text)
 {
+    int facts = 0;
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fputs(head, file);
-    fputs(text, file);
+    for (const char *c = text; *c; c++) facts += *c == '\n';
+    fprintf(file, "spry-tuning 3 # of a machine\n%send %d\n", text, facts);
     assert_int_equal(fclose(file), 0);
 }
 
@@ -105,7 +107,7 @@ static void tables_come_back(void **state)
         spry_device_class_info class = SPRY_INIT(spry_device_class_info);
         assert_int_equal(spry_device_class_get_info(&class, n, NULL), SPRY_OK);
         char *text = printed(*state, class.name);
-        write_table("spry-tuning 2 # of a machine\n\n", text);
+        write_table(text);
         spry_context *context = loaded();
         char *again = printed(context, class.name);
         assert_string_equal(again, text);
@@ -136,7 +138,7 @@ static void a_table_decides(void **state)
     snprintf(line, sizeof line, slow, first);
     assert_true(strlen(text) + strlen(line) < TEXT_BYTES);
     strcat(text, line);
-    write_table("spry-tuning 2\n", text);
+    write_table(text);
     spry_context *context = loaded();
     spry_explanation *other = explained(context, "grid7,x=40,y=40,z=40", "avx512");
     assert_string_not_equal(info_of(other).format, first);
@@ -232,13 +234,24 @@ static void wrong_observations_are_refused(void **state)
     REFUSED(SPRY_INVALID_ARGUMENT, "observation 0 has a time that is no number");
     bad.time_us = 0;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
+    bad.time_us = 1e-300;
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a time that is no number of microseconds from 0.001 to 1e12");
     bad.setup_us = -1;
-    REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a set-up that is no number");
     bad.setup_us = INFINITY;
-    REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
+    REFUSED(SPRY_INVALID_ARGUMENT, "has a set-up that is no number");
+    bad.struct_size = 0;
+    REFUSED(SPRY_INVALID_ARGUMENT, "observation 0 has struct_size 0, expected ");
+    bad.struct_size = sizeof bad + 8;
+    REFUSED(SPRY_INVALID_ARGUMENT, "has struct_size");
+    bad.kernel = "abacus";
+    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel that is none of its format");
+    bad.kernel = strcmp(bad.format, "bsr") == 0 ? "csr_vector_cuda" : "bsr_blocks_cuda";
+    REFUSED(SPRY_INVALID_ARGUMENT, "names a kernel that is none of its format");
     bad.time_us = 1e300;
     REFUSED(SPRY_INVALID_ARGUMENT, "has a time");
     bad.format = "scoo";
+    bad.kernel = "";
     REFUSED(SPRY_INVALID_ARGUMENT, "is of a format without rates");
     bad.format = NULL;
     REFUSED(SPRY_INVALID_ARGUMENT, "has no explanation or no format");
@@ -279,21 +292,24 @@ static void absurd_tables_are_borne(void **state)
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
         spry_context *context = NULL;
         char *text = NULL, *line, *at;
+        int facts = 0;
         assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
         text = printed(context, "avx512");
         FILE *file = fopen(path, "w");
         assert_non_null(file);
-        fputs("spry-tuning 2\n", file);
+        fputs("spry-tuning 3\n", file);
         for (line = strtok_r(text, "\n", &at); line; line = strtok_r(NULL, "\n", &at)) {
             const int is_rate = strncmp(line, "rate ", 5) == 0, is_sharp = strstr(line, " sharp ") != NULL;
             const int needs_one = is_sharp || strstr(line, " cached ") || strstr(line, " memory ");
             const double number = numbers[n][is_sharp ? 0 : 1];
+            facts++;
             if (is_rate)
                 fprintf(file, "%.*s %g\n", (int)(strrchr(line, ' ') - line), line,
                         needs_one && number < 1 ? 1 : number);
             else
                 fprintf(file, "%s\n", line);
         }
+        fprintf(file, "end %d\n", facts);
         assert_int_equal(fclose(file), 0);
         spry_explanation *before = explained(context, "grid7,x=20,y=20,z=20", "avx512");
         assert_int_equal(spry_context_load_tuning(context, path, NULL), SPRY_OK);
@@ -347,27 +363,31 @@ static void bad_tables_are_refused(void **state)
         int line;
     } cases[] = {
         {"title a machine\n", "a class before what is said of it", 2},
-        {"class zen\n", "\"class NAME cpu\"", 2},
-        {"class zen tpu\n", "\"class NAME cpu\"", 2},
-        {"class zen cpu\nclass zen cpu\n", "each class once", 3},
-        {"class zen cpu\nnumber cache_bytes much\n", "a number from 1 to 1e15", 3},
-        {"class zen cpu\nnumber cash_bytes 1\n", "number cache_bytes|most_memory|copy|faster_memory", 3},
-        {"class zen cpu\nrate csr launch\n", "\"rate FORMAT NAME NUMBER\"", 3},
-        {"class zen cpu\nrate csr lunch 1\n", "\"rate FORMAT NAME NUMBER\"", 3},
-        {"class zen cpu\nrate csr launch -1\n", "a number from 0 to 1e15", 3},
-        {"class zen cpu\nrate csr sharp 0.5\n", "a number from 1 to 1e15", 3},
-        {"class zen cpu\nrate csx launch 1\n", "a format, or a format and its kernel", 3},
-        {"class zen cpu\nrate csr:bsr_blocks_cuda launch 1\n", "a format, or a format and its kernel", 3},
-        {"class zen cpu\nrate csr:csr_vector_cuda launch 1\n", "a format, or a format and its kernel", 3},
-        {"class zen cpu\nrate csr launch 1\n", "class zen lacks", 3},
-        {"class zen cpu\nnumber cache_bytes 1e6\nnumber most_memory 1e5\nrate sell sharp 1\nrate sell cached 1\n"
+        {"class avx2-amd\n", "\"class NAME cpu\"", 2},
+        {"class avx2-amd tpu\n", "\"class NAME cpu\"", 2},
+        {"class avx2-amd cpu\nclass avx2-amd cpu\n", "each class once", 3},
+        {"class avx2-amd cpu\nnumber cache_bytes much\n", "a number from 1 to 1e15", 3},
+        {"class avx2-amd cpu\nnumber cash_bytes 1\n", "number cache_bytes|most_memory|copy|faster_memory", 3},
+        {"class avx2-amd cpu\nrate csr launch\n", "\"rate FORMAT NAME NUMBER\"", 3},
+        {"class avx2-amd cpu\nrate csr lunch 1\n", "\"rate FORMAT NAME NUMBER\"", 3},
+        {"class avx2-amd cpu\nrate csr launch -1\n", "a number from 0 to 1e15", 3},
+        {"class avx2-amd cpu\nrate csr sharp 0.5\n", "a number from 1 to 1e15", 3},
+        {"class avx2-amd cpu\nrate csx launch 1\n", "a format, or a format and its kernel", 3},
+        {"class avx2-amd cpu\nrate csr:bsr_blocks_cuda launch 1\n", "a format, or a format and its kernel", 3},
+        {"class avx2-amd cpu\nrate csr:csr_vector_cuda launch 1\n", "a format, or a format and its kernel", 3},
+        {"class avx2-amd cpu\nrate csr launch 1\n", "class avx2-amd lacks", 4},
+        {"class avx2-amd cpu\nnumber cache_bytes 1e6\nnumber most_memory 1e5\nrate sell sharp 1\nrate sell cached 1\n"
          "rate sell memory 1\n",
-         "rates of csr first", 7},
+         "rates of csr first", 8},
+        {"class zen cpu\n",
+         "no device has the class \"zen\", expected one of h200, h100, avx512, avx2, avx512-amd, avx2-amd", 2},
+        {"class avx512-amd cuda\n", "class avx512-amd is of cpu, not of cuda", 2},
+        {"class h200 cpu\n", "class h200 is of cuda, not of cpu", 2},
     };
     char *before = printed(*state, "avx512");
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         spry_error err = SPRY_ERROR_INIT;
-        write_table("spry-tuning 2\n", cases[c].text);
+        write_table(cases[c].text);
         assert_int_equal(spry_context_load_tuning(*state, path, &err), SPRY_BAD_FILE);
         if (!strstr(err.message, cases[c].message)) fail_msg("%s: %s", cases[c].text, err.message);
         assert_int_equal(err.line, cases[c].line);

@@ -38,13 +38,18 @@ static spry_context *new_context(void)
     return context;
 }
 
-static spry_status load(spry_context *context, const char *text, spry_error *err)
+static spry_status load_bytes(spry_context *context, const char *text, size_t bytes, spry_error *err)
 {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    fputs(text, file);
+    assert_int_equal(bytes, fwrite(text, 1, bytes, file));
     assert_int_equal(0, fclose(file));
     return spry_context_load_tuning(context, path, err);
+}
+
+static spry_status load(spry_context *context, const char *text, spry_error *err)
+{
+    return load_bytes(context, text, strlen(text), err);
 }
 
 static void expect_parameters(spry_context *context, const char *format, const char *parameters)
@@ -63,8 +68,8 @@ static void expect_parameters(spry_context *context, const char *format, const c
     spry_matrix_destroy(A);
 }
 
-static const char whole[] = "# a table\n\nspry-tuning 1 # version\r\ncpu csr2 384\n cpu\tcsr3 48 4\ncuda 9\n"
-                            "cuda ssrs 7.6 1.1\ncuda srs 20 3.5\ncuda case3 2.5 3\n";
+static const char whole[] = "# a table\n\nspry-tuning 3 # version\r\ncpu csr2 384\n cpu\tcsr3 48 4\ncuda 9\n"
+                            "cuda ssrs 7.6 1.1\ncuda srs 20 3.5\ncuda case3 2.5 3\nend 6\n# and that is all\n\n";
 
 static void tables_are_followed(void **state)
 {
@@ -114,7 +119,8 @@ static void formulas_have_steps(void **state)
     spry_context *context = new_context();
     int64_t ssrs, srs;
     assert_int_equal(SPRY_OK,
-                     load(context, "spry-tuning 1\ncuda 9\ncuda ssrs 28 8\ncuda srs -4 -12\ncuda whole 8 24\n", NULL));
+                     load(context, "spry-tuning 3\ncuda 9\ncuda ssrs 28 8\ncuda srs -4 -12\ncuda whole 8 24\nend 4\n",
+                          NULL));
     static const struct {
         int64_t nnz, ssrs, srs;
     } cases[] = {{1000, 24, 8},
@@ -136,26 +142,38 @@ static void bad_tables(void **state)
         const char *text, *message;
         int64_t line;
     } cases[] = {
-        {"", "nothing is no line of a tuning table: expected \"spry-tuning 2\" first", 0},
-        {"\ncpu csr2 96\n", "cpu is no line of a tuning table: expected \"spry-tuning 2\" first", 2},
-        {"spry-tuning 3\n", "the table is of version 3, this library reads version 2", 1},
+        {"", "nothing is no line of a tuning table: expected \"spry-tuning 3\" first", 0},
+        {"\ncpu csr2 96\n", "cpu is no line of a tuning table: expected \"spry-tuning 3\" first", 2},
+        {"spry-tuning 4\n", "the table is of version 4, this library reads version 3", 1},
+        {"spry-tuning 1\ncpu csr2 96\n", "version 1, this library reads version 3: make it anew with 'spry tune'", 1},
+        {"spry-tuning 2\ncpu csr2 96\n", "version 2, this library reads version 3: make it anew with 'spry tune'", 1},
+        {"spry-tuning 3", "the table is cut in this line: expected the rest of it, and \"end N\" behind it", 1},
+        {"spry-tuning 3\n\n# nothing\n", "the table is cut: expected \"end 0\" behind this line", 3},
+        {"spry-tuning 3\ncpu csr2 96\n", "the table is cut: expected \"end 1\" behind this line", 2},
+        {"spry-tuning 3\ncpu csr2 9", "the table is cut in this line", 2},
+        {"spry-tuning 3\ncpu csr2 96\nend 1", "the table is cut in this line", 3},
+        {"spry-tuning 3\ncpu csr2 96\nend\n", "lines are missing: expected \"end 1\"", 3},
+        {"spry-tuning 3\ncpu csr2 96\nend 2\n", "lines are missing: expected \"end 1\"", 3},
+        {"spry-tuning 3\ncpu csr2 96\nend 1 1\n", "lines are missing: expected \"end 1\"", 3},
+        {"spry-tuning 3\ncpu csr2 96\nend 1\n\ncpu csr2 96\n", "there is text behind the end", 5},
+        {"end 0\n", "end is no line of a tuning table: expected \"spry-tuning 3\" first", 1},
         {"spry-tuning one\n", "spry-tuning is no line", 1},
-        {"spry-tuning 1\ngpu 9\n", "gpu is no line of a tuning table: expected cpu, cuda, class", 2},
-        {"spry-tuning 1\ncpu csr2\n", "expected \"cpu csr2 SRS\"", 2},
-        {"spry-tuning 1\ncpu csr2 0\n", "expected \"cpu csr2 SRS\"", 2},
-        {"spry-tuning 1\ncpu csr2 32769\n", "expected \"cpu csr2 SRS\"", 2},
-        {"spry-tuning 1\ncpu csr2 9.5\n", "expected \"cpu csr2 SRS\"", 2},
-        {"spry-tuning 1\ncpu csr3 96\n", "expected \"cpu csr2 SRS\"", 2},
-        {"spry-tuning 1\ncpu csr3 96 8 8 8\n", "expected \"cpu csr2 SRS\"", 2},
-        {"spry-tuning 1\ncuda 9\n", "the table ends without \"cuda ssrs\" and \"cuda srs\"", 2},
-        {"spry-tuning 1\ncuda ssrs 9 1\ncuda srs 9 1\n", "the table ends without \"cuda MAJOR\"", 3},
-        {"spry-tuning 1\ncuda ssrs nan 1\n", "expected \"cuda MAJOR\"", 2},
-        {"spry-tuning 1\ncuda ssrs 9\n", "expected \"cuda MAJOR\"", 2},
-        {"spry-tuning 1\ncuda case5 1 1\n", "expected \"cuda MAJOR\"", 2},
-        {"spry-tuning 1\ncuda case2 0 1\n", "expected \"cuda MAJOR\"", 2},
-        {"spry-tuning 1\ncuda whole 8 4\n", "\"cuda whole STEP MOST\"", 2},
-        {"spry-tuning 1\ncuda whole 0 8\n", "\"cuda whole STEP MOST\"", 2},
-        {"spry-tuning 1\ncuda whole 1.5 8\n", "\"cuda whole STEP MOST\"", 2},
+        {"spry-tuning 3\ngpu 9\n", "gpu is no line of a tuning table: expected cpu, cuda, class", 2},
+        {"spry-tuning 3\ncpu csr2\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 3\ncpu csr2 0\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 3\ncpu csr2 32769\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 3\ncpu csr2 9.5\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 3\ncpu csr3 96\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 3\ncpu csr3 96 8 8 8\n", "expected \"cpu csr2 SRS\"", 2},
+        {"spry-tuning 3\ncuda 9\nend 1\n", "the table ends without \"cuda ssrs\" and \"cuda srs\"", 3},
+        {"spry-tuning 3\ncuda ssrs 9 1\ncuda srs 9 1\nend 2\n", "the table ends without \"cuda MAJOR\"", 4},
+        {"spry-tuning 3\ncuda ssrs nan 1\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 3\ncuda ssrs 9\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 3\ncuda case5 1 1\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 3\ncuda case2 0 1\n", "expected \"cuda MAJOR\"", 2},
+        {"spry-tuning 3\ncuda whole 8 4\n", "\"cuda whole STEP MOST\"", 2},
+        {"spry-tuning 3\ncuda whole 0 8\n", "\"cuda whole STEP MOST\"", 2},
+        {"spry-tuning 3\ncuda whole 1.5 8\n", "\"cuda whole STEP MOST\"", 2},
     };
     spry_context *context = new_context();
     assert_int_equal(SPRY_OK, load(context, whole, NULL));
@@ -168,7 +186,7 @@ static void bad_tables(void **state)
         assert_int_equal(384, context->tuning.csr2_srs); /* as it was */
     }
     char line[600];
-    snprintf(line, sizeof line, "spry-tuning 1\n#%0500d\n", 1);
+    snprintf(line, sizeof line, "spry-tuning 3\n#%0500d\n", 1);
     assert_int_equal(SPRY_BAD_FILE, load(context, line, NULL));
     spry_error err = {0};
     assert_int_equal(SPRY_FILE_ERROR, spry_context_load_tuning(context, "/none/such", &err));
@@ -176,6 +194,29 @@ static void bad_tables(void **state)
     assert_int_equal(SPRY_FILE_ERROR, spry_context_load_tuning(context, "/", &err));
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_context_load_tuning(NULL, path, NULL));
     assert_int_equal(SPRY_INVALID_ARGUMENT, spry_context_load_tuning(context, NULL, NULL));
+    spry_context_destroy(context);
+}
+
+/* Whatever is cut off is told, but for what means nothing; and what stands behind a NUL byte. */
+static void damaged_tables(void **state)
+{
+    (void)state;
+    spry_context *context = new_context();
+    const size_t end = (size_t)(strstr(whole, "end 6\n") - whole) + strlen("end 6\n");
+    for (size_t n = 0; n <= strlen(whole); n++) {
+        spry_error err = {0};
+        const int comments = n >= end && (n == end || whole[n - 1] == '\n');
+        if ((load_bytes(context, whole, n, &err) == SPRY_OK) != comments) fail_msg("cut to %zu: %s", n, err.message);
+        if (!comments) assert_int_equal(SPRY_BAD_FILE, err.status);
+    }
+    for (size_t n = 0; n < sizeof whole - 1; n++) {
+        char text[sizeof whole];
+        spry_error err = {0};
+        memcpy(text, whole, sizeof whole);
+        text[n] = '\0';
+        assert_int_equal(SPRY_BAD_FILE, load_bytes(context, text, sizeof whole - 1, &err));
+        if (!strstr(err.message, "the line has a NUL byte")) fail_msg("%zu: %s", n, err.message);
+    }
     spry_context_destroy(context);
 }
 
@@ -245,11 +286,9 @@ static void no_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_are_followed),
-        cmocka_unit_test(formulas_have_cases),
-        cmocka_unit_test(formulas_have_steps),
-        cmocka_unit_test(bad_tables),
-        cmocka_unit_test(no_table),
+        cmocka_unit_test(tables_are_followed),     cmocka_unit_test(formulas_have_cases),
+        cmocka_unit_test(formulas_have_steps),     cmocka_unit_test(bad_tables),
+        cmocka_unit_test(damaged_tables),          cmocka_unit_test(no_table),
         cmocka_unit_test(orderings_follow_tables),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);

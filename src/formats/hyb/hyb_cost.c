@@ -6,16 +6,20 @@
 
 enum { WIDTH, SHARE }; /* indices in the list of parameters */
 
+/* Rounded, halves up. */
+static int64_t mean_row(const spry_arrays *a)
+{
+    return a->rows > 0 ? a->nnz / a->rows + (a->nnz % a->rows >= a->rows - a->nnz % a->rows) : 0;
+}
+
 spry_status spryi_hyb_resolve(int64_t *width, int64_t *share, const spryi_build_request *request, const spry_arrays *a,
                               spry_error *err)
 {
     const int64_t *parameters = request->parameters;
-    if (parameters[WIDTH] > 0 && parameters[SHARE] > 0)
+    if (parameters[WIDTH] != 0 && parameters[SHARE] > 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "format", "format hyb: width and share are two rules, give one");
     *share = parameters[SHARE];
-    *width = parameters[WIDTH] > 0 ? parameters[WIDTH]
-             : a->rows > 0         ? a->nnz / a->rows + (a->nnz % a->rows >= a->rows - a->nnz % a->rows)
-                                   : 0;
+    *width = parameters[WIDTH] > 0 ? parameters[WIDTH] : parameters[WIDTH] == SPRYI_GIVEN_ZERO ? 0 : mean_row(a);
     return SPRY_OK;
 }
 

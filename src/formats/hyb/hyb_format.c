@@ -105,7 +105,7 @@ done:
 }
 
 static const spryi_parameter parameters[] = {
-    {"width", 1, INT32_MAX, "entries of a row in the ELL part"},
+    {"width", 0, INT32_MAX, "entries of a row in the ELL part"},
     {"share", 1, 100, "percent of the rows that the ELL part holds whole"},
     {0},
 };

@@ -178,6 +178,7 @@ void spryi_swept_cost(const spryi_swept *s, spryi_cost *cost)
     cost->bytes = spryi_swept_bytes(s);
     cost->words = 2 * slots + h->batches + 2 * h->bitmaps + 3 * h->extras + 3 * h->shared_rows + 14 * h->blocks;
     cost->padding = slots - h->nnz;
-    snprintf(cost->parameters, sizeof cost->parameters, "blocks=%lld:sums=%lld", (long long)h->blocks,
-             (long long)h->sum_limit);
+    /* a matrix without rows has no block, which cannot be asked for */
+    snprintf(cost->parameters, sizeof cost->parameters, "blocks=%lld:sums=%lld",
+             (long long)(h->blocks > 0 ? h->blocks : 1), (long long)h->sum_limit);
 }

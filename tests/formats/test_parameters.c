@@ -1,0 +1,197 @@
+/* What a plan tells of its format's parameters is taken as a format again, and gives the same parameters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "spry/io.h"
+#include "spry/spry.h"
+#include "spry/tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST_ROWS = 3000, MOST_NNZ = 9000 };
+
+/* `filled` rows of `length` entries, at equal distances; the others are empty. */
+typedef struct shape {
+    const char *name;
+    int64_t rows, cols, filled, length;
+} shape;
+
+static const shape shapes[] = {
+    {"nothing", 0, 0, 0, 0},
+    {"no rows", 0, 7, 0, 0},
+    {"no columns", 7, 0, 0, 0},
+    {"no entries", 5, 5, 0, 0},
+    {"one entry", 3000, 9, 1, 1},
+    {"few filled rows", 3000, 100, 3, 40},
+    {"half of the rows", 90, 9, 45, 1},
+    {"every third row", 900, 900, 300, 9},
+    {"full rows", 300, 20, 300, 20},
+};
+
+static spry_matrix *matrix_of(spry_context *context, const shape *s, spry_type type)
+{
+    static int32_t offsets[MOST_ROWS + 1], columns[MOST_NNZ];
+    static const double zeros[MOST_NNZ]; /* of any type */
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *A = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    int32_t nnz = 0;
+    const int64_t step = s->filled > 0 ? s->rows / s->filled : 1;
+    offsets[0] = 0;
+    for (int64_t i = 0; i < s->rows; i++) {
+        const int is_filled = i % step == 0 && i / step < s->filled;
+        for (int64_t k = 0; is_filled && k < s->length; k++) columns[nnz++] = (int32_t)(k * (s->cols / s->length));
+        offsets[i + 1] = nnz;
+    }
+    a.rows = s->rows;
+    a.cols = s->cols;
+    a.nnz = nnz;
+    a.layout = SPRY_CSR;
+    a.offset_type = a.index_type = SPRY_I32;
+    a.value_type = type;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = type == SPRY_PATTERN ? NULL : (const void *)zeros;
+    if (spry_matrix_create(context, &A, &a, &err) != SPRY_OK) fail_msg("%s: %s", s->name, err.message);
+    return A;
+}
+
+/* "": no kernel of the format multiplies it. */
+static void plan_in(spry_context *context, const spry_matrix *A, const char *format, spry_op op, char *told,
+                    size_t size)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_spmv_plan_info info = SPRY_INIT(spry_spmv_plan_info);
+    spry_spmv_plan *plan = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    o.format = format;
+    o.op = op;
+    o.memory_limit_bytes = INT64_MAX; /* no guard against padding */
+    told[0] = '\0';
+    const spry_status status = spry_spmv_plan_create(context, &plan, A, &o, &err);
+    if (status == SPRY_UNSUPPORTED) return;
+    if (status != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    assert_int_equal(spry_spmv_plan_get_info(plan, &info, NULL), SPRY_OK);
+    snprintf(told, size, "%s%s%s", info.format, info.parameters[0] ? ":" : "", info.parameters);
+    spry_spmv_plan_destroy(plan);
+}
+
+static void predict_in(spry_context *context, const spry_matrix *A, const char *format, char *told, size_t size)
+{
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    spry_storage s = SPRY_INIT(spry_storage);
+    spry_error err = SPRY_ERROR_INIT;
+    o.format = format;
+    if (spry_spmv_predict_storage(context, &s, A, &o, &err) != SPRY_OK) fail_msg("%s: %s", format, err.message);
+    snprintf(told, size, "%s%s%s", s.format, s.parameters[0] ? ":" : "", s.parameters);
+}
+
+static void check(spry_context *context, const spry_matrix *A, const char *format, const char *what)
+{
+    char first[160], again[160];
+    for (int op = 0; op < 2; op++) {
+        plan_in(context, A, format, op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, first, sizeof first);
+        if (!first[0]) continue;
+        plan_in(context, A, first, op ? SPRY_TRANSPOSE : SPRY_NO_TRANSPOSE, again, sizeof again);
+        if (strcmp(first, again) != 0) fail_msg("%s of %s: %s, then %s", format, what, first, again);
+    }
+    predict_in(context, A, format, first, sizeof first);
+    predict_in(context, A, first, again, sizeof again);
+    if (strcmp(first, again) != 0) fail_msg("%s of %s predicted: %s, then %s", format, what, first, again);
+}
+
+static void formats_come_back(void **state)
+{
+    static const spry_type types[] = {SPRY_F64, SPRY_F32, SPRY_PATTERN};
+    (void)state;
+    spry_context *context = NULL;
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+            spry_matrix *A = matrix_of(context, &shapes[s], types[t]);
+            for (int f = 0; f < spry_format_count(); f++) {
+                spry_format_info info = SPRY_INIT(spry_format_info);
+                assert_int_equal(spry_format_get_info(&info, f, NULL), SPRY_OK);
+                check(context, A, info.name, shapes[s].name);
+            }
+            check(context, A, "hyb:share=50", shapes[s].name);
+            check(context, A, "hyb:share=100", shapes[s].name);
+            check(context, A, "sell:c=7:sigma=9", shapes[s].name);
+            check(context, A, "windowed:window=33:order=cells", shapes[s].name);
+            check(context, A, "csr3:tuning=hopper", shapes[s].name);
+            spry_matrix_destroy(A);
+        }
+    spry_context_destroy(context);
+}
+
+/* A width of 0 is one that was asked for, and no default. */
+static void no_width(void **state)
+{
+    (void)state;
+    static const shape full = {"full rows", 300, 20, 300, 20};
+    spry_context *context = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_spmv_plan *plan = NULL;
+    spry_spmv_options o = SPRY_INIT(spry_spmv_options);
+    char told[160];
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_matrix *A = matrix_of(context, &full, SPRY_F64);
+    plan_in(context, A, "hyb", SPRY_NO_TRANSPOSE, told, sizeof told);
+    assert_string_equal(told, "hyb:width=20");
+    plan_in(context, A, "hyb:width=0", SPRY_NO_TRANSPOSE, told, sizeof told);
+    assert_string_equal(told, "hyb:width=0");
+    static const struct {
+        const char *format, *message;
+    } cases[] = {{"hyb:width=0:share=50", "width and share are two rules"},
+                 {"hyb:width=0:width=0", "width is given twice"},
+                 {"hyb:width=-1", "expected width=NUMBER from 0 to"},
+                 {"sell:c=0", "expected c=NUMBER from 1 to"}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        o.format = cases[c].format;
+        assert_int_equal(spry_spmv_plan_create(context, &plan, A, &o, &err), SPRY_INVALID_ARGUMENT);
+        if (!strstr(err.message, cases[c].message)) fail_msg("%s: %s", o.format, err.message);
+    }
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+}
+
+/* A container in hyb tells its width of 0 as the plan did that it came from. */
+static void in_containers(void **state)
+{
+    (void)state;
+    char path[64] = "/tmp/spry-parameters-XXXXXX", file[80], told[160];
+    spry_context *context = NULL;
+    spry_matrix *read = NULL;
+    spry_error err = SPRY_ERROR_INIT;
+    spry_write_options o = SPRY_INIT(spry_write_options);
+    assert_non_null(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/a.spry", path);
+    assert_int_equal(spry_context_create(&context, NULL, NULL), SPRY_OK);
+    spry_matrix *A = matrix_of(context, &shapes[5], SPRY_F64);
+    o.format = "hyb:width=0";
+    if (spry_matrix_write(A, file, &o, &err) != SPRY_OK) fail_msg("%s", err.message);
+    if (spry_matrix_read(context, &read, file, NULL, &err) != SPRY_OK) fail_msg("%s", err.message);
+    plan_in(context, read, NULL, SPRY_NO_TRANSPOSE, told, sizeof told);
+    assert_string_equal(told, "hyb:width=0");
+    plan_in(context, read, "hyb:width=0", SPRY_NO_TRANSPOSE, told, sizeof told);
+    assert_string_equal(told, "hyb:width=0");
+    spry_matrix_destroy(read);
+    spry_matrix_destroy(A);
+    spry_context_destroy(context);
+    assert_int_equal(unlink(file), 0);
+    assert_int_equal(rmdir(path), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(formats_come_back), cmocka_unit_test(no_width),
+                                       cmocka_unit_test(in_containers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
