@@ -11,16 +11,19 @@ static double vector_bytes(const spryi_features *f)
     return (double)(f->rows + f->cols) * f->number_bytes;
 }
 
-/* Columns that follow from the row before are not read, those one further not gathered either. */
+/*
+ * Columns that repeat those of the row before, or are one further, are not read; x is gathered for the first of such
+ * rows alone.
+ */
 static spryi_work work_of_csr(const spryi_features *f)
 {
-    const double n = (double)f->nnz;
-    return (spryi_work){.bytes = n * (f->value_bytes + f->index_bytes * (1 - f->relations.repeated)) +
-                                 (double)f->rows * f->offset_bytes + vector_bytes(f),
-                        .sectors = f->slot_sectors * n * (1 - f->relations.moved),
+    const double n = (double)f->nnz, own = 1 - f->relations.repeated;
+    return (spryi_work){.bytes = n * (f->value_bytes + f->index_bytes * own) + (double)f->rows * f->offset_bytes +
+                                 vector_bytes(f),
+                        .sectors = f->slot_sectors * n * own,
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,
-                        .steps = n * (1 - f->relations.moved) * (1 - f->relations.adjacent),
+                        .steps = n * own * (1 - f->relations.adjacent),
                         .columns = n,
                         .slices = (double)f->rows,
                         .blocks = (double)f->rows * f->lengths.body_deviation};
