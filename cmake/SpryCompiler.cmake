@@ -74,7 +74,8 @@ endif()
 #   generate*.c              no fused multiply-add, so that a generated matrix is the same everywhere
 #   spgemm/, studies/        likewise, so that all accumulators and processor levels give the same bits
 #   csr_scatter_portable.c   -O2 in a release, see below
-#   formats/*, spgemm/*      where sanitizers watch, see below: kernels took four fifths of the build's time
+#   formats/*, spgemm/*      where sanitizers watch, see below: less is checked or optimised in kernels, which took
+#                            four fifths of the build's time
 function(spry_prepare_sources list)
   set(kept)
   foreach(source IN LISTS ${list})
