@@ -72,6 +72,12 @@ static inline int64_t spry_peer_index(int bytes, const void *array, int64_t k)
     return bytes == 8 ? ((const int64_t *)array)[k] : ((const int32_t *)array)[k];
 }
 
+/* Where row i begins; of i = rows, where the last one ends. */
+static inline int64_t spry_peer_offset(const spry_peer_matrix *a, int64_t i)
+{
+    return spry_peer_index(a->offset_bytes, a->offsets, i);
+}
+
 static inline void spry_peer_put_index(int bytes, void *array, int64_t k, int64_t value)
 {
     if (bytes == 8)

@@ -51,6 +51,11 @@ if(SPRY_SANITIZE)
   target_compile_options(spry_flags INTERFACE -fsanitize=${SPRY_SANITIZE} -fno-omit-frame-pointer
                                               -fno-sanitize-recover=all)
   target_link_options(spry_link_flags INTERFACE -fsanitize=${SPRY_SANITIZE})
+  # A hundred programs of 20 MB: lld takes a third of the time.
+  find_program(SPRY_LLD ld.lld)
+  if(SPRY_LLD AND CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    target_link_options(spry_link_flags INTERFACE -fuse-ld=lld)
+  endif()
 endif()
 # libFuzzer is clang's; its targets are built where they find most.
 set(SPRY_FUZZ OFF)
@@ -69,7 +74,8 @@ endif()
 #   generate*.c              no fused multiply-add, so that a generated matrix is the same everywhere
 #   spgemm/, studies/        likewise, so that all accumulators and processor levels give the same bits
 #   csr_scatter_portable.c   -O2 in a release, see below
-#   formats/*, spgemm/*      where sanitizers watch, see below: kernels took four fifths of the build's time
+#   formats/*, spgemm/*      where sanitizers watch, see below: less is checked or optimised in kernels, which took
+#                            four fifths of the build's time
 function(spry_prepare_sources list)
   set(kept)
   foreach(source IN LISTS ${list})
@@ -105,6 +111,10 @@ function(spry_prepare_sources list)
       endif()
       if(SPRY_SANITIZE MATCHES "undefined" AND name MATCHES "_(avx2|avx512|portable|cpu)")
         list(APPEND options -fno-sanitize=pointer-overflow)
+      endif()
+      # A fifth of the time to compile, and a small part of what tests take. Sparse products are a large part.
+      if(SPRY_SANITIZE AND NOT source MATCHES "/src/spgemm/" AND name MATCHES "_(avx2|avx512|portable|cpu)|^packed_group")
+        list(APPEND options -O0)
       endif()
     endif()
     if(name STREQUAL "packed_group.c" AND CMAKE_BUILD_TYPE STREQUAL "Release")

@@ -49,11 +49,6 @@ typedef struct carry {
     double sum;
 } carry;
 
-static int64_t offset(const spry_peer_matrix *a, int64_t i)
-{
-    return spry_peer_index(a->offset_bytes, a->offsets, i);
-}
-
 #define V float
 #define LANES 16
 #define NAME(verb) verb##_f32
@@ -101,7 +96,7 @@ static int64_t row_of(const spry_peer_matrix *a, int64_t k)
     int64_t low = 0, high = a->rows;
     while (high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
-        if (offset(a, middle) <= k)
+        if (spry_peer_offset(a, middle) <= k)
             low = middle;
         else
             high = middle;
@@ -120,10 +115,10 @@ static int64_t describe(csr5 *s, int64_t t, int64_t listed)
     d->first_row = (int32_t)row;
     d->next_row = (int32_t)row;
     d->list = -1;
-    if (offset(a, row) != first) row++;
-    for (; row < a->rows && offset(a, row) < end; row++) {
-        const int64_t k = offset(a, row) - first;
-        if (offset(a, row + 1) == k + first) continue;
+    if (spry_peer_offset(a, row) != first) row++;
+    for (; row < a->rows && spry_peer_offset(a, row) < end; row++) {
+        const int64_t k = spry_peer_offset(a, row) - first;
+        if (spry_peer_offset(a, row + 1) == k + first) continue;
         if (begun == 0) d->next_row = (int32_t)row;
         if (begun > 0 && row != expected) d->list = listed;
         expected = row + 1;
@@ -160,9 +155,9 @@ static void describe_all(csr5 *s)
     const int64_t done = s->tiles * tile_entries(s);
     for (int64_t t = 0; t < s->tiles; t++) s->begun_count += describe(s, t, s->begun_count);
     for (int64_t i = 0; i < a->rows; i++)
-        if (offset(a, i) == offset(a, i + 1)) s->empty_rows[s->empty_count++] = (int32_t)i;
+        if (spry_peer_offset(a, i) == spry_peer_offset(a, i + 1)) s->empty_rows[s->empty_count++] = (int32_t)i;
     for (int64_t k = done, i = k < a->nnz ? row_of(a, k) : 0; k < a->nnz; k++) {
-        while (offset(a, i + 1) <= k) i++;
+        while (spry_peer_offset(a, i + 1) <= k) i++;
         s->row_of_tail[k - done] = (int32_t)i;
     }
 }

@@ -79,7 +79,7 @@ static void NAME(multiply_tail)(NAME(walk) * w)
     const V *values = s->values;
     if (w->row < 0 && done < s->a.nnz) { /* no tile of this thread's before it */
         w->row = s->row_of_tail[0];
-        w->begun = offset(&s->a, w->row) == done;
+        w->begun = spry_peer_offset(&s->a, w->row) == done;
     }
     for (int64_t k = done; k < s->a.nnz; k++) {
         const int64_t row = s->row_of_tail[k - done];

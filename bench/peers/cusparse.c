@@ -132,11 +132,6 @@ static cusparseIndexType_t index_type(int bytes)
     return bytes == 8 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
 }
 
-static int64_t offset_at(const spry_peer_matrix *a, int64_t i)
-{
-    return spry_peer_index(a->offset_bytes, a->offsets, i);
-}
-
 static int is_narrow(const spry_peer_matrix *a)
 {
     return a->offset_bytes == 4 && a->index_bytes == 4 && a->rows < INT32_MAX && a->cols < INT32_MAX;
@@ -206,7 +201,8 @@ static int upload_rows(preparation *p, void **rows)
     if (!host) return spry_peer_fail(p->error, SPRY_PEER_FAILED, "out of memory for the row indices");
 #pragma omp parallel for schedule(static) num_threads(p->request->threads)
     for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t k = offset_at(a, i); k < offset_at(a, i + 1); k++) spry_peer_put_index(a->index_bytes, host, k, i);
+        for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++)
+            spry_peer_put_index(a->index_bytes, host, k, i);
     int result = upload(p, p->kept, rows, host, a->nnz, a->index_bytes, "the row indices");
     free(host);
     return result;

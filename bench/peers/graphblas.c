@@ -37,7 +37,7 @@ static int import(GrB_Matrix *A, const spry_peer_matrix *a, spry_peer_error *err
     const int has_room = offsets && columns;
     GrB_Info info = GrB_OUT_OF_MEMORY;
     if (has_room) {
-        for (int64_t i = 0; i <= a->rows; i++) offsets[i] = (GrB_Index)spry_peer_index(a->offset_bytes, a->offsets, i);
+        for (int64_t i = 0; i <= a->rows; i++) offsets[i] = (GrB_Index)spry_peer_offset(a, i);
         for (int64_t k = 0; k < a->nnz; k++) columns[k] = (GrB_Index)spry_peer_index(a->index_bytes, a->columns, k);
         info = a->value_bytes == 8 ? GrB_Matrix_import_FP64(A, GrB_FP64, rows, cols, offsets, columns, a->values,
                                                             rows + 1, nnz, nnz, GrB_CSR_FORMAT)

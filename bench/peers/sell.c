@@ -5,11 +5,6 @@
 /* Padding that SELL may have: the library refuses its own from there. */
 enum { MOST_PADDING = 2, SMALL_PADDING = 4096 };
 
-static int64_t offset_at(const spry_peer_matrix *a, int64_t i)
-{
-    return spry_peer_index(a->offset_bytes, a->offsets, i);
-}
-
 void peer_sell_release(peer_sell *sell)
 {
     free(sell->offsets);
@@ -28,7 +23,7 @@ static int sell_offsets(const spry_peer_matrix *a, peer_sell *sell)
         spry_peer_put_index(a->offset_bytes, sell->offsets, s, sell->slots);
         int64_t end = (s + 1) * PEER_SELL_SLICE < a->rows ? (s + 1) * PEER_SELL_SLICE : a->rows, widest = 0;
         for (int64_t i = s * PEER_SELL_SLICE; i < end; i++) {
-            int64_t width = offset_at(a, i + 1) - offset_at(a, i);
+            int64_t width = spry_peer_offset(a, i + 1) - spry_peer_offset(a, i);
             if (width > widest) widest = width;
         }
         sell->slots += widest * PEER_SELL_SLICE;
@@ -61,7 +56,8 @@ static int sell_fill(const spry_peer_matrix *a, peer_sell *sell, int threads)
         memset(columns, 0xff, width * column_bytes);
         memset(values, 0, width * value_bytes);
         for (int64_t i = s * PEER_SELL_SLICE; i < (s + 1) * PEER_SELL_SLICE && i < a->rows; i++) {
-            int64_t first = offset_at(a, i), count = offset_at(a, i + 1) - first, lane = i % PEER_SELL_SLICE;
+            int64_t first = spry_peer_offset(a, i), count = spry_peer_offset(a, i + 1) - first,
+                    lane = i % PEER_SELL_SLICE;
             spread(columns + lane * a->index_bytes, (const char *)a->columns + first * a->index_bytes, count,
                    a->index_bytes);
             spread(values + lane * a->value_bytes, (const char *)a->values + first * a->value_bytes, count,

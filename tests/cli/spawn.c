@@ -163,6 +163,16 @@ void expect(const char *command, int status, const char *in_out, const char *in_
     assert_true(good);
 }
 
+void expect_mistakes(const char *command, const mistake *mistakes, size_t count)
+{
+    for (size_t m = 0; m < count; m++) {
+        char line[256];
+        const int length = snprintf(line, sizeof line, "%s %s", command, mistakes[m].options);
+        assert_in_range(length, 1, sizeof line - 1);
+        expect(line, 2, NULL, mistakes[m].message);
+    }
+}
+
 int count_lines(const char *text)
 {
     int lines = 0;

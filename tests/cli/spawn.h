@@ -20,6 +20,14 @@ void release(outcome *o);
 /* Asserts that status is as expected and that out (err) has the text; shows what was written otherwise. */
 void expect(const char *command, int status, const char *in_out, const char *in_err);
 
+/* What stands behind a command, and what it says of that on standard error. */
+typedef struct mistake {
+    const char *options, *message;
+} mistake;
+
+/* Asserts that each ends with status 2 and its message, and nothing on standard output. */
+void expect_mistakes(const char *command, const mistake *mistakes, size_t count);
+
 /* A folder of this test program, made at first use, removed by remove_folder. */
 const char *folder(void);
 int remove_folder(void **state);

@@ -247,9 +247,7 @@ static void parts_of_suites(void **state)
 static void mistakes(void **state)
 {
     (void)state;
-    static const struct {
-        const char *options, *message;
-    } cases[] = {
+    static const mistake cases[] = {
         {"", "nothing to measure: name a matrix FILE or a --suite"},
         {"$D/small.mtx --op spmm", "--op is 'spmm', expected one of: spmv, spmv_t, spgemm"},
         {"$D/small.mtx --formats csr,crs", "--formats: there is no format 'crs'; did you mean 'csr'?"},
@@ -276,11 +274,7 @@ static void mistakes(void **state)
         {"$D/small.mtx --fromats csr", "unknown option --fromats; did you mean --formats?"},
         {"$D/small.mtx $D/none.mtx", "none.mtx: cannot be read: No such file"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char command[160];
-        snprintf(command, sizeof command, "bench %s", cases[c].options);
-        expect(command, 2, NULL, cases[c].message);
-    }
+    expect_mistakes("bench", cases, sizeof cases / sizeof *cases);
 }
 
 /* One bad matrix does not stop the others, and the status tells. */
@@ -339,21 +333,15 @@ static void spmv(void **state)
     assert_true(number_of(r, "runs") >= 20 && number_of(r, "min_us") <= number_of(r, "time_us"));
     assert_near(number_of(r, "roof"), number_of(r, "gbps") / number_of(r, "copy_gbps"), 1e-4);
     cJSON_Delete(records);
-    static const struct {
-        const char *options, *message;
-    } cases[] = {{"--alpha one", "--alpha is 'one', expected a finite number"},
-                 {"--alpha inf", "--alpha is 'inf', expected a finite number"},
-                 {"--beta 1,5", "--beta is '1,5', expected a finite number"},
-                 {"--x zeros", "--x is 'zeros', expected one of: random, ones"},
-                 {"--type pattern", "--type is 'pattern', expected one of: f32, f64"},
-                 {"--kernel csr_nothing", "csr_nothing"},
-                 {"--format nothing", "nothing"},
-                 {"--threads 0x2", "--threads is '0x2', expected a whole number"}};
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char command[160];
-        snprintf(command, sizeof command, "spmv $D/small.mtx %s", cases[c].options);
-        expect(command, 2, NULL, cases[c].message);
-    }
+    static const mistake cases[] = {{"--alpha one", "--alpha is 'one', expected a finite number"},
+                                    {"--alpha inf", "--alpha is 'inf', expected a finite number"},
+                                    {"--beta 1,5", "--beta is '1,5', expected a finite number"},
+                                    {"--x zeros", "--x is 'zeros', expected one of: random, ones"},
+                                    {"--type pattern", "--type is 'pattern', expected one of: f32, f64"},
+                                    {"--kernel csr_nothing", "csr_nothing"},
+                                    {"--format nothing", "nothing"},
+                                    {"--threads 0x2", "--threads is '0x2', expected a whole number"}};
+    expect_mistakes("spmv $D/small.mtx", cases, sizeof cases / sizeof *cases);
 }
 
 int main(void)

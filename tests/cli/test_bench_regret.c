@@ -216,9 +216,7 @@ static void mistakes(void **state)
     write_file("text.jsonl", "no JSON\n");
     write_file("bare.jsonl", "{\"matrix\":\"a\"}\n");
     write_file("plain.jsonl", "{\"matrix\":\"a\",\"kernel\":\"k\",\"time_us\":1,\"type\":\"f64\",\"op\":\"spmv\"}\n");
-    static const struct {
-        const char *options, *message;
-    } cases[] = {
+    static const mistake cases[] = {
         {"$D/small.mtx --regret --formats csr", "--formats does not go with --regret, which says itself what runs"},
         {"$D/small.mtx --regret --kernels csr_portable_cpu", "--kernels does not go with --regret"},
         {"$D/small.mtx --regret --calls 10", "--calls does not go with --regret"},
@@ -238,11 +236,7 @@ static void mistakes(void **state)
         {"$D/small.mtx --policy tree --op spgemm", "--policy goes with products with a vector"},
         {"$D/small.mtx --updates 0", "--updates is 0, expected 1 to"},
     };
-    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        char command[160];
-        snprintf(command, sizeof command, "bench %s", cases[c].options);
-        expect(command, 2, NULL, cases[c].message);
-    }
+    expect_mistakes("bench", cases, sizeof cases / sizeof *cases);
 }
 
 int main(void)

@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include "catalogue/catalogue.h"
+#include "catalogue/families.h"
 #include "core/assemble.h"
 #include "core/kernel.h"
 #include "core/memory.h"
+#include "device/drivers.h"
 #include "kernels/arrays.h"
 #include "kernels/families.h"
 #include "plan/plan.h"
@@ -443,12 +445,40 @@ static void parameters_are_checked(void **state)
     spry_context_destroy(context);
 }
 
+/* ---- the lists -------------------------------------------------------------------------------------------- */
+
+static int count_list(const spryi_kernel *const *list)
+{
+    int count = 0;
+    while (list && list[count]) count++;
+    return count;
+}
+
+/* The catalogue has room for so many formats and kernels: none of a family or device is cut off. */
+static void nothing_is_left_out(void **state)
+{
+#define FAMILY(name) &spryi_family_##name,
+    static const spryi_family *const families[] = {SPRYI_FAMILIES(FAMILY)};
+#undef FAMILY
+    int formats = 0, kernels = 0, listed = 0;
+    (void)state;
+    for (size_t f = 0; f < sizeof families / sizeof *families; f++) {
+        for (int n = 0; families[f]->formats && families[f]->formats[n]; n++) formats++;
+        kernels += count_list(families[f]->kernels);
+    }
+    for (int d = 0; d < spryi_driver_count; d++) kernels += count_list(spryi_drivers[d]->kernels);
+    while (spryi_kernel_at(listed)) listed++;
+    assert_int_equal(listed, kernels);
+    assert_int_equal(spry_format_count(), formats);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(back_to_the_same_csr),   cmocka_unit_test(figures_come_true),
-        cmocka_unit_test(figures_of_all_layouts), cmocka_unit_test(sections_restore),
-        cmocka_unit_test(padding_is_refused),     cmocka_unit_test(parameters_are_checked),
+        cmocka_unit_test(nothing_is_left_out),    cmocka_unit_test(back_to_the_same_csr),
+        cmocka_unit_test(figures_come_true),      cmocka_unit_test(figures_of_all_layouts),
+        cmocka_unit_test(sections_restore),       cmocka_unit_test(padding_is_refused),
+        cmocka_unit_test(parameters_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@ root=$1 work=$2/portable cmake=$3 cc=$4
 
 rm -rf "$work"
 mkdir -p "$work"
-if ! { "$cmake" -S "$root" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS_RELEASE=-O1 \
+if ! { "$cmake" -S "$root" -B "$work/build" -G Ninja -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS_RELEASE=-O0 \
     -DSPRY_TARGET_IS_X86_64=OFF -DSPRY_WERROR=ON -DSPRY_BUILD_CLI=OFF -DSPRY_BUILD_TESTS=OFF -DSPRY_BUILD_PEERS=OFF \
     -DSPRY_CUDA=OFF &&
     "$cmake" --build "$work/build"; } >"$work/log" 2>&1; then

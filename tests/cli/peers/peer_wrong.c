@@ -34,8 +34,7 @@ static int run(void *state, double alpha, const void *x, double beta, void *y)
     const spry_peer_matrix *a = &((const wrong *)state)->a;
     for (int64_t i = 0; i < a->rows; i++) {
         double sum = 0;
-        for (int64_t k = spry_peer_index(a->offset_bytes, a->offsets, i);
-             k < spry_peer_index(a->offset_bytes, a->offsets, i + 1); k++)
+        for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++)
             sum += value_at(a, a->values, k) * value_at(a, x, spry_peer_index(a->index_bytes, a->columns, k));
         if (i == a->rows / 2) sum = sum * 1.001 + 1e-3;
         double before = beta == 0 ? 0 : beta * value_at(a, y, i);
@@ -108,11 +107,9 @@ static int64_t fill_row(const product *p, int64_t i, double *sums, char *marks, 
 {
     const spry_peer_matrix *a = &p->a, *b = &p->b;
     memset(marks, 0, (size_t)b->cols);
-    for (int64_t k = spry_peer_index(a->offset_bytes, a->offsets, i);
-         k < spry_peer_index(a->offset_bytes, a->offsets, i + 1); k++) {
+    for (int64_t k = spry_peer_offset(a, i); k < spry_peer_offset(a, i + 1); k++) {
         const int64_t row = spry_peer_index(a->index_bytes, a->columns, k);
-        for (int64_t l = spry_peer_index(b->offset_bytes, b->offsets, row);
-             l < spry_peer_index(b->offset_bytes, b->offsets, row + 1); l++) {
+        for (int64_t l = spry_peer_offset(b, row); l < spry_peer_offset(b, row + 1); l++) {
             const int64_t j = spry_peer_index(b->index_bytes, b->columns, l);
             sums[j] = (marks[j] ? sums[j] : 0) + value_at(a, a->values, k) * value_at(b, b->values, l);
             marks[j] = 1;
