@@ -38,6 +38,7 @@ static spryi_work work_of_sell(const spryi_features *f)
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,
                         .steps = n * f->slots,
+                        .chain = f->lengths.longest,
                         .slices = (double)f->rows};
 }
 
@@ -78,6 +79,7 @@ static spryi_work work_of_ell(const spryi_features *f)
                         .near = f->near_sectors * (double)f->nnz,
                         .far = f->far_sectors * (double)f->nnz,
                         .steps = slots,
+                        .chain = f->lengths.longest,
                         .slices = rows};
 }
 
@@ -94,7 +96,7 @@ static spryi_work work_of_hyb(const spryi_features *f)
                         .slices = rows};
 }
 
-/* Slices sweep x: no entry gathers by itself. */
+/* Slices sweep x: no entry gathers by itself. A row is one thread's. */
 static spryi_work work_of_scoo(const spryi_features *f)
 {
     enum { LOCAL_ROW = 2 /* bytes */ };
@@ -103,6 +105,7 @@ static spryi_work work_of_scoo(const spryi_features *f)
                         .near = f->near_sectors * n,
                         .far = f->far_sectors * n,
                         .steps = n,
+                        .chain = f->lengths.longest,
                         .slices = (double)f->rows};
 }
 

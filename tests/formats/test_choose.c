@@ -79,11 +79,11 @@ static void choices_of_blocks(void **state)
         {"rgg20,scale=13", 4, HALF_OF_16, "cuda", "csr", "us a product predicted"}, /* holes take what blocks spare */
         {"rgg20,scale=12", 1, 0, "cuda", "csr", "us a product predicted"},
         {"rgg20,scale=12", 4, TWO_OF_16, "cpu", "bsr", "us a product predicted"},
-        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "packed", "us a product predicted"},
+        {"rgg20,scale=12", 4, HALF_OF_16, "cpu", "sell", "us a product predicted"}, /* holes take what blocks spare */
         {"rgg20,scale=14", 3, 0, "cpu", "bsr", "us a product predicted"},
         {"diagonal,rows=60000", 3, 0, "cpu", "ell", "us a product predicted"}, /* rows of one length */
-        {"banded,rows=9000", 1, 0, "cpu", "packed", "us a product predicted"}, /* its slices step */
-        {"rgg20,scale=12", 1, 0, "cpu", "packed", "us a product predicted"},
+        {"banded,rows=9000", 1, 0, "cpu", "csr", "us a product predicted"},    /* its rows step */
+        {"rgg20,scale=12", 1, 0, "cpu", "sell", "us a product predicted"},
     };
     spry_context *context = chooser(SPRYI_AVX512);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -144,14 +144,14 @@ static void choices_on_a_cpu(void **state)
     (void)state;
     static const choice_case avx512[] = {
         {"rgg20,scale=15", "packed", "csr ", 0},
-        {"rgg20,scale=17,shuffle=1", "sell", "windowed ", 0}, /* neighbours that are numbered anyhow */
+        {"rgg20,scale=17,shuffle=1", "windowed", "sell ", 0}, /* neighbours that are numbered anyhow */
         {"grid7,x=60,y=60,z=60", "packed", "csr ", 0},        /* its slices step */
         {"grid7,x=60,y=60,z=60", "packed", "set-up counted over 100", 100},
-        {"banded,rows=200000", "packed", "csr ", 0}, /* and so do csr's rows */
-        {"uniform,rows=200000,degree=18", "sell", "", 0},
-        {"rmat16", "scoo", "packed ", 0},
-        {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 10000", 0},
-        {"grid7,x=20,y=20,z=20", "packed", "set-up counted over 1000", 1000},
+        {"banded,rows=200000", "packed", "csr ", 0},          /* and so do csr's rows */
+        {"uniform,rows=200000,degree=18", "ell", "scoo ", 0}, /* rows of one length */
+        {"rmat16", "packed", "scoo ", 0},
+        {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 10000", 0},
+        {"grid7,x=20,y=20,z=20", "ell", "set-up counted over 1000", 1000},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for a look", 100},
         {"grid7,x=20,y=20,z=20", "csr", "too few calls expected for each conversion", 5},
         {"grid7,x=10,y=10,z=10", "packed", "set-up counted over 10000", 0}, /* one thread's: no others are woken */
