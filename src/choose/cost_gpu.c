@@ -36,12 +36,12 @@ static spryi_work work_of_csr(const spryi_features *f)
     return w;
 }
 
-/* A block has the rows of so many entries, however many they are: its threads go by them in turns. */
+/* A block has the rows of so many entries, however many they are: of mostly empty rows its threads take many turns. */
 static spryi_work work_of_merge(const spryi_features *f)
 {
-    static const double ENTRIES = 4; /* of a block, a thread */
+    static const double ENTRIES = 4, HIDDEN = 2; /* of a block, a thread; turns that other blocks hide */
     spryi_work w = work_of_csr(f);
-    w.chain = ENTRIES / f->lengths.mean;
+    w.chain = fmax(ENTRIES / f->lengths.mean - HIDDEN, 0);
     return w;
 }
 

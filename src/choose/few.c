@@ -48,7 +48,7 @@ static spry_status find_rows(spryi_row_profile *rows, const spry_matrix *A)
     }
     rows->longest = sums.longest;
     rows->deviation = sqrt(fmax(sums.squares / ((double)a->rows * mean * mean) - 1, 0));
-    rows->body_deviation = rows->deviation;
+    rows->body_deviation = rows->deviation * fmin(mean, 1); /* rows that are empty keep nobody waiting */
     return SPRY_OK;
 }
 
