@@ -330,22 +330,27 @@ static void run_part(void *argument, int p)
     (void)spryi_set_memory_limit(before);
 }
 
+spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_type)
+{
+    return (spryi_features){.rows = csr->rows,
+                            .cols = csr->cols,
+                            .nnz = csr->nnz,
+                            .value_bytes = (int)spry_type_bytes(csr->value_type),
+                            .index_bytes = (int)spry_index_type_bytes(csr->index_type),
+                            .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
+                            .number_bytes = (int)spry_type_bytes(vector_type)};
+}
+
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
                                 const spryi_row_profile *lengths, const spryi_look *look, spry_error *err)
 {
     looker l = {.context = context, .f = f, .csr = csr, .with_values = *csr, .look = look};
     parts_job job = {.l = &l, .limit = spryi_get_memory_limit()};
     l.with_values.value_type = look->vector_type;
-    *f = (spryi_features){.effort = look->effort,
-                          .rows = csr->rows,
-                          .cols = csr->cols,
-                          .nnz = csr->nnz,
-                          .value_bytes = (int)spry_type_bytes(csr->value_type),
-                          .index_bytes = (int)spry_index_type_bytes(csr->index_type),
-                          .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
-                          .number_bytes = (int)spry_type_bytes(look->vector_type),
-                          .lengths = *lengths};
-    spryi_parallel(&context->pool, PARTS, run_part, &job);
+    *f = spryi_sizes_as_features(csr, look->vector_type);
+    f->effort = look->effort;
+    f->lengths = *lengths;
+    spryi_parallel(spryi_threads(context, csr->nnz) > 1 ? &context->pool : NULL, PARTS, run_part, &job);
     for (int p = 0; p < PARTS; p++)
         if (job.status[p] != SPRY_OK) return spryi_hand_on(err, &job.why[p]);
     return SPRY_OK;

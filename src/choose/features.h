@@ -35,6 +35,9 @@ typedef struct spryi_look {
     spryi_effort effort;
 } spryi_look;
 
+/* What needs no look: sizes and types. */
+spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_type);
+
 /* Looks at samples of the columns of csr, which has entries; values are not read. */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
                                 const spryi_row_profile *lengths, const spryi_look *look, spry_error *err);

@@ -56,18 +56,13 @@ spryi_features spryi_unseen_features(const spry_arrays *csr, spry_type vector_ty
 {
     static const double WARP = 0.4, SLOTS = 0.6, NEAR = 0.2; /* an entry, as meshes have them in the mean */
     const double mean = (double)csr->nnz / (double)csr->rows;
-    return (spryi_features){.rows = csr->rows,
-                            .cols = csr->cols,
-                            .nnz = csr->nnz,
-                            .value_bytes = (int)spry_type_bytes(csr->value_type),
-                            .index_bytes = (int)spry_index_type_bytes(csr->index_type),
-                            .offset_bytes = (int)spry_index_type_bytes(csr->offset_type),
-                            .number_bytes = (int)spry_type_bytes(vector_type),
-                            .lengths = {.mean = mean, .longest = mean},
-                            .slots = 1,
-                            .slot_sectors = SLOTS,
-                            .warp_sectors = WARP,
-                            .near_sectors = NEAR};
+    spryi_features f = spryi_sizes_as_features(csr, vector_type);
+    f.lengths = (spryi_row_profile){.mean = mean, .longest = mean};
+    f.slots = 1;
+    f.slot_sectors = SLOTS;
+    f.warp_sectors = WARP;
+    f.near_sectors = NEAR;
+    return f;
 }
 
 /* us of set-up and so many products. */

@@ -217,6 +217,50 @@ static void fits_follow_times(void **state)
     }
 }
 
+static double time_of(const spry_explanation *e, const spry_candidate *like)
+{
+    for (int k = 0; k < info_of(e).candidates; k++) {
+        const spry_candidate c = candidate_at(e, k);
+        const int same_kernel = c.kernel && like->kernel ? strcmp(c.kernel, like->kernel) == 0
+                                                         : c.kernel == like->kernel;
+        if (same_kernel && strcmp(c.format, like->format) == 0) return c.predicted_us;
+    }
+    fail_msg("no candidate %s", like->format);
+    return 0;
+}
+
+/* Rates that begin far off come back to what the times tell. */
+static void fits_begin_anywhere(void **state)
+{
+    static const char far[] = "rate sell launch 9\nrate sell sharp 6\nrate sell gather 1e6\nrate sell cached 1e6\n";
+    spry_explanation *right[CASES];
+    char *text = printed(*state, "h200");
+    assert_true(strlen(text) + strlen(far) < TEXT_BYTES);
+    strcat(text, far);
+    write_table(text);
+    spry_context *context = loaded();
+    observations *o = observe(context, "h200", 1);
+    for (int s = 0; s < CASES; s++) right[s] = explained(*state, specs[s], "h200");
+    for (int64_t n = 0; n < o->count; n++) {
+        const spry_candidate like = {.format = o->list[n].format, .kernel = o->list[n].kernel};
+        int s = 0;
+        while (o->explanations[s] != o->list[n].explanation) s++;
+        o->list[n].time_us = time_of(right[s], &like);
+    }
+    assert_true(fabs(log(predicted(o->explanations[3], "sell") / predicted(right[3], "sell"))) > 0.5);
+    assert_int_equal(spry_rates_fit(context, "h200", o->list, o->count, "to a test", NULL, NULL), SPRY_OK);
+    for (int s = 0; s < CASES; s++) {
+        spry_explanation *e = explained(context, specs[s], "h200");
+        const double ratio = predicted(e, "sell") / predicted(right[s], "sell");
+        if (ratio < 0.85 || ratio > 1.18) fail_msg("%s: sell at %g of its time", specs[s], ratio);
+        spry_explanation_destroy(e);
+        spry_explanation_destroy(right[s]);
+    }
+    forget(o);
+    spry_context_destroy(context);
+    free(text);
+}
+
 static void wrong_observations_are_refused(void **state)
 {
     spry_context *context = *state, *other = NULL;
@@ -404,6 +448,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tables_come_back, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_table_decides, open_all, close_all),
         cmocka_unit_test_setup_teardown(fits_follow_times, open_all, close_all),
+        cmocka_unit_test_setup_teardown(fits_begin_anywhere, open_all, close_all),
         cmocka_unit_test_setup_teardown(wrong_observations_are_refused, open_all, close_all),
         cmocka_unit_test_setup_teardown(absurd_tables_are_borne, open_all, close_all),
         cmocka_unit_test_setup_teardown(one_long_row, open_all, close_all),
