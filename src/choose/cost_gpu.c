@@ -182,8 +182,7 @@ static double packed_warps(double slices)
 
 static spryi_work work_of_packed(const spryi_features *f)
 {
-    static const double OF_STRIDED =
-        0.3; /* share of the gathers of slices of diagonals, whose lanes read side by side */
+    static const double OF_STRIDED = 0.3; /* of the gathers, where lanes of slices of diagonals read side by side */
     const double mean = f->lengths.mean, strided = f->packed.strided, share = 1 - (1 - OF_STRIDED) * strided;
     const double apart = fmax(SPRYI_PACKED_LONG_LEAST, SPRYI_PACKED_LONG_MEANS * mean); /* entries; longer rows are */
     spryi_work w = work_of_rows(f);

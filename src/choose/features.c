@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/number_set.h"
+#include "core/row_lengths.h"
 
 #include <math.h>
 #include <string.h>
@@ -41,32 +42,16 @@ typedef struct slot_sums {
     double entries, slots, whole; /* whole: slots that all rows of a slice have */
 } slot_sums;
 
-/* Lengths of rows first .. end - 1, at most SORTED, none over `most`, into sorted, the longest first. */
-static int64_t sort_lengths(int64_t *sorted, const spry_arrays *csr, int64_t first, int64_t end, int64_t most)
-{
-    enum { BINS = 512 };
-    int16_t rows_of[BINS] = {0};
-    int64_t count = 0, longest = 0;
-    for (int64_t i = first; i < end; i++) {
-        const int64_t all = spryi_row_length(csr, i), length = all < most ? all : most;
-        if (length < BINS) {
-            rows_of[length]++;
-            longest = length > longest ? length : longest;
-            continue;
-        }
-        int64_t at = count++; /* few: by insertion */
-        for (; at > 0 && sorted[at - 1] < length; at--) sorted[at] = sorted[at - 1];
-        sorted[at] = length;
-    }
-    for (int64_t length = longest; length >= 0; length--)
-        for (int n = 0; n < rows_of[length]; n++) sorted[count++] = length;
-    return count;
-}
-
+/* Of rows first .. end - 1, at most SORTED; of a row over `most` entries so many. */
 static void add_slots(slot_sums *sums, const spry_arrays *csr, int64_t first, int64_t end, int64_t most)
 {
     int64_t sorted[SORTED];
-    const int64_t count = sort_lengths(sorted, csr, first, end, most);
+    const int64_t count = end - first;
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t length = spryi_row_length(csr, first + n);
+        sorted[n] = length < most ? length : most;
+    }
+    spryi_sort_lengths(sorted, count);
     for (int64_t n = 0; n < count; n++) sums->entries += (double)sorted[n];
     for (int64_t n = 0; n < count; n += LANES) {
         const int64_t last = n + LANES <= count ? n + LANES - 1 : count - 1;

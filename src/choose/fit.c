@@ -144,16 +144,16 @@ static int is_told(const fitter *f, int r, const spryi_rate_name *name)
     return told;
 }
 
+static int is_sharp(const spryi_rate_name *name)
+{
+    return strcmp(name->name, "sharp") == 0;
+}
+
 /* The most that a rate may be; the least is the name's. */
 static double most_of(const spryi_rate_name *name)
 {
     static const double SHARP = 16, AHEAD = 0.5; /* the latter is a share of the streaming */
-    return strcmp(name->name, "sharp") == 0 ? SHARP : strcmp(name->name, "ahead") == 0 ? AHEAD : SPRYI_MOST_RATE;
-}
-
-static int is_sharp(const spryi_rate_name *name)
-{
-    return strcmp(name->name, "sharp") == 0;
+    return is_sharp(name) ? SHARP : strcmp(name->name, "ahead") == 0 ? AHEAD : SPRYI_MOST_RATE;
 }
 
 /* One step of a rate by a factor, kept if the objective becomes less; of `sharp` from the sum on. */

@@ -91,3 +91,23 @@ int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges)
     }
     return longest;
 }
+
+void spryi_sort_lengths(int64_t *lengths, int64_t count)
+{
+    enum { BINS = 512 };
+    int32_t rows_of[BINS] = {0};
+    int64_t at = 0, longest = 0;
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t length = lengths[n];
+        if (length < BINS) {
+            rows_of[length]++;
+            longest = length > longest ? length : longest;
+            continue;
+        }
+        int64_t to = at++; /* few: by insertion */
+        for (; to > 0 && lengths[to - 1] < length; to--) lengths[to] = lengths[to - 1];
+        lengths[to] = length;
+    }
+    for (int64_t length = longest; length >= 0; length--)
+        for (int32_t n = 0; n < rows_of[length]; n++) lengths[at++] = length;
+}

@@ -19,6 +19,9 @@ int64_t spryi_count_some_lengths(const spry_arrays *csr, int64_t first, int64_t 
  */
 int64_t spryi_long_row(const spry_arrays *csr, int64_t ranges);
 
+/* Puts the longest first. Quick where few are as long as 512. */
+void spryi_sort_lengths(int64_t *lengths, int64_t count);
+
 /* Where the n-th of so many ranges of rows begins. */
 static inline int64_t spryi_range_of_rows(int64_t rows, int64_t n, int64_t ranges)
 {

@@ -4,6 +4,7 @@
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "formats/csr/csr.h"
 #include "plan/explanation.h"
 #include "plan/measured.h"
 #include "plan/plan.h"
@@ -108,15 +109,14 @@ static spry_status measure(spry_explanation *e, const spry_matrix *A, const spry
 
 /*
  * csr that is taken without a look: with so few products a CPU's looks for no spans in the rows, and with fewer not for
- * runs of them either, which take half a product (formats/csr/csr_format.c).
+ * runs of them either, which take half a product.
  */
 static void spare_setup(spryi_ranking *r, const spryi_choice *choice, const spry_spmv_options *o)
 {
-    enum { CALLS_FOR_RUNS = 3, CALLS_FOR_SPANS = 16 };
     spryi_estimate *csr = &r->list[r->csr];
     if (choice->code != SPRY_REASON_FEW_CALLS || !spryi_class_is_cpu(r->device)) return;
-    if (o->expected_calls == 0 || o->expected_calls >= CALLS_FOR_SPANS) return;
-    csr->setup_us = o->expected_calls < CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, csr->us / 2);
+    if (o->expected_calls == 0 || o->expected_calls >= SPRYI_CSR_CALLS_FOR_SPANS) return;
+    csr->setup_us = o->expected_calls < SPRYI_CSR_CALLS_FOR_RUNS ? 0 : fmin(csr->setup_us, csr->us / 2);
 }
 
 static spry_status explain(spry_explanation *e, const spry_matrix *A, const spry_spmv_options *o,

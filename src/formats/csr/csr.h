@@ -21,6 +21,12 @@
 #include "formats/csr/runs.h"
 #include "formats/csr/spans.h"
 
+/* Products that a plan has to expect for what they take to pay. */
+enum {
+    SPRYI_CSR_CALLS_FOR_RUNS = 3,   /* finding runs reads the columns once: about half a product */
+    SPRYI_CSR_CALLS_FOR_SPANS = 16, /* finding spans takes two to four, and saves a fifth to a half of each */
+};
+
 /* The storage of format csr. */
 typedef struct spryi_csr {
     spry_arrays a;      /* CSR in host memory, borrowed from the matrix or ... */

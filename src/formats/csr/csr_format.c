@@ -49,9 +49,8 @@ void spryi_csr_destroy(spry_context *context, void *storage)
 /* Kernels with AVX-512 use spans. Where no kernel is chosen yet, the context's level counts. */
 static int wants_spans(const spry_context *context, const spryi_build_request *request)
 {
-    enum { CALLS_THAT_PAY = 16 }; /* finding spans takes two to four products, and saves a fifth to a half of each */
     const int64_t calls = request->options->expected_calls;
-    if (calls > 0 && calls < CALLS_THAT_PAY) return 0;
+    if (calls > 0 && calls < SPRYI_CSR_CALLS_FOR_SPANS) return 0;
     return (request->kernel ? request->kernel->simd : context->simd) >= SPRYI_AVX512;
 }
 #endif
@@ -73,11 +72,10 @@ spry_status spryi_csr_finish_runs(spry_context *context, spryi_csr *s, const spr
 spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_build_request *request, int scatters,
                              spry_error *err)
 {
-    enum { CALLS_THAT_PAY = 3 }; /* finding runs reads the columns once: about half a product */
     static const double FEW =
         0.05; /* share of entries in rows that resemble the one before: hardly any block has runs */
     const spry_spmv_options *options = request->options;
-    const int long_enough = options->expected_calls == 0 || options->expected_calls >= CALLS_THAT_PAY;
+    const int long_enough = options->expected_calls == 0 || options->expected_calls >= SPRYI_CSR_CALLS_FOR_RUNS;
     const int lives = long_enough && spryi_find_relations(&s->a, SPRYI_QUICK).repeated >= FEW;
     spry_status status = SPRY_OK;
     s->vector_type = options->vector_type;

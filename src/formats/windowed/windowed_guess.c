@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/memory.h"
 #include "core/number_set.h"
+#include "core/row_lengths.h"
 #include "formats/windowed/windowed_layout.h"
 
 enum { SECTOR = 32 /* bytes */ };
@@ -41,16 +42,6 @@ typedef struct window_sums {
     double most_work, most_steps; /* of a window */
 } window_sums;
 
-/* Lengths of up to SPRYI_WINDOWED_LONG, the longest first. */
-static void sort_lengths(int64_t *lengths, int64_t count)
-{
-    int16_t rows_of[SPRYI_WINDOWED_LONG + 1] = {0};
-    int64_t at = 0;
-    for (int64_t n = 0; n < count; n++) rows_of[lengths[n]]++;
-    for (int64_t length = SPRYI_WINDOWED_LONG; length >= 0; length--)
-        for (int n = 0; n < rows_of[length]; n++) lengths[at++] = length;
-}
-
 /*
  * The steps of a window's slices, whose rows are sorted: several runs that all rows have in one step, or those that
  * only some have, which takes as long as three of the others.
@@ -59,7 +50,7 @@ static void add_steps(guesser *g, window_sums *sums, int64_t count)
 {
     const int64_t at_once = g->run == 1 ? 8 : g->run <= 3 ? 4 : 2;
     double steps = 0;
-    sort_lengths(g->lengths, count);
+    spryi_sort_lengths(g->lengths, count);
     for (int64_t n = 0; n < count; n += SPRYI_WINDOWED_LANES) {
         const int64_t last = n + SPRYI_WINDOWED_LANES <= count ? n + SPRYI_WINDOWED_LANES - 1 : count - 1;
         const int64_t width = g->lengths[n] / g->run, whole = g->lengths[last] / g->run,
