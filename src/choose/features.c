@@ -149,16 +149,25 @@ static void add_slot_sectors(sector_sums *sums, spryi_number_set *set, const pla
     }
 }
 
-static void find_sectors(spryi_features *f, spryi_number_set *set, const spry_arrays *csr, int on_gpu)
+static spry_status find_sectors(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader, int on_gpu,
+                                spry_error *err)
 {
+    const spry_arrays *csr = reader->csr;
     const sample_sizes *sizes = sizes_of(f->effort);
     const int64_t groups = (csr->rows + NEAR_ROWS - 1) / NEAR_ROWS;
     const double most = (double)sizes->entries / (NEAR_ROWS * fmax(f->lengths.mean, 1));
     const double wanted = fmin(fmax(most, (double)sizes->least_places), (double)sizes->places);
-    const int64_t places = (int64_t)fmin(wanted, (double)groups);
+    const int64_t places = (int64_t)fmin(wanted, (double)groups), per_sector = SECTOR / f->number_bytes;
     sector_sums sums = {0};
+    const int64_t range = reader->count;
     for (int64_t p = 0; p < places; p++) {
-        const place at = place_at(csr, groups * p / places * NEAR_ROWS, sizes->most_entries, SECTOR / f->number_bytes);
+        const place at = place_at(csr, groups * p / places * NEAR_ROWS, sizes->most_entries, per_sector);
+        (void)spryi_want_entries(reader, spryi_offset_of(csr, at.first), at.last);
+    }
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+    for (int64_t p = 0; p < places; p++) {
+        const spry_arrays view = spryi_range_at(reader, range + p);
+        const place at = place_at(&view, groups * p / places * NEAR_ROWS, sizes->most_entries, per_sector);
         add_near(&sums, set, &at);
         if (on_gpu) add_warps(&sums, set, &at);
         add_slot_sectors(&sums, set, &at);
@@ -169,6 +178,7 @@ static void find_sectors(spryi_features *f, spryi_number_set *set, const spry_ar
     f->warp_sectors = sums.warps / entries;
     f->near_sectors = sums.near / entries;
     f->far_sectors = sums.far / entries;
+    return SPRY_OK;
 }
 
 /* ---- scattered columns ----------------------------------------------------------------------------- */
@@ -192,44 +202,62 @@ enum {
     LEAST_X_BYTES = 1 << 19,  /* what first-level caches hold for long is not scattered */
 };
 
-/* Share of distinct sectors of x among `entries` consecutive entries, by the sample. */
-static double scattered_share(spryi_number_set *set, const spry_arrays *csr, int64_t per_sector, int64_t entries,
-                              int64_t tiles)
+static int64_t tile_at(const spry_arrays *csr, int64_t t, int64_t tiles)
+{
+    return (csr->nnz - TILE) / (tiles - 1) * t;
+}
+
+/* Share of distinct sectors of x among `entries` consecutive entries, by the sample; range: of the first tile. */
+static double scattered_share(spryi_number_set *set, const spryi_column_reader *reader, int64_t range,
+                              int64_t per_sector, int64_t entries, int64_t tiles)
 {
     int64_t distinct = 0;
-    if (csr->nnz < TILE) return 0;
     for (int64_t t = 0; t < tiles; t++) {
-        const int64_t tile = (csr->nnz - TILE) / (tiles - 1) * t;
+        const int64_t tile = tile_at(reader->csr, t, tiles);
+        const spry_arrays view = spryi_range_at(reader, range + t);
         for (int64_t k = tile; k < tile + TILE; k++) {
             if ((k - tile) % entries == 0) spryi_number_set_empty(set);
-            distinct += spryi_number_set_add(set, spryi_minor_of(csr, k) / per_sector);
+            distinct += spryi_number_set_add(set, spryi_minor_of(&view, k) / per_sector);
         }
     }
     return (double)distinct / ((double)tiles * TILE);
 }
 
-static void find_scattered(spryi_features *f, spryi_number_set *set, const spry_arrays *csr)
+static spry_status find_scattered(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader,
+                                  spry_error *err)
 {
+    const spry_arrays *csr = reader->csr;
     const int64_t size = f->number_bytes, tiles = f->effort == SPRYI_FULL ? TILES : QUICK_TILES;
     const int long_rows = f->lengths.longest > MOST_LONGEST * f->lengths.mean;
     const int by_warps = size == 4 && long_rows && csr->nnz >= LEAST_BY_WARPS;
-    if (csr->nnz < LEAST_ENTRIES || csr->cols * size < LEAST_X_BYTES) return;
-    f->scattered = scattered_share(set, csr, SECTOR / size, TILE, tiles) >= SCATTERED ||
-                   (by_warps && scattered_share(set, csr, SECTOR / size, LANES, tiles) >= SCATTERED_WARPS);
+    if (csr->nnz < LEAST_ENTRIES || csr->cols * size < LEAST_X_BYTES) return SPRY_OK;
+    const int64_t range = reader->count;
+    for (int64_t t = 0; t < tiles; t++)
+        (void)spryi_want_entries(reader, tile_at(csr, t, tiles), tile_at(csr, t, tiles) + TILE);
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+    f->scattered = scattered_share(set, reader, range, SECTOR / size, TILE, tiles) >= SCATTERED ||
+                   (by_warps && scattered_share(set, reader, range, SECTOR / size, LANES, tiles) >= SCATTERED_WARPS);
+    return SPRY_OK;
 }
 
 /* ---- blocks -------------------------------------------------------------------------------------------- */
 
 /* Blocks of the block row that has the longest row. */
-static void find_longest_blocks(spryi_features *f, spryi_number_set *set, const spry_arrays *csr)
+static spry_status find_longest_blocks(spryi_features *f, spryi_number_set *set, spryi_column_reader *reader,
+                                       spry_error *err)
 {
+    const spry_arrays *csr = reader->csr;
     const int64_t block = f->blocks.block, most = sizes_of(f->effort)->most_entries;
-    const int64_t longest = f->lengths.longest_row;
-    int64_t entries = 0;
-    const int64_t first = longest / block * block, end = first + block < csr->rows ? first + block : csr->rows;
+    const int64_t first = f->lengths.longest_row / block * block;
+    const int64_t rows_end = first + block < csr->rows ? first + block : csr->rows;
+    const int64_t begin = spryi_offset_of(csr, first), all = spryi_offset_of(csr, rows_end) - begin;
+    const int64_t end = begin + (all < most ? all : most);
+    const int64_t range = spryi_want_entries(reader, begin, end);
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
     spryi_number_set_empty(set);
-    for (int64_t k = spryi_offset_of(csr, first); k < spryi_offset_of(csr, end) && entries < most; k++, entries++)
-        f->longest_blocks += spryi_number_set_add(set, spryi_minor_of(csr, k) / block);
+    for (int64_t k = begin; k < end; k++)
+        f->longest_blocks += spryi_number_set_add(set, spryi_column_at(reader, range, k) / block);
+    return SPRY_OK;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------------------- */
@@ -238,8 +266,8 @@ static void find_longest_blocks(spryi_features *f, spryi_number_set *set, const 
 typedef struct looker {
     spry_context *context;
     spryi_features *f;
-    const spry_arrays *csr;
-    spry_arrays with_values; /* as formats store it that have no patterns */
+    spry_arrays csr, with_values;      /* as it is, and as formats store it that have no patterns */
+    const struct spryi_device *device; /* where the columns lie; NULL: in host memory */
     const spryi_look *look;
 } looker;
 
@@ -248,55 +276,55 @@ static spry_status make_set(spryi_number_set *set, const looker *l, spry_error *
     return spryi_number_set_make(l->context, set, sizes_of(l->look->effort)->set_bits, "a sample of columns", err);
 }
 
-static spry_status look_at_sectors(const looker *l, spry_error *err)
+static spry_status look_at_sectors(const looker *l, spryi_column_reader *reader, spry_error *err)
 {
     spryi_number_set set;
     SPRYI_OK_OR_RETURN(make_set(&set, l, err));
-    find_sectors(l->f, &set, l->csr, l->look->on_gpu);
+    const spry_status status = find_sectors(l->f, &set, reader, l->look->on_gpu, err);
     spryi_release(l->context, set.slots);
-    return SPRY_OK;
+    return status;
 }
 
-static spry_status look_at_tiles(const looker *l, spry_error *err)
+static spry_status look_at_tiles(const looker *l, spryi_column_reader *reader, spry_error *err)
 {
     spryi_number_set set;
     if (!l->look->on_gpu) return SPRY_OK;
     SPRYI_OK_OR_RETURN(make_set(&set, l, err));
-    find_scattered(l->f, &set, l->csr);
+    const spry_status status = find_scattered(l->f, &set, reader, err);
     spryi_release(l->context, set.slots);
-    return SPRY_OK;
+    return status;
 }
 
-static spry_status look_at_packed(const looker *l, spry_error *err)
+static spry_status look_at_packed(const looker *l, spryi_column_reader *reader, spry_error *err)
 {
-    (void)err;
-    find_slots(l->f, l->csr);
-    l->f->packed = spryi_packed_guess_of(l->csr, l->look->effort);
-    return SPRY_OK;
+    find_slots(l->f, reader->csr);
+    return spryi_packed_guess_of(&l->f->packed, reader, l->look->effort, err);
 }
 
-static spry_status look_at_blocks(const looker *l, spry_error *err)
+static spry_status look_at_blocks(const looker *l, spryi_column_reader *reader, spry_error *err)
 {
     spryi_features *f = l->f;
     spryi_number_set set;
-    f->relations = spryi_find_relations(l->csr, l->look->effort);
-    SPRYI_OK_OR_RETURN(spryi_find_blocks(&l->with_values, l->context, &f->blocks, f->relations.adjacent,
+    SPRYI_OK_OR_RETURN(spryi_find_relations(&f->relations, reader, l->look->effort, err));
+    SPRYI_OK_OR_RETURN(spryi_find_blocks(reader, l->context, &f->blocks, f->relations.adjacent,
                                          (int64_t)f->lengths.longest, l->look->effort, err));
     if (f->blocks.block <= 1) return SPRY_OK;
     SPRYI_OK_OR_RETURN(make_set(&set, l, err));
-    find_longest_blocks(f, &set, l->csr);
+    const spry_status status = find_longest_blocks(f, &set, reader, err);
     spryi_release(l->context, set.slots);
-    return SPRY_OK;
+    return status;
 }
 
-static spry_status look_at_windows(const looker *l, spry_error *err)
+static spry_status look_at_windows(const looker *l, spryi_column_reader *reader, spry_error *err)
 {
-    return spryi_windowed_guess_of(l->context, &l->f->windowed, &l->with_values, l->look->effort, err);
+    return spryi_windowed_guess_of(l->context, &l->f->windowed, reader, l->look->effort, err);
 }
 
 /* The longest first. */
-static spry_status (*const parts[])(const looker *l, spry_error *err) = {look_at_windows, look_at_sectors,
-                                                                         look_at_packed, look_at_blocks, look_at_tiles};
+static const struct {
+    spry_status (*look)(const looker *l, spryi_column_reader *reader, spry_error *err);
+    int with_values;
+} parts[] = {{look_at_windows, 1}, {look_at_sectors, 0}, {look_at_packed, 0}, {look_at_blocks, 1}, {look_at_tiles, 0}};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 typedef struct parts_job {
@@ -306,12 +334,20 @@ typedef struct parts_job {
     spry_error why[PARTS];
 } parts_job;
 
+static spry_status look_at_part(const looker *l, int p, spry_error *err)
+{
+    spryi_column_reader reader = spryi_reader_on(l->device, parts[p].with_values ? &l->with_values : &l->csr);
+    const spry_status status = parts[p].look(l, &reader, err);
+    spryi_reader_close(&reader);
+    return status;
+}
+
 static void run_part(void *argument, int p)
 {
     parts_job *job = argument;
     spryi_memory_limit *before = spryi_set_memory_limit(job->limit);
     job->why[p] = (spry_error)SPRY_ERROR_INIT;
-    job->status[p] = parts[p](job->l, &job->why[p]);
+    job->status[p] = look_at_part(job->l, p, &job->why[p]);
     (void)spryi_set_memory_limit(before);
 }
 
@@ -327,9 +363,10 @@ spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_
 }
 
 spry_status spryi_find_features(spry_context *context, spryi_features *f, const spry_arrays *csr,
-                                const spryi_row_profile *lengths, const spryi_look *look, spry_error *err)
+                                const struct spryi_device *device, const spryi_row_profile *lengths,
+                                const spryi_look *look, spry_error *err)
 {
-    looker l = {.context = context, .f = f, .csr = csr, .with_values = *csr, .look = look};
+    looker l = {.context = context, .f = f, .csr = *csr, .with_values = *csr, .device = device, .look = look};
     parts_job job = {.l = &l, .limit = spryi_get_memory_limit()};
     l.with_values.value_type = look->vector_type;
     *f = spryi_sizes_as_features(csr, look->vector_type);

@@ -4,10 +4,11 @@
 
 #include "choose/blocks.h"
 #include "choose/rows.h"
+#include "core/columns.h"
 #include "formats/packed/packed.h"
 #include "formats/windowed/windowed_guess.h"
 
-/* Of CSR in host memory. Sectors are 32 bytes of x; shares are by entry. */
+/* Of CSR. Sectors are 32 bytes of x; shares are by entry. */
 typedef struct spryi_features {
     spryi_effort effort; /* of the look */
     int64_t rows, cols, nnz;
@@ -38,8 +39,12 @@ typedef struct spryi_look {
 /* What needs no look: sizes and types. */
 spryi_features spryi_sizes_as_features(const spry_arrays *csr, spry_type vector_type);
 
-/* Looks at samples of the columns of csr, which has entries; values are not read. */
+/*
+ * Looks at samples of the columns of csr, which has entries; values are not read. device: where the columns lie;
+ * NULL: in host memory.
+ */
 spry_status spryi_find_features(spry_context *context, spryi_features *features, const spry_arrays *csr,
-                                const spryi_row_profile *lengths, const spryi_look *look, spry_error *err);
+                                const struct spryi_device *device, const spryi_row_profile *lengths,
+                                const spryi_look *look, spry_error *err);
 
 #endif

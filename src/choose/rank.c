@@ -18,6 +18,14 @@ static double look_us(const spry_arrays *a, spryi_effort effort)
            costs[effort].row * (double)a->rows;
 }
 
+/* us to bring to the host what a look reads. */
+static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
+{
+    static const double BYTES = 10000, COPY = 25; /* a us; us */
+    const spryi_fetched fetched = spryi_fetched_for_look(a, op, effort);
+    return fetched.bytes / BYTES + COPY * fetched.copies;
+}
+
 /* us of a product of csr, by what is known of A without a look; one thread of a CPU has no others to wake. */
 static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 {
@@ -32,19 +40,19 @@ static double csr_us(const spry_arrays *a, const spryi_device_class *c)
 int spryi_looking_pays(spryi_effort *effort, const spry_arrays *a, spry_op op, const spryi_device_class *c,
                        int64_t calls)
 {
-    static const double SHARE = 0.03, AT_LEAST = 30, FETCH = 10000; /* us; bytes a us from a device */
-    const int is_transposed = op == SPRY_TRANSPOSE, fetched = a->device > 0 || is_transposed;
-    const double structure = (double)a->nnz * (double)spry_index_type_bytes(a->index_type);
+    static const double SHARE = 0.03, AT_LEAST = 30; /* us */
+    const int is_transposed = op == SPRY_TRANSPOSE;
     spry_arrays looked_at = *a;
     if (is_transposed) {
         looked_at.rows = a->cols;
         looked_at.cols = a->rows;
     }
     const double all = fmax(SHARE * (double)calls * csr_us(&looked_at, c), AT_LEAST);
-    const double left = fetched && !spryi_class_is_cpu(c) ? all - structure / FETCH : all;
-    if (look_us(&looked_at, SPRYI_QUICK) > left) return 0;
+    const double fetch = spryi_class_is_cpu(c) ? 0 : fetch_us(a, op, SPRYI_QUICK);
+    if (look_us(&looked_at, SPRYI_QUICK) + fetch > all) return 0;
     /* A^T is looked at when it has been made, as any matrix */
-    *effort = look_us(&looked_at, SPRYI_FULL) <= (is_transposed ? all : left) ? SPRYI_FULL : SPRYI_QUICK;
+    const double fetch_more = is_transposed || spryi_class_is_cpu(c) ? 0 : fetch_us(a, op, SPRYI_FULL);
+    *effort = look_us(&looked_at, SPRYI_FULL) + fetch_more <= all ? SPRYI_FULL : SPRYI_QUICK;
     return 1;
 }
 
@@ -71,23 +79,22 @@ static void find_least(spryi_ranking *r)
 spry_status spryi_rank(spryi_ranking *r, const spryi_rank_request *request, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spry_matrix *structure = NULL;
+    spryi_looked_at at = {0};
     spryi_row_profile rows;
     const spry_matrix *A = request->A;
     const spryi_look look = {.vector_type = request->vector_type,
                              .on_gpu = !spryi_class_is_cpu(request->device),
                              .effort = request->effort};
     *r = (spryi_ranking){.device = request->device, .threads = request->threads, .calls = request->calls};
-    SPRYI_TRY(spryi_structure_of(&structure, A, request->op, err));
-    SPRYI_TRY(spryi_find_row_profile(&rows, structure, request->effort, err));
-    spry_arrays csr = structure->a;
-    csr.value_type = A->a.value_type;
-    SPRYI_TRY(spryi_find_features(A->context, &r->features, &csr, &rows, &look, err));
+    SPRYI_TRY(spryi_open_look(&at, A, request->op, request->effort, err));
+    SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &at.csr, request->effort, err));
+    at.csr.value_type = A->a.value_type;
+    SPRYI_TRY(spryi_find_features(A->context, &r->features, &at.csr, at.device, &rows, &look, err));
     r->count = spryi_estimate_all(r->list, r->device, &r->features, r->threads);
     qsort(r->list, (size_t)r->count, sizeof *r->list, by_time);
     while (r->allowed < r->count && !r->list[r->allowed].refused) r->allowed++;
     find_least(r);
 done:
-    spryi_matrix_release(structure);
+    spryi_close_look(&at);
     return status;
 }

@@ -97,17 +97,17 @@ static int64_t count_rows(length_counts *c, const spry_arrays *a, spryi_effort e
     return BLOCK * BLOCKS;
 }
 
-spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spryi_effort effort,
-                                   spry_error *err)
+spry_status spryi_find_row_profile(spryi_row_profile *profile, spry_context *context, const spry_arrays *A,
+                                   spryi_effort effort, spry_error *err)
 {
     spry_status status = SPRY_OK;
-    spry_arrays a = A->a;
+    spry_arrays a = *A;
     int64_t *made = NULL, longest_row = 0;
     length_counts *c = NULL;
-    SPRYI_TRY(SPRYI_NEW(A->context, &c, 1, "row length counts", err));
+    SPRYI_TRY(SPRYI_NEW(context, &c, 1, "row length counts", err));
     memset(c, 0, sizeof *c);
     if (a.layout != SPRY_CSR) {
-        SPRYI_TRY(make_offsets(A->context, &made, &a, err));
+        SPRYI_TRY(make_offsets(context, &made, &a, err));
         a.offsets = made;
         a.offset_type = SPRY_I64;
     }
@@ -131,8 +131,8 @@ spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix
     find_quantiles(profile->quantiles, c, rows / share);
     profile->beyond_mean = share * beyond(c, floor(profile->mean + 0.5));
 done:
-    spryi_release(A->context, made);
-    spryi_release(A->context, c);
+    spryi_release(context, made);
+    spryi_release(context, c);
     return status;
 }
 

@@ -17,9 +17,12 @@ typedef struct spryi_row_profile {
     double quantiles[3];   /* lengths that a half, nine tenths and 99 hundredths of the rows do not pass */
 } spryi_row_profile;
 
-/* Of a matrix in host memory; SPRYI_QUICK: of many rows a part is counted, and the longest is a guess. */
-spry_status spryi_find_row_profile(spryi_row_profile *profile, const spry_matrix *A, spryi_effort effort,
-                                   spry_error *err);
+/*
+ * Of a matrix whose offsets are in host memory, and, but for CSR, its indices. SPRYI_QUICK: of many rows a part is
+ * counted, and the longest is a guess.
+ */
+spry_status spryi_find_row_profile(spryi_row_profile *profile, spry_context *context, const spry_arrays *A,
+                                   spryi_effort effort, spry_error *err);
 
 #define SPRYI_LONG_ROW 8 /* times the mean */
 

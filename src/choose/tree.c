@@ -63,7 +63,7 @@ spry_status spryi_follow_tree(spryi_choice *choice, const spry_matrix *A, const 
         spryi_choose(choice, "csr", SPRY_REASON_EMPTY, "no entries");
     if (choice->format) return SPRY_OK;
     SPRYI_TRY(spryi_structure_of(&structure, A, SPRY_NO_TRANSPOSE, err));
-    SPRYI_TRY(spryi_find_row_profile(&rows, structure, SPRYI_FULL, err));
+    SPRYI_TRY(spryi_find_row_profile(&rows, A->context, &structure->a, SPRYI_FULL, err));
     choose_by_rows(choice, &rows);
 done:
     spryi_matrix_release(structure);

@@ -91,6 +91,16 @@ typedef struct spryi_row_sums {
     double longest, squares;
 } spryi_row_sums;
 
+/* Pieces of an array in the device's memory, packed into host memory. */
+enum { SPRYI_PIECE_BYTES = 64 };
+typedef struct spryi_gather {
+    void *to;              /* host memory, count pieces long; the last piece of the array may be cut */
+    const void *from;      /* device memory, a multiple of 4 */
+    int64_t bytes;         /* of `from`, a multiple of 4 */
+    const int64_t *pieces; /* host memory: those that are wanted, by their numbers; one may be there twice */
+    int64_t count;
+} spryi_gather;
+
 typedef enum spryi_copy { SPRYI_TO_DEVICE, SPRYI_FROM_DEVICE, SPRYI_WITHIN_DEVICE } spryi_copy;
 
 /* ---- the interface --------------------------------------------------------------------------------------- */
@@ -120,6 +130,7 @@ typedef struct spryi_device_ops {
      * NULL: in host memory.
      */
     spry_status (*sum_rows)(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr, spry_error *err);
+    spry_status (*gather)(const spryi_device *device, const spryi_gather *request, spry_error *err); /* the same */
     spry_status (*synchronize)(const spryi_device *device, void *stream, spry_error *err);
     /* Returns when the work of all streams is done. In host memory there are none: NULL. */
     spry_status (*finish)(const spryi_device *device, spry_error *err);

@@ -1,4 +1,5 @@
 #include "choices_support.h"
+#include "core/matrix.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,4 +115,33 @@ char *read_text(void)
     assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
     fclose(file);
     return text;
+}
+
+static const void *on_device(spry_context *context, const void *array, int64_t bytes)
+{
+    void *there = NULL;
+    assert_int_equal(spry_device_allocate(context, &there, 1, bytes, NULL), SPRY_OK);
+    assert_int_equal(spry_device_copy(context, there, 1, array, 0, bytes, NULL, NULL), SPRY_OK);
+    assert_int_equal(spry_device_synchronize(context, 1, NULL, NULL), SPRY_OK);
+    return there;
+}
+
+spry_matrix *matrix_on_device(spry_context *context, const spry_matrix *A, spry_arrays *arrays)
+{
+    spry_matrix *B = NULL;
+    *arrays = A->a;
+    arrays->device = 1;
+    arrays->ownership = SPRY_BORROW;
+    arrays->offsets = on_device(context, A->a.offsets, 4 * (A->a.rows + 1));
+    arrays->indices = on_device(context, A->a.indices, 4 * A->a.nnz);
+    arrays->values = on_device(context, A->a.values, 8 * A->a.nnz);
+    assert_int_equal(spry_matrix_create(context, &B, arrays, NULL), SPRY_OK);
+    return B;
+}
+
+void free_on_device(spry_context *context, const spry_arrays *arrays)
+{
+    spry_device_free(context, 1, (void *)(uintptr_t)arrays->offsets);
+    spry_device_free(context, 1, (void *)(uintptr_t)arrays->indices);
+    spry_device_free(context, 1, (void *)(uintptr_t)arrays->values);
 }

@@ -16,6 +16,10 @@ int remove_folder(void **state);
 spry_matrix *matrix(spry_context *context, const char *spec);
 spry_spmv_options measuring(double budget_us);
 
+/* The same matrix, CSR of f64 with 32-bit indices, in the memory of device 1; `arrays` to be freed. */
+spry_matrix *matrix_on_device(spry_context *context, const spry_matrix *A, spry_arrays *arrays);
+void free_on_device(spry_context *context, const spry_arrays *arrays);
+
 /* One product, compared row by row. */
 void check_product(spry_context *context, const spry_spmv_plan *plan, const spry_matrix *A, spry_op op);
 

@@ -7,36 +7,6 @@
 
 #include <string.h>
 
-static const void *on_device(spry_context *context, const void *array, int64_t bytes)
-{
-    void *there = NULL;
-    assert_int_equal(spry_device_allocate(context, &there, 1, bytes, NULL), SPRY_OK);
-    assert_int_equal(spry_device_copy(context, there, 1, array, 0, bytes, NULL, NULL), SPRY_OK);
-    assert_int_equal(spry_device_synchronize(context, 1, NULL, NULL), SPRY_OK);
-    return there;
-}
-
-/* The same matrix in the mock's memory; `arrays` to be freed. */
-static spry_matrix *there(spry_context *context, const spry_matrix *A, spry_arrays *arrays)
-{
-    spry_matrix *B = NULL;
-    *arrays = A->a;
-    arrays->device = 1;
-    arrays->ownership = SPRY_BORROW;
-    arrays->offsets = on_device(context, A->a.offsets, 4 * (A->a.rows + 1));
-    arrays->indices = on_device(context, A->a.indices, 4 * A->a.nnz);
-    arrays->values = on_device(context, A->a.values, 8 * A->a.nnz);
-    assert_int_equal(spry_matrix_create(context, &B, arrays, NULL), SPRY_OK);
-    return B;
-}
-
-static void free_arrays(spry_context *context, const spry_arrays *arrays)
-{
-    spry_device_free(context, 1, (void *)(uintptr_t)arrays->offsets);
-    spry_device_free(context, 1, (void *)(uintptr_t)arrays->indices);
-    spry_device_free(context, 1, (void *)(uintptr_t)arrays->values);
-}
-
 /* Plans B, whose product is that of A. With vectors in the mock's memory nothing is run but the trial. */
 static spry_reason plan_on_device(spry_context *context, const spry_matrix *B, const spry_matrix *A, spry_op op,
                                   int vectors_there)
@@ -67,7 +37,7 @@ static void on_a_device(void **state)
         spry_matrix *A = matrix(context, GRID);
         spry_arrays arrays;
         mock.converts = converts;
-        spry_matrix *B = there(context, A, &arrays);
+        spry_matrix *B = matrix_on_device(context, A, &arrays);
         const int64_t blocks = mock.blocks;
         for (int op = 0; op < 2; op++)
             for (int vectors = 0; vectors < 2; vectors++)
@@ -84,7 +54,7 @@ static void on_a_device(void **state)
                     assert_int_equal(mock.blocks, blocks);
                 }
         spry_matrix_destroy(B);
-        free_arrays(context, &arrays);
+        free_on_device(context, &arrays);
         spry_matrix_destroy(A);
         spry_context_destroy(context);
         assert_int_equal(mock.blocks, 0);
@@ -134,14 +104,14 @@ static void few_products_of_device_arrays(void **state)
         const spryi_device_class *h100 = spryi_class_named(context, "h100");
         spry_matrix *A = matrix(context, cases[c].spec);
         spry_arrays arrays;
-        spry_matrix *B = there(context, A, &arrays);
+        spry_matrix *B = matrix_on_device(context, A, &arrays);
         const int64_t copied = mock.copies_back;
         assert_string_equal(spryi_kernel_for_few(A, SPRY_F64, h100, 1), cases[c].kernel);
         assert_string_equal(spryi_kernel_for_few(B, SPRY_F64, h100, 1), cases[c].kernel);
         assert_int_equal(mock.copies_back, copied); /* the rows are summed up where they are */
         spry_matrix_destroy(B);
         spry_matrix_destroy(A);
-        free_arrays(context, &arrays);
+        free_on_device(context, &arrays);
         spry_context_destroy(context);
     }
 }

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "catalogue/catalogue.h"
+#include "core/columns.h"
 #include "core/context.h"
 #include "formats/packed/packed_reader.h"
 #include "plan/plan.h"
@@ -386,7 +387,9 @@ static void automatic(void **state)
         assert_int_equal(spry_matrix_generate(context, &A, names[n], NULL, &err), SPRY_OK);
         options.format = "packed";
         assert_int_equal(spry_spmv_predict_storage(context, &figure, A, &options, &err), SPRY_OK);
-        const spryi_packed_guess guess = spryi_packed_guess_of(&A->a, SPRYI_FULL);
+        spryi_column_reader reader = spryi_reader_of(&A->a);
+        spryi_packed_guess guess;
+        assert_int_equal(spryi_packed_guess_of(&guess, &reader, SPRYI_FULL, &err), SPRY_OK);
         const double bytes = (double)figure.bytes / (double)A->a.nnz;
         if (fabs(guess.bytes - bytes) > 0.05 * bytes) fail_msg("%s: %g bytes of %g", names[n], guess.bytes, bytes);
         assert_true(n == 1 ? guess.unmarked < 0.1 : guess.unmarked > 0.9);

@@ -13,8 +13,9 @@ typedef struct mock_state {
     int64_t allocations, fail_at; /* the call that is refused, from 1; 0: none */
     int64_t blocks;               /* that are held */
     int64_t copies_back, products, maps, conversions;
-    int64_t stream_waits; /* for a stream that is not the default one */
-    void *stream;         /* where a test expects work; what comes in others: */
+    int64_t gathers, gathered; /* calls, and pieces that they brought */
+    int64_t stream_waits;      /* for a stream that is not the default one */
+    void *stream;              /* where a test expects work; what comes in others: */
     int64_t stray_copies, stray_work;
     int64_t spgemm_bytes; /* of workspace that a sparse product takes beside its own */
     int spgemm_fails;     /* 1: its numeric phase fails */

@@ -4,6 +4,7 @@
 #include "core/assemble.h"
 #include "core/error.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,25 @@ static spry_status sum_rows(const spryi_device *device, spryi_row_sums *sums, co
         sums->squares += length * length;
     }
     mock_close_memory();
+    return SPRY_OK;
+}
+
+static spry_status gather(const spryi_device *device, const spryi_gather *request, spry_error *err)
+{
+    (void)device, (void)err;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* looks have several threads */
+    pthread_mutex_lock(&lock);
+    mock_finish();
+    mock_open_memory();
+    for (int64_t n = 0; n < request->count; n++) {
+        const int64_t at = request->pieces[n] * SPRYI_PIECE_BYTES, left = request->bytes - at;
+        memcpy((char *)request->to + n * SPRYI_PIECE_BYTES, (const char *)request->from + at,
+               (size_t)(left < SPRYI_PIECE_BYTES ? left : SPRYI_PIECE_BYTES));
+    }
+    mock_close_memory();
+    mock.gathered += request->count;
+    mock.gathers++;
+    pthread_mutex_unlock(&lock);
     return SPRY_OK;
 }
 
@@ -516,6 +536,7 @@ static int find(spry_context *context, spryi_device *devices, int most, const vo
                                          .clear = clear_memory,
                                          .copy = copy,
                                          .sum_rows = sum_rows,
+                                         .gather = gather,
                                          .synchronize = synchronize,
                                          .finish = finish,
                                          .enter = enter,

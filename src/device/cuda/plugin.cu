@@ -236,6 +236,7 @@ static spryi_device_ops make_ops(void)
     ops.clear = clear;
     ops.copy = copy;
     ops.sum_rows = spry_cuda_sum_rows;
+    ops.gather = spry_cuda_gather;
     ops.synchronize = synchronize;
     ops.finish = finish;
     ops.enter = enter;

@@ -75,9 +75,10 @@ typedef struct spryi_bsr_guess {
     double bytes;
 } spryi_bsr_guess;
 
-/* bsr_detect.c; csr is in host memory, `longest` the length of its longest row. */
-spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, int64_t longest,
-                               spryi_effort effort, spry_error *err);
+/* bsr_detect.c; longest: the length of the longest row. */
+struct spryi_column_reader;
+spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, struct spryi_column_reader *reader,
+                               int64_t longest, spryi_effort effort, spry_error *err);
 
 /*
  * bsr_partition.c: the job of a product, without a tail; pad_x makes the tail, a copy of the last x padded with zeros.

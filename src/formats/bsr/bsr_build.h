@@ -51,6 +51,7 @@ int64_t spryi_bsr_bytes_of_masks(const spryi_bsr_head *h);
  * *end - 1; and the size of fewest bytes, given blocks[r] and entries[r] of the groups for each size r up to
  * SPRYI_BSR_MOST_DETECTED.
  */
+enum { SPRYI_BSR_MOST_GROUPS = 16 };
 double spryi_bsr_sample_bytes(const spry_arrays *A, int64_t block, int64_t blocks, int64_t entries);
 int64_t spryi_bsr_groups(int64_t rows);
 int64_t spryi_bsr_group(int64_t rows, int64_t g, int64_t *end);

@@ -9,12 +9,12 @@
 
 #include <stdio.h>
 
-enum { GROUP_ROWS = 840, GROUPS = 16 };
+enum { GROUP_ROWS = 840 };
 
 int64_t spryi_bsr_groups(int64_t rows)
 {
     const int64_t all = spryi_blocks_of(rows, GROUP_ROWS);
-    return all < GROUPS ? all : GROUPS;
+    return all < SPRYI_BSR_MOST_GROUPS ? all : SPRYI_BSR_MOST_GROUPS;
 }
 
 int64_t spryi_bsr_group(int64_t rows, int64_t g, int64_t *end)

@@ -4,6 +4,7 @@
  * Detection counts the blocks that each size would take in the groups of rows of bsr_cost.c, which chooses one.
  */
 #include "core/assemble.h"
+#include "core/columns.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -50,8 +51,9 @@ void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, i
     memset(work, 0, (size_t)threads * sizeof *work);
 }
 
-/* What a sample has of each size that `wanted` has 1 of. */
+/* A sample of the rows of A, and what it has of each size that `wanted` has 1 of. */
 typedef struct sample {
+    spry_arrays groups[SPRYI_BSR_MOST_GROUPS]; /* A with the columns of each group */
     int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
     int wanted[SPRYI_BSR_MOST_DETECTED + 1];
 } sample;
@@ -59,20 +61,25 @@ typedef struct sample {
 enum { EIGHTH = 8 };
 typedef enum sample_part { WHOLE, AN_EIGHTH, THE_REST } sample_part;
 
-/* Adds groups of the sample, the first `rows` rows of each. work has room for blocks of any size in it. */
-static void count_groups(const spry_arrays *A, sample *s, sample_part part, int64_t rows, const spryi_bsr_scratch *work,
-                         int threads)
+static int is_in_part(int64_t group, sample_part part)
 {
+    return part == WHOLE || (group % EIGHTH == 0) == (part == AN_EIGHTH);
+}
+
+/* Adds groups of the sample, the first `rows` rows of each. work has room for blocks of any size in it. */
+static void count_groups(sample *s, sample_part part, int64_t rows, const spryi_bsr_scratch *work, int threads)
+{
+    const spry_arrays *A = s->groups;
     const int64_t groups = spryi_bsr_groups(A->rows);
     const spryi_bsr_steps *steps = spryi_bsr_steps_of(A->value_type, A->offset_type, A->index_type);
 #pragma omp parallel for num_threads(threads) collapse(2) schedule(dynamic, 1)
     for (int64_t g = 0; g < groups; g++)
         for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
-            if (!s->wanted[r] || (part != WHOLE && (g % EIGHTH == 0) != (part == AN_EIGHTH))) continue;
+            if (!s->wanted[r] || !is_in_part(g, part)) continue;
             int64_t end, begin = spryi_bsr_group(A->rows, g, &end), count = 0, found = 0;
             if (end > begin + rows) end = begin + rows;
             for (int64_t I = begin / r; I * r < end; I++)
-                count += steps->count(A, r, I, &work[omp_get_thread_num()], &found);
+                count += steps->count(&s->groups[g], r, I, &work[omp_get_thread_num()], &found);
 #pragma omp atomic
             s->blocks[r] += count;
 #pragma omp atomic
@@ -96,33 +103,57 @@ static void drop_costly(const spry_arrays *A, sample *s)
 typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
 enum { FEW_ROWS = 120 /* of each group, where an eighth alone is counted: a multiple of all sizes but 7 */ };
 
-/* *guess: the size of fewest bytes by the sample. longest: the longest row; work: for `threads` threads, empty. */
-static spry_status detect(spry_context *context, const spry_arrays *A, int64_t longest, spryi_bsr_scratch *work,
-                          int threads, counted how, spryi_bsr_guess *guess, spry_error *err)
+/*
+ * *guess: the size of fewest bytes by the sample, whose groups are set and which counts nothing yet. longest: the
+ * longest row; work: for `threads` threads, empty.
+ */
+static spry_status detect(spry_context *context, sample *s, int64_t longest, spryi_bsr_scratch *work, int threads,
+                          counted how, spryi_bsr_guess *guess, spry_error *err)
 {
+    const spry_arrays *A = s->groups;
     /* columns of blocks of any size, at the width of 1 */
     enum { SQUARE = SPRYI_BSR_MOST_DETECTED * SPRYI_BSR_MOST_DETECTED };
     const int64_t most_columns = longest < A->cols / SQUARE ? longest * SQUARE : A->cols + SPRYI_BSR_MOST_DETECTED;
-    sample s = {{0}, {0}, {0}};
     spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
     if (status != SPRY_OK) return status;
-    for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s.wanted[r] = 1;
-    count_groups(A, &s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, how == EIGHTH_ALONE ? FEW_ROWS : A->rows, work, threads);
+    for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = 1;
+    count_groups(s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, how == EIGHTH_ALONE ? FEW_ROWS : A->rows, work, threads);
     if (how == IN_STEPS) {
-        drop_costly(A, &s);
-        count_groups(A, &s, THE_REST, A->rows, work, threads);
+        drop_costly(A, s);
+        count_groups(s, THE_REST, A->rows, work, threads);
     }
     spryi_bsr_scratch_release(context, work, threads);
-    guess->block = spryi_bsr_cheapest(A, s.blocks, s.entries);
-    guess->bytes = spryi_bsr_sample_bytes(A, guess->block, s.blocks[guess->block], s.entries[guess->block]);
+    guess->block = spryi_bsr_cheapest(A, s->blocks, s->entries);
+    guess->bytes = spryi_bsr_sample_bytes(A, guess->block, s->blocks[guess->block], s->entries[guess->block]);
     return SPRY_OK;
 }
 
-spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, const spry_arrays *csr, int64_t longest,
-                               spryi_effort effort, spry_error *err)
+/*
+ * Sets the groups of s, of which `part` alone will be counted, the first `rows` rows of each: the last block may reach
+ * beyond these.
+ */
+static spry_status fetch_groups(sample *s, spryi_column_reader *reader, sample_part part, int64_t rows, spry_error *err)
 {
+    const spry_arrays *A = reader->csr;
+    const int64_t groups = spryi_bsr_groups(A->rows);
+    int64_t range = reader->count, end;
+    for (int64_t g = 0; g < groups; g++) {
+        const int64_t begin = spryi_bsr_group(A->rows, g, &end), most = begin + rows + SPRYI_BSR_MOST_DETECTED;
+        if (is_in_part(g, part)) (void)spryi_want_rows(reader, begin, end < most ? end : most);
+    }
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+    for (int64_t g = 0; g < groups; g++) s->groups[g] = is_in_part(g, part) ? spryi_range_at(reader, range++) : *A;
+    return SPRY_OK;
+}
+
+spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, spryi_column_reader *reader,
+                               int64_t longest, spryi_effort effort, spry_error *err)
+{
+    const int quick = effort == SPRYI_QUICK;
     spryi_bsr_scratch work; /* of one thread: others look at other things meanwhile */
-    return detect(context, csr, longest, &work, 1, effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS, guess, err);
+    sample s = {.wanted = {0}};
+    SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, quick ? AN_EIGHTH : WHOLE, quick ? FEW_ROWS : reader->csr->rows, err));
+    return detect(context, &s, longest, &work, 1, quick ? EIGHTH_ALONE : IN_STEPS, guess, err);
 }
 
 /*
@@ -186,7 +217,9 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
         spryi_bsr_guess guess;
-        SPRYI_TRY(detect(context, A, longest, work, threads, ALL_OF_IT, &guess, err));
+        sample all = {.wanted = {0}};
+        for (int g = 0; g < SPRYI_BSR_MOST_GROUPS; g++) all.groups[g] = *A;
+        SPRYI_TRY(detect(context, &all, longest, work, threads, ALL_OF_IT, &guess, err));
         block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));

@@ -76,11 +76,13 @@ spry_status spryi_csr_finish(spry_context *context, spryi_csr *s, const spryi_bu
         0.05; /* share of entries in rows that resemble the one before: hardly any block has runs */
     const spry_spmv_options *options = request->options;
     const int long_enough = options->expected_calls == 0 || options->expected_calls >= SPRYI_CSR_CALLS_FOR_RUNS;
-    const int lives = long_enough && spryi_find_relations(&s->a, SPRYI_QUICK).repeated >= FEW;
+    spryi_column_reader reader = spryi_reader_of(&s->a);
+    spryi_row_relations relations = {0};
     spry_status status = SPRY_OK;
     s->vector_type = options->vector_type;
+    if (long_enough) SPRYI_TRY(spryi_find_relations(&relations, &reader, SPRYI_QUICK, err));
     SPRYI_TRY(spryi_csr_blocks_make(context, &s->blocks, &s->a, err));
-    if (lives)
+    if (relations.repeated >= FEW)
         SPRYI_TRY(spryi_csr_runs_find(context, &s->runs, &s->blocks, &s->a, err));
     else
         SPRYI_TRY(spryi_csr_runs_general(context, &s->runs, &s->blocks, err));

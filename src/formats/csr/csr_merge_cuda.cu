@@ -5,7 +5,8 @@
  *       memory, side by side, so in whole sectors whatever the rows, and then adds up row by row with as many lanes a
  *       row as it has, and with a whole warp where a row is far longer than the others. A row of more than 512 entries
  *       is cut into pieces, blocks of their own in the same launch; the piece that finishes last adds up the row's sums
- *       in order. Where a quarter of the entries is in such rows, only rows of more than 1024 are cut.
+ *       in order. Where a quarter of the entries is in such rows, only rows of more than 1024 are cut, and where these
+ *       have nearly all of them, blocks without rows are left out.
  * Work: nnz / tile blocks and one for each `piece` entries of a long row. Which rows a block has follows from the
  *       offsets alone, by one binary search a block when the plan is made; a block reads it in one go. Its columns it
  *       does not wait for, as they begin at a place that its number tells. No block has more than tile + 512 (1024)
@@ -36,26 +37,32 @@ template <typename V> struct shape {
     static const int items = sizeof(V) == 8 ? 5 : 4; /* entries a thread has in flight */
     static const int slack = 64;
     static const int tile = threads * items - slack;
-    static const int piece = 2 * threads * items;
 };
 
 /*
  * Codes by what rows of over 512 entries, which are cut into pieces, have of all entries: up to a quarter, more. In
  * MANY only rows twice as long are cut, and fewer threads a multiprocessor leave the first-level cache what larger
- * tiles take from it: 3 to 4 % faster on R-MAT graphs, up to 10 % slower elsewhere.
+ * tiles take from it: 3 to 4 % faster on R-MAT graphs, up to 10 % slower elsewhere. In NEARLY_ALL these rows have
+ * seven in eight, so that most tiles would load columns of which they have no row: only tiles with rows are listed.
+ * Longer pieces with more entries in flight, for which fewer threads have registers, take 0.8 of the time on rows of
+ * 4000.
  */
-enum { FEW, MANY };
+enum { FEW, MANY, NEARLY_ALL };
 template <int KIND> struct cut {
-    static const int longest = KIND == MANY ? 1024 : 512;
-    static const int resident = KIND == MANY ? 1536 : 2048; /* threads a multiprocessor */
+    static const int longest = KIND == FEW ? 512 : 1024;
+    static const int resident = KIND == FEW ? 2048 : KIND == MANY ? 1536 : 1024; /* threads a multiprocessor */
+    template <typename V> struct pieces {
+        static const int items = KIND == NEARLY_ALL ? 8 : shape<V>::items; /* entries a thread has in flight, of */
+        static const int entries = 2 * items * shape<V>::threads;          /* a piece */
+    };
 };
 
 /*
- * MANY_SHARE: 1 / bound of MANY. MOST_STEPS: a row that takes a lane more steps is a whole warp's. The warp's other
- * rows wait for that: with 32 steps web graphs are 9 % slower, and with 8 email-Enron takes 1.4 times as long as if
- * no row were a warp's.
+ * MANY_SHARE: 1 / bound of MANY; NEARLY_ALL_SHARE: 1 / what is left for the other rows. MOST_STEPS: a row that takes a
+ * lane more steps is a whole warp's. The warp's other rows wait for that: with 32 steps web graphs are 9 % slower, and
+ * with 8 email-Enron takes 1.4 times as long as if no row were a warp's.
  */
-enum { MANY_SHARE = 4, MOST_STEPS = 64 };
+enum { MANY_SHARE = 4, NEARLY_ALL_SHARE = 8, MOST_STEPS = 64 };
 
 /* A piece of a long row; the row's pieces follow one another. */
 typedef struct __align__(16) piece
@@ -72,7 +79,7 @@ typedef struct __align__(16) tile_rows
 {
     int64_t first, base;
     int32_t rows, count;
-    int64_t unused;
+    int64_t start; /* the tile's first entry */
 }
 tile_rows;
 
@@ -80,7 +87,7 @@ tile_rows;
 typedef struct merge_splits {
     int kind;
     int64_t nnz, blocks, long_count, piece_count;
-    tile_rows *tiles; /* blocks */
+    tile_rows *tiles; /* blocks; of NEARLY_ALL in any order */
     piece *pieces;
 } merge_splits;
 
@@ -150,12 +157,12 @@ multiply(int k, int last, const J *__restrict__ Aj, const V *__restrict__ Ax, co
 }
 
 /* One piece of a long row; the block that arrives last adds up all of the row's sums, always in the same order. */
-template <typename V, typename J>
+template <int KIND, typename V, typename J>
 static __device__ void run_piece(const merge_splits s, int64_t p, const J *__restrict__ Aj, const V *__restrict__ Ax,
                                  const V *__restrict__ x, V *y, scalar<V> alpha, scalar<V> beta, V *partial,
                                  unsigned *arrived, V *scratch)
 {
-    constexpr int THREADS = shape<V>::threads, ITEMS = shape<V>::items;
+    constexpr int THREADS = shape<V>::threads, ITEMS = cut<KIND>::template pieces<V>::items;
     const piece mine = s.pieces[p];
     wait_for_kernel_before();
     Aj += mine.begin;
@@ -165,8 +172,8 @@ static __device__ void run_piece(const merge_splits s, int64_t p, const J *__res
     for (int k = threadIdx.x; k < mine.count; k += ITEMS * THREADS)
         multiply<ITEMS>(k, mine.count - 1, Aj, Ax, x, [&](int, V product) { sum += product; });
     sum = sum_of_block<THREADS>(sum, scratch);
-    const int last =
-        add_part<THREADS>(&sum, mine.part, mine.parts, partial + (p - mine.part), arrived + mine.index, scratch);
+    const int last = mine.parts == 1 || add_part<THREADS>(&sum, mine.part, mine.parts, partial + (p - mine.part),
+                                                          arrived + mine.index, scratch);
     if (last && threadIdx.x == 0) put(y, mine.row, sum, alpha.get(), beta.get());
 }
 
@@ -213,11 +220,12 @@ static __global__ void __launch_bounds__(shape<V>::threads, cut<KIND>::resident 
     constexpr int MORE = (BEYOND + THREADS - 1) / THREADS;
     __shared__ V products[TILE + cut<KIND>::longest];
     if ((int64_t)blockIdx.x < s.piece_count) { /* the long rows first: they last longest */
-        run_piece(s, blockIdx.x, Aj, Ax, x, y, alpha_given, beta_given, partial, arrived, products);
+        run_piece<KIND>(s, blockIdx.x, Aj, Ax, x, y, alpha_given, beta_given, partial, arrived, products);
         return;
     }
-    const int64_t block = (int64_t)blockIdx.x - s.piece_count, start = block * TILE;
+    const int64_t block = (int64_t)blockIdx.x - s.piece_count;
     const tile_rows mine = s.tiles[block];
+    const int64_t start = KIND == NEARLY_ALL ? mine.start : block * TILE;
     wait_for_kernel_before();
 
     /* Products and columns are numbered from `start` on; those before `low` are of a row of a block before. */
@@ -271,17 +279,20 @@ typedef struct found_row {
 } found_row;
 typedef struct found_rows {
     unsigned long long count, entries;
-    found_row list[1]; /* as many as blocks */
+    unsigned long long listed; /* tiles of NEARLY_ALL */
+    found_row list[1];         /* as many as blocks */
 } found_rows;
 
 enum { SPLIT_THREADS = 256, AT_FIRST = 64 /* found rows copied with their number */ };
 
 /*
  * A thread a tile: its rows begin at the first one whose entries begin at or after block * tile; the last tile takes
- * trailing empty rows. The last thread only tells where the tile of the one before ends.
+ * trailing empty rows. The last thread only tells where the tile of the one before ends. listed: only tiles with rows
+ * get a place.
  */
 template <typename P> static __global__ void describe_tiles(const P *Ap, int64_t m, int tile, int64_t blocks,
-                                                            int longest, tile_rows *tiles, found_rows *found)
+                                                            int longest, int listed, tile_rows *tiles,
+                                                            found_rows *found)
 {
     __shared__ int64_t first_row[SPLIT_THREADS];
     const int64_t b = (int64_t)blockIdx.x * (SPLIT_THREADS - 1) + threadIdx.x;
@@ -306,11 +317,13 @@ template <typename P> static __global__ void describe_tiles(const P *Ap, int64_t
         mine->end = (int64_t)Ap[end + 1];
         atomicAdd(&found->entries, (unsigned long long)(Ap[end + 1] - Ap[end]));
     }
-    tiles[b].first = first;
-    tiles[b].base = (int64_t)Ap[first];
-    tiles[b].rows = (int32_t)(end - first);
-    tiles[b].count = (int32_t)(Ap[end] - Ap[first]);
-    tiles[b].unused = 0;
+    if (listed && end == first) return;
+    tile_rows *mine = tiles + (listed ? (int64_t)atomicAdd(&found->listed, 1ull) : b);
+    mine->first = first;
+    mine->base = (int64_t)Ap[first];
+    mine->rows = (int32_t)(end - first);
+    mine->count = (int32_t)(Ap[end] - Ap[first]);
+    mine->start = wanted;
 }
 
 static void discard(const spryi_device *device, void *auxiliary)
@@ -361,13 +374,15 @@ static spry_status cut_long_rows(const spryi_device *device, merge_splits *s, in
 template <typename P> static spry_status find_splits(const merge_splits *s, const spry_arrays *a, int tile,
                                                      found_rows *found, found_rows *on_host, spry_error *err)
 {
-    const int longest = s->kind == MANY ? cut<MANY>::longest : cut<FEW>::longest;
+    const int longest = s->kind == FEW ? cut<FEW>::longest : cut<MANY>::longest;
     const int64_t copied = s->blocks < AT_FIRST ? s->blocks : (int64_t)AT_FIRST;
     cudaError_t code = cudaMemsetAsync(found, 0, offsetof(found_rows, list), NULL);
     if (code == cudaSuccess) {
         describe_tiles<<<(unsigned)ceil_div(s->blocks, SPLIT_THREADS - 1), SPLIT_THREADS>>>((const P *)a->offsets,
                                                                                             a->rows, tile, s->blocks,
-                                                                                            longest, s->tiles, found);
+                                                                                            longest,
+                                                                                            s->kind == NEARLY_ALL,
+                                                                                            s->tiles, found);
         code = cudaGetLastError();
     }
     if (code == cudaSuccess)
@@ -376,9 +391,30 @@ template <typename P> static spry_status find_splits(const merge_splits *s, cons
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "csr_merge_cuda: splits");
 }
 
-static spry_status split(const spryi_device *device, merge_splits *s, const spry_arrays *a, int tile, int piece_entries,
+/* The same, and the kind, which the first splits tell. */
+static spry_status find_kind(merge_splits *s, const spry_arrays *a, int tile, found_rows *found, found_rows *on_host,
+                             spry_error *err)
+{
+    spry_status status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, on_host, err));
+    if (status != SPRY_OK || (int64_t)on_host->entries <= a->nnz / MANY_SHARE) return status;
+    s->kind = MANY;
+    status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, on_host, err));
+    if (status != SPRY_OK || a->nnz - (int64_t)on_host->entries >= a->nnz / NEARLY_ALL_SHARE) return status;
+    s->kind = NEARLY_ALL;
+    status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, on_host, err));
+    if (status == SPRY_OK) s->blocks = (int64_t)on_host->listed;
+    return status;
+}
+
+template <typename V> static int piece_entries(int kind)
+{
+    return kind == NEARLY_ALL ? cut<NEARLY_ALL>::pieces<V>::entries : cut<FEW>::pieces<V>::entries;
+}
+
+static spry_status split(const spryi_device *device, merge_splits *s, const spry_arrays *a, spry_type type,
                          spry_error *err)
 {
+    const int tile = SPRY_BY_TYPE(type, V, int(shape<V>::tile));
     found_rows *found = NULL;
     found_row *rows = NULL, *all = NULL;
     union {
@@ -392,11 +428,7 @@ static spry_status split(const spryi_device *device, merge_splits *s, const spry
                                                 (int64_t)sizeof *found + s->blocks * (int64_t)sizeof(found_row),
                                                 "long rows of blocks", err);
     if (status != SPRY_OK) return status;
-    status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, &on_host.head, err));
-    if (status == SPRY_OK && (int64_t)on_host.head.entries > a->nnz / MANY_SHARE) {
-        s->kind = MANY;
-        status = SPRY_BY_TYPE(a->offset_type, P, find_splits<P>(s, a, tile, found, &on_host.head, err));
-    }
+    status = find_kind(s, a, tile, found, &on_host.head, err);
     const int64_t count = status == SPRY_OK ? (int64_t)on_host.head.count : 0;
     rows = on_host.head.list;
     if (count > AT_FIRST) {
@@ -408,7 +440,8 @@ static spry_status split(const spryi_device *device, merge_splits *s, const spry
             if (code != cudaSuccess) status = spry_cuda_fail(err, code, "csr_merge_cuda: long rows");
         }
     }
-    if (status == SPRY_OK && count > 0) status = cut_long_rows(device, s, piece_entries, rows, count, err);
+    if (status == SPRY_OK && count > 0)
+        status = cut_long_rows(device, s, SPRY_BY_TYPE(type, V, piece_entries<V>(s->kind)), rows, count, err);
     free(all);
     device->ops->release_in_order(device, found);
     return status;
@@ -418,13 +451,12 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
 {
     const spry_arrays *a = &((const spryi_csr *)request->storage)->a;
     const int tile = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::tile));
-    const int piece_entries = SPRY_BY_TYPE(request->vector_type, V, int(shape<V>::piece));
     merge_splits *s = (merge_splits *)calloc(1, sizeof *s);
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
     s->kind = FEW;
     s->nnz = a->nnz;
     s->blocks = a->nnz > 0 ? ceil_div(a->nnz, tile) : 1;
-    spry_status status = split(request->device, s, a, tile, piece_entries, err);
+    spry_status status = split(request->device, s, a, request->vector_type, err);
     if (status != SPRY_OK) {
         discard(request->device, s);
         return status;
@@ -459,7 +491,8 @@ template <typename V, typename P, typename J> static spry_status run(const spryi
 {
     const merge_splits *s = (const merge_splits *)args->auxiliary;
     if (((const spryi_csr *)args->storage)->a.rows == 0) return SPRY_OK;
-    return s->kind == MANY ? launch<MANY, V, P, J>(args, err) : launch<FEW, V, P, J>(args, err);
+    if (s->kind == FEW) return launch<FEW, V, P, J>(args, err);
+    return s->kind == MANY ? launch<MANY, V, P, J>(args, err) : launch<NEARLY_ALL, V, P, J>(args, err);
 }
 
 static const spryi_run_table runs = SPRY_CUDA_TABLE(run);

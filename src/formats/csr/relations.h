@@ -2,6 +2,7 @@
 #ifndef SPRYI_RELATIONS_H
 #define SPRYI_RELATIONS_H
 
+#include "core/columns.h"
 #include "core/kernel.h"
 
 /* Shares of the entries of sampled rows. */
@@ -12,6 +13,7 @@ typedef struct spryi_row_relations {
     double moved; /* the latter alone: nor are they gathered */
 } spryi_row_relations;
 
-spryi_row_relations spryi_find_relations(const spry_arrays *csr, spryi_effort effort);
+spry_status spryi_find_relations(spryi_row_relations *relations, spryi_column_reader *reader, spryi_effort effort,
+                                 spry_error *err);
 
 #endif

@@ -157,7 +157,9 @@ typedef struct spryi_packed_guess {
     double slices;   /* of the whole matrix */
 } spryi_packed_guess;
 
-spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort effort);
+struct spryi_column_reader;
+spry_status spryi_packed_guess_of(spryi_packed_guess *guess, struct spryi_column_reader *reader, spryi_effort effort,
+                                  spry_error *err);
 
 /* packed_build.c: s, which is zero, of CSR; after a failure the caller releases its arrays. */
 spry_status spryi_packed_build(spry_context *context, spryi_packed *s, const spryi_build_request *request,

@@ -5,6 +5,7 @@
  * counted (measure), then, when a scan has told where each array of the group begins, they are stored. No group looks
  * at another one, so both passes are parallel, and the result depends on the matrix alone.
  */
+#include "core/columns.h"
 #include "core/context.h"
 #include "core/error.h"
 #include "core/memory.h"
@@ -29,10 +30,10 @@ static spry_status measure(spry_context *context, spryi_packed *s, spryi_packed_
     s->a.offsets = s->a.indices = s->a.values = NULL;
     s->a.ownership = SPRY_COPY;
     s->a.symmetry = SPRY_GENERAL;
-    s->block = spryi_packed_find_block(csr);
+    spryi_column_reader reader = spryi_reader_of(csr);
+    SPRYI_OK_OR_RETURN(spryi_packed_find_block(&reader, &s->block, err));
     const int64_t groups = spryi_packed_group_count(csr, s->block);
-    spry_status status = SPRYI_NEW(context, plans, groups + 1, "groups of rows", err);
-    if (status != SPRY_OK) return status;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, plans, groups + 1, "groups of rows", err));
     spryi_packed_plan *p = *plans;
     p[0].at = (spryi_packed_counts){0};
     const int threads = spryi_threads(context, csr->nnz + csr->rows);
@@ -114,17 +115,37 @@ static int64_t sampled_rows(const spryi_packed_group *g, spryi_effort effort)
     return taken < rows ? taken : rows;
 }
 
-spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort effort)
+/* Group n of the sample, whose rows are to be looked at. */
+static spryi_packed_group sampled_group(const spry_arrays *csr, int64_t block, spryi_packed_plan *plan, int64_t n,
+                                        int64_t samples, spryi_effort effort)
 {
+    const int64_t groups = spryi_packed_group_count(csr, block);
+    spryi_packed_group g = spryi_packed_group_of(csr, block, plan, groups * n / samples);
+    g.end = g.begin + sampled_rows(&g, effort);
+    return g;
+}
+
+spry_status spryi_packed_guess_of(spryi_packed_guess *guess, spryi_column_reader *reader, spryi_effort effort,
+                                  spry_error *err)
+{
+    const spry_arrays *csr = reader->csr;
     const int64_t most = effort == SPRYI_QUICK ? 2 : 32;
-    const int64_t block = spryi_packed_find_block(csr), groups = spryi_packed_group_count(csr, block);
-    const int64_t samples = groups < most ? groups : most;
+    spryi_packed_plan plan;
     spryi_packed_counts sum = {0};
     int64_t rows = 0, entries = 0, marked = 0, diagonals = 0;
+    int64_t block;
+    *guess = (spryi_packed_guess){0};
+    SPRYI_OK_OR_RETURN(spryi_packed_find_block(reader, &block, err));
+    const int64_t groups = spryi_packed_group_count(csr, block), samples = groups < most ? groups : most;
+    const int64_t range = reader->count;
     for (int64_t p = 0; p < samples; p++) {
-        spryi_packed_plan plan;
-        spryi_packed_group g = spryi_packed_group_of(csr, block, &plan, groups * p / samples);
-        g.end = g.begin + sampled_rows(&g, effort);
+        const spryi_packed_group g = sampled_group(csr, block, &plan, p, samples, effort);
+        (void)spryi_want_rows(reader, g.begin, g.end);
+    }
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+    for (int64_t p = 0; p < samples; p++) {
+        const spry_arrays view = spryi_range_at(reader, range + p);
+        spryi_packed_group g = sampled_group(&view, block, &plan, p, samples, effort);
         spryi_packed_make_slices(&g);
         add(&sum, &g.at);
         rows += g.end - g.begin;
@@ -135,15 +156,16 @@ spryi_packed_guess spryi_packed_guess_of(const spry_arrays *csr, spryi_effort ef
             diagonals += is_diagonals;
         }
     }
-    if (entries == 0) return (spryi_packed_guess){0};
+    if (entries == 0) return SPRY_OK;
     const int64_t index_bytes = (int64_t)spry_index_type_bytes(csr->index_type);
     const int64_t bytes = (sum.slots + sum.long_nnz) * (int64_t)spry_type_bytes(csr->value_type) +
                           sum.units * SPRYI_PACKED_INDEX_UNIT + sum.long_nnz * index_bytes +
                           sum.slices * (int64_t)(sizeof(spryi_packed_slice) + sizeof(int32_t));
     const double slices = sum.slices > 0 ? (double)sum.slices : 1; /* none where all rows are long */
-    return (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
-                                .block = block,
-                                .unmarked = 1 - (double)marked / slices,
-                                .strided = (double)diagonals / slices,
-                                .slices = (double)sum.slices * (double)csr->rows / (double)rows};
+    *guess = (spryi_packed_guess){.bytes = (double)bytes / (double)entries,
+                                  .block = block,
+                                  .unmarked = 1 - (double)marked / slices,
+                                  .strided = (double)diagonals / slices,
+                                  .slices = (double)sum.slices * (double)csr->rows / (double)rows};
+    return SPRY_OK;
 }

@@ -49,7 +49,9 @@ typedef struct spryi_packed_group {
  * packed_blocks.c: the largest b of which nearly all block rows are made, by samples at even distances; 1: none.
  * Patterns are not looked at: without values blocks spare little, and kernels would be needed twice.
  */
-int spryi_packed_find_block(const spry_arrays *csr);
+struct spryi_column_reader;
+spry_status spryi_packed_find_block(struct spryi_column_reader *reader, int64_t *block, spry_error *err);
+
 /* 1 if rows from `row` on, a multiple of b, are dense blocks at multiples of b, none of over long_over entries. */
 int spryi_packed_has_blocks(const spry_arrays *csr, int64_t row, int64_t rows, int b, int64_t long_over);
 

@@ -11,7 +11,7 @@
 #include "core/row_lengths.h"
 #include "formats/windowed/windowed_layout.h"
 
-enum { SECTOR = 32 /* bytes */ };
+enum { SECTOR = 32 /* bytes */, MOST_WINDOWS = 16 /* under each order */ };
 
 /* Sizes of the samples. */
 typedef struct sample_sizes {
@@ -23,17 +23,36 @@ typedef struct sample_sizes {
 
 static const sample_sizes *sizes_of(spryi_effort effort)
 {
-    static const sample_sizes quick = {2, 1, 1 << 13, 32, 13}, full = {16, 6, 3 << 16, SPRYI_WINDOWED_SAMPLES, 14};
+    static const sample_sizes quick = {2, 1, 1 << 13, 32, 13},
+                              full = {MOST_WINDOWS, 6, 3 << 16, SPRYI_WINDOWED_SAMPLES, 14};
     return effort == SPRYI_FULL ? &full : &quick;
 }
 
+/* Rows of a window in an order, and the ranges of the reader that their columns are in: of the first `wanted` rows. */
+typedef struct row_list {
+    uint32_t *rows; /* room for a window */
+    int64_t *ranges;
+    int64_t count, wanted;
+} row_list;
+
+/* Rows around one, breadth first: those before `head` have been gone through for others. */
+typedef struct ball {
+    row_list list;
+    spryi_number_set found;
+    int64_t head;
+} ball;
+
 typedef struct guesser {
-    const spry_arrays *csr;
-    spryi_number_set columns, sectors, rows;
-    uint32_t *queue;  /* of a ball: window rows */
+    spryi_column_reader *reader;
+    const spry_arrays *csr; /* the reader's */
+    spryi_number_set columns, sectors;
+    row_list natural[MOST_WINDOWS];
+    ball balls[MOST_WINDOWS];
     int64_t *lengths; /* of the rows of a window */
+    int64_t windows;  /* under each order */
     int64_t window, per_sector, run;
-    int64_t most; /* entries of a window that are counted */
+    int64_t most;        /* entries of a window that are counted */
+    int64_t all_columns; /* the range of all of them; -1: there is none */
 } guesser;
 
 /* What windows under one order take, added up. */
@@ -64,99 +83,219 @@ static void add_steps(guesser *g, window_sums *sums, int64_t count)
 }
 
 /*
- * Rows first .. first + count - 1 of a list, or of the matrix where there is none, as a window. Where it has very many
- * entries or the set of columns becomes full, the entries behind that are taken to meet as many new ones as those
- * before.
+ * The rows of a list as a window. Where it has very many entries or the set of columns becomes full, the entries behind
+ * that are taken to meet as many new ones as those before.
  */
-static void add_window(guesser *g, window_sums *sums, const uint32_t *list, int64_t first, int64_t count)
+static void add_window(guesser *g, window_sums *sums, const row_list *list)
 {
     int64_t entries = 0, counted = 0;
     spryi_number_set_empty(&g->columns);
     spryi_number_set_empty(&g->sectors);
-    for (int64_t n = first; n < first + count; n++) {
-        const int64_t i = list ? (int64_t)list[n] : n, length = spryi_row_length(g->csr, i);
-        g->lengths[n - first] = length > SPRYI_WINDOWED_LONG ? 0 : length;
+    for (int64_t n = 0; n < list->count; n++) {
+        const int64_t begin = spryi_offset_of(g->csr, list->rows[n]), length = spryi_row_length(g->csr, list->rows[n]);
+        g->lengths[n] = length > SPRYI_WINDOWED_LONG ? 0 : length;
         if (length > SPRYI_WINDOWED_LONG) continue;
-        const int64_t begin = spryi_offset_of(g->csr, i);
         entries += length;
         if (counted >= g->most || spryi_number_set_is_full(&g->columns)) continue;
         counted += length;
+        const spry_arrays view = spryi_range_at(g->reader, list->ranges[n]);
         for (int64_t k = begin; k < begin + length; k++) {
-            const int64_t j = spryi_minor_of(g->csr, k);
+            const int64_t j = spryi_minor_of(&view, k);
             if (spryi_number_set_add(&g->columns, j)) (void)spryi_number_set_add(&g->sectors, j / g->per_sector);
         }
     }
     sums->windows++;
-    sums->rows += (double)count;
+    sums->rows += (double)list->count;
     sums->entries += (double)entries;
     double more = counted > 0 ? (double)entries / (double)counted : 1;
     if (more * (double)g->columns.count > (double)g->csr->cols) more = (double)g->csr->cols / (double)g->columns.count;
     sums->columns += more * (double)g->columns.count;
     sums->sectors += more * (double)g->sectors.count;
-    add_steps(g, sums, count);
+    add_steps(g, sums, list->count);
     const double work = (double)entries + more * (double)g->columns.count;
     if (work > sums->most_work) sums->most_work = work;
 }
 
-/* The rows of a ball around a row, breadth first; how many there are. */
-static int64_t grow_ball(guesser *g, int64_t center)
+static int64_t want_row(guesser *g, int64_t i)
 {
-    int64_t head = 0, count = 0;
-    spryi_number_set_empty(&g->rows);
-    (void)spryi_number_set_add(&g->rows, center);
-    g->queue[count++] = (uint32_t)center;
-    while (head < count && count < g->window) {
-        const int64_t i = g->queue[head++], begin = spryi_offset_of(g->csr, i), length = spryi_row_length(g->csr, i);
-        if (length > SPRYI_WINDOWED_LONG) continue;
-        for (int64_t k = begin; k < begin + length && count < g->window; k++) {
-            const int64_t j = spryi_minor_of(g->csr, k);
-            if (spryi_number_set_add(&g->rows, j)) g->queue[count++] = (uint32_t)j;
-        }
-    }
-    return count;
+    if (spryi_row_length(g->csr, i) > SPRYI_WINDOWED_LONG) return 0; /* it is not read */
+    return g->all_columns >= 0 ? g->all_columns : spryi_want_rows(g->reader, i, i + 1);
 }
 
-static int same_pattern(const spry_arrays *csr, int64_t i, int64_t other)
+/* All rows of a list that are not wanted yet, up to where there are `most` entries. */
+static void want_list(guesser *g, row_list *list, int64_t most)
 {
-    const int64_t length = spryi_row_length(csr, i), begin = spryi_offset_of(csr, i), at = spryi_offset_of(csr, other);
-    if (spryi_row_length(csr, other) != length) return 0;
-    for (int64_t k = 0; k < length; k++)
-        if (spryi_minor_of(csr, begin + k) != spryi_minor_of(csr, at + k)) return 0;
+    int64_t entries = 0;
+    for (int64_t n = 0; n < list->count && entries < most; n++) {
+        const int64_t length = spryi_row_length(g->csr, list->rows[n]);
+        if (n == list->wanted) list->ranges[list->wanted++] = want_row(g, list->rows[n]);
+        entries += length > SPRYI_WINDOWED_LONG ? 0 : length;
+    }
+}
+
+static int is_grown(const guesser *g, const ball *b)
+{
+    return b->head == b->list.count || b->list.count == g->window;
+}
+
+static void add_to_ball(ball *b, int64_t row)
+{
+    if (spryi_number_set_add(&b->found, row)) b->list.rows[b->list.count++] = (uint32_t)row;
+}
+
+/* Goes through the rows that are found, which finds others. */
+static void grow_level(guesser *g, ball *b)
+{
+    const int64_t end = b->list.count;
+    for (; b->head < end && b->list.count < g->window; b->head++) {
+        const int64_t i = b->list.rows[b->head], begin = spryi_offset_of(g->csr, i),
+                      length = spryi_row_length(g->csr, i);
+        if (length > SPRYI_WINDOWED_LONG) continue;
+        for (int64_t k = begin; k < begin + length && b->list.count < g->window; k++)
+            add_to_ball(b, spryi_column_at(g->reader, b->list.ranges[b->head], k));
+    }
+}
+
+/*
+ * All balls, a level at a time. A level takes as long to fetch as LEVEL bytes more of a large copy: where there have
+ * been as many levels as the columns have such pieces, as of a chain, all columns are fetched.
+ */
+static spry_status grow_balls(guesser *g, spry_error *err)
+{
+    enum { LEVEL = 1 << 18 };
+    const int64_t most_levels = g->csr->nnz * (int64_t)spry_index_type_bytes(g->csr->index_type) / LEVEL;
+    int growing = 1;
+    for (int64_t n = 0; n < g->windows; n++)
+        add_to_ball(&g->balls[n], spryi_windowed_sample(g->csr->rows, 2 * n + 1, 2 * g->windows));
+    for (int64_t level = 0; growing; level++) {
+        growing = 0;
+        if (level == most_levels) g->all_columns = spryi_want_entries(g->reader, 0, g->csr->nnz);
+        for (int64_t n = 0; n < g->windows; n++)
+            if (!is_grown(g, &g->balls[n])) want_list(g, &g->balls[n].list, INT64_MAX);
+        SPRYI_OK_OR_RETURN(spryi_fetch_wanted(g->reader, err));
+        for (int64_t n = 0; n < g->windows; n++) {
+            grow_level(g, &g->balls[n]);
+            growing |= !is_grown(g, &g->balls[n]);
+        }
+    }
+    for (int64_t n = 0; n < g->windows; n++) want_list(g, &g->balls[n].list, g->most);
+    return spryi_fetch_wanted(g->reader, err);
+}
+
+/* ---- rows of one pattern -------------------------------------------------------------------------------- */
+
+enum { MOST_GROUP = SPRYI_WINDOWED_LANES, AT_FIRST = 4 /* rows on either side that are fetched together for all */ };
+
+/* Sampled rows, and those that may have the pattern of each, since they are as long: at distances of `apart`. */
+typedef struct like_rows {
+    int64_t row, apart, length;
+    int64_t range;       /* of the row; those of rows behind it and before it: */
+    int64_t range_of[2]; /* the first */
+    int64_t fetched[2];  /* how many */
+} like_rows;
+
+/* Up to `most` rows on one side (0: behind, 1: before) that are as long as the row. */
+static void want_side(spryi_column_reader *reader, like_rows *l, int side, int64_t most)
+{
+    const spry_arrays *csr = reader->csr;
+    const int64_t step = side ? -l->apart : l->apart;
+    int64_t count = 0;
+    l->range_of[side] = reader->count;
+    for (int64_t r = l->row + step; r >= 0 && r < csr->rows && count < most; r += step, count++) {
+        if (spryi_row_length(csr, r) != l->length) break;
+        (void)spryi_want_rows(reader, r, r + 1);
+    }
+    l->fetched[side] = count;
+}
+
+static like_rows want_like(spryi_column_reader *reader, int64_t row, int64_t apart)
+{
+    like_rows l = {.row = row, .apart = apart, .length = spryi_row_length(reader->csr, row)};
+    if (l.length == 0 || l.length > SPRYI_WINDOWED_LONG) return l;
+    l.range = spryi_want_rows(reader, row, row + 1);
+    for (int side = 0; side < 2; side++) want_side(reader, &l, side, AT_FIRST);
+    return l;
+}
+
+static int same_pattern(const spryi_column_reader *reader, const like_rows *l, int side, int64_t n)
+{
+    const int64_t other = l->row + (side ? -l->apart : l->apart) * (n + 1);
+    const int64_t begin = spryi_offset_of(reader->csr, l->row), at = spryi_offset_of(reader->csr, other);
+    for (int64_t k = 0; k < l->length; k++)
+        if (spryi_column_at(reader, l->range, begin + k) != spryi_column_at(reader, l->range_of[side] + n, at + k))
+            return 0;
     return 1;
 }
 
-/* Rows of the pattern of row i that lie side by side, or `apart` rows from each other. */
-static int64_t group_size(const spry_arrays *csr, int64_t i, int64_t apart)
+/* How many rows on one side have the pattern, at most `most`; they follow each other. */
+static spry_status count_same(spryi_column_reader *reader, like_rows *l, int side, int64_t most, int64_t *count,
+                              spry_error *err)
 {
-    enum { MOST = SPRYI_WINDOWED_LANES };
-    int64_t size = 1;
-    for (int64_t r = i + apart; r < csr->rows && size < MOST && same_pattern(csr, i, r); r += apart) size++;
-    for (int64_t r = i - apart; r >= 0 && size < MOST && same_pattern(csr, i, r); r -= apart) size++;
-    return size;
+    for (*count = 0; *count < most; ++*count) {
+        if (*count == AT_FIRST && l->fetched[side] == AT_FIRST) {
+            want_side(reader, l, side, most);
+            SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+        }
+        if (*count == l->fetched[side] || !same_pattern(reader, l, side, *count)) break;
+    }
+    return SPRY_OK;
 }
 
-/* The median size of groups of rows of one pattern by sampled rows; *apart: they lie so many rows apart. */
-static int64_t median_group(const spry_arrays *csr, int64_t samples, int64_t *apart)
+/* The median size of groups of rows of one pattern by samples, of rows that are not empty and not long. */
+static spry_status median_group(spryi_column_reader *reader, like_rows *samples, int64_t count, int64_t *median,
+                                spry_error *err)
 {
-    int64_t best = 1;
-    *apart = 1;
-    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++) {
-        const int64_t step = parts == 1 ? 1 : csr->rows / parts;
-        int64_t sizes[SPRYI_WINDOWED_LANES + 1] = {0}, seen = 0, below = 0, median = 0;
-        if (csr->rows % parts != 0 || step == 0) continue;
-        for (int64_t n = 0; n < samples; n++) {
-            const int64_t i = spryi_windowed_sample(csr->rows, n, samples);
-            const int64_t length = spryi_row_length(csr, i);
-            if (length == 0 || length > SPRYI_WINDOWED_LONG) continue;
-            sizes[group_size(csr, i, step)]++;
-            seen++;
-        }
-        while (2 * below < seen) below += sizes[++median];
-        if (median <= best) continue;
-        best = median;
-        *apart = step;
+    int64_t sizes[MOST_GROUP + 1] = {0}, seen = 0, below = 0;
+    for (int64_t n = 0; n < count; n++) {
+        int64_t behind, before;
+        if (samples[n].length == 0 || samples[n].length > SPRYI_WINDOWED_LONG) continue;
+        SPRYI_OK_OR_RETURN(count_same(reader, &samples[n], 0, MOST_GROUP - 1, &behind, err));
+        SPRYI_OK_OR_RETURN(count_same(reader, &samples[n], 1, MOST_GROUP - 1 - behind, &before, err));
+        sizes[1 + behind + before]++;
+        seen++;
     }
-    return best;
+    *median = 0;
+    while (2 * below < seen) below += sizes[++*median];
+    return SPRY_OK;
+}
+
+/* Rows of a group lie side by side, or, of a matrix of `parts` equal parts, in each at one place. 0: there are none. */
+static int64_t distance_of(const spry_arrays *csr, int64_t parts)
+{
+    if (parts == 1) return 1;
+    return csr->rows % parts == 0 ? csr->rows / parts : 0;
+}
+
+/* *best: the largest median of all distances, which is *apart. samples: room for `count` of each distance. */
+static spry_status find_groups(spryi_column_reader *reader, like_rows *samples, int64_t count, int64_t *best,
+                               int64_t *apart, spry_error *err)
+{
+    *best = *apart = 1;
+    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++)
+        for (int64_t n = 0; n < count && distance_of(reader->csr, parts) > 0; n++)
+            samples[(parts - 1) * count + n] =
+                want_like(reader, spryi_windowed_sample(reader->csr->rows, n, count), distance_of(reader->csr, parts));
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
+    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++) {
+        int64_t median = 0;
+        if (distance_of(reader->csr, parts) == 0) continue;
+        SPRYI_OK_OR_RETURN(median_group(reader, samples + (parts - 1) * count, count, &median, err));
+        if (median <= *best) continue;
+        *best = median;
+        *apart = distance_of(reader->csr, parts);
+    }
+    return SPRY_OK;
+}
+
+static spry_status sample_groups(spry_context *context, spryi_windowed_guess *guess, spryi_column_reader *reader,
+                                 spryi_effort effort, spry_error *err)
+{
+    const int64_t count = sizes_of(effort)->grouped;
+    like_rows *samples = NULL;
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &samples, SPRYI_WINDOWED_MOST_RUN * count, "sampled rows", err));
+    const spry_status status = find_groups(reader, samples, count, &guess->group, &guess->apart, err);
+    spryi_release(context, samples);
+    return status;
 }
 
 /* The columns of a run, where rows of one pattern are the unknowns of a node. */
@@ -167,41 +306,81 @@ static int64_t run_of(int64_t group)
     return run;
 }
 
-static void sample_windows(guesser *g, window_sums *natural, window_sums *balls, spryi_effort effort)
+/* How many windows are sampled, and how much of each. */
+static void set_sizes(guesser *g, spryi_effort effort)
 {
-    const spry_arrays *a = g->csr;
-    const double mean = (double)a->nnz / (double)a->rows;
+    const double mean = (double)g->csr->nnz / (double)g->csr->rows;
     const sample_sizes *sizes = sizes_of(effort);
     const int64_t most = (int64_t)((double)sizes->entries / ((double)g->window * (mean > 1 ? mean : 1)));
     const int64_t enough = most > sizes->least ? most : sizes->least;
-    const int64_t windows = enough < sizes->windows ? enough : sizes->windows;
-    g->most = 2 * sizes->entries / windows;
-    for (int64_t n = 0; n < windows; n++) {
-        /* in the middle of equal parts: ends are unlike the rest */
-        const int64_t first = spryi_windowed_sample(a->rows - g->window, 2 * n + 1, 2 * windows);
-        add_window(g, natural, NULL, first, g->window);
-        if (a->rows != a->cols) continue;
-        const int64_t count = grow_ball(g, spryi_windowed_sample(a->rows, 2 * n + 1, 2 * windows));
-        add_window(g, balls, g->queue, 0, count);
-    }
+    g->windows = enough < sizes->windows ? enough : sizes->windows;
+    g->most = 2 * sizes->entries / g->windows;
 }
 
-static spry_status prepare(guesser *g, spry_context *context, const spry_arrays *csr, spryi_effort effort,
+/* In the middle of equal parts: ends are unlike the rest. */
+static int64_t window_at(const guesser *g, int64_t n)
+{
+    return spryi_windowed_sample(g->csr->rows - g->window, 2 * n + 1, 2 * g->windows);
+}
+
+static spry_status sample_windows(guesser *g, window_sums *natural, window_sums *balls, spry_error *err)
+{
+    const int square = g->csr->rows == g->csr->cols;
+    for (int64_t n = 0; n < g->windows; n++) {
+        row_list *list = &g->natural[n];
+        for (; list->count < g->window; list->count++)
+            list->rows[list->count] = (uint32_t)(window_at(g, n) + list->count);
+        want_list(g, list, g->most);
+    }
+    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(g->reader, err));
+    for (int64_t n = 0; n < g->windows; n++) add_window(g, natural, &g->natural[n]);
+    if (square) SPRYI_OK_OR_RETURN(grow_balls(g, err));
+    for (int64_t n = 0; n < g->windows && square; n++) add_window(g, balls, &g->balls[n].list);
+    return SPRY_OK;
+}
+
+static spry_status prepare_list(row_list *list, spry_context *context, int64_t window, spry_error *err)
+{
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &list->rows, window, "rows of a window", err));
+    return SPRYI_NEW(context, &list->ranges, window, "ranges of rows", err);
+}
+
+static spry_status prepare(guesser *g, spry_context *context, spryi_column_reader *reader, spryi_effort effort,
                            spry_error *err)
 {
     enum { ROWS_BITS = 12 }; /* for SPRYI_WINDOWED_MOST_ROWS */
-    spry_status status = SPRY_OK;
+    const spry_arrays *csr = reader->csr;
+    const int bits = sizes_of(effort)->set_bits;
     const int64_t window = spryi_windowed_default_rows(csr->rows);
+    g->reader = reader;
     g->csr = csr;
     g->window = window < csr->rows ? window : csr->rows;
     g->per_sector = SECTOR / (csr->value_type == SPRY_F32 ? 4 : 8);
-    SPRYI_TRY(spryi_number_set_make(context, &g->columns, sizes_of(effort)->set_bits, "a sample of columns", err));
-    SPRYI_TRY(spryi_number_set_make(context, &g->sectors, sizes_of(effort)->set_bits, "a sample of sectors", err));
-    SPRYI_TRY(spryi_number_set_make(context, &g->rows, ROWS_BITS, "a sample of rows", err));
-    SPRYI_TRY(SPRYI_NEW(context, &g->queue, g->window, "a ball of rows", err));
-    SPRYI_TRY(SPRYI_NEW(context, &g->lengths, g->window, "lengths of rows", err));
-done:
-    return status;
+    set_sizes(g, effort);
+    SPRYI_OK_OR_RETURN(spryi_number_set_make(context, &g->columns, bits, "a sample of columns", err));
+    SPRYI_OK_OR_RETURN(spryi_number_set_make(context, &g->sectors, bits, "a sample of sectors", err));
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &g->lengths, g->window, "lengths of rows", err));
+    for (int64_t n = 0; n < g->windows; n++) {
+        SPRYI_OK_OR_RETURN(prepare_list(&g->natural[n], context, g->window, err));
+        if (csr->rows != csr->cols) continue;
+        SPRYI_OK_OR_RETURN(prepare_list(&g->balls[n].list, context, g->window, err));
+        SPRYI_OK_OR_RETURN(spryi_number_set_make(context, &g->balls[n].found, ROWS_BITS, "a ball of rows", err));
+    }
+    return SPRY_OK;
+}
+
+static void release(const guesser *g, spry_context *context)
+{
+    spryi_release(context, g->columns.slots);
+    spryi_release(context, g->sectors.slots);
+    spryi_release(context, g->lengths);
+    for (int n = 0; n < MOST_WINDOWS; n++) {
+        spryi_release(context, g->natural[n].rows);
+        spryi_release(context, g->natural[n].ranges);
+        spryi_release(context, g->balls[n].list.rows);
+        spryi_release(context, g->balls[n].list.ranges);
+        spryi_release(context, g->balls[n].found.slots);
+    }
 }
 
 static void take_sums(spryi_windowed_guess *guess, const window_sums *w)
@@ -216,26 +395,23 @@ static void take_sums(spryi_windowed_guess *guess, const window_sums *w)
     guess->ragged = w->ragged / w->entries;
 }
 
-spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, const spry_arrays *csr,
+spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, spryi_column_reader *reader,
                                     spryi_effort effort, spry_error *err)
 {
-    guesser g = {0};
+    guesser g = {.all_columns = -1};
     window_sums natural = {0}, balls = {0};
     spry_status status = SPRY_OK;
+    const spry_arrays *csr = reader->csr;
     *guess = (spryi_windowed_guess){0};
     if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->cols >= UINT32_MAX) return SPRY_OK;
-    SPRYI_TRY(prepare(&g, context, csr, effort, err));
-    guess->group = median_group(csr, sizes_of(effort)->grouped, &guess->apart);
+    SPRYI_TRY(prepare(&g, context, reader, effort, err));
+    SPRYI_TRY(sample_groups(context, guess, reader, effort, err));
     g.run = guess->run = run_of(guess->group);
-    sample_windows(&g, &natural, &balls, effort);
+    SPRYI_TRY(sample_windows(&g, &natural, &balls, err));
     guess->cells = balls.entries > 0 && 10 * balls.columns * natural.entries <= 9 * natural.columns * balls.entries;
     guess->windows = (double)csr->rows / (double)g.window;
     take_sums(guess, guess->cells ? &balls : &natural);
 done:
-    spryi_release(context, g.columns.slots);
-    spryi_release(context, g.sectors.slots);
-    spryi_release(context, g.rows.slots);
-    spryi_release(context, g.queue);
-    spryi_release(context, g.lengths);
+    release(&g, context);
     return status;
 }

@@ -1,7 +1,8 @@
-/* An estimate of what windowed would be, by a sample of CSR in host memory. */
+/* An estimate of what windowed would be, by a sample of CSR. */
 #ifndef SPRYI_WINDOWED_GUESS_H
 #define SPRYI_WINDOWED_GUESS_H
 
+#include "core/columns.h"
 #include "core/kernel.h"
 
 typedef struct spryi_windowed_guess {
@@ -17,7 +18,7 @@ typedef struct spryi_windowed_guess {
     int cells;     /* 1: rows in cells meet fewer columns */
 } spryi_windowed_guess;
 
-spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, const spry_arrays *csr,
+spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess *guess, spryi_column_reader *reader,
                                     spryi_effort effort, spry_error *err);
 
 #endif

@@ -1,0 +1,59 @@
+#include "looks_support.h"
+#include "choose/choose.h"
+#include "core/matrix.h"
+
+#include <string.h>
+
+const looked looked_at[] = {
+    {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls of some 30 levels */
+    {"grid7,x=90,y=90,z=90", 0.03, 0.3},                          /* rows of one length */
+    {"grid7,x=80,y=80,z=80,order=natural,shuffle=7", 0.04, 0.45}, /* balls all over */
+    {"fem3,x=36,y=36,z=36,dof=3", 0.04, 0},                       /* blocks: rows of one pattern side by side */
+    {"rmat,scale=17,edges=16", 0.06, 0},                          /* long rows, and balls that fill at once */
+    {"uniform,rows=250000,degree=16", 0.05, 0.5},                 /* scattered */
+    {"arrow,rows=900000,width=2", 0.9, 0.7},                      /* a row that all columns have: balls fill at once */
+    {"circuit,rows=500000", 0.03, 0.35},
+    {"grid5,x=400000,y=2,order=natural", 1.1, 1.4}, /* a chain: all columns in the end */
+};
+const int looked_at_count = sizeof looked_at / sizeof *looked_at;
+
+both_places in_both_places(spry_context *context, const char *spec)
+{
+    both_places both = {.here = matrix(context, spec)};
+    both.there = matrix_on_device(context, both.here, &both.arrays);
+    return both;
+}
+
+void free_both_places(spry_context *context, both_places *both)
+{
+    spry_matrix_destroy(both->there);
+    free_on_device(context, &both->arrays);
+    spry_matrix_destroy(both->here);
+}
+
+spry_status rank_for_h100(spryi_ranking *r, const spry_matrix *A, spryi_effort effort, spry_type type, spry_error *err)
+{
+    const spryi_rank_request request = {.A = A,
+                                        .op = SPRY_NO_TRANSPOSE,
+                                        .vector_type = type,
+                                        .device = spryi_class_named(A->context, "h100"),
+                                        .threads = 1,
+                                        .calls = 1000,
+                                        .effort = effort};
+    return spryi_rank(r, &request, err);
+}
+
+void check_same_look(const char *spec, const both_places *both, spryi_effort effort, spry_type type)
+{
+    spryi_ranking here, there;
+    spry_error err = SPRY_ERROR_INIT;
+    if (rank_for_h100(&here, both->here, effort, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    if (rank_for_h100(&there, both->there, effort, type, &err) != SPRY_OK) fail_msg("%s: %s", spec, err.message);
+    assert_int_equal(here.count, there.count);
+    assert_int_equal(here.taken, there.taken);
+    for (int k = 0; k < here.count; k++) {
+        const spryi_estimate *a = &here.list[k], *b = &there.list[k];
+        if (strcmp(a->format, b->format) != 0 || a->us != b->us || a->setup_us != b->setup_us || a->bytes != b->bytes)
+            fail_msg("%s: %s takes %g us, %s of device arrays %g", spec, a->format, a->us, b->format, b->us);
+    }
+}

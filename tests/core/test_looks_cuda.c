@@ -1,0 +1,35 @@
+/* Looks at matrices in a GPU's memory see what looks at the host's arrays see. Skipped where there is no GPU. */
+#include "looks_support.h"
+
+#include <stdio.h>
+
+enum { SKIPPED = 77 };
+
+static int has_gpu(void)
+{
+    spry_context *context = make_context(NULL, 1);
+    spry_device_info info = SPRY_INIT(spry_device_info);
+    const int found = spry_device_get_info(context, &info, 1, NULL) == SPRY_OK && info.available;
+    printf("%s: %s\n", found ? "GPU" : "skipped, no GPU", found ? info.description : info.reason);
+    spry_context_destroy(context);
+    return found;
+}
+
+static void as_on_the_host(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 0);
+    for (int n = 0; n < looked_at_count; n++) {
+        both_places both = in_both_places(context, looked_at[n].spec);
+        check_same_look(looked_at[n].spec, &both, SPRYI_QUICK, SPRY_F32);
+        check_same_look(looked_at[n].spec, &both, SPRYI_FULL, SPRY_F64);
+        free_both_places(context, &both);
+    }
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_on_the_host)};
+    return has_gpu() ? cmocka_run_group_tests(tests, NULL, NULL) : SKIPPED;
+}

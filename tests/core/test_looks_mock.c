@@ -1,0 +1,77 @@
+/* Looks at matrices whose arrays lie on a device: they see what looks at the host's arrays see, and fetch a part. */
+#include "core/context.h"
+#include "core/matrix.h"
+#include "core/memory.h"
+#include "looks_support.h"
+#include "mock/mock.h"
+
+/* No more is fetched than the matrix allows, and all is given back. */
+static void look(spry_context *context, const looked *l)
+{
+    both_places both = in_both_places(context, l->spec);
+    const int64_t held = spry_context_bytes(context), blocks = mock.blocks;
+    const double pieces = 4.0 * (double)both.here->a.nnz / SPRYI_PIECE_BYTES + 1;
+    for (int full = 0; full < 2; full++) {
+        const int64_t before = mock.gathered;
+        check_same_look(l->spec, &both, full ? SPRYI_FULL : SPRYI_QUICK, full ? SPRY_F64 : SPRY_F32);
+        const double share = (double)(mock.gathered - before) / pieces, most = full ? l->full : l->quick;
+        if (share > most || (share == 0) != (most == 0)) fail_msg("%s: %g of the columns fetched", l->spec, share);
+    }
+    assert_int_equal(spry_context_bytes(context), held);
+    assert_int_equal(mock.blocks, blocks);
+    free_both_places(context, &both);
+}
+
+static void as_on_the_host(void **state)
+{
+    (void)state;
+    for (int n = 0; n < looked_at_count; n++) {
+        spry_context *context = make_context(NULL, 1 + 2 * (n % 2));
+        look(context, &looked_at[n]);
+        spry_context_destroy(context);
+    }
+}
+
+/* Few columns are copied whole: a gather takes longer. */
+static void small_ones_are_copied(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    both_places both = in_both_places(context, "grid5,x=100,y=100");
+    const int64_t calls = mock.gathers;
+    check_same_look("grid5", &both, SPRYI_FULL, SPRY_F64);
+    assert_int_equal(mock.gathers, calls);
+    free_both_places(context, &both);
+    spry_context_destroy(context);
+}
+
+/* Memory refused at every step: an error and nothing left, or the answer. */
+static void without_memory(void **state)
+{
+    (void)state;
+    spry_context *context = make_context(NULL, 1);
+    both_places both = in_both_places(context, "grid5,x=400,y=400");
+    const int64_t held = spry_context_bytes(context);
+    int refused = 0, done = 0;
+    for (int64_t most = 64; !done; most = most * 3 / 2) {
+        spryi_ranking r;
+        spryi_memory_limit limit;
+        spry_error err = SPRY_ERROR_INIT;
+        spryi_begin_memory_limit(&limit, most);
+        const spry_status status = rank_for_h100(&r, both.there, SPRYI_FULL, SPRY_F64, &err);
+        done = spryi_end_memory_limit(&limit, status, &err) == SPRY_OK;
+        if (!done) assert_int_equal(status, SPRY_OUT_OF_MEMORY);
+        refused += !done;
+        assert_int_equal(spry_context_bytes(context), held);
+    }
+    assert_true(refused > 10);
+    free_both_places(context, &both);
+    spry_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_on_the_host), cmocka_unit_test(small_ones_are_copied),
+                                       cmocka_unit_test(without_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
