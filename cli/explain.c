@@ -11,8 +11,8 @@
 typedef struct arguments {
     const char *device;
     cli_policy policy;
-    int transpose;
-    spry_type type;
+    int transpose, pattern;
+    spry_type type; /* of vectors */
     int64_t calls, updates, threads;
     cli_json json;
 } arguments;
@@ -29,10 +29,16 @@ static const cli_option options[] = {
     CLI_POLICY_OPTIONS,
     {"transpose", 't', NULL, "of products with the transposed matrix", CLI_FLAG, CLI_AT(transpose)},
     {"type", 0, "f32|f64", "type of values and vectors (default: f64)", CLI_CHOICE, CLI_AT(type), SPRY_F32},
+    {"pattern", 0, NULL, "of the matrix without its values: all are 1", CLI_FLAG, CLI_AT(pattern)},
     CLI_THREADS_OPTION("threads of a product"),
     CLI_JSON_OPTION("a JSON line"),
     CLI_END_OF_OPTIONS,
 };
+
+static spry_type value_type(const arguments *a)
+{
+    return a->pattern ? SPRY_PATTERN : a->type;
+}
 
 /* What is asked for. */
 static spry_spmv_options plan_options(const arguments *a)
@@ -96,7 +102,7 @@ static int check_names(spry_context *context, const arguments *a)
     spry_matrix *A = NULL;
     spry_explanation *e = NULL;
     spry_error err = {0};
-    spry_status status = cli_one(context, &A, a->type, &err);
+    spry_status status = cli_one(context, &A, value_type(a), &err);
     if (status == SPRY_OK) status = ask(&e, context, A, a, 1, &err);
     spry_explanation_destroy(e);
     spry_matrix_destroy(A);
@@ -262,7 +268,7 @@ static int json_line(arguments *a, const cli_input *input, const spry_explanatio
                cli_json_integer(o, "rows", input->arrays.rows) && cli_json_integer(o, "cols", input->arrays.cols) &&
                cli_json_integer(o, "nnz", input->arrays.nnz) &&
                cli_json_text(o, "type", a->type == SPRY_F32 ? "f32" : "f64") &&
-               cli_json_text(o, "op", a->transpose ? "spmv_t" : "spmv") &&
+               cli_json_flag(o, "pattern", a->pattern) && cli_json_text(o, "op", a->transpose ? "spmv_t" : "spmv") &&
                cli_json_text(o, "policy", a->policy.name ? a->policy.name : "cost") &&
                cli_json_text(o, "device", info.device_class) && cli_json_text(o, "fitted", info.fitted) &&
                cli_json_integer(o, "threads", info.threads) && cli_json_integer(o, "calls", info.calls) &&
@@ -322,7 +328,7 @@ static int run(const cli_command *command, int argc, char **argv)
     if (status == CLI_GO_ON) status = check_names(context, &a);
     if (status == CLI_GO_ON) status = cli_use_choices(context, &a.policy); /* told before minutes go, too */
     spry_context_destroy(context);
-    if (status == CLI_GO_ON) status = cli_open_input(&input, argv[0], a.type, a.threads);
+    if (status == CLI_GO_ON) status = cli_open_input(&input, argv[0], value_type(&a), a.threads);
     if (status == CLI_GO_ON) status = cli_use_choices(input.context, &a.policy);
     if (status == CLI_GO_ON) status = explain(&input, &a);
     cli_close_input(&input);

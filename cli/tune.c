@@ -60,7 +60,7 @@ static const cli_option options[] = {
     {"device", 0, "cpu|cuda", "what to tune for (default: cpu)", CLI_WORD, CLI_AT(device)},
     {"type", 0, "f32|f64|all",
      "type of values and vectors (default: f64); all: one fit of both,\n"
-     "for a table does not tell types apart",
+     "for a table does not tell types apart; of rates also without values",
      CLI_CHOICE, CLI_AT(types)},
     CLI_THREADS_OPTION("threads on the CPU"),
     {"fit", 0, "search|regression",

@@ -94,8 +94,25 @@ static int add(collected *c, const char *format, const char *kernel, double us, 
     return 1;
 }
 
+/* What each matrix is measured with: its values and vectors, or without values; as records call it. */
+typedef struct variant {
+    const char *name;
+    spry_type values, vectors;
+} variant;
+
+/* Those of the types asked for (0: f32, 1: f64, 2: all), in turns; how many. */
+static int variants_of(const tune_rates_request *r, const variant **first)
+{
+    static const variant f32 = {"f32", SPRY_F32, SPRY_F32}, f64 = {"f64", SPRY_F64, SPRY_F64};
+    static const variant all[] = {{"f64", SPRY_F64, SPRY_F64},
+                                  {"f32", SPRY_F32, SPRY_F32},
+                                  {"pattern:f64", SPRY_PATTERN, SPRY_F64}};
+    *first = r->types == 2 ? all : r->types == 1 ? &f64 : &f32;
+    return r->types == 2 ? (int)(sizeof all / sizeof *all) : 1;
+}
+
 /* Looks at a matrix for the class: c->now. */
-static int look(collected *c, const char *path, spry_type type)
+static int look(collected *c, const char *path, const variant *v)
 {
     spry_read_options read = SPRY_INIT(spry_read_options);
     spry_spmv_options plan = SPRY_INIT(spry_spmv_options);
@@ -104,9 +121,9 @@ static int look(collected *c, const char *path, spry_type type)
     spry_explanation *e = NULL;
     spry_error err = {0};
     c->now = NULL;
-    read.value_type = type;
+    read.value_type = v->values;
     if (spry_matrix_open(c->request->context, &A, path, &read, &err) != SPRY_OK) return cli_fail_reading(&err);
-    plan.vector_type = type;
+    plan.vector_type = v->vectors;
     o.spmv = &plan;
     o.device_class = c->device_class;
     const spry_status status = spry_spmv_explain(c->request->context, &e, A, &o, &err);
@@ -121,11 +138,6 @@ static int look(collected *c, const char *path, spry_type type)
     c->explanations[c->explanation_count++] = e;
     c->now = e;
     return CLI_GO_ON;
-}
-
-static spry_type type_number(const tune_rates_request *r, int t)
-{
-    return r->types == 0 || (r->types == 2 && t == 1) ? SPRY_F32 : SPRY_F64;
 }
 
 /* ---- times of this machine ------------------------------------------------------------------------------ */
@@ -170,7 +182,7 @@ static void list_cases(const tune_rates_request *r, text_list *formats, text_lis
         kernels->items[kernels->count++] = on_gpu[k];
 }
 
-static int time_matrix(collected *c, const char *path, spry_type type)
+static int time_matrix(collected *c, const char *path, const variant *v)
 {
     const tune_rates_request *r = c->request;
     char *formats[64], *kernels[8], none[] = "none", *orderings[] = {none};
@@ -182,8 +194,9 @@ static int time_matrix(collected *c, const char *path, spry_type type)
                        .kernels = {kernels, 0},
                        .orderings = {orderings, 1},
                        .device = r->device,
-                       .f32 = type == SPRY_F32,
-                       .f64 = type == SPRY_F64,
+                       .f32 = v->vectors == SPRY_F32,
+                       .f64 = v->vectors == SPRY_F64,
+                       .pattern = v->values == SPRY_PATTERN,
                        .runs = r->runs,
                        .skip_bandwidth = 1,
                        .context = r->context,
@@ -195,7 +208,7 @@ static int time_matrix(collected *c, const char *path, spry_type type)
     list_cases(r, &o.formats, &o.kernels);
     RECORD_TEXT(source.path, path);
     matrix_name(source.name, sizeof source.name, source.path);
-    int status = look(c, path, type);
+    int status = look(c, path, v);
     if (status != CLI_GO_ON) return status;
     c->status = CLI_GO_ON;
     const spry_status done = bench_run(&o, &err);
@@ -206,7 +219,8 @@ static int time_matrices(collected *c)
 {
     const tune_rates_request *r = c->request;
     const double start = now_us();
-    const int count = r->count > 0 ? r->count : USUAL, types = r->types == 2 ? 2 : 1;
+    const variant *v;
+    const int count = r->count > 0 ? r->count : USUAL, variants = variants_of(r, &v);
     int status = CLI_GO_ON;
     for (int i = 0; i < count && status == CLI_GO_ON; i++) {
         if (r->time_limit > 0 && i > 0 && now_us() - start > 1e6 * (double)r->time_limit) {
@@ -214,8 +228,8 @@ static int time_matrices(collected *c)
                         (long long)r->time_limit, i, count);
             break;
         }
-        for (int t = 0; t < types && status == CLI_GO_ON; t++)
-            status = time_matrix(c, r->count > 0 ? r->paths[i] : usual[i], type_number(r, t));
+        for (int n = 0; n < variants && status == CLI_GO_ON; n++)
+            status = time_matrix(c, r->count > 0 ? r->paths[i] : usual[i], &v[n]);
     }
     return status;
 }
@@ -288,16 +302,17 @@ static int read_file(collected *c, const char *path, const char *matrix, const c
 static int read_records(collected *c)
 {
     const tune_rates_request *r = c->request;
-    const int types = r->types == 2 ? 2 : 1;
+    const variant *v;
+    const int variants = variants_of(r, &v);
     int status = CLI_GO_ON;
     for (int i = 0; i < r->count && status == CLI_GO_ON; i++)
-        for (int t = 0; t < types && status == CLI_GO_ON; t++) {
+        for (int n = 0; n < variants && status == CLI_GO_ON; n++) {
             char name[256];
             matrix_name(name, sizeof name, r->paths[i]);
             cli_progress(name);
-            status = look(c, r->paths[i], type_number(r, t));
+            status = look(c, r->paths[i], &v[n]);
             for (int f = 0; f < r->from->count && status == CLI_GO_ON; f++)
-                status = read_file(c, r->from->items[f], name, spry_type_name(type_number(r, t)));
+                status = read_file(c, r->from->items[f], name, v[n].name);
         }
     return status;
 }

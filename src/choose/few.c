@@ -93,7 +93,7 @@ static const spryi_format_rates *least_of(const spryi_device_class *device, cons
 const char *spryi_kernel_for_few(const spry_matrix *A, spry_type vector_type, const spryi_device_class *device,
                                  int64_t calls)
 {
-    static const double SUMS = 25; /* us that sums of rows take on a device */
+    static const double SUMS = 10; /* us that sums of rows take on a device */
     double us;
     if (A->a.layout != SPRY_CSR || !device->rates[0].kernel) return NULL;
     spryi_features f = spryi_unseen_features(&A->a, vector_type);

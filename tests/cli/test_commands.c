@@ -200,7 +200,8 @@ static void check_explanation(const char *command, const char *device)
     assert_int_equal(o.status, 0);
     assert_int_equal(count_lines(o.out), 1);
     cJSON *line = json_line(o.out, 0);
-    assert_int_equal(cJSON_GetArraySize(line), TEXTS + NUMBERS + 3); /* kernel, candidates and features, too */
+    assert_int_equal(cJSON_GetArraySize(line), TEXTS + NUMBERS + 4); /* pattern, kernel, candidates, features, too */
+    assert_int_equal(cJSON_IsTrue(cJSON_GetObjectItem(line, "pattern")), strstr(command, "--pattern") != NULL);
     assert_true(is_text_or_null(cJSON_GetObjectItem(line, "kernel")));
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
         assert_true(cJSON_IsString(cJSON_GetObjectItem(line, texts[t])));
@@ -233,6 +234,8 @@ static void explain(void **state)
     check_explanation("explain gen:grid5,x=200,y=200 --device h200", "h200");
     check_explanation("explain gen:grid5,x=200,y=200 --device cuda --type f32 --transpose", "h200");
     check_explanation("explain gen:grid5,x=200,y=200 --device avx512 --threads 2", "avx512");
+    check_explanation("explain gen:grid5,x=200,y=200 --device h200 --pattern", "h200");
+    expect("explain gen:rmat,scale=17 --device h200 --pattern", 0, "swept", NULL);
     expect("explain $D/small.mtx", 0, "takes     csr: ", NULL);
     expect("explain gen:fem3,x=20,y=20,z=20 --device h200", 0, "bsr: ", NULL);
     expect("explain gen:grid5 --device h200 --calls 3", 0, "csr: too few calls expected", NULL);

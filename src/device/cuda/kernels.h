@@ -73,6 +73,7 @@ spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64
                                spry_error *err);
 spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr,
                                spry_error *err); /* row_sums.cu */
+void spry_cuda_close_row_sums(void);             /* with the last context */
 spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *request, spry_error *err); /* gather.cu */
 spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                         spry_error *err);

@@ -325,5 +325,7 @@ void spry_cuda_close(void)
     pthread_mutex_lock(&lock);
     const int last = --contexts == 0;
     pthread_mutex_unlock(&lock);
-    if (last) (void)spry_cuda_trim();
+    if (!last) return;
+    (void)spry_cuda_trim();
+    spry_cuda_close_row_sums();
 }

@@ -1,13 +1,14 @@
 /*
  * How long rows are, of offsets that lie on the device: the longest, and the sum of the squares, by one pass. A thread
- * takes rows in turns; a block adds up its threads' in registers and shared memory and the device's in two words, both
- * of whole numbers, so that the order does not matter. It moves the offsets once; the launch and the copy of the words
- * back take longer.
+ * takes rows in turns; a block adds up its threads' in registers and shared memory and writes its sums, of whole
+ * numbers, to host memory, where they are added up. It moves the offsets once; the launch and the wait take longer.
  */
 #include "device/cuda/kernels.h"
 #include "device/cuda/reduce.cuh"
 
-enum { THREADS = 256, MOST_BLOCKS = 1024 };
+#include <pthread.h>
+
+enum { THREADS = 512, MOST_BLOCKS = 264 };
 
 /* Of longer rows the square counts as if they were so long: sums stay below 2^64. */
 static const long long MOST_SQUARED = 1 << 20;
@@ -16,53 +17,72 @@ typedef struct row_words {
     unsigned long long longest, squares;
 } row_words;
 
+/* What blocks write: host memory that devices see, for one call at a time, until the last context is gone. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static row_words *answers;
+
 template <typename P> static __global__ void __launch_bounds__(THREADS)
     sum_rows_kernel(const P *__restrict__ Ap, int64_t rows, row_words *words)
 {
-    __shared__ unsigned long long scratch[THREADS / 32];
+    __shared__ unsigned long long scratch[THREADS / 32], longest_of_warp[THREADS / 32];
     const int64_t step = (int64_t)gridDim.x * THREADS;
     unsigned long long longest = 0, squares = 0;
+#pragma unroll 4
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < rows; i += step) {
         const long long length = (long long)(Ap[i + 1] - Ap[i]), cut = length < MOST_SQUARED ? length : MOST_SQUARED;
         longest = (unsigned long long)length > longest ? (unsigned long long)length : longest;
         squares += (unsigned long long)(cut * cut);
     }
-    squares = sum_of_block<THREADS>(squares, scratch);
     for (int lanes = 16; lanes > 0; lanes /= 2) {
         const unsigned long long other = __shfl_down_sync(0xffffffffu, longest, lanes);
         longest = other > longest ? other : longest;
     }
-    if (threadIdx.x % 32 == 0) atomicMax(&words->longest, longest);
-    if (threadIdx.x == 0) atomicAdd(&words->squares, squares);
+    if (threadIdx.x % 32 == 0) longest_of_warp[threadIdx.x / 32] = longest;
+    squares = sum_of_block<THREADS>(squares, scratch); /* all warps have written before it returns */
+    if (threadIdx.x != 0) return;
+    for (int w = 1; w < THREADS / 32; w++) longest = longest_of_warp[w] > longest ? longest_of_warp[w] : longest;
+    words[blockIdx.x].longest = longest;
+    words[blockIdx.x].squares = squares;
 }
 
-template <typename P> static void start(const spry_arrays *csr, row_words *words)
+/* The sums are in host memory when it returns. */
+static cudaError_t sum_rows(const spry_arrays *csr, int blocks)
 {
-    const int64_t blocks = ceil_div(csr->rows, THREADS);
-    sum_rows_kernel<<<(unsigned)(blocks < MOST_BLOCKS ? blocks : (int64_t)MOST_BLOCKS), THREADS>>>((const P *)
-                                                                                                       csr->offsets,
-                                                                                                   csr->rows, words);
+    cudaError_t code = cudaSuccess;
+    if (!answers) code = cudaHostAlloc(&answers, MOST_BLOCKS * sizeof *answers, cudaHostAllocPortable);
+    if (code != cudaSuccess) return code;
+    if (csr->offset_type == SPRY_I32)
+        sum_rows_kernel<<<blocks, THREADS>>>((const int32_t *)csr->offsets, csr->rows, answers);
+    else
+        sum_rows_kernel<<<blocks, THREADS>>>((const int64_t *)csr->offsets, csr->rows, answers);
+    code = cudaGetLastError();
+    return code == cudaSuccess ? cudaStreamSynchronize(NULL) : code;
 }
 
 spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr,
                                spry_error *err)
 {
     device_scope scope(device->ordinal);
-    row_words *words = NULL, here = {0, 0};
+    const int64_t wanted = ceil_div(csr->rows, THREADS);
+    const int blocks = wanted < MOST_BLOCKS ? (int)wanted : (int)MOST_BLOCKS;
+    *sums = (spryi_row_sums){0, 0};
     if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
-    spry_status status = spry_cuda_allocate_in_order(device, (void **)&words, sizeof *words, "sums of rows", err);
-    if (status != SPRY_OK) return status;
-    cudaError_t code = cudaMemsetAsync(words, 0, sizeof *words, 0);
-    if (code == cudaSuccess && csr->rows > 0) {
-        if (csr->offset_type == SPRY_I32)
-            start<int32_t>(csr, words);
-        else
-            start<int64_t>(csr, words);
-        code = cudaGetLastError();
+    if (blocks == 0) return SPRY_OK;
+    pthread_mutex_lock(&lock);
+    const cudaError_t code = sum_rows(csr, blocks);
+    for (int b = 0; b < blocks && code == cudaSuccess; b++) {
+        const double longest = (double)answers[b].longest;
+        sums->longest = longest > sums->longest ? longest : sums->longest;
+        sums->squares += (double)answers[b].squares;
     }
-    if (code == cudaSuccess) code = cudaMemcpy(&here, words, sizeof here, cudaMemcpyDeviceToHost);
-    spry_cuda_release_in_order(device, words);
-    if (code != cudaSuccess) return spry_cuda_fail(err, code, "sums of rows");
-    *sums = (spryi_row_sums){(double)here.longest, (double)here.squares};
-    return SPRY_OK;
+    pthread_mutex_unlock(&lock);
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "sums of rows");
+}
+
+void spry_cuda_close_row_sums(void)
+{
+    pthread_mutex_lock(&lock);
+    if (answers) (void)cudaFreeHost(answers);
+    answers = NULL;
+    pthread_mutex_unlock(&lock);
 }

@@ -27,12 +27,15 @@ typedef struct places {
     int64_t count, rows;
 } places;
 
+/* Of few rows there are fewer parts: each has some to compare. */
 static places places_of(const spry_arrays *csr, spryi_effort effort)
 {
     enum { PLACES = 128, ROWS = 64, QUICK_PLACES = 16, QUICK_ROWS = 24, QUICK_LEAST = 6, QUICK_ENTRIES = 1 << 13 };
-    const int64_t enough = QUICK_ENTRIES * csr->rows / (QUICK_PLACES * (csr->nnz + 1));
-    if (effort == SPRYI_FULL) return (places){PLACES, ROWS};
-    return (places){QUICK_PLACES, enough < QUICK_LEAST ? QUICK_LEAST : enough < QUICK_ROWS ? enough : QUICK_ROWS};
+    enum { LEAST_PART = 16 /* rows */ };
+    const int64_t parts = csr->rows / LEAST_PART + 1, most = effort == SPRYI_FULL ? PLACES : QUICK_PLACES;
+    const int64_t count = parts < most ? parts : most, enough = QUICK_ENTRIES * csr->rows / (count * (csr->nnz + 1));
+    if (effort == SPRYI_FULL) return (places){count, ROWS};
+    return (places){count, enough < QUICK_LEAST ? QUICK_LEAST : enough < QUICK_ROWS ? enough : QUICK_ROWS};
 }
 
 /* The rows of a place, of which the first is only compared to. */
