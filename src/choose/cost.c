@@ -63,6 +63,25 @@ double spryi_time_of(const spryi_format_rates *r, const spryi_work *w, const spr
     return r->launch + pow(sum, 1 / r->sharp) * more + w->chain * r->chain;
 }
 
+static int is_for_one_thread(const spryi_device_class *c, const spryi_features *f)
+{
+    enum { BYTES = 2 * SPRYI_BYTES_A_THREAD };
+    const double entry = f->value_bytes + f->index_bytes, row = f->offset_bytes;
+    return spryi_class_is_cpu(c) && (double)f->nnz * entry + (double)f->rows * row < BYTES;
+}
+
+int spryi_threads_of(const spryi_device_class *c, const spryi_features *f, int threads)
+{
+    return is_for_one_thread(c, f) ? 1 : threads;
+}
+
+double spryi_product_us(const spryi_format_rates *r, const spryi_work *w, const spryi_device_class *c,
+                        const spryi_features *f, int threads)
+{
+    const int alone = is_for_one_thread(c, f);
+    return spryi_time_of(r, w, c, alone ? 1 : threads) - (alone ? r->launch : 0);
+}
+
 double spryi_setup_of(const spryi_format_rates *r, const spryi_features *f, double threads)
 {
     const double values = (double)f->nnz * f->value_bytes;
@@ -131,25 +150,17 @@ static double time_within_reason(double us)
     return us >= LEAST && us <= MOST ? us : us < LEAST ? LEAST : MOST;
 }
 
-/* 1: so small a matrix on a CPU is one thread's (spryi_threads_for), which has no others to wake. */
-static int is_for_one_thread(const spryi_features *f)
-{
-    enum { BYTES = 2 * SPRYI_BYTES_A_THREAD };
-    const double entry = f->value_bytes + f->index_bytes, row = f->offset_bytes;
-    return (double)f->nnz * entry + (double)f->rows * row < BYTES;
-}
-
 int spryi_estimate_all(spryi_estimate *list, const spryi_device_class *c, const spryi_features *f, int threads)
 {
-    const int on_gpu = !spryi_class_is_cpu(c), alone = !on_gpu && is_for_one_thread(f);
-    const int compared = on_gpu || alone ? 1 : SPRYI_COMPARED_THREADS;
+    const int on_gpu = !spryi_class_is_cpu(c), alone = is_for_one_thread(c, f);
+    const int compared = on_gpu ? 1 : spryi_threads_of(c, f, SPRYI_COMPARED_THREADS);
     double share = 1; /* of a time by the threads that are compared */
     for (int k = 0; k < c->formats; k++) {
         const spryi_format_rates *r = &c->rates[k];
         list[k] = (spryi_estimate){.format = r->format, .kernel = r->kernel, .refused = why_refused(r, f, on_gpu)};
         if (!has_work(r, f)) continue;
         const spryi_work w = spryi_work_of(r, c, f, compared);
-        const double us = time_within_reason(spryi_time_of(r, &w, c, compared) - (alone ? r->launch : 0));
+        const double us = time_within_reason(spryi_product_us(r, &w, c, f, compared));
         if (k == 0 && !on_gpu && !alone) share = time_within_reason(spryi_time_of(r, &w, c, threads)) / us; /* csr */
         list[k].us = share * us;
         list[k].setup_us = share * time_within_reason(spryi_setup_of(r, f, compared));

@@ -25,6 +25,15 @@ int spryi_waits_for_rows(const spryi_format_rates *rates, const spryi_row_profil
 /* By one row of a table, on so many threads. */
 double spryi_time_of(const spryi_format_rates *rates, const spryi_work *work, const spryi_device_class *device,
                      double threads);
+
+/*
+ * Threads that a matrix of these features is for, where others have `threads`: so small a one on a CPU is one thread's
+ * (spryi_threads_for). And us of its product: one thread has no others to wake.
+ */
+int spryi_threads_of(const spryi_device_class *device, const spryi_features *features, int threads);
+double spryi_product_us(const spryi_format_rates *rates, const spryi_work *work, const spryi_device_class *device,
+                        const spryi_features *features, int threads);
+
 double spryi_setup_of(const spryi_format_rates *rates, const spryi_features *features, double threads);
 
 typedef struct spryi_estimate {

@@ -31,7 +31,7 @@ typedef struct fitter {
     spryi_format_rates start[SPRYI_MOST_RATES];
     const spryi_fit_case *cases;
     int64_t count;
-    int rows, threads, relative; /* relative: errors are of shares of csr's time */
+    int rows, relative;          /* relative: errors are of shares of csr's time */
     spryi_work *work;            /* of each case and row */
     unsigned char *allowed;      /* the same: the row may be taken */
     double *predicted, *weights; /* logarithms, and weights of their errors, the same */
@@ -60,12 +60,15 @@ static double huber(double error)
     return size <= HUBER ? error * error / 2 : HUBER * (size - HUBER / 2);
 }
 
+static double predicted_us(const fitter *f, int64_t i, int r)
+{
+    const spryi_fit_case *c = &f->cases[i];
+    return spryi_product_us(&f->own->rates[r], &f->work[i * f->rows + r], &f->own->c, c->features, c->threads);
+}
+
 static void predict_row(fitter *f, int r)
 {
-    for (int64_t i = 0; i < f->count; i++) {
-        const int64_t at = i * f->rows + r;
-        f->predicted[at] = log(spryi_time_of(&f->own->rates[r], &f->work[at], &f->own->c, f->threads));
-    }
+    for (int64_t i = 0; i < f->count; i++) f->predicted[i * f->rows + r] = log(predicted_us(f, i, r));
 }
 
 /* Logarithm of predicted over measured time; 0 where it was not measured. */
@@ -135,10 +138,9 @@ static int is_told(const fitter *f, int r, const spryi_rate_name *name)
     int told = 0;
     for (int64_t i = 0; i < f->count && !told; i++) {
         if (f->cases[i].us[r] <= 0) continue;
-        const spryi_work *w = &f->work[i * f->rows + r];
-        const double before = spryi_time_of(rates, w, &f->own->c, f->threads);
+        const double before = predicted_us(f, i, r);
         *rate = kept * FACTOR;
-        told = spryi_time_of(rates, w, &f->own->c, f->threads) != before;
+        told = predicted_us(f, i, r) != before;
         *rate = kept;
     }
     return told;
@@ -358,7 +360,7 @@ static double setup_objective(const fitter *f, int r)
     double sum = 0;
     for (int64_t i = 0; i < f->count; i++)
         if (f->cases[i].setup_us[r] > 0)
-            sum += huber(log(spryi_setup_of(&f->own->rates[r], f->cases[i].features, f->threads) + 1) -
+            sum += huber(log(spryi_setup_of(&f->own->rates[r], f->cases[i].features, f->cases[i].threads) + 1) -
                          log(f->cases[i].setup_us[r] + 1));
     return sum / (double)f->count + OF_MOVES * moved(f, r);
 }
@@ -466,11 +468,12 @@ static void begin_rates(fitter *f, double *scratch)
 static void find_works(fitter *f)
 {
     for (int64_t i = 0; i < f->count; i++) {
+        const spryi_fit_case *c = &f->cases[i];
         spryi_estimate list[SPRYI_MOST_RATES];
-        (void)spryi_estimate_all(list, &f->own->c, f->cases[i].features, f->threads);
+        (void)spryi_estimate_all(list, &f->own->c, c->features, c->threads);
         for (int r = 0; r < f->rows; r++) {
             f->allowed[i * f->rows + r] = !list[r].refused;
-            f->work[i * f->rows + r] = spryi_work_of(&f->own->rates[r], &f->own->c, f->cases[i].features, f->threads);
+            f->work[i * f->rows + r] = spryi_work_of(&f->own->rates[r], &f->own->c, c->features, c->threads);
         }
     }
 }
@@ -487,11 +490,11 @@ static void find_weights(fitter *f)
 }
 
 spry_status spryi_fit(spry_context *context, spryi_own_class *own, const spryi_fit_case *cases, int64_t count,
-                      int threads, spryi_fit_result *result, spry_error *err)
+                      spryi_fit_result *result, spry_error *err)
 {
     spry_status status = SPRY_OK;
     double *errors = NULL, *slopes = NULL;
-    fitter f = {.own = own, .cases = cases, .count = count, .rows = own->c.formats, .threads = threads};
+    fitter f = {.own = own, .cases = cases, .count = count, .rows = own->c.formats};
     const int64_t all = count * f.rows;
     f.relative = spryi_class_is_cpu(&own->c);
     SPRYI_TRY(SPRYI_NEW(context, &f.work, all, "work of cases", err));

@@ -7,6 +7,7 @@
 /* A matrix with x of a type: what was measured of the rows of a table; 0: nothing. */
 typedef struct spryi_fit_case {
     const spryi_features *features;
+    int threads;                       /* of the products; of a GPU 1 */
     double us[SPRYI_MOST_RATES];       /* of a product */
     double setup_us[SPRYI_MOST_RATES]; /* of the conversion */
 } spryi_fit_case;
@@ -21,9 +22,9 @@ typedef struct spryi_fit_result {
 /*
  * Changes the rates of `own` so that predictions are near the times, above all where they decide what is taken: the sum
  * of the logarithms' errors and of what the choice loses is minimised, a rate at a time, in steps that become smaller.
- * A rate whose work no case has stays as it is. threads: of the products; of a GPU 1. count >= 1.
+ * A rate whose work no case has stays as it is. count >= 1.
  */
 spry_status spryi_fit(spry_context *context, spryi_own_class *own, const spryi_fit_case *cases, int64_t count,
-                      int threads, spryi_fit_result *result, spry_error *err);
+                      spryi_fit_result *result, spry_error *err);
 
 #endif

@@ -21,7 +21,7 @@ static double look_us(const spry_arrays *a, spryi_effort effort)
 /* us to bring to the host what a look reads. */
 static double fetch_us(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
-    static const double BYTES = 10000, COPY = 25; /* a us; us */
+    static const double BYTES = 10000, COPY = 12; /* a us; us */
     const spryi_fetched fetched = spryi_fetched_for_look(a, op, effort);
     return fetched.bytes / BYTES + COPY * fetched.copies;
 }

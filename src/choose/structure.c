@@ -48,7 +48,7 @@ static double sampled_entries(const spry_arrays *a, spryi_effort effort)
 {
     static const struct {
         double entries, rows;
-    } samples[] = {[SPRYI_QUICK] = {100e3, 6e3}, [SPRYI_FULL] = {600e3, 70e3}};
+    } samples[] = {[SPRYI_QUICK] = {90e3, 2e3}, [SPRYI_FULL] = {600e3, 70e3}};
     return samples[effort].entries + samples[effort].rows * (double)a->nnz / (double)a->rows;
 }
 
@@ -96,7 +96,7 @@ void spryi_close_look(spryi_looked_at *at)
 
 spryi_fetched spryi_fetched_for_look(const spry_arrays *a, spry_op op, spryi_effort effort)
 {
-    static const double COPIES[] = {[SPRYI_QUICK] = 15, [SPRYI_FULL] = 20};
+    static const double COPIES[] = {[SPRYI_QUICK] = 12, [SPRYI_FULL] = 16};
     const double columns = (double)columns_bytes(a), offsets = (double)offsets_bytes(a);
     if (a->device == 0) return (spryi_fetched){op == SPRY_TRANSPOSE ? columns : 0, 0}; /* A^T is made there */
     if (!is_sampled(a, op, effort)) return (spryi_fetched){offsets + columns, 2};

@@ -68,11 +68,12 @@ static spry_status check(const spry_observation *o, int64_t n, const spryi_own_c
 }
 
 /* Observations with one explanation are a case; they may come in any order. */
-static spryi_fit_case *case_of(spryi_fit_case *cases, int64_t *count, const spryi_features *features)
+static spryi_fit_case *case_of(spryi_fit_case *cases, int64_t *count, const spryi_ranking *ranking)
 {
+    const int on_cpu = spryi_class_is_cpu(ranking->device);
     for (int64_t i = *count - 1; i >= 0; i--)
-        if (cases[i].features == features) return &cases[i];
-    cases[*count] = (spryi_fit_case){.features = features};
+        if (cases[i].features == &ranking->features) return &cases[i];
+    cases[*count] = (spryi_fit_case){.features = &ranking->features, .threads = on_cpu ? ranking->threads : 1};
     return &cases[(*count)++];
 }
 
@@ -83,21 +84,18 @@ static spry_status fit(spry_context *context, spryi_own_class *own, const spry_o
     spryi_fit_case *cases = NULL;
     spryi_fit_result result = {0};
     int64_t n = 0;
-    int threads = 1;
     SPRYI_TRY(SPRYI_NEW(context, &cases, count, "cases of a fit", err));
     for (int64_t k = 0; k < count; k++) {
         const spry_observation *o = &observations[k];
         SPRYI_TRY(check(o, k, own, context, err));
-        spryi_fit_case *c = case_of(cases, &n, &o->explanation->ranking.features);
+        spryi_fit_case *c = case_of(cases, &n, &o->explanation->ranking);
         const int r = row_of(own, o);
         if (c->us[r] == 0 || o->time_us < c->us[r]) {
             c->us[r] = o->time_us;
             c->setup_us[r] = o->setup_us;
         }
-        threads = o->explanation->ranking.threads;
     }
-    if (!spryi_class_is_cpu(&own->c)) threads = 1;
-    SPRYI_TRY(spryi_fit(context, own, cases, n, threads, &result, err));
+    SPRYI_TRY(spryi_fit(context, own, cases, n, &result, err));
     *told = (spry_rates_fit_info){.struct_size = sizeof *told,
                                   .cases = n,
                                   .error = result.error,

@@ -11,6 +11,7 @@
 #include "spry/tools.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static spry_matrix *generated(spry_context *context, const char *spec)
@@ -201,6 +202,27 @@ static void features_are_known(void **state)
     assert_true(csr_us[0] < csr_us[1]); /* columns of bands are not read */
 }
 
+/* Few rows, each as long: they are compared, too, and blocks are looked for as long as rows are not huge. */
+static void few_rows_are_compared(void **state)
+{
+    static const struct {
+        int64_t rows, cols, block;
+    } shapes[] = {{2, 3, 1}, {17, 40, 8}, {80, 80, 8}, {30, 30000, 8}, {8, 40000, 1}};
+    enum { MOST_COMPARED = 512 /* entries of a row */ };
+    for (size_t n = 0; n < sizeof shapes / sizeof *shapes; n++) {
+        spry_matrix *A = NULL;
+        char spec[64];
+        snprintf(spec, sizeof spec, "dense,rows=%d,cols=%d", (int)shapes[n].rows, (int)shapes[n].cols);
+        assert_int_equal(spry_matrix_generate(*state, &A, spec, NULL, NULL), SPRY_OK);
+        spry_explanation *e = explained(*state, A, "avx512", NULL);
+        assert_true(feature_of(e, "repeated") == (shapes[n].cols <= MOST_COMPARED));
+        assert_true(feature_of(e, "adjacent") > 0.6);
+        assert_int_equal(feature_of(e, "block") > 1, shapes[n].block > 1);
+        spry_explanation_destroy(e);
+        spry_matrix_destroy(A);
+    }
+}
+
 static void refusals_have_reasons(void **state)
 {
     spry_matrix *A = generated(*state, "grid7,x=30,y=30,z=30");
@@ -299,6 +321,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_plan_agrees, setup, teardown),
         cmocka_unit_test_setup_teardown(few_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(features_are_known, setup, teardown),
+        cmocka_unit_test_setup_teardown(few_rows_are_compared, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_have_reasons, setup, teardown),
         cmocka_unit_test(transposed_as_planned),
         cmocka_unit_test_setup_teardown(errors_are_told, setup, teardown),

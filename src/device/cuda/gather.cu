@@ -1,9 +1,12 @@
 /*
- * Pieces of an array that lies on the device, packed side by side and copied to the host at once. 16 threads take a
- * piece, four bytes each. It moves the pieces once; the launch and the two copies take longer where they are few.
+ * Pieces of an array that lies on the device, packed side by side in host memory. 16 threads take a piece, four bytes
+ * each. It moves the pieces once. Few of them are written to host memory by the kernel itself, which reads there which
+ * they are: that takes a third of the time of two copies. More are packed on the device and copied.
  */
 #include "device/cuda/cuda_common.cuh"
 #include "device/cuda/kernels.h"
+
+#include <string.h>
 
 enum { WORDS = SPRYI_PIECE_BYTES / 4, PIECES = 16 /* a block */ };
 
@@ -17,30 +20,64 @@ static __global__ void __launch_bounds__(WORDS *PIECES)
     to[n * WORDS + threadIdx.x % WORDS] = word < words ? from[word] : 0;
 }
 
-static cudaError_t gather(const spryi_gather *r, char *packed, int64_t *pieces)
+static size_t list_bytes(const spryi_gather *r)
 {
-    cudaError_t code = cudaMemcpyAsync(pieces, r->pieces, (size_t)r->count * sizeof *pieces, cudaMemcpyHostToDevice, 0);
-    if (code != cudaSuccess) return code;
+    return (size_t)r->count * sizeof *r->pieces;
+}
+
+static size_t packed_bytes(const spryi_gather *r)
+{
+    return (size_t)r->count * SPRYI_PIECE_BYTES;
+}
+
+static cudaError_t start(const spryi_gather *r, char *packed, const int64_t *pieces)
+{
     gather_pieces<<<(unsigned)ceil_div(r->count, PIECES), WORDS * PIECES>>>((uint32_t *)packed,
                                                                             (const uint32_t *)r->from, r->bytes / 4,
                                                                             pieces, r->count);
-    code = cudaGetLastError();
+    return cudaGetLastError();
+}
+
+/* By the host's block, the list behind the pieces. */
+static cudaError_t gather_few(const spryi_gather *r)
+{
+    void *block = NULL;
+    cudaError_t code = (cudaError_t)spry_cuda_take_host_block(&block);
     if (code != cudaSuccess) return code;
-    return cudaMemcpy(r->to, packed, (size_t)r->count * SPRYI_PIECE_BYTES, cudaMemcpyDeviceToHost);
+    char *packed = (char *)block, *list = packed + packed_bytes(r);
+    memcpy(list, r->pieces, list_bytes(r));
+    code = start(r, packed, (const int64_t *)list);
+    if (code == cudaSuccess) code = cudaStreamSynchronize(NULL);
+    if (code == cudaSuccess) memcpy(r->to, packed, packed_bytes(r));
+    spry_cuda_give_host_block();
+    return code;
+}
+
+/* packed: device memory, with room for the list behind the pieces. */
+static cudaError_t gather_many(const spryi_gather *r, char *packed)
+{
+    int64_t *list = (int64_t *)(packed + packed_bytes(r));
+    cudaError_t code = cudaMemcpyAsync(list, r->pieces, list_bytes(r), cudaMemcpyHostToDevice, 0);
+    if (code == cudaSuccess) code = start(r, packed, list);
+    return code == cudaSuccess ? cudaMemcpy(r->to, packed, packed_bytes(r), cudaMemcpyDeviceToHost) : code;
 }
 
 spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *request, spry_error *err)
 {
     device_scope scope(device->ordinal);
-    char *packed = NULL; /* and the list behind it */
+    const int64_t bytes = (int64_t)(packed_bytes(request) + list_bytes(request));
+    const char *what = "pieces of an array";
+    char *packed = NULL;
+    cudaError_t code = scope.code;
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "device");
     if (request->count == 0) return SPRY_OK;
-    if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
-    const int64_t bytes = request->count * SPRYI_PIECE_BYTES;
-    spry_status status = spry_cuda_allocate_in_order(device, (void **)&packed,
-                                                     bytes + request->count * (int64_t)sizeof(int64_t),
-                                                     "pieces of an array", err);
+    if (bytes <= SPRY_CUDA_HOST_BLOCK_BYTES) {
+        code = gather_few(request);
+        return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);
+    }
+    const spry_status status = spry_cuda_allocate_in_order(device, (void **)&packed, bytes, what, err);
     if (status != SPRY_OK) return status;
-    const cudaError_t code = gather(request, packed, (int64_t *)(packed + bytes));
+    code = gather_many(request, packed);
     spry_cuda_release_in_order(device, packed);
-    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "pieces of an array");
+    return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, what);
 }

@@ -73,7 +73,6 @@ spry_status spry_cuda_allocate(const spryi_device *device, void **pointer, int64
                                spry_error *err);
 spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums, const spry_arrays *csr,
                                spry_error *err); /* row_sums.cu */
-void spry_cuda_close_row_sums(void);             /* with the last context */
 spry_status spry_cuda_gather(const spryi_device *device, const spryi_gather *request, spry_error *err); /* gather.cu */
 spry_status spry_cuda_allocate_in_order(const spryi_device *device, void **pointer, int64_t bytes, const char *what,
                                         spry_error *err);
@@ -83,6 +82,12 @@ int64_t spry_cuda_trim(void);
 int64_t spry_cuda_cached_bytes(void);
 void spry_cuda_open(void);
 void spry_cuda_close(void);
+
+/* host_block.cu: SPRY_CUDA_HOST_BLOCK_BYTES of host memory that kernels of all devices see; the caller's until given. */
+enum { SPRY_CUDA_HOST_BLOCK_BYTES = 576 << 10 };
+int spry_cuda_take_host_block(void **block); /* a cudaError_t; nothing is taken where it is no cudaSuccess */
+void spry_cuda_give_host_block(void);
+void spry_cuda_free_host_block(void); /* with the last context */
 
 /* vector_map.cu: the plug-in's pass over a vector. */
 spry_status spry_cuda_map(const spryi_device *device, const spryi_vector_map *request, spry_error *err);

@@ -327,5 +327,5 @@ void spry_cuda_close(void)
     pthread_mutex_unlock(&lock);
     if (!last) return;
     (void)spry_cuda_trim();
-    spry_cuda_close_row_sums();
+    spry_cuda_free_host_block();
 }

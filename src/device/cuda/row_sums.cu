@@ -6,8 +6,6 @@
 #include "device/cuda/kernels.h"
 #include "device/cuda/reduce.cuh"
 
-#include <pthread.h>
-
 enum { THREADS = 512, MOST_BLOCKS = 264 };
 
 /* Of longer rows the square counts as if they were so long: sums stay below 2^64. */
@@ -16,10 +14,6 @@ static const long long MOST_SQUARED = 1 << 20;
 typedef struct row_words {
     unsigned long long longest, squares;
 } row_words;
-
-/* What blocks write: host memory that devices see, for one call at a time, until the last context is gone. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static row_words *answers;
 
 template <typename P> static __global__ void __launch_bounds__(THREADS)
     sum_rows_kernel(const P *__restrict__ Ap, int64_t rows, row_words *words)
@@ -45,17 +39,14 @@ template <typename P> static __global__ void __launch_bounds__(THREADS)
     words[blockIdx.x].squares = squares;
 }
 
-/* The sums are in host memory when it returns. */
-static cudaError_t sum_rows(const spry_arrays *csr, int blocks)
+/* The sums of blocks are in answers, in host memory, when it returns. */
+static cudaError_t sum_rows(const spry_arrays *csr, int blocks, row_words *answers)
 {
-    cudaError_t code = cudaSuccess;
-    if (!answers) code = cudaHostAlloc(&answers, MOST_BLOCKS * sizeof *answers, cudaHostAllocPortable);
-    if (code != cudaSuccess) return code;
     if (csr->offset_type == SPRY_I32)
         sum_rows_kernel<<<blocks, THREADS>>>((const int32_t *)csr->offsets, csr->rows, answers);
     else
         sum_rows_kernel<<<blocks, THREADS>>>((const int64_t *)csr->offsets, csr->rows, answers);
-    code = cudaGetLastError();
+    const cudaError_t code = cudaGetLastError();
     return code == cudaSuccess ? cudaStreamSynchronize(NULL) : code;
 }
 
@@ -65,24 +56,18 @@ spry_status spry_cuda_sum_rows(const spryi_device *device, spryi_row_sums *sums,
     device_scope scope(device->ordinal);
     const int64_t wanted = ceil_div(csr->rows, THREADS);
     const int blocks = wanted < MOST_BLOCKS ? (int)wanted : (int)MOST_BLOCKS;
+    void *answers = NULL;
     *sums = (spryi_row_sums){0, 0};
     if (scope.code != cudaSuccess) return spry_cuda_fail(err, scope.code, "device");
     if (blocks == 0) return SPRY_OK;
-    pthread_mutex_lock(&lock);
-    const cudaError_t code = sum_rows(csr, blocks);
+    cudaError_t code = (cudaError_t)spry_cuda_take_host_block(&answers);
+    if (code != cudaSuccess) return spry_cuda_fail(err, code, "sums of rows");
+    code = sum_rows(csr, blocks, (row_words *)answers);
     for (int b = 0; b < blocks && code == cudaSuccess; b++) {
-        const double longest = (double)answers[b].longest;
-        sums->longest = longest > sums->longest ? longest : sums->longest;
-        sums->squares += (double)answers[b].squares;
+        const row_words *of_block = (const row_words *)answers + b;
+        sums->longest = (double)of_block->longest > sums->longest ? (double)of_block->longest : sums->longest;
+        sums->squares += (double)of_block->squares;
     }
-    pthread_mutex_unlock(&lock);
+    spry_cuda_give_host_block();
     return code == cudaSuccess ? SPRY_OK : spry_cuda_fail(err, code, "sums of rows");
-}
-
-void spry_cuda_close_row_sums(void)
-{
-    pthread_mutex_lock(&lock);
-    if (answers) (void)cudaFreeHost(answers);
-    answers = NULL;
-    pthread_mutex_unlock(&lock);
 }

@@ -101,14 +101,13 @@ static void drop_costly(const spry_arrays *A, sample *s)
 
 /* Which parts of the sample are counted. IN_STEPS: what an eighth leaves, for the rest of it. */
 typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
-enum { FEW_ROWS = 120 /* of each group, where an eighth alone is counted: a multiple of all sizes but 7 */ };
 
 /*
- * *guess: the size of fewest bytes by the sample, whose groups are set and which counts nothing yet. longest: the
- * longest row; work: for `threads` threads, empty.
+ * *guess: the size of fewest bytes by the first `rows` rows of the sample's groups, which are set; nothing is counted
+ * yet. longest: the longest row; work: for `threads` threads, empty.
  */
-static spry_status detect(spry_context *context, sample *s, int64_t longest, spryi_bsr_scratch *work, int threads,
-                          counted how, spryi_bsr_guess *guess, spry_error *err)
+static spry_status detect(spry_context *context, sample *s, int64_t rows, int64_t longest, spryi_bsr_scratch *work,
+                          int threads, counted how, spryi_bsr_guess *guess, spry_error *err)
 {
     const spry_arrays *A = s->groups;
     /* columns of blocks of any size, at the width of 1 */
@@ -117,10 +116,10 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
     spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
     if (status != SPRY_OK) return status;
     for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = 1;
-    count_groups(s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, how == EIGHTH_ALONE ? FEW_ROWS : A->rows, work, threads);
+    count_groups(s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, rows, work, threads);
     if (how == IN_STEPS) {
         drop_costly(A, s);
-        count_groups(s, THE_REST, A->rows, work, threads);
+        count_groups(s, THE_REST, rows, work, threads);
     }
     spryi_bsr_scratch_release(context, work, threads);
     guess->block = spryi_bsr_cheapest(A, s->blocks, s->entries);
@@ -146,14 +145,29 @@ static spry_status fetch_groups(sample *s, spryi_column_reader *reader, sample_p
     return SPRY_OK;
 }
 
+/*
+ * Rows of a group that a look counts, so that these have about so many entries: a multiple of most sizes. 0: rows are
+ * so long that a look would take longer than their blocks may spare.
+ */
+static int64_t rows_looked_at(const spry_arrays *A, spryi_effort effort)
+{
+    static const int64_t counts[] = {840, 120, 24, 8};
+    const double entries = effort == SPRYI_QUICK ? 1 << 14 : 1 << 18, mean = (double)A->nnz / (double)A->rows;
+    for (size_t n = effort == SPRYI_QUICK; n < sizeof counts / sizeof *counts; n++)
+        if ((double)counts[n] * mean <= entries) return counts[n];
+    return 0;
+}
+
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err)
 {
     const int quick = effort == SPRYI_QUICK;
+    const int64_t rows = rows_looked_at(reader->csr, effort);
     spryi_bsr_scratch work; /* of one thread: others look at other things meanwhile */
     sample s = {.wanted = {0}};
-    SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, quick ? AN_EIGHTH : WHOLE, quick ? FEW_ROWS : reader->csr->rows, err));
-    return detect(context, &s, longest, &work, 1, quick ? EIGHTH_ALONE : IN_STEPS, guess, err);
+    if (rows == 0) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, quick ? AN_EIGHTH : WHOLE, rows, err));
+    return detect(context, &s, rows, longest, &work, 1, quick ? EIGHTH_ALONE : IN_STEPS, guess, err);
 }
 
 /*
@@ -219,7 +233,7 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
         spryi_bsr_guess guess;
         sample all = {.wanted = {0}};
         for (int g = 0; g < SPRYI_BSR_MOST_GROUPS; g++) all.groups[g] = *A;
-        SPRYI_TRY(detect(context, &all, longest, work, threads, ALL_OF_IT, &guess, err));
+        SPRYI_TRY(detect(context, &all, A->rows, longest, work, threads, ALL_OF_IT, &guess, err));
         block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));

@@ -42,12 +42,22 @@ typedef struct ball {
     int64_t head;
 } ball;
 
+/* Sampled rows, and those that may have the pattern of each, since they are as long: at distances of `apart`. */
+typedef struct like_rows {
+    int64_t row, apart, length;
+    int64_t range;       /* of the row; those of rows behind it and before it: */
+    int64_t range_of[2]; /* the first */
+    int64_t fetched[2];  /* how many */
+} like_rows;
+
 typedef struct guesser {
     spryi_column_reader *reader;
     const spry_arrays *csr; /* the reader's */
     spryi_number_set columns, sectors;
     row_list natural[MOST_WINDOWS];
     ball balls[MOST_WINDOWS];
+    like_rows *samples; /* `sampled` of each distance */
+    int64_t sampled;
     int64_t *lengths; /* of the rows of a window */
     int64_t windows;  /* under each order */
     int64_t window, per_sector, run;
@@ -156,6 +166,21 @@ static void grow_level(guesser *g, ball *b)
     }
 }
 
+static void want_level(guesser *g)
+{
+    for (int64_t n = 0; n < g->windows; n++)
+        if (!is_grown(g, &g->balls[n])) want_list(g, &g->balls[n].list, INT64_MAX);
+}
+
+/* Each has a row; the first level is wanted. */
+static void begin_balls(guesser *g)
+{
+    if (g->csr->rows != g->csr->cols) return;
+    for (int64_t n = 0; n < g->windows; n++)
+        add_to_ball(&g->balls[n], spryi_windowed_sample(g->csr->rows, 2 * n + 1, 2 * g->windows));
+    want_level(g);
+}
+
 /*
  * All balls, a level at a time. A level takes as long to fetch as LEVEL bytes more of a large copy: where there have
  * been as many levels as the columns have such pieces, as of a chain, all columns are fetched.
@@ -165,13 +190,10 @@ static spry_status grow_balls(guesser *g, spry_error *err)
     enum { LEVEL = 1 << 18 };
     const int64_t most_levels = g->csr->nnz * (int64_t)spry_index_type_bytes(g->csr->index_type) / LEVEL;
     int growing = 1;
-    for (int64_t n = 0; n < g->windows; n++)
-        add_to_ball(&g->balls[n], spryi_windowed_sample(g->csr->rows, 2 * n + 1, 2 * g->windows));
     for (int64_t level = 0; growing; level++) {
         growing = 0;
         if (level == most_levels) g->all_columns = spryi_want_entries(g->reader, 0, g->csr->nnz);
-        for (int64_t n = 0; n < g->windows; n++)
-            if (!is_grown(g, &g->balls[n])) want_list(g, &g->balls[n].list, INT64_MAX);
+        want_level(g); /* of the first all is wanted already */
         SPRYI_OK_OR_RETURN(spryi_fetch_wanted(g->reader, err));
         for (int64_t n = 0; n < g->windows; n++) {
             grow_level(g, &g->balls[n]);
@@ -185,14 +207,6 @@ static spry_status grow_balls(guesser *g, spry_error *err)
 /* ---- rows of one pattern -------------------------------------------------------------------------------- */
 
 enum { MOST_GROUP = SPRYI_WINDOWED_LANES, AT_FIRST = 4 /* rows on either side that are fetched together for all */ };
-
-/* Sampled rows, and those that may have the pattern of each, since they are as long: at distances of `apart`. */
-typedef struct like_rows {
-    int64_t row, apart, length;
-    int64_t range;       /* of the row; those of rows behind it and before it: */
-    int64_t range_of[2]; /* the first */
-    int64_t fetched[2];  /* how many */
-} like_rows;
 
 /* Up to `most` rows on one side (0: behind, 1: before) that are as long as the row. */
 static void want_side(spryi_column_reader *reader, like_rows *l, int side, int64_t most)
@@ -266,36 +280,32 @@ static int64_t distance_of(const spry_arrays *csr, int64_t parts)
     return csr->rows % parts == 0 ? csr->rows / parts : 0;
 }
 
-/* *best: the largest median of all distances, which is *apart. samples: room for `count` of each distance. */
-static spry_status find_groups(spryi_column_reader *reader, like_rows *samples, int64_t count, int64_t *best,
-                               int64_t *apart, spry_error *err)
+static like_rows *sample_of(const guesser *g, int64_t parts, int64_t n)
 {
-    *best = *apart = 1;
-    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++)
-        for (int64_t n = 0; n < count && distance_of(reader->csr, parts) > 0; n++)
-            samples[(parts - 1) * count + n] =
-                want_like(reader, spryi_windowed_sample(reader->csr->rows, n, count), distance_of(reader->csr, parts));
-    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
-    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++) {
-        int64_t median = 0;
-        if (distance_of(reader->csr, parts) == 0) continue;
-        SPRYI_OK_OR_RETURN(median_group(reader, samples + (parts - 1) * count, count, &median, err));
-        if (median <= *best) continue;
-        *best = median;
-        *apart = distance_of(reader->csr, parts);
-    }
-    return SPRY_OK;
+    return &g->samples[(parts - 1) * g->sampled + n];
 }
 
-static spry_status sample_groups(spry_context *context, spryi_windowed_guess *guess, spryi_column_reader *reader,
-                                 spryi_effort effort, spry_error *err)
+static void want_groups(guesser *g)
 {
-    const int64_t count = sizes_of(effort)->grouped;
-    like_rows *samples = NULL;
-    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &samples, SPRYI_WINDOWED_MOST_RUN * count, "sampled rows", err));
-    const spry_status status = find_groups(reader, samples, count, &guess->group, &guess->apart, err);
-    spryi_release(context, samples);
-    return status;
+    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++)
+        for (int64_t n = 0; n < g->sampled && distance_of(g->csr, parts) > 0; n++)
+            *sample_of(g, parts, n) =
+                want_like(g->reader, spryi_windowed_sample(g->csr->rows, n, g->sampled), distance_of(g->csr, parts));
+}
+
+/* The largest median of all distances. */
+static spry_status find_groups(guesser *g, spryi_windowed_guess *guess, spry_error *err)
+{
+    guess->group = guess->apart = 1;
+    for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++) {
+        int64_t median = 0;
+        if (distance_of(g->csr, parts) == 0) continue;
+        SPRYI_OK_OR_RETURN(median_group(g->reader, sample_of(g, parts, 0), g->sampled, &median, err));
+        if (median <= guess->group) continue;
+        guess->group = median;
+        guess->apart = distance_of(g->csr, parts);
+    }
+    return SPRY_OK;
 }
 
 /* The columns of a run, where rows of one pattern are the unknowns of a node. */
@@ -323,20 +333,14 @@ static int64_t window_at(const guesser *g, int64_t n)
     return spryi_windowed_sample(g->csr->rows - g->window, 2 * n + 1, 2 * g->windows);
 }
 
-static spry_status sample_windows(guesser *g, window_sums *natural, window_sums *balls, spry_error *err)
+static void want_windows(guesser *g)
 {
-    const int square = g->csr->rows == g->csr->cols;
     for (int64_t n = 0; n < g->windows; n++) {
         row_list *list = &g->natural[n];
         for (; list->count < g->window; list->count++)
             list->rows[list->count] = (uint32_t)(window_at(g, n) + list->count);
         want_list(g, list, g->most);
     }
-    SPRYI_OK_OR_RETURN(spryi_fetch_wanted(g->reader, err));
-    for (int64_t n = 0; n < g->windows; n++) add_window(g, natural, &g->natural[n]);
-    if (square) SPRYI_OK_OR_RETURN(grow_balls(g, err));
-    for (int64_t n = 0; n < g->windows && square; n++) add_window(g, balls, &g->balls[n].list);
-    return SPRY_OK;
 }
 
 static spry_status prepare_list(row_list *list, spry_context *context, int64_t window, spry_error *err)
@@ -356,7 +360,9 @@ static spry_status prepare(guesser *g, spry_context *context, spryi_column_reade
     g->csr = csr;
     g->window = window < csr->rows ? window : csr->rows;
     g->per_sector = SECTOR / (csr->value_type == SPRY_F32 ? 4 : 8);
+    g->sampled = sizes_of(effort)->grouped;
     set_sizes(g, effort);
+    SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &g->samples, SPRYI_WINDOWED_MOST_RUN * g->sampled, "sampled rows", err));
     SPRYI_OK_OR_RETURN(spryi_number_set_make(context, &g->columns, bits, "a sample of columns", err));
     SPRYI_OK_OR_RETURN(spryi_number_set_make(context, &g->sectors, bits, "a sample of sectors", err));
     SPRYI_OK_OR_RETURN(SPRYI_NEW(context, &g->lengths, g->window, "lengths of rows", err));
@@ -373,6 +379,7 @@ static void release(const guesser *g, spry_context *context)
 {
     spryi_release(context, g->columns.slots);
     spryi_release(context, g->sectors.slots);
+    spryi_release(context, g->samples);
     spryi_release(context, g->lengths);
     for (int n = 0; n < MOST_WINDOWS; n++) {
         spryi_release(context, g->natural[n].rows);
@@ -405,9 +412,17 @@ spry_status spryi_windowed_guess_of(spry_context *context, spryi_windowed_guess 
     *guess = (spryi_windowed_guess){0};
     if (csr->nnz == 0 || csr->rows >= UINT32_MAX || csr->cols >= UINT32_MAX) return SPRY_OK;
     SPRYI_TRY(prepare(&g, context, reader, effort, err));
-    SPRYI_TRY(sample_groups(context, guess, reader, effort, err));
+    want_groups(&g);
+    want_windows(&g);
+    begin_balls(&g);
+    SPRYI_TRY(spryi_fetch_wanted(reader, err));
+    SPRYI_TRY(find_groups(&g, guess, err));
     g.run = guess->run = run_of(guess->group);
-    SPRYI_TRY(sample_windows(&g, &natural, &balls, err));
+    for (int64_t n = 0; n < g.windows; n++) add_window(&g, &natural, &g.natural[n]);
+    if (csr->rows == csr->cols) {
+        SPRYI_TRY(grow_balls(&g, err));
+        for (int64_t n = 0; n < g.windows; n++) add_window(&g, &balls, &g.balls[n].list);
+    }
     guess->cells = balls.entries > 0 && 10 * balls.columns * natural.entries <= 9 * natural.columns * balls.entries;
     guess->windows = (double)csr->rows / (double)g.window;
     take_sums(guess, guess->cells ? &balls : &natural);
