@@ -1,6 +1,8 @@
 /*
  * Rates of AMD processors.
- * Written from the tables of `spry tune`: times are us, rates bytes a us (core/rates.h).
+ * Written from the tables of `spry tune`: times are us, rates bytes a us (core/rates.h). The launches of packed and bsr
+ * with AVX-512 are csr's: the fit told 3.9 and 2.6 us where products of small matrices take 2.4 and 1.6 in all
+ * (docs/results/zen4-choice-2026-11-25.md).
  */
 #include "choose/rates.h"
 
@@ -42,7 +44,7 @@ static const spryi_format_rates avx512_amd[] = {
     },
     {
         .format = "bsr",
-        .launch = 2.602,
+        .launch = 1.158,
         .sharp = 1.798,
         .cached = 5.617e+04,
         .memory = 5.001e+04,
@@ -59,7 +61,7 @@ static const spryi_format_rates avx512_amd[] = {
     },
     {
         .format = "packed",
-        .launch = 3.949,
+        .launch = 1.158,
         .sharp = 1.482,
         .cached = 6.292e+04,
         .memory = 2.636e+04,
