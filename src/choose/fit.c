@@ -37,6 +37,12 @@ typedef struct fitter {
     double *predicted, *weights; /* logarithms, and weights of their errors, the same */
 } fitter;
 
+/* Of the products of a case. */
+static int threads_of(const fitter *f, int64_t i)
+{
+    return spryi_threads_of(&f->own->c, f->cases[i].features, f->cases[i].threads);
+}
+
 static int is_setup(const spryi_rate_name *name)
 {
     return strncmp(name->name, "setup", 5) == 0;
@@ -360,7 +366,7 @@ static double setup_objective(const fitter *f, int r)
     double sum = 0;
     for (int64_t i = 0; i < f->count; i++)
         if (f->cases[i].setup_us[r] > 0)
-            sum += huber(log(spryi_setup_of(&f->own->rates[r], f->cases[i].features, f->cases[i].threads) + 1) -
+            sum += huber(log(spryi_setup_of(&f->own->rates[r], f->cases[i].features, threads_of(f, i)) + 1) -
                          log(f->cases[i].setup_us[r] + 1));
     return sum / (double)f->count + OF_MOVES * moved(f, r);
 }
@@ -473,7 +479,7 @@ static void find_works(fitter *f)
         (void)spryi_estimate_all(list, &f->own->c, c->features, c->threads);
         for (int r = 0; r < f->rows; r++) {
             f->allowed[i * f->rows + r] = !list[r].refused;
-            f->work[i * f->rows + r] = spryi_work_of(&f->own->rates[r], &f->own->c, c->features, c->threads);
+            f->work[i * f->rows + r] = spryi_work_of(&f->own->rates[r], &f->own->c, c->features, threads_of(f, i));
         }
     }
 }

@@ -9,6 +9,7 @@ const looked looked_at[] = {
     {"grid7,x=90,y=90,z=90", 0.03, 0.3},                          /* rows of one length */
     {"grid7,x=80,y=80,z=80,order=natural,shuffle=7", 0.04, 0.45}, /* balls all over */
     {"fem3,x=36,y=36,z=36,dof=3", 0.04, 0},                       /* blocks: rows of one pattern side by side */
+    {"fem3,x=16,y=16,z=16,dof=6", 0.15, 0},                       /* more of one pattern than are fetched at first */
     {"rmat,scale=17,edges=16", 0.06, 0},                          /* long rows, and balls that fill at once */
     {"uniform,rows=250000,degree=16", 0.05, 0.5},                 /* scattered */
     {"arrow,rows=900000,width=2", 0.9, 0.7},                      /* a row that all columns have: balls fill at once */

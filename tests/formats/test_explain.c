@@ -223,6 +223,36 @@ static void few_rows_are_compared(void **state)
     }
 }
 
+/* 10^12 columns, of which some are met: no look takes memory by the columns. */
+static void wide_matrices_take_no_memory(void **state)
+{
+    enum { ROWS = 100, LENGTH = 40 };
+    static int64_t offsets[ROWS + 1], columns[ROWS * LENGTH];
+    static double values[ROWS * LENGTH];
+    spry_arrays a = SPRY_INIT(spry_arrays);
+    spry_matrix *A = NULL;
+    for (int k = 0; k < ROWS * LENGTH; k++) columns[k] = k % LENGTH;
+    for (int i = 0; i <= ROWS; i++) offsets[i] = (int64_t)i * LENGTH;
+    a.layout = SPRY_CSR;
+    a.rows = ROWS;
+    a.cols = INT64_C(1000000000000);
+    a.nnz = ROWS * LENGTH;
+    a.offsets = offsets;
+    a.indices = columns;
+    a.values = values;
+    a.offset_type = a.index_type = SPRY_I64;
+    a.value_type = SPRY_F64;
+    a.ownership = SPRY_BORROW;
+    assert_int_equal(spry_matrix_create(*state, &A, &a, NULL), SPRY_OK);
+    spry_explanation *e = explained(*state, A, "avx512", NULL);
+    assert_true(feature_of(e, "block") == 1 && feature_of(e, "repeated") == 1);
+    spry_explanation_destroy(e);
+    e = explained(*state, A, "h100", NULL);
+    assert_true(feature_of(e, "block") == 1);
+    spry_explanation_destroy(e);
+    spry_matrix_destroy(A);
+}
+
 static void refusals_have_reasons(void **state)
 {
     spry_matrix *A = generated(*state, "grid7,x=30,y=30,z=30");
@@ -322,6 +352,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(few_calls, setup, teardown),
         cmocka_unit_test_setup_teardown(features_are_known, setup, teardown),
         cmocka_unit_test_setup_teardown(few_rows_are_compared, setup, teardown),
+        cmocka_unit_test_setup_teardown(wide_matrices_take_no_memory, setup, teardown),
         cmocka_unit_test_setup_teardown(refusals_have_reasons, setup, teardown),
         cmocka_unit_test(transposed_as_planned),
         cmocka_unit_test_setup_teardown(errors_are_told, setup, teardown),

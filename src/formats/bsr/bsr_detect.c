@@ -53,7 +53,8 @@ void spryi_bsr_scratch_release(spry_context *context, spryi_bsr_scratch *work, i
 
 /* A sample of the rows of A, and what it has of each size that `wanted` has 1 of. */
 typedef struct sample {
-    spry_arrays groups[SPRYI_BSR_MOST_GROUPS]; /* A with the columns of each group */
+    spry_arrays groups[SPRYI_BSR_MOST_GROUPS]; /* A with the columns of each group, */
+    int64_t rows[SPRYI_BSR_MOST_GROUPS];       /* of which so many rows are counted */
     int64_t blocks[SPRYI_BSR_MOST_DETECTED + 1], entries[SPRYI_BSR_MOST_DETECTED + 1];
     int wanted[SPRYI_BSR_MOST_DETECTED + 1];
 } sample;
@@ -66,8 +67,8 @@ static int is_in_part(int64_t group, sample_part part)
     return part == WHOLE || (group % EIGHTH == 0) == (part == AN_EIGHTH);
 }
 
-/* Adds groups of the sample, the first `rows` rows of each. work has room for blocks of any size in it. */
-static void count_groups(sample *s, sample_part part, int64_t rows, const spryi_bsr_scratch *work, int threads)
+/* Adds groups of the sample. work has room for blocks of any size in it. */
+static void count_groups(sample *s, sample_part part, const spryi_bsr_scratch *work, int threads)
 {
     const spry_arrays *A = s->groups;
     const int64_t groups = spryi_bsr_groups(A->rows);
@@ -77,7 +78,7 @@ static void count_groups(sample *s, sample_part part, int64_t rows, const spryi_
         for (int64_t r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) {
             if (!s->wanted[r] || !is_in_part(g, part)) continue;
             int64_t end, begin = spryi_bsr_group(A->rows, g, &end), count = 0, found = 0;
-            if (end > begin + rows) end = begin + rows;
+            if (end > begin + s->rows[g]) end = begin + s->rows[g];
             for (int64_t I = begin / r; I * r < end; I++)
                 count += steps->count(&s->groups[g], r, I, &work[omp_get_thread_num()], &found);
 #pragma omp atomic
@@ -91,6 +92,7 @@ static void count_groups(sample *s, sample_part part, int64_t rows, const spryi_
 static void drop_costly(const spry_arrays *A, sample *s)
 {
     static const double CLEARLY = 1.15;
+    if (s->entries[1] == 0) return; /* nothing was counted */
     const int64_t best = spryi_bsr_cheapest(A, s->blocks, s->entries);
     const double least = spryi_bsr_sample_bytes(A, best, s->blocks[best], s->entries[best]);
     for (int64_t r = 2; r <= SPRYI_BSR_MOST_DETECTED; r++) {
@@ -103,11 +105,11 @@ static void drop_costly(const spry_arrays *A, sample *s)
 typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
 
 /*
- * *guess: the size of fewest bytes by the first `rows` rows of the sample's groups, which are set; nothing is counted
- * yet. longest: the longest row; work: for `threads` threads, empty.
+ * *guess: the size of fewest bytes by the sample, whose groups are set and which counts nothing yet; left as it is where
+ * there is nothing to count. longest: the longest row; work: for `threads` threads, empty.
  */
-static spry_status detect(spry_context *context, sample *s, int64_t rows, int64_t longest, spryi_bsr_scratch *work,
-                          int threads, counted how, spryi_bsr_guess *guess, spry_error *err)
+static spry_status detect(spry_context *context, sample *s, int64_t longest, spryi_bsr_scratch *work, int threads,
+                          counted how, spryi_bsr_guess *guess, spry_error *err)
 {
     const spry_arrays *A = s->groups;
     /* columns of blocks of any size, at the width of 1 */
@@ -116,58 +118,63 @@ static spry_status detect(spry_context *context, sample *s, int64_t rows, int64_
     spry_status status = spryi_bsr_scratch_make(context, work, threads, A, 1, most_columns, 0, err);
     if (status != SPRY_OK) return status;
     for (int r = 1; r <= SPRYI_BSR_MOST_DETECTED; r++) s->wanted[r] = 1;
-    count_groups(s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, rows, work, threads);
+    count_groups(s, how == ALL_OF_IT ? WHOLE : AN_EIGHTH, work, threads);
     if (how == IN_STEPS) {
         drop_costly(A, s);
-        count_groups(s, THE_REST, rows, work, threads);
+        count_groups(s, THE_REST, work, threads);
     }
     spryi_bsr_scratch_release(context, work, threads);
+    if (s->entries[1] == 0) return SPRY_OK;
     guess->block = spryi_bsr_cheapest(A, s->blocks, s->entries);
     guess->bytes = spryi_bsr_sample_bytes(A, guess->block, s->blocks[guess->block], s->entries[guess->block]);
     return SPRY_OK;
 }
 
 /*
- * Sets the groups of s, of which `part` alone will be counted, the first `rows` rows of each: the last block may reach
- * beyond these.
+ * Rows of a group that a look counts, so that these have no more than so many entries: a multiple of most sizes. 0: rows
+ * are so long that a look would take longer than their blocks may spare.
  */
-static spry_status fetch_groups(sample *s, spryi_column_reader *reader, sample_part part, int64_t rows, spry_error *err)
+static int64_t rows_looked_at(const spry_arrays *A, int64_t begin, int64_t end, spryi_effort effort)
+{
+    static const int64_t counts[] = {840, 120, 24, 8};
+    const int64_t most = effort == SPRYI_QUICK ? 1 << 14 : 1 << 18, first = spryi_offset_of(A, begin);
+    for (size_t n = effort == SPRYI_QUICK; n < sizeof counts / sizeof *counts; n++) {
+        const int64_t last = begin + counts[n] < end ? begin + counts[n] : end;
+        if (spryi_offset_of(A, last) - first <= most) return counts[n];
+    }
+    return 0;
+}
+
+/* Sets the groups of s and how many of their rows a look counts; the last block may reach beyond these. */
+static spry_status fetch_groups(sample *s, spryi_column_reader *reader, spryi_effort effort, spry_error *err)
 {
     const spry_arrays *A = reader->csr;
     const int64_t groups = spryi_bsr_groups(A->rows);
+    const sample_part part = effort == SPRYI_QUICK ? AN_EIGHTH : WHOLE;
     int64_t range = reader->count, end;
     for (int64_t g = 0; g < groups; g++) {
-        const int64_t begin = spryi_bsr_group(A->rows, g, &end), most = begin + rows + SPRYI_BSR_MOST_DETECTED;
-        if (is_in_part(g, part)) (void)spryi_want_rows(reader, begin, end < most ? end : most);
+        const int64_t begin = spryi_bsr_group(A->rows, g, &end);
+        s->rows[g] = is_in_part(g, part) ? rows_looked_at(A, begin, end, effort) : 0;
+        const int64_t most = begin + s->rows[g] + SPRYI_BSR_MOST_DETECTED;
+        if (s->rows[g] > 0) (void)spryi_want_rows(reader, begin, end < most ? end : most);
     }
     SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
-    for (int64_t g = 0; g < groups; g++) s->groups[g] = is_in_part(g, part) ? spryi_range_at(reader, range++) : *A;
+    for (int64_t g = 0; g < groups; g++) s->groups[g] = s->rows[g] > 0 ? spryi_range_at(reader, range++) : *A;
     return SPRY_OK;
-}
-
-/*
- * Rows of a group that a look counts, so that these have about so many entries: a multiple of most sizes. 0: rows are
- * so long that a look would take longer than their blocks may spare.
- */
-static int64_t rows_looked_at(const spry_arrays *A, spryi_effort effort)
-{
-    static const int64_t counts[] = {840, 120, 24, 8};
-    const double entries = effort == SPRYI_QUICK ? 1 << 14 : 1 << 18, mean = (double)A->nnz / (double)A->rows;
-    for (size_t n = effort == SPRYI_QUICK; n < sizeof counts / sizeof *counts; n++)
-        if ((double)counts[n] * mean <= entries) return counts[n];
-    return 0;
 }
 
 spry_status spryi_bsr_guess_of(spry_context *context, spryi_bsr_guess *guess, spryi_column_reader *reader,
                                int64_t longest, spryi_effort effort, spry_error *err)
 {
-    const int quick = effort == SPRYI_QUICK;
-    const int64_t rows = rows_looked_at(reader->csr, effort);
+    enum {
+        WIDE = 16,
+        FEW = 1 << 16
+    };                      /* columns an entry, beyond some, for which counting would take too much memory */
     spryi_bsr_scratch work; /* of one thread: others look at other things meanwhile */
     sample s = {.wanted = {0}};
-    if (rows == 0) return SPRY_OK;
-    SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, quick ? AN_EIGHTH : WHOLE, rows, err));
-    return detect(context, &s, rows, longest, &work, 1, quick ? EIGHTH_ALONE : IN_STEPS, guess, err);
+    if (reader->csr->cols / WIDE > reader->csr->nnz + FEW) return SPRY_OK;
+    SPRYI_OK_OR_RETURN(fetch_groups(&s, reader, effort, err));
+    return detect(context, &s, longest, &work, 1, effort == SPRYI_QUICK ? EIGHTH_ALONE : IN_STEPS, guess, err);
 }
 
 /*
@@ -230,10 +237,13 @@ spry_status spryi_bsr_survey(spry_context *context, spryi_bsr *s, int64_t *most,
     s->head = spryi_bsr_head_of(A, 1);
     SPRYI_TRY(SPRYI_NEW(context, &work, threads, "scratch memory", err));
     if (block == 0) {
-        spryi_bsr_guess guess;
+        spryi_bsr_guess guess = {.block = 1};
         sample all = {.wanted = {0}};
-        for (int g = 0; g < SPRYI_BSR_MOST_GROUPS; g++) all.groups[g] = *A;
-        SPRYI_TRY(detect(context, &all, A->rows, longest, work, threads, ALL_OF_IT, &guess, err));
+        for (int g = 0; g < SPRYI_BSR_MOST_GROUPS; g++) {
+            all.groups[g] = *A;
+            all.rows[g] = A->rows;
+        }
+        SPRYI_TRY(detect(context, &all, longest, work, threads, ALL_OF_IT, &guess, err));
         block = guess.block;
     }
     SPRYI_TRY(count_blocks(context, s, A, block, longest, work, threads, most, err));

@@ -455,14 +455,15 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     if (!s) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: splits");
     s->kind = FEW;
     s->nnz = a->nnz;
-    s->blocks = a->nnz > 0 ? ceil_div(a->nnz, tile) : 1;
+    const int64_t tiles = a->nnz > 0 ? ceil_div(a->nnz, tile) : 1;
+    s->blocks = tiles;
     spry_status status = split(request->device, s, a, request->vector_type, err);
     if (status != SPRY_OK) {
         discard(request->device, s);
         return status;
     }
     *auxiliary = s;
-    *bytes = s->blocks * (int64_t)sizeof(tile_rows) + s->piece_count * (int64_t)sizeof(piece);
+    *bytes = tiles * (int64_t)sizeof(tile_rows) + s->piece_count * (int64_t)sizeof(piece);
     return SPRY_OK;
 }
 

@@ -47,7 +47,8 @@ typedef struct like_rows {
     int64_t row, apart, length;
     int64_t range;       /* of the row; those of rows behind it and before it: */
     int64_t range_of[2]; /* the first */
-    int64_t fetched[2];  /* how many */
+    int64_t fetched[2];  /* how many, */
+    int64_t same[2];     /* of which the first so many have the pattern */
 } like_rows;
 
 typedef struct guesser {
@@ -168,8 +169,11 @@ static void grow_level(guesser *g, ball *b)
 
 static void want_level(guesser *g)
 {
-    for (int64_t n = 0; n < g->windows; n++)
-        if (!is_grown(g, &g->balls[n])) want_list(g, &g->balls[n].list, INT64_MAX);
+    for (int64_t n = 0; n < g->windows; n++) {
+        row_list *list = &g->balls[n].list;
+        for (; list->wanted < list->count && !is_grown(g, &g->balls[n]); list->wanted++)
+            list->ranges[list->wanted] = want_row(g, list->rows[list->wanted]);
+    }
 }
 
 /* Each has a row; the first level is wanted. */
@@ -222,10 +226,15 @@ static void want_side(spryi_column_reader *reader, like_rows *l, int side, int64
     l->fetched[side] = count;
 }
 
+static int is_looked_at(const like_rows *l)
+{
+    return l->length > 0 && l->length <= SPRYI_WINDOWED_LONG;
+}
+
 static like_rows want_like(spryi_column_reader *reader, int64_t row, int64_t apart)
 {
     like_rows l = {.row = row, .apart = apart, .length = spryi_row_length(reader->csr, row)};
-    if (l.length == 0 || l.length > SPRYI_WINDOWED_LONG) return l;
+    if (!is_looked_at(&l)) return l;
     l.range = spryi_want_rows(reader, row, row + 1);
     for (int side = 0; side < 2; side++) want_side(reader, &l, side, AT_FIRST);
     return l;
@@ -241,36 +250,24 @@ static int same_pattern(const spryi_column_reader *reader, const like_rows *l, i
     return 1;
 }
 
-/* How many rows on one side have the pattern, at most `most`; they follow each other. */
-static spry_status count_same(spryi_column_reader *reader, like_rows *l, int side, int64_t most, int64_t *count,
-                              spry_error *err)
+static void count_same(const spryi_column_reader *reader, like_rows *l, int side)
 {
-    for (*count = 0; *count < most; ++*count) {
-        if (*count == AT_FIRST && l->fetched[side] == AT_FIRST) {
-            want_side(reader, l, side, most);
-            SPRYI_OK_OR_RETURN(spryi_fetch_wanted(reader, err));
-        }
-        if (*count == l->fetched[side] || !same_pattern(reader, l, side, *count)) break;
-    }
-    return SPRY_OK;
+    l->same[side] = 0;
+    while (l->same[side] < l->fetched[side] && same_pattern(reader, l, side, l->same[side])) l->same[side]++;
 }
 
 /* The median size of groups of rows of one pattern by samples, of rows that are not empty and not long. */
-static spry_status median_group(spryi_column_reader *reader, like_rows *samples, int64_t count, int64_t *median,
-                                spry_error *err)
+static int64_t median_group(const like_rows *samples, int64_t count)
 {
-    int64_t sizes[MOST_GROUP + 1] = {0}, seen = 0, below = 0;
+    int64_t sizes[MOST_GROUP + 1] = {0}, seen = 0, below = 0, median = 0;
     for (int64_t n = 0; n < count; n++) {
-        int64_t behind, before;
-        if (samples[n].length == 0 || samples[n].length > SPRYI_WINDOWED_LONG) continue;
-        SPRYI_OK_OR_RETURN(count_same(reader, &samples[n], 0, MOST_GROUP - 1, &behind, err));
-        SPRYI_OK_OR_RETURN(count_same(reader, &samples[n], 1, MOST_GROUP - 1 - behind, &before, err));
-        sizes[1 + behind + before]++;
+        const int64_t all = 1 + samples[n].same[0] + samples[n].same[1];
+        if (!is_looked_at(&samples[n])) continue;
+        sizes[all < MOST_GROUP ? all : MOST_GROUP]++;
         seen++;
     }
-    *median = 0;
-    while (2 * below < seen) below += sizes[++*median];
-    return SPRY_OK;
+    while (2 * below < seen) below += sizes[++median];
+    return median;
 }
 
 /* Rows of a group lie side by side, or, of a matrix of `parts` equal parts, in each at one place. 0: there are none. */
@@ -293,14 +290,32 @@ static void want_groups(guesser *g)
                 want_like(g->reader, spryi_windowed_sample(g->csr->rows, n, g->sampled), distance_of(g->csr, parts));
 }
 
+/* Where all rows at first have the pattern, as many as a group may have are fetched, at once for all samples. */
+static spry_status compare_groups(guesser *g, spry_error *err)
+{
+    for (int round = 0; round < 2; round++) {
+        const int64_t before = round == 0 ? 0 : AT_FIRST;
+        for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++)
+            for (int64_t n = 0; n < 2 * g->sampled && distance_of(g->csr, parts) > 0; n++) {
+                like_rows *l = sample_of(g, parts, n / 2);
+                const int side = (int)(n % 2);
+                if (!is_looked_at(l) || l->fetched[side] <= before) continue;
+                count_same(g->reader, l, side);
+                if (round == 0 && l->same[side] == AT_FIRST) want_side(g->reader, l, side, MOST_GROUP - 1);
+            }
+        SPRYI_OK_OR_RETURN(spryi_fetch_wanted(g->reader, err));
+    }
+    return SPRY_OK;
+}
+
 /* The largest median of all distances. */
 static spry_status find_groups(guesser *g, spryi_windowed_guess *guess, spry_error *err)
 {
     guess->group = guess->apart = 1;
+    SPRYI_OK_OR_RETURN(compare_groups(g, err));
     for (int64_t parts = 1; parts <= SPRYI_WINDOWED_MOST_RUN; parts++) {
-        int64_t median = 0;
         if (distance_of(g->csr, parts) == 0) continue;
-        SPRYI_OK_OR_RETURN(median_group(g->reader, sample_of(g, parts, 0), g->sampled, &median, err));
+        const int64_t median = median_group(sample_of(g, parts, 0), g->sampled);
         if (median <= guess->group) continue;
         guess->group = median;
         guess->apart = distance_of(g->csr, parts);
