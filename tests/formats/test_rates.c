@@ -229,6 +229,47 @@ static double time_of(const spry_explanation *e, const spry_candidate *like)
     return 0;
 }
 
+/* Times and set-up as predicted, of matrices that are for one thread, too: the fit finds nothing to mend. */
+static void true_rates_stay(void **state)
+{
+    enum { BOTH = 5 };
+    static const char *const some[BOTH] = {"grid5,x=40,y=40", "uniform,rows=700,degree=9", "rmat,scale=9,edges=6",
+                                           "grid7,x=20,y=20,z=20", "rgg,scale=14"};
+    static spry_observation list[MOST_OBSERVATIONS];
+    spry_explanation *e[BOTH];
+    spry_rates_fit_info info = SPRY_INIT(spry_rates_fit_info);
+    int64_t count = 0;
+    for (int s = 0; s < BOTH; s++) {
+        e[s] = explained(*state, some[s], "avx512");
+        for (int k = 0; k < info_of(e[s]).candidates; k++) {
+            const spry_candidate c = candidate_at(e[s], k);
+            if (c.predicted_us <= 0) continue;
+            list[count] = SPRY_INIT(spry_observation);
+            list[count].explanation = e[s];
+            list[count].format = c.format;
+            list[count].kernel = c.kernel;
+            list[count].time_us = c.predicted_us;
+            list[count++].setup_us = c.setup_us;
+        }
+    }
+    assert_int_equal(spry_rates_fit(*state, "avx512", list, count, "to a test", &info, NULL), SPRY_OK);
+    assert_true(info.error_before < 1e-6 && info.error < 0.01);
+    for (int s = 0; s < BOTH; s++) {
+        spry_explanation *after = explained(*state, some[s], "avx512");
+        for (int64_t n = 0; n < count; n++) {
+            if (list[n].explanation != e[s]) continue;
+            for (int k = 0; k < info_of(after).candidates; k++) {
+                const spry_candidate c = candidate_at(after, k);
+                if (strcmp(c.format, list[n].format) != 0 || c.predicted_us <= 0) continue;
+                if (fabs(log(c.setup_us / list[n].setup_us)) > 0.1)
+                    fail_msg("%s, %s: set-up %g us, it was %g", some[s], c.format, c.setup_us, list[n].setup_us);
+            }
+        }
+        spry_explanation_destroy(after);
+        spry_explanation_destroy(e[s]);
+    }
+}
+
 /* Rates that begin far off come back to what the times tell. */
 static void fits_begin_anywhere(void **state)
 {
@@ -448,6 +489,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tables_come_back, open_all, close_all),
         cmocka_unit_test_setup_teardown(a_table_decides, open_all, close_all),
         cmocka_unit_test_setup_teardown(fits_follow_times, open_all, close_all),
+        cmocka_unit_test_setup_teardown(true_rates_stay, open_all, close_all),
         cmocka_unit_test_setup_teardown(fits_begin_anywhere, open_all, close_all),
         cmocka_unit_test_setup_teardown(wrong_observations_are_refused, open_all, close_all),
         cmocka_unit_test_setup_teardown(absurd_tables_are_borne, open_all, close_all),
