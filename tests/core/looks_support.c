@@ -6,15 +6,14 @@
 
 const looked looked_at[] = {
     {"grid5,x=900,y=900", 0.05, 0.35},                            /* balls of some 30 levels */
-    {"grid7,x=90,y=90,z=90", 0.03, 0.3},                          /* rows of one length */
-    {"grid7,x=80,y=80,z=80,order=natural,shuffle=7", 0.04, 0.45}, /* balls all over */
-    {"fem3,x=36,y=36,z=36,dof=3", 0.04, 0},                       /* blocks: rows of one pattern side by side */
-    {"fem3,x=16,y=16,z=16,dof=6", 0.15, 0},                       /* more of one pattern than are fetched at first */
-    {"rmat,scale=17,edges=16", 0.06, 0},                          /* long rows, and balls that fill at once */
-    {"uniform,rows=250000,degree=16", 0.05, 0.5},                 /* scattered */
-    {"arrow,rows=900000,width=2", 0.9, 0.7},                      /* a row that all columns have: balls fill at once */
-    {"circuit,rows=500000", 0.03, 0.35},
-    {"grid5,x=400000,y=2,order=natural", 1.1, 1.4}, /* a chain: all columns in the end */
+    {"grid7,x=60,y=60,z=60", 0.06, 0},                            /* rows of one length */
+    {"grid7,x=72,y=72,z=72,order=natural,shuffle=7", 0.05, 0.55}, /* balls all over */
+    {"fem3,x=14,y=14,z=14,dof=6", 0.25, 0},                       /* more rows of one pattern than are first fetched */
+    {"rmat,scale=15,edges=20", 0.12, 0},                          /* long rows, and balls that fill at once */
+    {"uniform,rows=60000,degree=14", 0.13, 0},                    /* scattered */
+    {"arrow,rows=200000,width=2", 0.5, 0},                        /* a row that all columns have: balls fill at once */
+    {"circuit,rows=120000", 0.06, 0},
+    {"grid5,x=120000,y=2,order=natural", 1.2, 0}, /* a chain: all columns in the end */
 };
 const int looked_at_count = sizeof looked_at / sizeof *looked_at;
 

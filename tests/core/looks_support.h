@@ -10,7 +10,7 @@ typedef struct looked {
     double quick, full; /* the most of all columns that may be gathered; 0: they are copied */
 } looked;
 
-/* Matrices of a few megabytes of columns, of which a full look sees much. */
+/* Matrices of a few megabytes of columns, of which a full look would see most. */
 extern const looked looked_at[];
 extern const int looked_at_count;
 

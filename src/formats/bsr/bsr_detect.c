@@ -105,8 +105,8 @@ static void drop_costly(const spry_arrays *A, sample *s)
 typedef enum counted { ALL_OF_IT, IN_STEPS, EIGHTH_ALONE } counted;
 
 /*
- * *guess: the size of fewest bytes by the sample, whose groups are set and which counts nothing yet; left as it is where
- * there is nothing to count. longest: the longest row; work: for `threads` threads, empty.
+ * *guess: the size of fewest bytes by the sample, whose groups are set and which counts nothing yet; left as it is
+ * where there is nothing to count. longest: the longest row; work: for `threads` threads, empty.
  */
 static spry_status detect(spry_context *context, sample *s, int64_t longest, spryi_bsr_scratch *work, int threads,
                           counted how, spryi_bsr_guess *guess, spry_error *err)
@@ -131,8 +131,8 @@ static spry_status detect(spry_context *context, sample *s, int64_t longest, spr
 }
 
 /*
- * Rows of a group that a look counts, so that these have no more than so many entries: a multiple of most sizes. 0: rows
- * are so long that a look would take longer than their blocks may spare.
+ * Rows of a group that a look counts, so that these have no more than so many entries: a multiple of most sizes. 0:
+ * rows are so long that a look would take longer than their blocks may spare.
  */
 static int64_t rows_looked_at(const spry_arrays *A, int64_t begin, int64_t end, spryi_effort effort)
 {
