@@ -63,15 +63,12 @@ static int is_sampled(const spry_arrays *a, spry_op op, spryi_effort effort)
 static spry_status open_sampled(spryi_looked_at *at, const spry_matrix *A, spry_error *err)
 {
     const spryi_device *d = spryi_device_at(A->context, A->a.device);
-    SPRYI_OK_OR_RETURN(
-        spryi_allocate(A->context, &at->offsets, offsets_bytes(&A->a), 1, "host copy of row offsets", err));
-    SPRYI_OK_OR_RETURN(d->ops->copy(d, at->offsets, A->a.offsets, offsets_bytes(&A->a), SPRYI_FROM_DEVICE, NULL, err));
-    SPRYI_OK_OR_RETURN(d->ops->synchronize(d, NULL, err));
     at->csr = A->a;
     at->csr.device = 0;
-    at->csr.offsets = at->offsets;
     at->device = d;
-    return SPRY_OK;
+    const spry_status status =
+        spryi_fetch_array(d, &at->csr.offsets, A->a.rows + 1, spry_index_type_bytes(A->a.offset_type), err);
+    return status == SPRY_OK ? d->ops->synchronize(d, NULL, err) : status;
 }
 
 spry_status spryi_open_look(spryi_looked_at *at, const spry_matrix *A, spry_op op, spryi_effort effort, spry_error *err)
@@ -89,7 +86,7 @@ spry_status spryi_open_look(spryi_looked_at *at, const spry_matrix *A, spry_op o
 
 void spryi_close_look(spryi_looked_at *at)
 {
-    spryi_release(at->context, at->offsets);
+    if (at->device) spryi_release(at->context, (void *)(uintptr_t)at->csr.offsets);
     spryi_matrix_release(at->whole);
     *at = (spryi_looked_at){0};
 }

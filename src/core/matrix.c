@@ -386,8 +386,7 @@ spry_status spryi_matrix_adopt(spry_context *context, spry_matrix **A, const spr
     return SPRY_OK;
 }
 
-/* One array into host memory, *array becoming the host's. */
-static spry_status fetch_array(const spryi_device *d, const void **array, int64_t count, size_t size, spry_error *err)
+spry_status spryi_fetch_array(const spryi_device *d, const void **array, int64_t count, size_t size, spry_error *err)
 {
     const void *there = *array;
     void *here = NULL;
@@ -408,7 +407,7 @@ spry_status spryi_matrix_fetch(const spryi_device *d, spry_matrix **host, const 
     spry_status status = SPRY_OK;
     int fetched = 0; /* arrays of `a` that are host memory, or NULL, now */
     for (; fetched < count && status == SPRY_OK; fetched++)
-        status = fetch_array(d, arrays[fetched], counts[fetched], sizes[fetched], err);
+        status = spryi_fetch_array(d, arrays[fetched], counts[fetched], sizes[fetched], err);
     if (status == SPRY_OK) status = d->ops->synchronize(d, NULL, err);
     if (status != SPRY_OK) {
         for (int n = 0; n < fetched; n++) spryi_release(d->context, (void *)(uintptr_t)*arrays[n]);

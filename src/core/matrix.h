@@ -53,8 +53,15 @@ spry_status spryi_matrix_with_values(spry_matrix **made, const spry_matrix *A, c
 /* A's entries without their values, in A's arrays, which it keeps alive. */
 spry_status spryi_matrix_without_values(spry_matrix **pattern, const spry_matrix *A, spry_error *err);
 
-/* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
+/*
+ * An array of the device's, copied to host memory: *array becomes the host's, or NULL, also on failure; the caller
+ * releases it. It is there when the device's default stream has been waited for.
+ */
 struct spryi_device;
+spry_status spryi_fetch_array(const struct spryi_device *device, const void **array, int64_t count, size_t size,
+                              spry_error *err);
+
+/* A host copy of a matrix whose arrays, CSR, are in the memory of the device. */
 spry_status spryi_matrix_fetch(const struct spryi_device *device, spry_matrix **host, const spry_matrix *A,
                                spry_error *err);
 

@@ -133,15 +133,21 @@ static int64_t want_row(guesser *g, int64_t i)
     return g->all_columns >= 0 ? g->all_columns : spryi_want_rows(g->reader, i, i + 1);
 }
 
-/* All rows of a list that are not wanted yet, up to where there are `most` entries. */
-static void want_list(guesser *g, row_list *list, int64_t most)
+/* The first rows of a list that are not wanted yet. */
+static void want_first(guesser *g, row_list *list, int64_t rows)
 {
-    int64_t entries = 0;
-    for (int64_t n = 0; n < list->count && entries < most; n++) {
-        const int64_t length = spryi_row_length(g->csr, list->rows[n]);
-        if (n == list->wanted) list->ranges[list->wanted++] = want_row(g, list->rows[n]);
+    for (; list->wanted < rows; list->wanted++) list->ranges[list->wanted] = want_row(g, list->rows[list->wanted]);
+}
+
+/* Those that add_window reads. */
+static void want_counted(guesser *g, row_list *list)
+{
+    int64_t entries = 0, rows = 0;
+    for (; rows < list->count && entries < g->most; rows++) {
+        const int64_t length = spryi_row_length(g->csr, list->rows[rows]);
         entries += length > SPRYI_WINDOWED_LONG ? 0 : length;
     }
+    want_first(g, list, rows);
 }
 
 static int is_grown(const guesser *g, const ball *b)
@@ -169,11 +175,8 @@ static void grow_level(guesser *g, ball *b)
 
 static void want_level(guesser *g)
 {
-    for (int64_t n = 0; n < g->windows; n++) {
-        row_list *list = &g->balls[n].list;
-        for (; list->wanted < list->count && !is_grown(g, &g->balls[n]); list->wanted++)
-            list->ranges[list->wanted] = want_row(g, list->rows[list->wanted]);
-    }
+    for (int64_t n = 0; n < g->windows; n++)
+        if (!is_grown(g, &g->balls[n])) want_first(g, &g->balls[n].list, g->balls[n].list.count);
 }
 
 /* Each has a row; the first level is wanted. */
@@ -204,7 +207,7 @@ static spry_status grow_balls(guesser *g, spry_error *err)
             growing |= !is_grown(g, &g->balls[n]);
         }
     }
-    for (int64_t n = 0; n < g->windows; n++) want_list(g, &g->balls[n].list, g->most);
+    for (int64_t n = 0; n < g->windows; n++) want_counted(g, &g->balls[n].list);
     return spryi_fetch_wanted(g->reader, err);
 }
 
@@ -354,7 +357,7 @@ static void want_windows(guesser *g)
         row_list *list = &g->natural[n];
         for (; list->count < g->window; list->count++)
             list->rows[list->count] = (uint32_t)(window_at(g, n) + list->count);
-        want_list(g, list, g->most);
+        want_counted(g, list);
     }
 }
 
