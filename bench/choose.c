@@ -3,13 +3,16 @@
 
 #include <string.h>
 
-int bench_list_has_format(const text_list *list, const char *name)
+int bench_is_named(const char *text, const char *name)
 {
     const size_t length = strlen(name);
+    return strncmp(text, name, length) == 0 && (text[length] == '\0' || text[length] == ':');
+}
+
+int bench_list_has_format(const text_list *list, const char *name)
+{
     for (int i = 0; i < list->count; i++)
-        if (strncmp(list->items[i], name, length) == 0 &&
-            (list->items[i][length] == '\0' || list->items[i][length] == ':'))
-            return 1;
+        if (bench_is_named(list->items[i], name)) return 1;
     return 0;
 }
 

@@ -45,22 +45,31 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
     return options;
 }
 
-/* Every kernel of the wanted devices, or those named. */
+/* name: the kernel's, parameters may follow it; its text lives as long as the group. */
+static int add_kernel(const choice *c, const spry_kernel_info *kernel, const char *name)
+{
+    spry_spmv_options options = plan_options(c, kernel->format, kernel->device_kind);
+    options.kernel = name;
+    options.allow_nondeterministic = 1;
+    if (!kernel->available)
+        return spmv_add_skipped(c->group, kernel->format, name, kernel->device_kind, kernel->reason);
+    return spmv_add_plan(c->group, &options, NULL, kernel->device_kind);
+}
+
+/* Every kernel of the wanted devices, or those named: each as often as the list has it, with other parameters. */
 static int add_kernels(const choice *c, int all)
 {
+    const text_list *named = &c->options->kernels;
     int good = 1;
     for (int k = 0; good && k < spry_kernel_count(); k++) {
         spry_kernel_info kernel = SPRY_INIT(spry_kernel_info);
         if (spry_kernel_get_info(c->group->session->context, &kernel, k, NULL) != SPRY_OK) continue;
         if (!bench_device_fits(c->group->session, c->device, kernel.device_kind, !all)) continue;
         if (c->options->regret && !kernel.deterministic) continue;
-        if (!takes_part(c, kernel.format) || (!all && !text_list_has(&c->options->kernels, kernel.name))) continue;
-        spry_spmv_options options = plan_options(c, kernel.format, kernel.device_kind);
-        options.kernel = kernel.name;
-        options.allow_nondeterministic = 1;
-        good = kernel.available
-                   ? spmv_add_plan(c->group, &options, NULL, kernel.device_kind)
-                   : spmv_add_skipped(c->group, kernel.format, kernel.name, kernel.device_kind, kernel.reason);
+        if (!takes_part(c, kernel.format)) continue;
+        if (all) good = add_kernel(c, &kernel, kernel.name);
+        for (int i = 0; good && !all && i < named->count; i++)
+            if (bench_is_named(named->items[i], kernel.name)) good = add_kernel(c, &kernel, named->items[i]);
     }
     return good;
 }

@@ -96,7 +96,10 @@ static const cli_option options[] = {
      "(sell:c=16:sigma=4096), auto: what the library chooses,\n"
      "all: every kernel of every format (default: csr,auto)",
      CLI_LIST, CLI_AT(o.formats)},
-    {"kernels", 0, "LIST", "kernels by name ('spry kernels'), with --peers also peers'", CLI_LIST, CLI_AT(o.kernels)},
+    {"kernels", 0, "LIST",
+     "kernels by name ('spry kernels'), with parameters if wanted\n"
+     "(csr_vector_cuda:lanes=32), with --peers also peers'",
+     CLI_LIST, CLI_AT(o.kernels)},
     {"ordering", 0, "LIST",
      "none; rcm, bandk, degree, bfs: reorder the matrix first, for peers\n"
      "too: the caller keeps x and y in its numbering, and set-up holds what\n"
@@ -164,11 +167,20 @@ typedef struct name_list {
     int count;
 } name_list;
 
+/* 1: the name is in the list, with parameters or without. */
+static int is_listed(const text_list *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int i = 0; i < list->count; i++)
+        if (strcspn(list->items[i], ":") == length && strncmp(list->items[i], name, length) == 0) return 1;
+    return 0;
+}
+
 static int check_names(const char *option, const char *what, const text_list *list, const name_list *known)
 {
     for (int i = 0; i < list->count; i++) {
         int found = 0;
-        size_t length = strcspn(list->items[i], ":"); /* without a format's parameters */
+        size_t length = strcspn(list->items[i], ":"); /* without parameters */
         for (int k = 0; k < known->count; k++)
             found |= strlen(known->names[k]) == length && strncmp(list->items[i], known->names[k], length) == 0;
         if (found) continue;
@@ -202,6 +214,24 @@ static int check_policy(const char *policy, spry_context *context, const spry_ma
     return found == SPRY_UNKNOWN_NAME ? cli_usage_error("--policy: %s", err.message) : CLI_GO_ON;
 }
 
+/* Of what follows a kernel's name; one that is for sparse products, or that cannot run here, is looked at elsewhere. */
+static int check_kernel_parameters(const text_list *kernels, spry_context *context, const spry_matrix *A)
+{
+    for (int i = 0; i < kernels->count; i++) {
+        spry_error err = {0};
+        spry_spmv_plan *plan = NULL;
+        spry_spmv_options options = SPRY_INIT(spry_spmv_options);
+        options.kernel = kernels->items[i];
+        options.allow_nondeterministic = 1;
+        if (!strchr(options.kernel, ':')) continue;
+        const spry_status status = spry_spmv_plan_create(context, &plan, A, &options, &err);
+        spry_spmv_plan_destroy(plan);
+        if (status == SPRY_UNKNOWN_NAME || status == SPRY_INVALID_ARGUMENT)
+            return cli_usage_error("--kernels: %s", err.message);
+    }
+    return CLI_GO_ON;
+}
+
 /* Parameters and the policy are tried on a matrix without rows: wrong ones are bad usage, no case that failed. */
 static int check_parameters(const arguments *a, spry_context *context)
 {
@@ -219,6 +249,7 @@ static int check_parameters(const arguments *a, spry_context *context)
         if (found == SPRY_UNKNOWN_NAME || found == SPRY_INVALID_ARGUMENT)
             status = cli_usage_error("--formats: %s", err.message);
     }
+    if (status == CLI_GO_ON) status = check_kernel_parameters(&a->o.kernels, context, A);
     if (status == CLI_GO_ON && a->o.policy) status = check_policy(a->o.policy, context, A);
     spry_matrix_destroy(A);
     return status;
@@ -257,7 +288,7 @@ static int check_kernels(const arguments *a, spry_context *context, const bench_
     }
     status = check_names("kernels", "kernel", &a->o.kernels, &known);
     for (int k = 0; status == CLI_GO_ON && k < known.count; k++)
-        if (text_list_has(&a->o.kernels, known.names[k])) {
+        if (is_listed(&a->o.kernels, known.names[k])) {
             status = check_operation(known.names[k], squares[k], is_spgemm(a));
             fitting += !elsewhere[k];
         }

@@ -42,7 +42,7 @@ static int json_kernel(cli_json *json, const spry_kernel_info *k)
                cJSON_AddBoolToObject(o, "deterministic", k->deterministic) &&
                cJSON_AddBoolToObject(o, "available", k->available) && cli_json_text(o, "reason", k->reason) &&
                cli_json_text(o, "idea", k->idea) && cli_json_text(o, "source", k->source) &&
-               cJSON_AddBoolToObject(o, "study", k->study);
+               cJSON_AddBoolToObject(o, "study", k->study) && cli_json_text(o, "parameters", k->parameters);
     return cli_json_line(json, o, good);
 }
 
@@ -53,6 +53,7 @@ static void print_kernel(const spry_kernel_info *k, int long_form)
            k->available ? "available" : "not here: ", k->available ? "" : k->reason);
     if (!long_form) return;
     printf("    %s\n", k->idea);
+    if (k->parameters[0]) printf("    parameters: %s\n", k->parameters);
     if (k->source && k->source[0]) printf("    source: %s\n", k->source);
 }
 

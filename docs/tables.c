@@ -38,8 +38,8 @@ static int print_kernels(void)
     if (spry_context_create(&context, NULL, NULL) != SPRY_OK) return 1;
 
     int status = 0;
-    printf("| kernel | operations | types | indices | same bits every run | idea | source "
-           "|\n|---|---|---|---|---|---|---|\n");
+    printf("| kernel | operations | types | indices | same bits every run | idea | "
+           "parameters | source |\n|---|---|---|---|---|---|---|---|\n");
     const int spmv = spry_kernel_count();
     for (int k = 0; k < spmv + spry_spgemm_kernel_count() && status == 0; ++k) {
         spry_kernel_info info = SPRY_INIT(spry_kernel_info);
@@ -52,6 +52,7 @@ static int print_kernels(void)
             cell(info.indices);
             cell(info.deterministic ? "yes" : "no");
             cell(info.idea);
+            cell(info.parameters);
             cell(info.source);
             printf("\n");
         }

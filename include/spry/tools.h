@@ -376,6 +376,8 @@ typedef struct spry_kernel_info {
     const char *idea;   /* one sentence */
     const char *source; /* paper and section, or "this library" */
     int study;          /* 1: kept for comparison, taken by name alone: another of its format is faster */
+    /* "lanes=NUMBER (a row)": what may follow the name in options; "" where there are none */
+    const char *parameters;
 } spry_kernel_info;
 
 /* Every kernel of products with vectors that the library knows, also those that this machine cannot run. */

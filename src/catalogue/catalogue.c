@@ -56,8 +56,11 @@ const spryi_format *spryi_find_format(const char *name)
 
 const spryi_kernel *spryi_find_kernel(const char *name)
 {
+    const size_t length = strcspn(name, ":");
     int k = 0;
-    while (spryi_kernel_at(k) && strcmp(spryi_kernel_at(k)->name, name) != 0) k++;
+    while (spryi_kernel_at(k) &&
+           (strncmp(spryi_kernel_at(k)->name, name, length) != 0 || spryi_kernel_at(k)->name[length] != '\0'))
+        k++;
     return spryi_kernel_at(k);
 }
 
@@ -161,6 +164,7 @@ static spry_status get_info(const spry_context *context, const spryi_kernel *ker
         .idea = kernel->idea,
         .source = kernel->source,
         .study = kernel->study,
+        .parameters = kernel->parameter_text ? kernel->parameter_text : "",
     };
     SPRYI_GIVE(info, &told);
     return SPRY_OK;

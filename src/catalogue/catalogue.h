@@ -14,13 +14,17 @@ const spryi_format *spryi_format_at(int index);
 const spryi_kernel *spryi_kernel_at(int index);
 
 const spryi_format *spryi_find_format(const char *name); /* NULL: no such */
-const spryi_kernel *spryi_find_kernel(const char *name); /* NULL: no such */
+const spryi_kernel *spryi_find_kernel(const char *name); /* parameters behind it do not count; NULL: no such */
 
 /*
  * "NAME[:key=value...]" to a format and its parameters. SPRY_UNKNOWN_NAME or SPRY_INVALID_ARGUMENT name the fault and
  * the names that there are.
  */
 spry_status spryi_parse_format(const spryi_format **format, int64_t parameters[SPRYI_PARAMETERS], const char *text,
+                               spry_error *err);
+
+/* The same of a kernel: "csr_vector_cuda:lanes=32". */
+spry_status spryi_parse_kernel(const spryi_kernel **kernel, int64_t parameters[SPRYI_PARAMETERS], const char *text,
                                spry_error *err);
 
 /* 1: `format` names what a container holds; parameters that it gives are the container's. */

@@ -22,7 +22,8 @@ typedef struct spryi_prepare_request {
     const void *storage; /* its arrays are where the device reads them */
     spry_type vector_type;
     spry_op op;
-    const spryi_device *device; /* it is current */
+    const spryi_device *device;       /* it is current */
+    const int64_t *kernel_parameters; /* as in spryi_run_args */
 } spryi_prepare_request;
 
 /* The functions of one kernel. */

@@ -19,6 +19,18 @@ enum {
     SPRYI_OP_SPGEMM = 1u << 2
 };
 
+/*
+ * A number that a user may set of a format, or of a kernel: "sell:c=16:sigma=4096", "csr_vector_cuda:lanes=32". 0, when
+ * not given, lets the format or kernel decide.
+ */
+typedef struct spryi_parameter {
+    const char *name;
+    int64_t least, most;
+    const char *text; /* what it is, one line */
+} spryi_parameter;
+
+enum { SPRYI_PARAMETERS = 4, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
+
 /* How large the samples are that a format's guesses rest on. */
 typedef enum spryi_effort { SPRYI_QUICK, SPRYI_FULL } spryi_effort;
 
@@ -34,9 +46,10 @@ typedef struct spryi_run_args {
     int threads;             /* at most, of `pool` */
     struct spryi_pool *pool; /* core/pool.h; NULL: one thread */
     /* of GPUs */
-    int scalars_on_device; /* 1: alpha and beta are device addresses */
-    int device;            /* CUDA's number; it is current while a kernel is launched */
-    const void *auxiliary; /* what the kernel's prepare made */
+    int scalars_on_device;            /* 1: alpha and beta are device addresses */
+    int device;                       /* CUDA's number; it is current while a kernel is launched */
+    const void *auxiliary;            /* what the kernel's prepare made */
+    const int64_t *kernel_parameters; /* SPRYI_PARAMETERS numbers in the order of the kernel's list, as in a build */
     void *stream;
 } spryi_run_args;
 
@@ -59,16 +72,11 @@ typedef struct spryi_kernel {
     const spryi_run_table *spmv_t;                 /* NULL: not offered */
     const struct spryi_spgemm_host_phases *spgemm; /* (spgemm/spgemm.h) NULL: not offered */
     unsigned operations; /* of CUDA kernels, whose functions the plug-in has: SPRYI_OP_ bits; 0: the tables tell */
+    /* As a format's; NULL: none. */
+    const spryi_parameter *parameters;
+    const char *const *parameter_words[SPRYI_PARAMETERS];
+    const char *parameter_text;
 } spryi_kernel;
-
-/* A number that a user may set of a format: "sell:c=16:sigma=4096". 0, when not given, lets the format decide. */
-typedef struct spryi_parameter {
-    const char *name;
-    int64_t least, most;
-    const char *text; /* what it is, one line */
-} spryi_parameter;
-
-enum { SPRYI_PARAMETERS = 4, SPRYI_GIVEN_ZERO = -1 /* stands for a 0 that was given, where the least is 0 */ };
 
 /* What a format is asked to build, or to predict. */
 typedef struct spryi_build_request {
@@ -89,7 +97,8 @@ typedef struct spryi_build_request {
     int copied;             /* 1: what is built will be copied to a device's memory, so that the plan owns all of it */
     const struct spryi_tuning *tuning;    /* the context's table, for conversions on the device, which see no context */
     int64_t parameters[SPRYI_PARAMETERS]; /* in the order of the format's list; 0: not given; SPRYI_GIVEN_ZERO */
-    struct spryi_cost *cost;              /* where build tells what it makes, as predict would; NULL: nobody asks */
+    int64_t kernel_parameters[SPRYI_PARAMETERS]; /* of the kernel that is named; all 0: none is */
+    struct spryi_cost *cost; /* where build tells what it makes, as predict would; NULL: nobody asks */
 } spryi_build_request;
 
 /* What a format takes for a matrix, exact, known before it is built. */

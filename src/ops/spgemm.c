@@ -113,7 +113,7 @@ static spry_status select_kernel(spry_spgemm_plan *plan, const spry_spgemm_optio
 {
     const spryi_selection_request request = request_for(plan, o);
     SPRYI_OK_OR_RETURN(
-        o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, &request, err)
+        o->kernel ? spryi_select_named_kernel(plan->device, &plan->kernel, plan->kernel_parameters, &request, err)
                   : spryi_select_kernel(plan->device, &plan->kernel, spryi_find_format("csr"), NULL, &request, err));
     if (!why)
         why = request.device != SPRY_DEVICE_DEFAULT ? "it was asked for"

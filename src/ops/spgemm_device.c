@@ -127,6 +127,7 @@ static spry_status upload_operands(spry_spgemm_plan *plan, spry_error *err)
         .b = plan->job.b,
         .type = plan->job.type,
         .device = device->ordinal,
+        .kernel_parameters = plan->kernel_parameters,
         .multiprocessors = device->units,
         .shared_bytes = device->shared_bytes,
         .major = device->major,

@@ -39,6 +39,7 @@ struct spry_spgemm_plan {
     spryi_operand columns;       /* op(B) as CSC, for kernels that ask for it; given is b.csr */
     spry_spgemm_options options; /* its pointers are not kept */
     const spryi_kernel *kernel;
+    int64_t kernel_parameters[SPRYI_PARAMETERS];
     int single_run; /* 1: what only later runs need is not kept */
     union {
         float f32;

@@ -122,11 +122,12 @@ static spry_status select_named_kernel(spry_spmv_plan *plan, const spry_spmv_opt
         SPRYI_OK_OR_RETURN(spryi_parse_format(&plan->format, plan->parameters, o->format, err));
         request.format = plan->format->name;
     }
-    SPRYI_OK_OR_RETURN(spryi_select_named_kernel(d, &plan->kernel, &request, err));
+    SPRYI_OK_OR_RETURN(spryi_select_named_kernel(d, &plan->kernel, plan->kernel_parameters, &request, err));
+    snprintf(plan->kernel_name, sizeof plan->kernel_name, "%s", o->kernel);
     d->ops->find_kernel(d, plan->kernel, &plan->functions, &reason);
     plan->format = spryi_find_format(plan->kernel->format);
     plan->reason_code = SPRY_REASON_NAMED;
-    snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", plan->kernel->name);
+    snprintf(plan->reason, sizeof plan->reason, "kernel %s was asked for", plan->kernel_name);
     return SPRY_OK;
 }
 
@@ -250,7 +251,8 @@ static spry_status prepare_kernel(spry_spmv_plan *plan, spry_error *err)
                                            .storage = plan->stored.storage,
                                            .vector_type = plan->vector_type,
                                            .op = plan->options.op,
-                                           .device = d};
+                                           .device = d,
+                                           .kernel_parameters = plan->kernel_parameters};
     spry_status status = SPRY_OK;
     int previous = 0;
     if (f->prepare) {
@@ -571,7 +573,7 @@ spry_status spry_spmv_plan_get_info(const spry_spmv_plan *plan, spry_spmv_plan_i
         .device_name = plan->device->name,
         .format = plan->format->name,
         .parameters = plan->stored.parameters,
-        .kernel = plan->kernel->name,
+        .kernel = plan->kernel_name[0] ? plan->kernel_name : plan->kernel->name,
         .ordering = plan->order ? plan->order->name : "none",
         .reason_code = plan->reason_code,
         .reason = plan->reason,

@@ -58,6 +58,8 @@ struct spry_spmv_plan {
     spry_ordering *groups;   /* the caller's, kept: updates may make groups anew; NULL: none */
     const spryi_format *format;
     const spryi_kernel *kernel;
+    int64_t kernel_parameters[SPRYI_PARAMETERS];
+    char kernel_name[96];             /* with the parameters that were given */
     spryi_kernel_functions functions; /* of the kernel */
     spryi_run_fn run;
     spryi_plan_storage stored;

@@ -45,6 +45,7 @@ spryi_build_request spryi_request_of(const spry_spmv_plan *plan)
     request.kernel = plan->kernel;
     request.value_type = plan->value_type;
     memcpy(request.parameters, plan->parameters, sizeof request.parameters);
+    memcpy(request.kernel_parameters, plan->kernel_parameters, sizeof request.kernel_parameters);
     return request;
 }
 

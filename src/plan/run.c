@@ -347,6 +347,7 @@ spry_status spry_spmv_plan_run(const spry_spmv_plan *plan, spry_vector into, con
         .scalars_on_device = options && options->scalar_device > 0,
         .device = d->ordinal,
         .auxiliary = plan->auxiliary,
+        .kernel_parameters = plan->kernel_parameters,
         .stream = options ? options->stream : NULL,
     };
     int previous;

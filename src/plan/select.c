@@ -45,14 +45,17 @@ static const char *product_of(unsigned operation)
 }
 
 spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_kernel **kernel,
-                                      const spryi_selection_request *request, spry_error *err)
+                                      int64_t parameters[SPRYI_PARAMETERS], const spryi_selection_request *request,
+                                      spry_error *err)
 {
     const spryi_kernel *named = named_kernel(request);
+    const spryi_kernel *any;
     const char *reason;
-    if (!named && spryi_find_kernel(request->kernel))
-        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", request->kernel,
+    int64_t given[SPRYI_PARAMETERS];
+    SPRYI_OK_OR_RETURN(spryi_parse_kernel(&any, given, request->kernel, err));
+    if (!named)
+        return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", any->name,
                           product_of(request->operation));
-    if (!named) return spryi_fail(err, SPRY_UNKNOWN_NAME, "kernel", "no kernel \"%s\" is known", request->kernel);
     if (request->format && strcmp(request->format, named->format) != 0)
         return spryi_fail(err, SPRY_INVALID_ARGUMENT, "kernel", "kernel %s works on format %s, but format is %s",
                           named->name, named->format, request->format);
@@ -68,6 +71,7 @@ spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_ke
     if (!spryi_kernel_offers(named, request->operation))
         return spryi_fail(err, SPRY_UNSUPPORTED, "kernel", "kernel %s has no %s", named->name,
                           product_of(request->operation));
+    memcpy(parameters, given, sizeof given);
     *kernel = named;
     return SPRY_OK;
 }

@@ -28,9 +28,10 @@ typedef struct spryi_selection_request {
 spry_status spryi_select_device(const spry_context *context, const spryi_device **device,
                                 const spryi_selection_request *request, spry_error *err);
 
-/* The kernel that the request names, which has to run on the device and have the operation. */
+/* The kernel that the request names, which has to run on the device and have the operation; and its parameters. */
 spry_status spryi_select_named_kernel(const spryi_device *device, const spryi_kernel **kernel,
-                                      const spryi_selection_request *request, spry_error *err);
+                                      int64_t parameters[SPRYI_PARAMETERS], const spryi_selection_request *request,
+                                      spry_error *err);
 
 /*
  * The kernel of a format on the device: `suitable`, where that is one and can be used, else the last one listed that

@@ -157,6 +157,7 @@ struct spryi_device_product {
     spry_type type;
     int device; /* the driver's own number */
     int multiprocessors, shared_bytes, major;
+    const int64_t *kernel_parameters; /* as in spryi_run_args */
     void *stream;
     int64_t row_begin, row_end; /* rows of a that are to be multiplied */
     /*

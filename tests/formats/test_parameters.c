@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "catalogue/catalogue.h"
 #include "spry/io.h"
 #include "spry/spry.h"
 #include "spry/tools.h"
@@ -189,9 +190,49 @@ static void in_containers(void **state)
     assert_int_equal(rmdir(path), 0);
 }
 
+/* What follows a kernel's name, for a kernel of words and numbers; where the GPU is does not matter. */
+static void parameters_of_kernels(void **state)
+{
+    static const struct {
+        const char *text;
+        spry_status status;
+        int64_t numbers[2];
+        const char *message; /* or a part of it */
+    } cases[] = {
+        {"csr_vector_cuda", SPRY_OK, {0, 0}, ""},
+        {"csr_vector_cuda:lanes=2", SPRY_OK, {1, 0}, ""},
+        {"csr_vector_cuda:lanes=32", SPRY_OK, {5, 0}, ""},
+        {"csr_adaptive_cuda:vector=64:nnz_per_wg=256", SPRY_OK, {1, 64}, ""},
+        {"csr_vector_cuda:lanes=3", SPRY_INVALID_ARGUMENT, {0}, "kernel csr_vector_cuda: \"lanes=3\", expected"},
+        {"csr_vector_cuda:lanes", SPRY_INVALID_ARGUMENT, {0}, "expected lanes=WORD"},
+        {"csr_vector_cuda:width=2", SPRY_UNKNOWN_NAME, {0}, "kernel csr_vector_cuda has no parameter \"width\""},
+        {"csr_vector_cuda:lanes=2:lanes=4", SPRY_INVALID_ARGUMENT, {0}, "lanes is given twice"},
+        {"csr_adaptive_cuda:vector=0", SPRY_INVALID_ARGUMENT, {0}, "expected vector=NUMBER from 1 to 2048"},
+        {"csr_scalar_cuda:lanes=2", SPRY_UNKNOWN_NAME, {0}, "expected none"},
+        {"csr_vector:lanes=2", SPRY_UNKNOWN_NAME, {0}, "no kernel \"csr_vector\" is known"},
+    };
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        spry_error err = SPRY_ERROR_INIT;
+        const spryi_kernel *kernel = NULL;
+        int64_t numbers[SPRYI_PARAMETERS] = {-7, -7, -7, -7};
+        const spry_status status = spryi_parse_kernel(&kernel, numbers, cases[c].text, &err);
+        if (status != cases[c].status) fail_msg("%s: %s", cases[c].text, spry_status_text(status));
+        if (!strstr(err.message, cases[c].message)) fail_msg("%s: \"%s\"", cases[c].text, err.message);
+        if (status != SPRY_OK) {
+            assert_null(kernel);
+            assert_int_equal(numbers[0], -7);
+            continue;
+        }
+        assert_memory_equal(kernel->name, cases[c].text, strlen(kernel->name));
+        assert_int_equal(numbers[0], cases[c].numbers[0]);
+        assert_int_equal(numbers[1], cases[c].numbers[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(formats_come_back), cmocka_unit_test(no_width),
-                                       cmocka_unit_test(in_containers)};
+                                       cmocka_unit_test(in_containers), cmocka_unit_test(parameters_of_kernels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include "trials.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,31 @@ enum { LARGE = 60000 };
 
 static int tried[256]; /* trials of each kernel */
 
+/* The kernel's name as it stands, or in other turns with one parameter: each word, the least and most number. */
+static const char *name_in_turn(char *text, size_t size, const char *name, int turn)
+{
+    const spryi_kernel *kernel = spryi_find_kernel(name);
+    int choices = 0;
+    for (int pass = 0; pass < 2; pass++) { /* counts, then finds */
+        int at = 0;
+        if (pass == 1 && turn % (choices + 1) == 0) break;
+        for (int p = 0; kernel->parameters && kernel->parameters[p].name; p++) {
+            const spryi_parameter *of = kernel->parameters + p;
+            const char *const *words = kernel->parameter_words[p];
+            for (int w = 0; words ? words[w] != NULL : w < 2; w++) {
+                if (pass == 0) choices++;
+                if (pass == 0 || ++at != turn % (choices + 1)) continue;
+                if (words)
+                    snprintf(text, size, "%s:%s=%s", name, of->name, words[w]);
+                else
+                    snprintf(text, size, "%s:%s=%lld", name, of->name, (long long)(w == 0 ? of->least : of->most));
+                return text;
+            }
+        }
+    }
+    return name;
+}
+
 /* Every kernel that can run here and whose turn it is, on one form of a family. */
 static void check_kernels(spry_context *context, const material *s, int number, int pair, int h)
 {
@@ -82,7 +108,8 @@ static void check_kernels(spry_context *context, const material *s, int number, 
         spry_kernel_info kernel = kernel_info(context, k);
         if (!is_tested(&kernel) || !takes_part(&kernel, k, s, number, pair, h)) continue;
         if (!made++) g = given_make(&s->f, s->values, how, s->type, pair);
-        trial t = {&s->f, how, kernel.name, s->type, pair, tested_op};
+        char text[96];
+        trial t = {&s->f, how, name_in_turn(text, sizeof text, kernel.name, number + h), s->type, pair, tested_op};
         spry_spmv_plan *plan = plan_of(context, &t, &g);
         if (plan) check_plan(s, &t, plan, 0, brief);
         if (plan) tried[k]++;

@@ -24,6 +24,7 @@
     KERNEL(coo_segmented)                                                                                              \
     KERNEL(ell_slots)                                                                                                  \
     KERNEL(sell_chunks)                                                                                                \
+    KERNEL(hyb_one_launch)                                                                                             \
     KERNEL(hyb_atomic)                                                                                                 \
     KERNEL(hyb_segmented)                                                                                              \
     KERNEL(scoo_shared)                                                                                                \

@@ -9,9 +9,10 @@
  *       The sums of parts meet in y by atomicAdd, after a launch that multiplied these y by beta (the atomic form), or
  *       in the workspace, where the block that arrives last adds them up in the order of the parts (the default).
  * Work: blocks of 256 threads and NNZ_PER_WG = 2048 in f64, 128 and 1024 in f32, parts of 2 NNZ_PER_WG. The listing's
- *       CSR-Stream is right only where the block has NNZ_PER_WG threads; here each thread has eight entries. The
- *       listing's bound of 64 entries, above which it takes CSR-VectorL, is ONE_WARP here: from it on a whole block
- *       works on the row.
+ *       CSR-Stream is right only where the block has NNZ_PER_WG threads; here each thread has eight entries, or with
+ *       the parameter nnz_per_wg one, two, four or eight: of 256 it is the listing. Up to ONE_WARP entries a warp works
+ *       on a row, above it the whole block. The parameter `vector` is the length above which a row alone in its block
+ *       is CSR-VectorL's: the listing has 64, the default is NNZ_PER_WG.
  * Cost: bytes of CSR and 16 a row block; offsets are copied to the host once, when the plan is made. Rows of any length
  *       are safe. The default is deterministic; the atomic form is not, and with an infinite alpha it may give NaN for
  *       a long row whose parts differ in sign.
@@ -34,12 +35,12 @@ template <typename V> struct meeting {
     unsigned *arrived; /* long_count */
 };
 
-template <typename V, typename P, typename J>
+template <typename SHAPE, typename V, typename P, typename J>
 static __device__ void vector_long(const csr_row_blocks s, const csr_row_block mine, const P *__restrict__ Ap,
                                    const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, V *y,
                                    V alpha, V beta, meeting<V> at, V *scratch)
 {
-    constexpr int THREADS = row_block_shape<V>::threads, PART = row_block_shape<V>::part;
+    constexpr int THREADS = SHAPE::threads, PART = SHAPE::part;
     const int64_t begin = (int64_t)Ap[mine.row] + (int64_t)mine.part * PART, row_end = (int64_t)Ap[mine.row + 1];
     const int64_t end = row_end - begin > PART ? begin + PART : row_end;
     V sum = strided_product<THREADS>(begin + threadIdx.x, end, Aj, Ax, x);
@@ -55,11 +56,11 @@ static __device__ void vector_long(const csr_row_blocks s, const csr_row_block m
 }
 
 /* One row of `count` entries from `base` on. */
-template <typename V, typename J>
+template <typename SHAPE, typename V, typename J>
 static __device__ void vector_row(int64_t row, int64_t base, int count, const J *__restrict__ Aj,
                                   const V *__restrict__ Ax, const V *__restrict__ x, V *y, V alpha, V beta, V *scratch)
 {
-    constexpr int THREADS = row_block_shape<V>::threads;
+    constexpr int THREADS = SHAPE::threads;
     V sum;
     if (count <= ONE_WARP) {
         if (threadIdx.x >= 32) return;
@@ -76,12 +77,12 @@ static __device__ void vector_row(int64_t row, int64_t base, int count, const J 
  * them is multiplied too and nobody adds it up. Threads beyond the last entry take that one
  * again, and store what nobody reads: without branches all loads are in flight at once.
  */
-template <typename V, typename P, typename J>
+template <typename SHAPE, typename V, typename P, typename J>
 static __device__ void stream_rows(int64_t first, int rows, int64_t begin, int count, const P *__restrict__ Ap,
                                    const J *__restrict__ Aj, const V *__restrict__ Ax, const V *__restrict__ x, V *y,
                                    V alpha, V beta, V *products)
 {
-    constexpr int THREADS = row_block_shape<V>::threads, ITEMS = row_block_shape<V>::items;
+    constexpr int THREADS = SHAPE::threads, ITEMS = SHAPE::items;
     const int64_t base = begin / CSR_SECTOR * CSR_SECTOR;
     count += (int)(begin - base);
     if (count > 0) {
@@ -110,24 +111,24 @@ static __device__ void stream_rows(int64_t first, int rows, int64_t begin, int c
     }
 }
 
-template <typename V, typename P, typename J> static __global__ void __launch_bounds__(row_block_shape<V>::threads)
+template <typename SHAPE, typename V, typename P, typename J> static __global__ void __launch_bounds__(SHAPE::threads)
     csr_adaptive(const csr_row_blocks s, const P *__restrict__ Ap, const J *__restrict__ Aj, const V *__restrict__ Ax,
                  const V *__restrict__ x, V *__restrict__ y, scalar<V> alpha_given, scalar<V> beta_given, meeting<V> at)
 {
-    __shared__ V products[row_block_shape<V>::nnz_per_wg];
+    __shared__ V products[SHAPE::nnz_per_wg];
     const V alpha = alpha_given.get(), beta = beta_given.get();
     const csr_row_block mine = s.block[blockIdx.x];
     if (mine.long_row >= 0) {
-        vector_long(s, mine, Ap, Aj, Ax, x, y, alpha, beta, at, products);
+        vector_long<SHAPE>(s, mine, Ap, Aj, Ax, x, y, alpha, beta, at, products);
         return;
     }
     const int rows = (int)(s.block[blockIdx.x + 1].row - mine.row);
     const int64_t base = (int64_t)Ap[mine.row];
     const int count = (int)((int64_t)Ap[mine.row + rows] - base);
     if (rows == 1)
-        vector_row(mine.row, base, count, Aj, Ax, x, y, alpha, beta, products);
+        vector_row<SHAPE>(mine.row, base, count, Aj, Ax, x, y, alpha, beta, products);
     else
-        stream_rows(mine.row, rows, base, count, Ap, Aj, Ax, x, y, alpha, beta, products);
+        stream_rows<SHAPE>(mine.row, rows, base, count, Ap, Aj, Ax, x, y, alpha, beta, products);
 }
 
 /* y = beta*y for the long rows alone. */
@@ -146,18 +147,28 @@ static int64_t workspace_bytes(const spryi_prepare_request *request, const void 
     return s->long_count > 0 ? s->part_count * 8 + s->long_count * 4 : 0;
 }
 
-template <typename V, typename P, typename J>
-static spry_status launch(const spryi_run_args *args, meeting<V> at, const char *name, spry_error *err)
+template <typename SHAPE, typename V, typename P, typename J>
+static void launch_shape(const spryi_run_args *args, meeting<V> at)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
     const csr_row_blocks *s = (const csr_row_blocks *)args->auxiliary;
-    csr_adaptive<V, P, J>
-        <<<(unsigned)s->blocks, row_block_shape<V>::threads, 0, stream_of(args)>>>(*s, (const P *)a->offsets,
-                                                                                   (const J *)a->indices,
-                                                                                   (const V *)a->values,
-                                                                                   (const V *)args->x, (V *)args->y,
-                                                                                   SPRY_ALPHA(V, args),
-                                                                                   SPRY_BETA(V, args), at);
+    csr_adaptive<SHAPE, V, P, J>
+        <<<(unsigned)s->blocks, SHAPE::threads, 0, stream_of(args)>>>(*s, (const P *)a->offsets, (const J *)a->indices,
+                                                                      (const V *)a->values, (const V *)args->x,
+                                                                      (V *)args->y, SPRY_ALPHA(V, args),
+                                                                      SPRY_BETA(V, args), at);
+}
+
+template <typename V, typename P, typename J>
+static spry_status launch(const spryi_run_args *args, meeting<V> at, const char *name, spry_error *err)
+{
+    switch (args->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]) { /* of the words */
+    case 1: launch_shape<row_block_shape<V, 256>, V, P, J>(args, at); break;
+    case 2: launch_shape<row_block_shape<V, 512>, V, P, J>(args, at); break;
+    case 3: launch_shape<row_block_shape<V, 1024>, V, P, J>(args, at); break;
+    case 4: launch_shape<row_block_shape<V, 2048>, V, P, J>(args, at); break;
+    default: launch_shape<row_block_shape<V>, V, P, J>(args, at); break;
+    }
     return launched(err, name);
 }
 

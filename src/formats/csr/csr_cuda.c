@@ -1,6 +1,22 @@
 /* The CUDA kernels of csr, as libspry knows them without a GPU; the functions are in the plug-in. */
 #include "formats/csr/csr.h"
 
+static const spryi_parameter lanes[] = {{"lanes", 0, 0, "lanes a row: 2, 4, 8, 16 or 32"}, {0}};
+static const char *const lane_counts[] = {"2", "4", "8", "16", "32", NULL};
+
+static const spryi_parameter adaptive[] = {
+    {"nnz_per_wg", 0, 0, "entries a row block: 256, 512, 1024 or 2048"},
+    {"vector", 1, SPRYI_CSR_MOST_VECTOR, "entries of a row that CSR-Vector takes at most"},
+    {0},
+};
+static const char *const block_entries[] = {"256", "512", "1024", "2048", NULL};
+#define ADAPTIVE_PARAMETERS                                                                                            \
+    .parameters = adaptive, .parameter_words = {[SPRYI_CSR_NNZ_PER_WG] = block_entries},                               \
+    .parameter_text = "nnz_per_wg=256|512|1024|2048 (entries a row block, by 256 threads; with 256 the paper's "       \
+                      "CSR-Stream, an entry a thread; default 2048 in f64, 1024 by 128 threads in f32); "              \
+                      "vector=NUMBER (entries up to which a row alone in its block is CSR-Vector's, not "              \
+                      "CSR-VectorL's; the paper's listing has 64; default nnz_per_wg)"
+
 const spryi_kernel spryi_csr_vector_cuda = {
     .name = "csr_vector_cuda",
     .format = "csr",
@@ -10,6 +26,9 @@ const spryi_kernel spryi_csr_vector_cuda = {
     .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
+    .parameters = lanes,
+    .parameter_words = {[SPRYI_CSR_LANES] = lane_counts},
+    .parameter_text = "lanes=2|4|8|16|32 (lanes a row; 32: as the papers print it; default by the mean row)",
 };
 
 const spryi_kernel spryi_csr_adaptive_atomic_cuda = {
@@ -22,6 +41,7 @@ const spryi_kernel spryi_csr_adaptive_atomic_cuda = {
     .deterministic = 0,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
+    ADAPTIVE_PARAMETERS,
 };
 
 const spryi_kernel spryi_csr_adaptive_cuda = {
@@ -33,6 +53,7 @@ const spryi_kernel spryi_csr_adaptive_cuda = {
     .deterministic = 1,
     .pattern = 1,
     .operations = SPRYI_OP_SPMV,
+    ADAPTIVE_PARAMETERS,
 };
 
 const spryi_kernel spryi_csr_merge_cuda = {

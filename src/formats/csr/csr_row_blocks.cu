@@ -10,6 +10,7 @@ extern "C" {
 /* Host side: block and long_rows are NULL while they are counted. */
 typedef struct cutter {
     int nnz_per_wg, part;
+    int vector; /* entries of a row alone in its block, above which it is in parts */
     int64_t blocks, long_count, part_count;
     csr_row_block *block;
     csr_long_row *long_rows;
@@ -42,9 +43,9 @@ template <typename P> static void cut(cutter *c, const P *Ap, int64_t m)
 {
     c->blocks = c->long_count = c->part_count = 0;
     for (int64_t row = 0; row < m;) {
-        const int64_t base = (int64_t)Ap[row];
-        if ((int64_t)Ap[row + 1] - base > c->nnz_per_wg) {
-            add_long_row(c, row, (int64_t)Ap[row + 1] - base);
+        const int64_t base = (int64_t)Ap[row], length = (int64_t)Ap[row + 1] - base;
+        if (length > c->nnz_per_wg) {
+            add_long_row(c, row, length);
             row++;
             continue;
         }
@@ -57,7 +58,10 @@ template <typename P> static void cut(cutter *c, const P *Ap, int64_t m)
             else
                 high = middle - 1;
         }
-        add_block(c, row, 0, -1);
+        if (low == row + 1 && length > c->vector)
+            add_long_row(c, row, length);
+        else
+            add_block(c, row, 0, -1);
         row = low;
     }
 }
@@ -109,7 +113,11 @@ spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, v
         }
     }
     c.nnz_per_wg = SPRY_BY_TYPE(request->vector_type, V, int(row_block_shape<V>::nnz_per_wg));
-    c.part = SPRY_BY_TYPE(request->vector_type, V, int(row_block_shape<V>::part));
+    if (request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG] > 0)
+        c.nnz_per_wg = 128 << (int)request->kernel_parameters[SPRYI_CSR_NNZ_PER_WG]; /* the words are 256, 512, ... */
+    c.part = 2 * c.nnz_per_wg;
+    c.vector = c.nnz_per_wg;
+    if (request->kernel_parameters[SPRYI_CSR_VECTOR] > 0) c.vector = (int)request->kernel_parameters[SPRYI_CSR_VECTOR];
     cut_any(&c, offsets, a->offset_type, a->rows); /* counts */
     c.block = (csr_row_block *)malloc((size_t)(c.blocks + 1) * sizeof *c.block);
     c.long_rows = (csr_long_row *)malloc((size_t)(c.long_count + 1) * sizeof *c.long_rows);

@@ -14,10 +14,10 @@
 
 #include "device/cuda/cuda_common.cuh"
 
-/* NNZ_PER_WG entries and products of them in shared memory: eight a thread, all in flight at once. */
-template <typename V> struct row_block_shape {
-    static const int threads = sizeof(V) == 8 ? 256 : 128;
-    static const int items = 8;
+/* NNZ_PER_WG entries and products of them in shared memory: eight a thread, all in flight at once; or as asked for. */
+template <typename V, int NNZ = 0> struct row_block_shape {
+    static const int threads = NNZ > 0 || sizeof(V) == 8 ? 256 : 128;
+    static const int items = NNZ > 0 ? NNZ / 256 : 8;
     static const int nnz_per_wg = threads * items;
     static const int part = 2 * nnz_per_wg; /* entries of a part of a long row */
 };
@@ -47,7 +47,10 @@ typedef struct csr_row_blocks {
     csr_long_row *long_rows;
 } csr_row_blocks;
 
-/* Functions of a kernel's descriptor: csr_row_blocks of the spryi_csr in the request. */
+/*
+ * Functions of a kernel's descriptor: csr_row_blocks of the spryi_csr in the request; NNZ_PER_WG, and of a row alone in
+ * its block the entries up to which it is not in parts, by the parameters of CSR-Adaptive's kernels.
+ */
 spry_status spry_cuda_row_blocks_prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes,
                                          spry_error *err);
 void spry_cuda_row_blocks_discard(const spryi_device *device, void *auxiliary);

@@ -2,8 +2,9 @@
  * csr_vector_cuda: CSR-Vector, a group of lanes a row.
  *
  * Idea: 2, 4, 8, 16 or 32 lanes of a warp share a row, read its entries side by side and add up by shuffles.
- * Work: the group is the power of two at or above the mean row length, 2 to 32 lanes; 256 threads a block, so
- *       256 / lanes rows. Rows much longer than the mean keep a single group busy: no balance between rows.
+ * Work: the group is the power of two at or above the mean row length, 2 to 32 lanes, or the parameter `lanes`: with 32
+ *       it is CSR-Vector as both papers print it, a warp a row. 256 threads a block, so 256 / lanes rows. Rows much
+ *       longer than the mean keep a single group busy: no balance between rows.
  * Cost: bytes of CSR, read in whole sectors where the rows are as long as the group; log2(lanes) shuffles a row.
  * Source: Evtushenko 2019 and Meister 2013, CSR-Vector; Bell and Garland 2008, 4.3; groups below a warp: Baskaran and
  *         Bordawekar 2009.
@@ -50,11 +51,13 @@ static spry_status launch(const spryi_run_args *args, spry_error *err)
 template <typename V, typename P, typename J> static spry_status run(const spryi_run_args *args, spry_error *err)
 {
     const spry_arrays *a = &((const spryi_csr *)args->storage)->a;
-    int64_t mean = a->rows > 0 ? a->nnz / a->rows : 0;
-    if (mean <= 2) return launch<2, V, P, J>(args, err);
-    if (mean <= 4) return launch<4, V, P, J>(args, err);
-    if (mean <= 8) return launch<8, V, P, J>(args, err);
-    if (mean <= 16) return launch<16, V, P, J>(args, err);
+    const int64_t mean = a->rows > 0 ? a->nnz / a->rows : 0;
+    const int given = (int)args->kernel_parameters[SPRYI_CSR_LANES];
+    const int64_t wanted = given > 0 ? INT64_C(1) << given : mean; /* the words of the parameter are 2, 4, ... 32 */
+    if (wanted <= 2) return launch<2, V, P, J>(args, err);
+    if (wanted <= 4) return launch<4, V, P, J>(args, err);
+    if (wanted <= 8) return launch<8, V, P, J>(args, err);
+    if (wanted <= 16) return launch<16, V, P, J>(args, err);
     return launch<32, V, P, J>(args, err);
 }
 

@@ -45,6 +45,9 @@ typedef struct spryi_scoo {
     void *values;  /* nnz, of value_type */
 } spryi_scoo;
 
+/* Parameter of scoo_shared_cuda: sums a row, of which the words are 1, 2, 4, ... 32. */
+enum { SPRYI_SCOO_LANES };
+
 extern const spryi_format spryi_format_scoo;
 extern const spryi_kernel spryi_scoo_portable_cpu;
 extern const spryi_kernel spryi_scoo_shared_cuda;

@@ -19,11 +19,12 @@ static int64_t quotient_up(int64_t a, int64_t b)
 /*
  * A slice a multiprocessor, so that all of them sweep x together; twice as high where the kernel's two parts a slice,
  * whose sums meet, cost less than the sectors of x they save; in rounds of two a multiprocessor where that would be
- * too much for shared memory. Whole sectors of y.
+ * too much for shared memory. Whole sectors of y. lanes: sums a row that the kernel is asked for; 0: what fits.
  */
-static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type)
+static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type, int64_t lanes)
 {
-    const int64_t most = SPRYI_SCOO_GPU_SLICE_BYTES / (int64_t)spry_type_bytes(value_type);
+    const int64_t sums = lanes > 0 ? lanes : 1;
+    const int64_t most = SPRYI_SCOO_GPU_SLICE_BYTES / (int64_t)spry_type_bytes(value_type) / sums;
     int64_t height = quotient_up(rows, SPRYI_SCOO_GPU_SLICES);
     if (2 * height <= most && rows > 0 && nnz / rows >= SPRYI_SCOO_GPU_MEETING) height *= 2;
     if (height > most) {
@@ -36,8 +37,9 @@ static int64_t gpu_height(int64_t rows, int64_t nnz, spry_type value_type)
 
 spryi_scoo_head spryi_scoo_head_of(const spryi_build_request *request, const spry_arrays *a)
 {
+    const int64_t word = request->kernel_parameters[SPRYI_SCOO_LANES], lanes = word > 0 ? INT64_C(1) << (word - 1) : 0;
     int64_t height = request->parameters[0] > 0    ? request->parameters[0]
-                     : request->massively_parallel ? gpu_height(a->rows, a->nnz, a->value_type)
+                     : request->massively_parallel ? gpu_height(a->rows, a->nnz, a->value_type, lanes)
                                                    : default_height(a->rows, a->value_type);
     return (spryi_scoo_head){
         .rows = a->rows,

@@ -246,8 +246,8 @@ static spry_status make_parts(const spryi_device *device, scoo_parts *c, const s
 }
 
 /* Ranges, lanes and threads, for a block's share of the shared memory; the kernel may take all that the device has. */
-static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t *multiprocessors,
-                           spry_error *err)
+static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, int64_t lanes_word,
+                           int64_t *multiprocessors, spry_error *err)
 {
     enum { OWN = 1024 }; /* left for what the kernel itself declares */
     const spry_type type = (spry_type)h->value_type;
@@ -263,8 +263,14 @@ static spry_status resolve(scoo_parts *c, const spryi_scoo_head *h, int device, 
     c->range_rows = (int)ceil_div(h->height, c->ranges);
     const int64_t room = most < SPRYI_SCOO_GPU_SLICE_BYTES ? most : SPRYI_SCOO_GPU_SLICE_BYTES;
     const int64_t mean = h->rows > 0 ? h->nnz / h->rows : 0;
-    c->lanes = 1;
-    while (c->lanes < 32 && 4 * c->lanes <= mean && 2 * c->lanes * c->range_rows * size <= room) c->lanes *= 2;
+    c->lanes = lanes_word > 0 ? 1 << (lanes_word - 1) : 1;
+    if (c->lanes * c->range_rows * size > most)
+        return spryi_fail_value(err, SPRY_UNSUPPORTED, "kernel", c->lanes * c->range_rows * size, most,
+                                "scoo_shared_cuda: %d lanes of %d rows take %lld bytes of shared memory, a block has "
+                                "%d; expected lower slices or fewer lanes",
+                                c->lanes, c->range_rows, (long long)(c->lanes * c->range_rows * size), most);
+    while (lanes_word == 0 && c->lanes < 32 && 4 * c->lanes <= mean && 2 * c->lanes * c->range_rows * size <= room)
+        c->lanes *= 2;
     return SPRY_OK;
 }
 
@@ -274,7 +280,8 @@ static spry_status prepare(const spryi_prepare_request *request, void **auxiliar
     int64_t multiprocessors = 1;
     scoo_parts *c = (scoo_parts *)calloc(1, sizeof *c);
     if (!c) return spryi_fail(err, SPRY_OUT_OF_MEMORY, NULL, "out of memory: parts");
-    spry_status status = resolve(c, &s->head, request->device->ordinal, &multiprocessors, err);
+    spry_status status = resolve(c, &s->head, request->device->ordinal, request->kernel_parameters[SPRYI_SCOO_LANES],
+                                 &multiprocessors, err);
     if (status == SPRY_OK && s->head.slices > 0) status = make_parts(request->device, c, s, multiprocessors, err);
     if (status != SPRY_OK) {
         discard(request->device, c);

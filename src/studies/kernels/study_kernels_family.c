@@ -22,6 +22,8 @@ KERNEL(coo, atomic, 1, "a thread an entry, added to y by atomics", "Evtushenko 2
 KERNEL(hyb, atomic, 1, "ELL by a thread a row, then the rest by atomics",
        "Evtushenko 2019 and Sparse Methods, HYB, in ordered launches; Bell and Garland 2008, 4.5")
 
+KERNEL(hyb, one_launch, 1, "both parts in one launch, by atomics on a cleared y", "Evtushenko 2019, listing 8")
+
 /* clang-format off */
 static const spryi_kernel *const kernels[] = {
     &spryi_csr_reference_cpu,
@@ -31,6 +33,7 @@ static const spryi_kernel *const kernels[] = {
     &spryi_coo_atomic_cuda,
     &spryi_ell_reference_cpu,
     &spryi_sell_reference_cpu,
+    &spryi_hyb_one_launch_cuda,
     &spryi_hyb_atomic_cuda,
     &spryi_scoo_reference_cpu,
     &spryi_bsr_reference_cpu,
