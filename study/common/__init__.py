@@ -1,0 +1,1 @@
+"""What the studies share: jobs that measure, records, tables, figures and verdicts."""

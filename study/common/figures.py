@@ -1,0 +1,107 @@
+"""Figures by Matplotlib: colours that the colour-blind tell apart, and marks and dashes that print without them."""
+import os
+
+# Okabe and Ito's colours, but for yellow, which paper swallows.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#7f7f7f")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+DASHES = ("-", "--", "-.", ":")
+HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++", "oo")
+
+
+def can_draw():
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def pyplot():
+    import matplotlib
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plot
+    matplotlib.rcParams.update({
+        "figure.constrained_layout.use": True, "figure.dpi": 120, "savefig.dpi": 120, "svg.hashsalt": "spry",
+        "svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3, "axes.axisbelow": True,
+        "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "legend.fontsize": 8,
+    })
+    return plot
+
+
+def style(index):
+    """Colour, mark and dash of the index-th line."""
+    return {"color": COLOURS[index % len(COLOURS)], "marker": MARKS[index % len(MARKS)],
+            "linestyle": DASHES[index // len(COLOURS) % len(DASHES)], "markersize": 4, "linewidth": 1.2}
+
+
+def save(figure, folder, name, note):
+    """Writes NAME.svg and NAME.png, with the note (machine, date, command) under the picture."""
+    figure.supxlabel(note, fontsize=6, color="#555555")
+    os.makedirs(folder, exist_ok=True)
+    figure.savefig(os.path.join(folder, name + ".svg"), metadata={"Date": None})
+    figure.savefig(os.path.join(folder, name + ".png"), metadata={"Software": None})
+    pyplot().close(figure)
+
+
+def lines(axes, series, xlabel, ylabel, logs="xy"):
+    """series: {label: [(x, y), ...]}; logs: which axes are logarithmic."""
+    for index, (label, points) in enumerate(series.items()):
+        if points:
+            points = sorted(points)
+            axes.plot([x for x, _ in points], [y for _, y in points], label=label, **style(index))
+    if "x" in logs:
+        axes.set_xscale("log")
+    if "y" in logs:
+        axes.set_yscale("log")
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    if series:
+        axes.legend()
+
+
+def scatter(axes, series, xlabel, ylabel, logs="xy"):
+    """series: {label: [(x, y), ...]}."""
+    for index, (label, points) in enumerate(series.items()):
+        kind = style(index)
+        axes.scatter([x for x, _ in points], [y for _, y in points], s=12, label=label, color=kind["color"],
+                     marker=kind["marker"], alpha=0.7, linewidths=0)
+    if "x" in logs:
+        axes.set_xscale("log")
+    if "y" in logs:
+        axes.set_yscale("log")
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.legend()
+
+
+def distribution(axes, values, xlabel, ylabel="matrices"):
+    """A histogram over a logarithmic axis, with the mean and the median as lines."""
+    import math
+    if not values:
+        axes.text(0.5, 0.5, "no matrix", ha="center", transform=axes.transAxes)
+        return
+    low, high = math.floor(math.log2(min(values)) * 2), math.ceil(math.log2(max(values)) * 2) + 1
+    axes.hist(values, bins=[2 ** (b / 2) for b in range(low, high + 1)], color=COLOURS[0], edgecolor="white")
+    axes.axvline(sum(values) / len(values), color=COLOURS[1], linestyle="--", label="mean")
+    axes.axvline(sorted(values)[len(values) // 2], color=COLOURS[6], linestyle=":", label="median")
+    axes.set_xscale("log")
+    axes.set_xlabel(xlabel)
+    axes.set_ylabel(ylabel)
+    axes.legend()
+
+
+def bars(axes, groups, series, ylabel, log=False):
+    """groups: names along the axis; series: {label: [a value a group, None: nothing]}."""
+    width = 0.8 / max(len(series), 1)
+    for index, (label, values) in enumerate(series.items()):
+        at = [g + (index - (len(series) - 1) / 2) * width for g in range(len(groups))]
+        axes.bar(at, [value or 0 for value in values], width, label=label, color=COLOURS[index % len(COLOURS)],
+                 hatch=HATCHES[index % len(HATCHES)], edgecolor="white", linewidth=0.3)
+    axes.set_xticks(range(len(groups)))
+    axes.set_xticklabels(groups, rotation=45 if len(groups) > 4 else 0, ha="right" if len(groups) > 4 else "center",
+                         fontsize=7)
+    axes.set_ylabel(ylabel)
+    if log:
+        axes.set_yscale("log")
+    axes.grid(axis="x", visible=False)
+    axes.legend()

@@ -1,0 +1,105 @@
+"""Jobs: what a study measures, cut so that each is short and can be done anywhere."""
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections import namedtuple
+
+from common import machine, records
+
+# name: tells it from others, and stays the same from run to run; measure(run): yields the job's records.
+Job = namedtuple("Job", "name measure")
+
+
+class Run:
+    """What a job measures with: how the program is called, and what for."""
+
+    def __init__(self, options):
+        self.options = options
+        self.command = ""
+        self.environment = dict(os.environ)
+        plugin = machine.mock_plugin() if options.quick and not machine.describe()["gpu"] else None
+        self.mock = bool(plugin) and options.device != "cpu"
+        if self.mock:
+            self.environment["SPRY_CUDA_PLUGIN"] = plugin
+            self.environment["SPRY_CUDA_POOL"] = "off"
+
+    def call(self, *arguments):
+        """What `spry ARGUMENTS` prints, and its exit status."""
+        self.command = shlex.join(["spry", *arguments])
+        try:
+            process = subprocess.run([machine.program(), *arguments], stdout=subprocess.PIPE, encoding="utf-8",
+                                     env=self.environment, check=False)
+        except OSError as error:
+            sys.exit(f"{machine.program()}: cannot be run: {error.strerror}; the variable SPRY names the program")
+        return process.stdout, process.returncode
+
+    def lines(self, *arguments):
+        """The JSON lines that `spry ARGUMENTS --json` prints. A status of 2 or more ends the study."""
+        text, status = self.call(*arguments, "--json")
+        if status > 1:
+            sys.exit(f"study/run: {self.command} --json ended with status {status}")
+        return [json.loads(line) for line in text.splitlines()]
+
+
+def bench(name, matrix, *arguments, label=None):
+    """A job that is one `spry bench` of a matrix; label: the matrix's name in the records."""
+    def measure(run):
+        for record in run.lines("bench", matrix, *arguments):
+            if label:
+                record["matrix"] = label
+            yield record
+    return Job(name, measure)
+
+
+def output_folder(options):
+    """The folder of the results, made if it is missing."""
+    out = options.out
+    if not out and options.quick:
+        out = tempfile.mkdtemp(prefix=f"study-{options.seed}-")
+    out = out or f"study-{options.seed}"
+    try:
+        os.makedirs(out, exist_ok=True)
+    except OSError as error:
+        sys.exit(f"study/run: {out}: {error.strerror}")
+    return out
+
+
+def _envelope(options, run, job):
+    return {"seed": options.seed, "job": job.name, "quick": bool(options.quick), "mock": run.mock,
+            "date": machine.today(), "machine": machine.describe(), "clocks": machine.clocks(),
+            "command": run.command}
+
+
+def _measure(options, run, job, file):
+    found = list(job.measure(run))
+    envelope = _envelope(options, run, job)
+    lines = [{**envelope, "record": record} for record in found] + [{**envelope, "done": True}]
+    file.write("".join(json.dumps(line) + "\n" for line in lines))
+    file.flush()
+
+
+def run(options, all_jobs, out):
+    """Measures the part's jobs that are not in OUT/records.jsonl yet; how many are left because of the time limit."""
+    names = [job.name for job in all_jobs]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        sys.exit(f"study/run: two jobs are called {', '.join(sorted(twice))}")
+    path = os.path.join(out, "records.jsonl")
+    lines = records.read_lines(path) if os.path.exists(path) else []
+    if any(line["quick"] != bool(options.quick) for line in lines):
+        sys.exit(f"study/run: {path} has results of another kind (quick or not): name another folder with --out")
+    done = {job for job, _ in records.finished(lines)}
+    first, parts = options.part
+    began = time.monotonic()
+    wanted = [job for job in all_jobs[first - 1::parts] if job.name not in done]
+    with open(path, "a", encoding="utf-8") as file:
+        for number, job in enumerate(wanted):
+            if options.time_limit and time.monotonic() - began > options.time_limit:
+                return len(wanted) - number
+            print(f"[{number + 1}/{len(wanted)}] {job.name}", file=sys.stderr)
+            _measure(options, Run(options), job, file)
+    return 0

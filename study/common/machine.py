@@ -1,0 +1,72 @@
+"""What measured: the machine, its GPU, the library, the day."""
+import datetime
+import functools
+import hashlib
+import os
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def program():
+    """The spry that measures: the variable SPRY, else that of build/."""
+    return os.environ.get("SPRY") or os.path.join(ROOT, "build", "spry")
+
+
+def mock_plugin():
+    """The module that stands for a GPU in quick runs, beside the program's tests; None: it was not built."""
+    path = os.path.join(os.path.dirname(program()), "tests", "libspry-mock-cuda.so")
+    return path if os.path.isfile(path) else None
+
+
+def _first_line(command):
+    try:
+        result = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return result.stdout.strip().splitlines()[0] if result.returncode == 0 and result.stdout.strip() else ""
+
+
+def _processor():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return "unknown processor"
+
+
+def _identity():
+    """Differs from machine to machine, and says nothing about it."""
+    text = os.uname().nodename
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
+            text += file.read()
+    except OSError:
+        pass
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def clocks():
+    """The GPU's clocks in MHz: multiprocessors, memory, and their maxima; "": no GPU is asked."""
+    return _first_line(["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem",
+                        "--format=csv,noheader,nounits"])
+
+
+@functools.lru_cache(maxsize=None)
+def describe():
+    """A dictionary that every record carries."""
+    gpu = _first_line(["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"])
+    return {
+        "id": _identity(),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "gpu": gpu,
+        "library": _first_line([program(), "--version"]),
+    }
+
+
+def today():
+    return datetime.date.today().isoformat()

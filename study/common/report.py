@@ -1,0 +1,128 @@
+"""Reports: report.md with all tables, verdicts and figures, and each table as Markdown and CSV."""
+import csv
+import math
+import os
+from collections import namedtuple
+
+from common import figures
+from common.figures import can_draw
+from common.records import Results
+
+__all__ = ["can_draw", "write", "Report", "CONFIRMED", "REFUTED", "NOT_COMPARABLE"]
+
+CONFIRMED, REFUTED, NOT_COMPARABLE = "confirmed", "refuted", "not comparable"
+
+Claim = namedtuple("Claim", "item text found verdict why")
+
+
+def cell(value):
+    """A value as a cell: numbers with three or four digits, nothing as a dash."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(value).replace("|", "\\|")
+
+
+def markdown(columns, rows):
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join(lines + ["| " + " | ".join(cell(value) for value in row) + " |" for row in rows])
+
+
+class Report:
+    """What a study adds its tables, figures and verdicts to."""
+
+    def __init__(self, options, results, out):
+        self.options, self.results, self.out = options, results, out
+        self.parts, self.problems, self.claims = [], [], []
+        self.draws = not options.no_figures and can_draw()
+
+    def note(self):
+        """One line under every picture and table: what measured it, when, and that quick results are none."""
+        told = "; ".join(f"{about['gpu'] or about['processor']} ({', '.join(sorted(dates))})"
+                         for about, dates, _ in self.results.machines().values())
+        quick = "QUICK RUN, NO RESULT. " if self.results.quick else ""
+        return quick + ("A MOCK STANDS FOR THE GPU. " if self.results.mock else "") + \
+            f"study/run {self.options.seed}; {told}"
+
+    def text(self, text):
+        self.parts.append(text)
+
+    def heading(self, text):
+        self.parts.append("## " + text)
+
+    def table(self, name, title, columns, rows, about=""):
+        """A table as the seed has it: tables/NAME.md and .csv. Rows of None and numbers that are none are a problem."""
+        rows = [list(row) for row in rows]
+        for row in rows:
+            if len(row) != len(columns):
+                self.problem(f"table {name}: a row of {len(row)} cells under {len(columns)} columns")
+            if any(isinstance(value, float) and (math.isnan(value) or math.isinf(value)) for value in row):
+                self.problem(f"table {name}: {row[0]} has a number that is none")
+        if not rows:
+            self.problem(f"table {name} is empty")
+        folder = os.path.join(self.out, "tables")
+        os.makedirs(folder, exist_ok=True)
+        text = f"### {title}\n\n" + (about + "\n\n" if about else "") + markdown(columns, rows)
+        with open(os.path.join(folder, name + ".md"), "w", encoding="utf-8") as file:
+            file.write(text + f"\n\n{self.note()}\n")
+        with open(os.path.join(folder, name + ".csv"), "w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(rows)
+        self.parts.append(text)
+
+    def figure(self, name, title, draw, rows=1, columns=1, size=(6, 3.6)):
+        """draw(axes, ...) draws into rows * columns axes; figures/NAME.svg and .png."""
+        self.parts.append(f"### {title}\n\n" + (f"![{title}](figures/{name}.png)" if self.draws else
+                                               "(not drawn: without Matplotlib, or left out)"))
+        if not self.draws:
+            return
+        picture, axes = figures.pyplot().subplots(rows, columns, figsize=size, squeeze=False)
+        draw(*axes.flat)
+        figures.save(picture, os.path.join(self.out, "figures"), name, self.note())
+
+    def claim(self, item, text, found, verdict, why=""):
+        """What the seed says, what was found here, and whether that confirms it."""
+        if verdict not in (CONFIRMED, REFUTED, NOT_COMPARABLE):
+            self.problem(f"claim {item}: verdict '{verdict}'")
+        self.claims.append(Claim(item, text, found, verdict, why))
+
+    def problem(self, text):
+        """A check that failed: the run ends with status 1."""
+        self.problems.append(text)
+
+    def check(self, holds, text):
+        if not holds:
+            self.problem(text)
+
+
+def _machines(results):
+    rows = []
+    for key, (about, dates, clocks) in results.machines().items():
+        rows.append([key, about["processor"], about["cores"], about["gpu"] or "-", about["library"],
+                     ", ".join(sorted(dates)), "; ".join(sorted(clocks)[:2]) or "-"])
+    return markdown(["machine", "processor", "cores", "GPU, driver", "library", "dates",
+                     "clocks of the GPU, MHz (multiprocessors, memory, most of each)"], rows)
+
+
+def write(options, study, envelopes, out):
+    """OUT/report.md of these records; the checks that failed."""
+    results = Results(envelopes)
+    report = Report(options, results, out)
+    if not envelopes:
+        return ["nothing was measured"]
+    study.report(results, report)
+    text = [f"# {study.TITLE}"]
+    if results.quick:
+        text.append("**A quick run: it shows that everything works, and measures nothing.**")
+    if results.mock:
+        text.append("**A mock in host memory stood for the GPU.**")
+    text += [study.ABOUT, _machines(results)]
+    if report.claims:
+        text.append("## What the document says\n\n" + markdown(
+            ["item", "the document", "here", "verdict", "why"], report.claims))
+    text += report.parts
+    with open(os.path.join(out, "report.md"), "w", encoding="utf-8") as file:
+        file.write("\n\n".join(text) + "\n")
+    return report.problems
