@@ -1,4 +1,8 @@
-/* spry devices where the CUDA plug-in cannot be used: the reason for people and for programs, and no failure. */
+/*
+ * spry devices where the CUDA plug-in cannot be used: the reason for people and for programs, and no failure. Then with
+ * the plug-in that is a mock.
+ */
+#include "records.h"
 #include "spawn.h"
 
 #include <setjmp.h>
@@ -48,10 +52,68 @@ static void plugins_that_cannot_be_used(void **state)
     expect_reason(SPRY_TEST_PLUGINS "/stranger.so", "is no plug-in of Spry");
 }
 
+static int count_good(const cJSON *records)
+{
+    int good = 0;
+    const cJSON *r;
+    cJSON_ArrayForEach(r, records) good += strcmp(text_of(r, "status"), "ok") == 0 && number_of(r, "time_us") > 0 &&
+                                           strcmp(text_of(r, "device"), "cuda") == 0;
+    return good;
+}
+
+/* A GPU that is host memory, and says so: products, transposed ones, squares and solvers are made as on one. */
+static void the_mock_stands_in(void **state)
+{
+    (void)state;
+    static const char *const kernels[] = {"csr_scalar_cuda", "csr_vector_cuda", "hyb_atomic_cuda", "scoo_shared_cuda"};
+    setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
+    setenv("SPRY_BENCH_COPY_BYTES", "1048576", 1);
+    expect("devices", 0, "cuda: mock: host memory, no GPU", NULL);
+    cJSON *records = records_of("bench $D/small.mtx --device cuda --runs 2 --kernels csr_scalar_cuda,csr_vector_cuda,"
+                                "hyb_atomic_cuda,scoo_shared_cuda --json",
+                                0);
+    assert_int_equal(count_good(records), 4);
+    for (int k = 0; k < 4; k++) assert_non_null(find(records, "kernel", kernels[k]));
+    cJSON_Delete(records);
+    records =
+        records_of("bench gen:grid5,x=9,y=9 --device cuda --op spmv_t --runs 2 --kernels csr_scatter_cuda --json", 0);
+    assert_int_equal(count_good(records), 1);
+    cJSON_Delete(records);
+    records = records_of("bench gen:grid5,x=9,y=9 --device cuda --op spgemm --runs 2 --formats all --json", 0);
+    assert_true(count_good(records) > 1 && count_good(records) == cJSON_GetArraySize(records));
+    cJSON_Delete(records);
+    expect("solve gen:laplace5,x=9,y=9 --device cuda", 0, "on mock: host memory, no GPU", NULL);
+    expect("spmv gen:rmat16,scale=8 --device cuda", 0, ": correct", NULL);
+    unsetenv("SPRY_BENCH_COPY_BYTES");
+    unsetenv("SPRY_CUDA_PLUGIN");
+}
+
+/* Every kernel of a GPU on one matrix: each that has the product is served, and right. */
+static void the_mock_serves_every_kernel(void **state)
+{
+    (void)state;
+    const cJSON *r;
+    int served = 0;
+    setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
+    cJSON *records = records_of("bench gen:grid5,x=12,y=9 --device cuda --runs 1 --formats all --json", 0);
+    cJSON_ArrayForEach(r, records)
+    {
+        const int skipped = strcmp(text_of(r, "status"), "skipped") == 0;
+        if (skipped && !strstr(text_of(r, "reason"), "has no product"))
+            fail_msg("%s: %s", text_of(r, "kernel"), text_of(r, "reason"));
+        served += !skipped;
+    }
+    assert_true(served >= 20);
+    cJSON_Delete(records);
+    unsetenv("SPRY_CUDA_PLUGIN");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plugins_that_cannot_be_used),
+        cmocka_unit_test(the_mock_stands_in),
+        cmocka_unit_test(the_mock_serves_every_kernel),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

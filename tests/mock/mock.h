@@ -25,10 +25,17 @@ typedef struct mock_state {
 extern mock_state mock;
 
 extern spryi_driver mock_driver; /* its start_us may be changed */
+extern const spryi_device_ops mock_ops;
 extern const struct spryi_spgemm_functions mock_spgemm;
 extern const struct spryi_spgemm_device_phases mock_spgemm_phases;
 extern const spryi_kernel mock_spgemm_kernel;
 const struct spryi_vector_ops *mock_vector_ops(const spryi_device *device);
+
+/* The device's kernel of a format; NULL: it has none. */
+const spryi_kernel *mock_kernel_of(const char *format);
+
+/* Storages are decoded with the memory of this context. */
+void mock_use(spry_context *context);
 
 extern _Thread_local int mock_entered; /* how often this thread has made the device current, and not left it */
 

@@ -316,7 +316,12 @@ static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, dou
 
 /* ---- y = alpha*op(A)*x + beta*y -------------------------------------------------------------------------- */
 
-static spry_context *context_of_device; /* the last one that has looked for it */
+static spry_context *context_of_device; /* the last one that has looked for it, or is used */
+
+void mock_use(spry_context *context)
+{
+    context_of_device = context;
+}
 
 typedef struct product_task {
     const spryi_format *format;
@@ -406,7 +411,8 @@ static spry_status start_product(const spryi_format *format, const spryi_run_arg
     FORMAT(bsr, 0)                                                                                                     \
     FORMAT(csr2, 0)                                                                                                    \
     FORMAT(csr3, 0)                                                                                                    \
-    FORMAT(packed, 1)
+    FORMAT(packed, 1)                                                                                                  \
+    FORMAT(windowed, 1)
 /* clang-format on */
 
 #define DEFINE_KERNEL(name_, pattern_)                                                                                 \
@@ -439,6 +445,13 @@ EVERY_FORMAT(DEFINE_KERNEL)
 
 #define LIST_KERNEL(name_, pattern_) &kernel_##name_,
 static const spryi_kernel *const kernels[] = {EVERY_FORMAT(LIST_KERNEL) & mock_spgemm_kernel, NULL};
+
+const spryi_kernel *mock_kernel_of(const char *format)
+{
+    for (int k = 0; kernels[k] != &mock_spgemm_kernel; k++)
+        if (strcmp(kernels[k]->format, format) == 0) return kernels[k];
+    return NULL;
+}
 
 /* What a kernel keeps beside a storage: a block that must be there still when it is discarded. */
 static spry_status prepare(const spryi_prepare_request *request, void **auxiliary, int64_t *bytes, spry_error *err)
@@ -526,33 +539,34 @@ static const spryi_converter *find_converter(const spryi_device *device, const c
 
 /* ---- the driver ------------------------------------------------------------------------------------------ */
 
+const spryi_device_ops mock_ops = {.allocate = allocate,
+                                   .release = release,
+                                   .allocate_in_order = allocate,
+                                   .release_in_order = release,
+                                   .clear = clear_memory,
+                                   .copy = copy,
+                                   .sum_rows = sum_rows,
+                                   .gather = gather,
+                                   .synchronize = synchronize,
+                                   .finish = finish,
+                                   .enter = enter,
+                                   .leave = leave,
+                                   .scale = scale,
+                                   .map = map,
+                                   .copy_bandwidth = copy_bandwidth,
+                                   .find_kernel = find_kernel,
+                                   .find_converter = find_converter,
+                                   .vector_ops = mock_vector_ops,
+                                   .spgemm = &mock_spgemm};
+
 static int find(spry_context *context, spryi_device *devices, int most, const void **state, char *reason,
                 size_t reason_size)
 {
-    static const spryi_device_ops ops = {.allocate = allocate,
-                                         .release = release,
-                                         .allocate_in_order = allocate,
-                                         .release_in_order = release,
-                                         .clear = clear_memory,
-                                         .copy = copy,
-                                         .sum_rows = sum_rows,
-                                         .gather = gather,
-                                         .synchronize = synchronize,
-                                         .finish = finish,
-                                         .enter = enter,
-                                         .leave = leave,
-                                         .scale = scale,
-                                         .map = map,
-                                         .copy_bandwidth = copy_bandwidth,
-                                         .find_kernel = find_kernel,
-                                         .find_converter = find_converter,
-                                         .vector_ops = mock_vector_ops,
-                                         .spgemm = &mock_spgemm};
     (void)most, (void)state;
     snprintf(reason, reason_size, "the mock device is absent");
     if (mock.absent) return 0;
-    context_of_device = context;
-    devices->ops = &ops;
+    mock_use(context);
+    devices->ops = &mock_ops;
     devices->units = 4;
     devices->shared_bytes = 64 << 10;
     devices->memory_bytes = 1 << 30;

@@ -1,0 +1,120 @@
+/*
+ * A CUDA plug-in without a GPU, for trials of what is done on one: libspry loads it by SPRY_CUDA_PLUGIN as it does its
+ * own. It has one device, the mock of tests/mock, which is host memory, and serves every CUDA kernel by that device's
+ * kernel of the same format, entry by entry. Results are right and records whole; times tell nothing.
+ */
+#include "core/build_id.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "device/plugin.h"
+#include "mock/mock.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int count(char *reason, size_t reason_size)
+{
+    (void)reason, (void)reason_size;
+    return 1;
+}
+
+/* Sizes of an H100, by which formats and kernels decide; memory that a small machine has. */
+static spry_status describe(int ordinal, spryi_device *device, spry_error *err)
+{
+    (void)ordinal, (void)err;
+    snprintf(device->description, sizeof device->description, "mock: host memory, no GPU");
+    device->units = 132;
+    device->major = 9;
+    device->shared_bytes = 227 << 10;
+    device->memory_bytes = (int64_t)2 << 30;
+    device->cache_bytes = 50 << 20;
+    return SPRY_OK;
+}
+
+static int find_kernel(const spryi_device *device, const spryi_kernel *kernel, spryi_kernel_functions *functions,
+                       const char **reason)
+{
+    const spryi_kernel *served = mock_kernel_of(kernel->format);
+    (void)device;
+    *reason = served ? "" : "the mock has no kernel of its format";
+    if (!served) return 0;
+    *functions = (spryi_kernel_functions){.name = kernel->name};
+    if (kernel->operations & SPRYI_OP_SPMV) functions->spmv = served->spmv;
+    if (kernel->operations & SPRYI_OP_SPMV_T) functions->spmv_t = served->spmv_t;
+    if (kernel->operations & SPRYI_OP_SPGEMM) functions->spgemm = &mock_spgemm_phases;
+    return 1;
+}
+
+/* Of a memory copy of 16 MB at most: a number, as a record wants one. */
+static spry_status copy_bandwidth(const spryi_device *device, int64_t bytes, double *gbps, spry_error *err)
+{
+    const int64_t copied = bytes < 16 << 20 ? bytes : 16 << 20;
+    void *to = NULL, *from = NULL;
+    SPRYI_OK_OR_RETURN(mock_ops.allocate(device, &from, copied, "copy bandwidth", err));
+    const spry_status status = mock_ops.allocate(device, &to, copied, "copy bandwidth", err);
+    if (status == SPRY_OK) {
+        mock_open_memory();
+        const double start = spryi_now_us();
+        memcpy(to, from, (size_t)copied);
+        *gbps = 2e-3 * (double)copied / (spryi_now_us() - start);
+        mock_close_memory();
+    }
+    mock_ops.release(device, to);
+    mock_ops.release(device, from);
+    return status;
+}
+
+static int64_t none(void)
+{
+    return 0;
+}
+
+/* ---- contexts that use it ------------------------------------------------------------------------------------ */
+
+/* Storages are decoded in a context of the plug-in's own, which lasts as long as one that uses it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static spry_context *own;
+static int users;
+
+static void open_plugin(void)
+{
+    spry_context_options options = SPRY_INIT(spry_context_options);
+    options.threads = 1;
+    pthread_mutex_lock(&lock);
+    if (users++ == 0 && spry_context_create(&own, &options, NULL) != SPRY_OK) abort();
+    mock_use(own);
+    pthread_mutex_unlock(&lock);
+}
+
+static void close_plugin(void)
+{
+    pthread_mutex_lock(&lock);
+    if (--users == 0) {
+        spry_context_destroy(own);
+        mock_use(own = NULL);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((visibility("default"))) const spryi_plugin *spryi_plugin_entry(void);
+
+const spryi_plugin *spryi_plugin_entry(void)
+{
+    static spryi_device_ops ops;
+    static const spryi_plugin plugin = {
+        .build_id = SPRYI_BUILD_ID,
+        .ops = &ops,
+        .count = count,
+        .describe = describe,
+        .trim = none,
+        .cached_bytes = none,
+        .open = open_plugin,
+        .close = close_plugin,
+    };
+    ops = mock_ops;
+    ops.copy_bandwidth = copy_bandwidth;
+    ops.find_kernel = find_kernel;
+    return &plugin;
+}
