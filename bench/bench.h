@@ -60,6 +60,7 @@ typedef struct bench_options {
     int64_t calls;            /* products that plans are told to expect; 0: many */
     int64_t updates;          /* and updates of values */
     const char *policy;       /* of "auto"; NULL: the library's default */
+    int64_t memory_limit;     /* bytes that a plan of ours may own, in place of the padding guard; 0: none */
     /*
      * 1: what auto loses (regret.h). All deterministic kernels and published sizes of formats run. Records tell formats
      * with their parameters, and the least set-up of three where it is short. Not with op "spgemm", orderings or fewer

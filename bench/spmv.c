@@ -38,6 +38,7 @@ static spry_spmv_options plan_options(const choice *c, const char *format, const
     options.expected_calls = c->options->calls;
     options.expected_updates = c->options->updates;
     options.policy = c->options->policy;
+    options.memory_limit_bytes = c->options->memory_limit;
     options.ordering = c->subject->plan_ordering;
     options.format = format;
     (void)!number_of_device(c->group->session->context, &options.device, device, NULL); /* "cpu", "cuda" are known */

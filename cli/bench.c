@@ -128,6 +128,7 @@ static const cli_option options[] = {
      "how auto decides: cost, tree, tree:memory, tree:unpredictable\n"
      "or measure, as far as the library has it (default: cost)",
      CLI_TEXT, CLI_AT(o.policy)},
+    CLI_MEMORY_LIMIT_OPTION(o.memory_limit),
     {"runs", 0, "N",
      "a short protocol: N runs timed one by one after 5 that are not, in\n"
      "place of batches in turns; of spgemm too, but in turns",
@@ -304,11 +305,12 @@ static int check_spgemm_formats(const arguments *a)
             return cli_usage_error("--ordering is '%s': only products with a vector have plans that renumber, expected "
                                    "none, rcm, bandk, degree or bfs",
                                    a->o.orderings.items[i]);
-    const char *other = a->o.policy          ? "policy"
-                        : a->o.updates > 0   ? "updates"
-                        : a->o.pattern       ? "pattern"
-                        : a->o.arrays_on_gpu ? "arrays"
-                                             : NULL;
+    const char *other = a->o.policy             ? "policy"
+                        : a->o.updates > 0      ? "updates"
+                        : a->o.memory_limit > 0 ? "memory-limit"
+                        : a->o.pattern          ? "pattern"
+                        : a->o.arrays_on_gpu    ? "arrays"
+                                                : NULL;
     if (other) return cli_usage_error("--%s goes with products with a vector, which --op spgemm does not make", other);
     for (int i = 0; i < a->o.formats.count; i++)
         if (strcmp(a->o.formats.items[i], "auto") != 0 && strcmp(a->o.formats.items[i], "all") != 0)
@@ -326,6 +328,7 @@ static int check_regret(const arguments *a)
                         : o->kernels.count > 0 ? "kernels"
                         : o->calls > 0         ? "calls"
                         : o->updates > 0       ? "updates"
+                        : o->memory_limit > 0  ? "memory-limit"
                                                : NULL;
     if (a->from && !o->regret) return cli_usage_error("--from goes with --regret: it makes the report of records");
     if (!o->regret) return CLI_GO_ON;

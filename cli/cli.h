@@ -28,6 +28,7 @@ typedef enum cli_kind {
     CLI_WORD,    /* const char *: one of the words of `value`, "cpu|cuda" */
     CLI_CHOICE,  /* int, or an enumeration: the word's number, from least on */
     CLI_TIME,    /* double, microseconds: "50ms", "2s", "500us" */
+    CLI_BYTES,   /* int64_t, 1 or more: "65536", "1.5M", "4G", powers of 1024 */
     CLI_INDEX,   /* spry_index_type[2]: of offsets and of columns, "64/32" */
     CLI_LIST,    /* text_list, "a,b,c" */
     CLI_JSON,    /* cli_json; the value may be left out */
@@ -57,6 +58,15 @@ typedef struct cli_option {
 #define CLI_JSON_OPTION(about)                                                                                         \
     {                                                                                                                  \
         "json", 0, "FILE", about " to standard output or FILE", CLI_JSON, CLI_AT(json)                                 \
+    }
+/* An int64_t named `at`: what plans may own, in place of the padding guard. */
+#define CLI_MEMORY_LIMIT_OPTION(at_)                                                                                   \
+    {                                                                                                                  \
+        "memory-limit", 0, "BYTES",                                                                                    \
+            "most that a plan may own, in place of the padding guard; K, M and G\n"                                    \
+            "behind the number are powers of 1024. A format named that takes more\n"                                   \
+            "is refused, for auto csr takes its place",                                                                \
+            CLI_BYTES, CLI_AT(at_)                                                                                     \
     }
 /* A cli_policy named `policy`. */
 #define CLI_POLICY_OPTIONS                                                                                             \
@@ -106,6 +116,7 @@ void cli_print_help(FILE *out, const cli_command *command);
 int cli_take_integer(const char *option, const char *text, int64_t least, int64_t most, int64_t *value);
 int cli_take_number(const char *option, const char *text, double *value);
 int cli_take_time(const char *option, const char *text, double *us); /* above 0, "50ms" */
+int cli_take_bytes(const char *option, const char *text, int64_t *bytes);
 /* A factor must not become infinite, nor 0, which is a case of its own, when it is rounded to the type. */
 int cli_check_range(const char *option, double value, spry_type type);
 /* *index: which of the words of "cpu|cuda". */

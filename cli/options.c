@@ -186,6 +186,7 @@ static int take(const cli_option *o, void *arguments, const char *value)
     case CLI_TEXT: *(const char **)at = value; break;
     case CLI_INTEGER: return cli_take_integer(o->name, value, o->least, o->most, at);
     case CLI_TIME: return cli_take_time(o->name, value, at);
+    case CLI_BYTES: return cli_take_bytes(o->name, value, at);
     case CLI_NUMBER: return take_number(o, value, at);
     case CLI_WORD: *(const char **)at = value; return cli_take_word(o->name, value, o->value, &word);
     case CLI_CHOICE:
@@ -283,6 +284,23 @@ int cli_take_time(const char *option, const char *text, double *us)
             return CLI_GO_ON;
     }
     return cli_usage_error("--%s is '%s', expected a time above 0 such as 500us, 50ms or 2s", option, text);
+}
+
+int cli_take_bytes(const char *option, const char *text, int64_t *bytes)
+{
+    static const char units[] = "KkMmGg";
+    const size_t digits = strspn(text, "0123456789.");
+    char *end = NULL;
+    double value = digits > 0 ? strtod(text, &end) : 0;
+    const char *unit = end && *end ? strchr(units, *end) : NULL;
+    if (end != text + digits || (*end && (!unit || end[1])))
+        return cli_usage_error("--%s is '%s', expected a number of bytes, or one with K, M or G behind it for powers "
+                               "of 1024",
+                               option, text);
+    for (const char *u = units; unit && u <= unit; u += 2) value *= 1024;
+    if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--%s is %s, expected 1 byte to 2^62", option, text);
+    *bytes = (int64_t)value;
+    return CLI_GO_ON;
 }
 
 int cli_check_range(const char *option, double value, spry_type type)

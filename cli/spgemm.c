@@ -36,24 +36,6 @@ typedef struct product {
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-/* "4G", "1.5M", "65536": powers of 1024. */
-static int take_limit(void *state, const char *text)
-{
-    static const char units[] = "KkMmGg";
-    const size_t digits = strspn(text, "0123456789.");
-    char *end = NULL;
-    double value = digits > 0 ? strtod(text, &end) : 0;
-    const char *unit = end && *end ? strchr(units, *end) : NULL;
-    if (end != text + digits || (*end && (!unit || end[1])))
-        return cli_usage_error("--memory-limit is '%s', expected a number of bytes, or one with K, M or G behind it "
-                               "for powers of 1024",
-                               text);
-    for (const char *u = units; unit && u <= unit; u += 2) value *= 1024;
-    if (!(value >= 1 && value <= 0x1p62)) return cli_usage_error("--memory-limit is %s, expected 1 byte to 2^62", text);
-    ((arguments *)state)->memory_limit = (int64_t)value;
-    return CLI_GO_ON;
-}
-
 static int take_verify(void *state, const char *value)
 {
     int index = 0, status = value ? cli_take_word("verify", value, "random|exact", &index) : CLI_GO_ON;
@@ -71,7 +53,7 @@ static const cli_option options[] = {
      "most that inputs, result and workspace may take together on the\n"
      "device that computes; K, M and G behind the number are powers of\n"
      "1024. What does not fit is refused with the bytes it needs",
-     CLI_OWN, .take = take_limit},
+     CLI_BYTES, CLI_AT(memory_limit)},
     {"verify", 0, "random|exact",
      "compare C*x with A*(B*x) for a random x; exact: the structure and\n"
      "every value, against the product in about twice the precision",

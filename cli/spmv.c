@@ -19,7 +19,7 @@ typedef struct arguments {
     double alpha, beta;
     spry_type type;
     spry_index_type index[2]; /* of offsets and of columns */
-    int64_t threads;
+    int64_t threads, memory_limit;
     cli_json json;
 } arguments;
 
@@ -35,6 +35,7 @@ static const cli_option options[] = {
     {"format", 0, "NAME", "a format of 'spry kernels', or auto (default: auto)", CLI_TEXT, CLI_AT(format)},
     {"kernel", 0, "NAME", "a kernel of 'spry kernels'", CLI_TEXT, CLI_AT(kernel)},
     CLI_POLICY_OPTIONS,
+    CLI_MEMORY_LIMIT_OPTION(memory_limit),
     {"ordering", 0, "none|rcm|bandk|degree|bfs",
      "the plan multiplies a reordered copy; x and y stay as they are (default: none)", CLI_WORD, CLI_AT(ordering)},
     {"device", 0, "cpu|cuda", "where to multiply (default: cpu)", CLI_WORD, CLI_AT(device)},
@@ -77,6 +78,7 @@ static spry_spmv_options plan_options(const arguments *a)
     options.kernel = a->kernel;
     options.ordering = a->ordering;
     options.device = a->device_number;
+    options.memory_limit_bytes = a->memory_limit;
     cli_apply_policy(&a->policy, &options);
     return options;
 }

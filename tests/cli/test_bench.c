@@ -344,6 +344,39 @@ static void spmv(void **state)
     expect_mistakes("spmv $D/small.mtx", cases, sizeof cases / sizeof *cases);
 }
 
+/* The limit takes the place of the padding guard: 131 entries in the longest of 256 rows. */
+static void memory_limits(void **state)
+{
+    (void)state;
+    expect("spmv gen:rmat16,scale=8 --format ell", 1, NULL, "refused by the padding guard");
+    expect("spmv gen:rmat16,scale=8 --format ell --memory-limit 300K", 1, NULL, "over the limit of 307200");
+    expect("spmv gen:rmat16,scale=8 --format ell --memory-limit 500k", 0, "(format ell", NULL);
+    expect("spmv gen:rmat16,scale=8 --policy tree:unpredictable", 0, "(format hyb", NULL);
+    expect("spmv gen:rmat16,scale=8 --policy tree:unpredictable --memory-limit 1K", 0,
+           "csr: hyb would take more memory than is allowed", NULL);
+    const char *const command = "bench gen:rmat16,scale=8 --formats csr,ell --runs 1 --device cpu --json";
+    char limited[256];
+    for (int limit = 0; limit < 3; limit++) {
+        snprintf(limited, sizeof limited, "%s%s", command,
+                 limit == 0   ? ""
+                 : limit == 1 ? " --memory-limit 0.3M"
+                              : " --memory-limit 403472");
+        cJSON *records = records_of(limited, 0);
+        assert_string_equal(text_of(find(records, "format", "csr"), "status"), "ok");
+        const cJSON *ell = find(records, "format", "ell");
+        assert_string_equal(text_of(ell, "status"), limit == 2 ? "ok" : "skipped");
+        if (limit == 2) assert_true(number_of(ell, "bytes") == 403472);
+        cJSON_Delete(records);
+    }
+    static const mistake cases[] = {{"--memory-limit much", "--memory-limit is 'much', expected a number of bytes"},
+                                    {"--memory-limit 0", "--memory-limit is 0, expected 1 byte to 2^62"}};
+    expect_mistakes("spmv $D/small.mtx", cases, sizeof cases / sizeof *cases);
+    expect_mistakes("bench $D/small.mtx", cases, sizeof cases / sizeof *cases);
+    expect("bench $D/small.mtx --op spgemm --memory-limit 1G", 2, NULL,
+           "--memory-limit goes with products with a vector");
+    expect("bench $D/small.mtx --regret --memory-limit 1G", 2, NULL, "--memory-limit does not go with --regret");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -353,7 +386,7 @@ int main(void)
         cmocka_unit_test(cold),           cmocka_unit_test(suites),
         cmocka_unit_test(short_runs),     cmocka_unit_test(parts_of_suites),
         cmocka_unit_test(mistakes),       cmocka_unit_test(bad_matrix_among_good_ones),
-        cmocka_unit_test(spmv),
+        cmocka_unit_test(spmv),           cmocka_unit_test(memory_limits),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }

@@ -108,12 +108,36 @@ static void the_mock_serves_every_kernel(void **state)
     unsetenv("SPRY_CUDA_PLUGIN");
 }
 
+/* Leaves of the plain tree are kept on a GPU, too: by kernels without atomics. */
+static void the_tree_on_a_gpu(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"gen:grid7,x=20,y=20,z=20 --policy tree", "ell_slots_cuda (format ell, "},
+        {"gen:arrow,rows=4000 --policy tree", "hyb_segmented_cuda (format hyb, "},
+        {"gen:rmat,scale=12,edges=1 --policy tree", "coo_segmented_cuda (format coo, "},
+        {"gen:rmat16,scale=10 --policy tree", "csr_merge_cuda (format csr, "},
+        {"gen:rmat16,scale=10 --policy tree:unpredictable", "hyb_segmented_cuda (format hyb, "},
+        {"gen:grid7,x=20,y=20,z=20 --policy tree:memory", "csr_merge_cuda (format csr, "},
+        {"gen:grid7,x=20,y=20,z=20 --policy tree --transpose", "(format csc, "},
+    };
+    setenv("SPRY_CUDA_PLUGIN", SPRY_MOCK_PLUGIN, 1);
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        char command[128];
+        snprintf(command, sizeof command, "spmv %s --device cuda", cases[c][0]);
+        expect(command, 0, cases[c][1], NULL);
+        expect(command, 0, "same bits every run", NULL);
+    }
+    unsetenv("SPRY_CUDA_PLUGIN");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plugins_that_cannot_be_used),
         cmocka_unit_test(the_mock_stands_in),
         cmocka_unit_test(the_mock_serves_every_kernel),
+        cmocka_unit_test(the_tree_on_a_gpu),
     };
     return cmocka_run_group_tests(tests, make_matrices, remove_folder);
 }
